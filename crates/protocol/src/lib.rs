@@ -1,1 +1,22 @@
-//! placeholder
+//! The Model Context Protocol as pure data: no IO, no clock.
+//!
+//! A message is an envelope over raw JSON. The few members that matter are read, those few are
+//! edited in place, and everything else stays as it came, byte for byte.
+
+pub mod capability;
+pub mod error;
+pub mod headers;
+pub mod json;
+pub mod jsonrpc;
+pub mod meta;
+pub mod method;
+pub mod revision;
+pub mod wire;
+
+pub use capability::ClientCapabilities;
+pub use error::{RpcError, code};
+pub use json::{JsonError, JsonLimits, RawJson};
+pub use jsonrpc::{Id, Incoming, Malformed, Message, Notification, Request, Response};
+pub use meta::RequestMeta;
+pub use method::Method;
+pub use revision::Revision;

@@ -1,0 +1,1 @@
+//! HTTP headers that repeat parts of a message.

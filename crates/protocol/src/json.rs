@@ -1,0 +1,14 @@
+//! Raw JSON: validated text that is carried, looked into and edited without building a tree.
+
+mod edit;
+mod members;
+mod raw;
+mod scan;
+
+pub use edit::Edit;
+pub use members::{Duplicate, Elements, Member, Members};
+pub use raw::{JsonError, JsonKind, JsonLimits, RawJson};
+
+/// Starts an object's text; members are added with [`ObjectWriter::raw`] and the like.
+pub use writer::ObjectWriter;
+mod writer;

@@ -1,0 +1,111 @@
+//! Iterating over an object's members or an array's elements without building a tree.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::raw::RawJson;
+use super::scan;
+
+/// An object names one member twice where only one may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the member `{0}` appears more than once; send it once")]
+pub struct Duplicate(pub &'static str);
+
+/// The members of an object in the order of the text.
+#[derive(Debug)]
+pub struct Members<'a> {
+    object: &'a RawJson,
+    at: usize,
+}
+
+/// One member of an object.
+#[derive(Debug, Clone)]
+pub struct Member<'a> {
+    object: &'a RawJson,
+    pub(super) key: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(object: &'a RawJson) -> Self {
+        let at = if object.is_object() { 1 } else { object.bytes().len() };
+        Self { object, at }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        let text: &[u8] = self.object.bytes();
+        let key_start = scan::skip_whitespace(text, self.at);
+        if text.get(key_start) != Some(&b'"') {
+            return None;
+        }
+        let key_end = scan::string_end(text, key_start);
+        let colon = scan::skip_whitespace(text, key_end);
+        let value_start = scan::skip_whitespace(text, colon + 1);
+        let value_end = scan::value_end(text, value_start);
+        let after = scan::skip_whitespace(text, value_end);
+        self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
+        Some(Member { object: self.object, key: key_start..key_end, value: value_start..value_end })
+    }
+}
+
+impl Member<'_> {
+    /// Whether this member is called `key`, escapes in the text resolved.
+    pub fn is(&self, key: &str) -> bool {
+        let text = self.quoted_key();
+        let plain = &text[1..text.len() - 1];
+        plain == key.as_bytes()
+            || (memchr::memchr(b'\\', plain).is_some() && self.key() == key)
+    }
+
+    /// The member's name.
+    pub fn key(&self) -> Cow<'_, str> {
+        let text = self.quoted_key();
+        serde_json::from_slice::<&str>(text).map_or_else(
+            |_| Cow::Owned(serde_json::from_slice(text).unwrap_or_default()),
+            Cow::Borrowed,
+        )
+    }
+
+    /// The member's value.
+    pub fn value(&self) -> RawJson {
+        self.object.slice(self.value.clone())
+    }
+
+    fn quoted_key(&self) -> &[u8] {
+        &self.object.bytes()[self.key.clone()]
+    }
+}
+
+/// The elements of an array in order.
+#[derive(Debug)]
+pub struct Elements<'a> {
+    array: &'a RawJson,
+    at: usize,
+}
+
+impl<'a> Elements<'a> {
+    pub(super) fn new(array: &'a RawJson) -> Self {
+        let is_array = array.bytes().first() == Some(&b'[');
+        Self { array, at: if is_array { 1 } else { array.bytes().len() } }
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = RawJson;
+
+    fn next(&mut self) -> Option<RawJson> {
+        let text: &[u8] = self.array.bytes();
+        let start = scan::skip_whitespace(text, self.at);
+        if matches!(text.get(start), None | Some(b']')) {
+            return None;
+        }
+        let end = scan::value_end(text, start);
+        let after = scan::skip_whitespace(text, end);
+        self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
+        Some(self.array.slice(start..end))
+    }
+}

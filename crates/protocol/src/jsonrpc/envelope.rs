@@ -1,0 +1,191 @@
+//! Reading an envelope: which kind of message this is, and where its parts stand in the text.
+
+use bytes::Bytes;
+
+use super::Id;
+use crate::error::RpcError;
+use crate::json::{JsonError, JsonKind, JsonLimits, RawJson};
+use crate::method::Method;
+
+/// What one text from a peer holds.
+#[derive(Debug)]
+pub enum Incoming {
+    /// One message.
+    Single(Message),
+    /// An array of messages, each read on its own so that one bad one does not spoil the others.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub enum Message {
+    /// Wants an answer.
+    Request(Request),
+    /// Wants none.
+    Notification(Notification),
+    /// Is one.
+    Response(Response),
+}
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Echoed in the answer.
+    pub id: Id,
+    /// What is wanted.
+    pub method: Method,
+    /// An object, when there is one.
+    pub params: Option<RawJson>,
+}
+
+/// A notification.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// What happened.
+    pub method: Method,
+    /// An object, when there is one.
+    pub params: Option<RawJson>,
+}
+
+/// The answer to a request of ours.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// Absent only when the peer could not read the request.
+    pub id: Option<Id>,
+    /// The result, or the error object as it came.
+    pub outcome: Result<RawJson, RawJson>,
+}
+
+/// A text that is no message.
+#[derive(Debug, thiserror::Error)]
+pub enum Malformed {
+    /// Not JSON, or beyond a limit.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// JSON, but no JSON-RPC 2.0 message.
+    #[error("{reason}")]
+    Envelope {
+        /// The id, as far as it could be read.
+        id: Option<Id>,
+        /// What is wrong and what to send instead.
+        reason: &'static str,
+    },
+}
+
+impl Malformed {
+    /// The error to answer with.
+    pub fn to_error(&self) -> RpcError {
+        match self {
+            Self::Json(error) => RpcError::parse_error(error.to_string()),
+            Self::Envelope { reason, .. } => RpcError::invalid_request(*reason),
+        }
+    }
+
+    /// The id to answer to, as far as it could be read.
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Self::Json(_) => None,
+            Self::Envelope { id, .. } => id.as_ref(),
+        }
+    }
+}
+
+/// Reads one text from a peer.
+///
+/// ```
+/// use gantry_protocol::jsonrpc::{Incoming, Message, decode};
+/// let text = br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
+/// let Ok(Incoming::Single(Message::Request(request))) = decode(&text[..], Default::default())
+/// else { panic!() };
+/// assert_eq!(request.method.as_str(), "ping");
+/// ```
+pub fn decode(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Incoming, Malformed> {
+    let raw = RawJson::parse(bytes, limits)?;
+    if raw.kind() != JsonKind::Array {
+        return read_message(&raw).map(Incoming::Single);
+    }
+    let messages: Vec<_> = raw.elements().map(|element| read_message(&element)).collect();
+    if messages.is_empty() {
+        return Err(Malformed::Envelope { id: None, reason: "a batch must hold a message" });
+    }
+    Ok(Incoming::Batch(messages))
+}
+
+/// The members of an envelope, each at most once.
+#[derive(Default)]
+struct Parts {
+    version: Option<RawJson>,
+    id: Option<RawJson>,
+    method: Option<RawJson>,
+    params: Option<RawJson>,
+    result: Option<RawJson>,
+    error: Option<RawJson>,
+}
+
+fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
+    if !raw.is_object() {
+        return Err(Malformed::Envelope { id: None, reason: "a message must be a JSON object" });
+    }
+    let mut parts = Parts::default();
+    let mut doubled = false;
+    for member in raw.members() {
+        let slot = match &*member.key() {
+            "jsonrpc" => &mut parts.version,
+            "id" => &mut parts.id,
+            "method" => &mut parts.method,
+            "params" => &mut parts.params,
+            "result" => &mut parts.result,
+            "error" => &mut parts.error,
+            _ => continue,
+        };
+        doubled |= slot.replace(member.value()).is_some();
+    }
+    let id = parts.id.clone().and_then(Id::new);
+    let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
+    if doubled {
+        return refuse("a member of the envelope appears twice; send each once");
+    }
+    if parts.version.as_ref().map(RawJson::as_str) != Some("\"2.0\"") {
+        return refuse("`jsonrpc` must be \"2.0\"");
+    }
+    match parts.method {
+        Some(_) => read_call(parts, id),
+        None => read_response(parts, id),
+    }
+}
+
+fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
+    let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
+    let Some(method) = parts.method.as_ref().and_then(Method::from_json) else {
+        return refuse("`method` must be a string");
+    };
+    let params = parts.params;
+    if params.as_ref().is_some_and(|params| !params.is_object()) {
+        return refuse("`params` must be an object");
+    }
+    match (parts.id, id) {
+        (None, _) => Ok(Message::Notification(Notification { method, params })),
+        (Some(_), Some(id)) => Ok(Message::Request(Request { id, method, params })),
+        (Some(_), None) => Err(Malformed::Envelope {
+            id: None,
+            reason: "`id` must be a string or a whole number",
+        }),
+    }
+}
+
+fn read_response(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
+    let outcome = match (parts.result, parts.error) {
+        (Some(result), None) => Ok(result),
+        (None, Some(error)) => Err(error),
+        _ => {
+            return Err(Malformed::Envelope {
+                id,
+                reason: "a message must have a `method`, or else a `result` or an `error`",
+            });
+        }
+    };
+    if id.is_none() && outcome.is_ok() {
+        return Err(Malformed::Envelope { id, reason: "a result must name its request in `id`" });
+    }
+    Ok(Message::Response(Response { id, outcome }))
+}

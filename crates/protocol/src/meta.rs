@@ -1,0 +1,77 @@
+//! The `_meta` member: the protocol's own keys, and what a request of the newest revision says in it.
+
+use crate::capability::ClientCapabilities;
+use crate::json::RawJson;
+
+/// The keys that the protocol reserves.
+pub mod key {
+    /// The member that holds them.
+    pub const META: &str = "_meta";
+    /// The revision of a request.
+    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    /// What the client can do.
+    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    /// Who the client says it is.
+    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+    /// The least severe log message the client wants.
+    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    /// Who the server says it is.
+    pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    /// Which listen stream a notification belongs to.
+    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+    /// Which task a message belongs to (2025-11-25).
+    pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+    /// What progress notices carry back.
+    pub const PROGRESS_TOKEN: &str = "progressToken";
+    /// W3C trace context.
+    pub const TRACE_PARENT: &str = "traceparent";
+    /// The keys that belong to one hop and are made anew for the next.
+    pub const OF_ONE_HOP: [&str; 6] = [
+        PROTOCOL_VERSION,
+        CLIENT_CAPABILITIES,
+        CLIENT_INFO,
+        LOG_LEVEL,
+        SUBSCRIPTION_ID,
+        RELATED_TASK,
+    ];
+}
+
+/// What the `_meta` of a request says.
+#[derive(Debug, Clone, Default)]
+pub struct RequestMeta {
+    /// The revision, as text; unknown ones too.
+    pub version: Option<String>,
+    /// What the client can do, when it says so.
+    pub capabilities: Option<ClientCapabilities>,
+    /// Who the client says it is.
+    pub client_info: Option<RawJson>,
+    /// The least severe log message wanted, as text.
+    pub log_level: Option<RawJson>,
+    /// What progress notices carry back.
+    pub progress_token: Option<RawJson>,
+    /// W3C trace context.
+    pub trace_parent: Option<RawJson>,
+}
+
+impl RequestMeta {
+    /// Reads the `_meta` of a request's params.
+    pub fn read(params: Option<&RawJson>) -> Self {
+        let mut read = Self::default();
+        let Some(meta) = params.and_then(|params| params.get(key::META)) else { return read };
+        for member in meta.members() {
+            let value = member.value();
+            match &*member.key() {
+                key::PROTOCOL_VERSION => read.version = value.to_text(),
+                key::CLIENT_CAPABILITIES if value.is_object() => {
+                    read.capabilities = Some(ClientCapabilities::read(value));
+                }
+                key::CLIENT_INFO => read.client_info = Some(value),
+                key::LOG_LEVEL => read.log_level = Some(value),
+                key::PROGRESS_TOKEN => read.progress_token = Some(value),
+                key::TRACE_PARENT => read.trace_parent = Some(value),
+                _ => {}
+            }
+        }
+        read
+    }
+}

@@ -1,0 +1,99 @@
+//! The methods and notifications of the protocol.
+
+use std::fmt;
+
+use crate::json::RawJson;
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// The name of a request or notification. Names we do not know are kept.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "each variant is the protocol's own name")]
+        pub enum Method {
+            $($(#[$doc])* $name,)*
+            /// Any other name.
+            Other(Box<str>),
+        }
+
+        impl Method {
+            /// The name on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Other(name) => name,
+                }
+            }
+
+            /// The method of that name.
+            pub fn parse(name: &str) -> Self {
+                match name {
+                    $($text => Self::$name,)*
+                    other => Self::Other(other.into()),
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    Initialize = "initialize",
+    Ping = "ping",
+    Discover = "server/discover",
+    Listen = "subscriptions/listen",
+    ToolsList = "tools/list",
+    ToolsCall = "tools/call",
+    ResourcesList = "resources/list",
+    ResourceTemplatesList = "resources/templates/list",
+    ResourcesRead = "resources/read",
+    ResourcesSubscribe = "resources/subscribe",
+    ResourcesUnsubscribe = "resources/unsubscribe",
+    PromptsList = "prompts/list",
+    PromptsGet = "prompts/get",
+    Complete = "completion/complete",
+    SetLevel = "logging/setLevel",
+    CreateMessage = "sampling/createMessage",
+    Elicit = "elicitation/create",
+    RootsList = "roots/list",
+    Initialized = "notifications/initialized",
+    Closed = "notifications/closed",
+    Cancelled = "notifications/cancelled",
+    Progress = "notifications/progress",
+    LogMessage = "notifications/message",
+    ToolsListChanged = "notifications/tools/list_changed",
+    PromptsListChanged = "notifications/prompts/list_changed",
+    ResourcesListChanged = "notifications/resources/list_changed",
+    ResourceUpdated = "notifications/resources/updated",
+    RootsListChanged = "notifications/roots/list_changed",
+    ElicitationComplete = "notifications/elicitation/complete",
+    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged",
+}
+
+impl Method {
+    /// The method named by a JSON string.
+    pub(crate) fn from_json(raw: &RawJson) -> Option<Self> {
+        match serde_json::from_slice::<&str>(raw.bytes()) {
+            Ok(name) => Some(Self::parse(name)),
+            Err(_) => raw.to_text().map(|name| Self::parse(&name)),
+        }
+    }
+
+    /// Whether a server may answer this request with questions of its own (2026-07-28).
+    pub fn takes_input(&self) -> bool {
+        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
+    }
+
+    /// The member of `params` that the header `Mcp-Name` repeats, if one does.
+    pub fn name_member(&self) -> Option<&'static str> {
+        match self {
+            Self::ToolsCall | Self::PromptsGet => Some("name"),
+            Self::ResourcesRead => Some("uri"),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
