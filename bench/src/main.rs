@@ -1,1 +1,190 @@
-fn main() {}
+//! Measures Gantry beside bare servers and peers, in one run and on one machine. `run` is the whole
+//! suite; the other verbs are the processes it starts.
+
+mod client;
+mod fault;
+mod goals;
+mod load;
+mod plot;
+mod process;
+mod programs;
+mod report;
+mod rounds;
+mod suite;
+mod targets;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
+
+use fault::Fault;
+use programs::{Programs, root};
+use report::Report;
+use rounds::Plan;
+use suite::Stage;
+
+#[derive(Parser)]
+#[command(
+    about = "Measure Gantry beside bare servers and peers",
+    args_conflicts_with_subcommands = true
+)]
+struct Line {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    run: Run,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// The whole suite; the default.
+    Run(Run),
+    /// One window of load against a server; prints a sample as JSON.
+    Load(load::Load),
+    /// Echo on hyper by hand.
+    BareHyper,
+    /// Echo on axum by hand.
+    BareAxum,
+    /// Echo on rmcp.
+    Rmcp,
+    /// A fixed `tools/list` answer on hyper.
+    BareList {
+        /// The file that holds the answer.
+        #[arg(long)]
+        body: PathBuf,
+    },
+    /// Echo over stdio by hand.
+    BareStdio,
+}
+
+#[derive(Args)]
+struct Run {
+    /// Less than a minute; exits 1 when a limit is exceeded; writes no files.
+    #[arg(long)]
+    quick: bool,
+    /// The release build of the example `everything`.
+    #[arg(long)]
+    everything: Option<PathBuf>,
+    /// The release build of `gantry`.
+    #[arg(long)]
+    gantry: Option<PathBuf>,
+    /// Where the full run writes `results.md` and `echo.svg`; `docs/benchmarks` if not given.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "progress and failures of a program for a terminal"
+)]
+fn main() -> ExitCode {
+    let line = Line::parse();
+    match line.verb.unwrap_or(Verb::Run(line.run)).execute() {
+        Ok(code) => code,
+        Err(fault) => {
+            eprintln!("gantry-bench: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Verb {
+    fn execute(self) -> Result<ExitCode, Fault> {
+        match self {
+            Self::Run(run) => return run.execute(),
+            Self::Load(load) => sample(&load)?,
+            Self::BareHyper => many_threads()?.block_on(targets::hyper::serve())?,
+            Self::BareAxum => many_threads()?.block_on(targets::axum::serve())?,
+            Self::Rmcp => many_threads()?.block_on(targets::rmcp::serve())?,
+            Self::BareList { body } => many_threads()?.block_on(targets::list::serve(&body))?,
+            Self::BareStdio => targets::stdio::serve()?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Run {
+    #[expect(
+        clippy::print_stdout,
+        clippy::print_stderr,
+        reason = "the report is the output"
+    )]
+    fn execute(self) -> Result<ExitCode, Fault> {
+        let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
+        let programs = Programs::find(self.everything, self.gantry)?;
+        let stage = Stage {
+            programs,
+            plan,
+            runtime: one_thread()?,
+        };
+        let report = suite::run(&stage, |section| eprintln!("measuring {section}"));
+        println!("{}", report.markdown());
+        if !self.quick {
+            let folder = self.out.unwrap_or_else(|| root().join("docs/benchmarks"));
+            write(&report, &folder)?;
+            eprintln!("wrote {0}/results.md and {0}/echo.svg", folder.display());
+            return Ok(ExitCode::SUCCESS);
+        }
+        let broken = report.broken();
+        for row in &broken {
+            eprintln!("exceeded or not measured: {row}");
+        }
+        Ok(if broken.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "the process that started this one reads the sample"
+)]
+fn sample(load: &load::Load) -> Result<(), Fault> {
+    let sample = one_thread()?.block_on(load::run(load))?;
+    println!(
+        "{}",
+        serde_json::to_string(&sample).map_err(|error| Fault::Load(error.to_string()))?
+    );
+    Ok(())
+}
+
+fn write(report: &Report, folder: &Path) -> Result<(), Fault> {
+    let failed = || Fault::machine(format!("write to {}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed())?;
+    let text = format!("# Benchmarks\n\n{}{}", machine(), report.markdown());
+    std::fs::write(folder.join("results.md"), text).map_err(failed())?;
+    std::fs::write(folder.join("echo.svg"), plot::svg(&report.bars)).map_err(failed())
+}
+
+/// What the figures were taken on; only those of one run may be compared.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("unknown processor", |(_, name)| name);
+    format!(
+        "Written by `cargo xtask bench`. Loopback, {cores} cores ({model}) shared by load generator \
+         and server. Compare figures within this run only.\n\n\
+         ![CPU time per echo call](echo.svg)\n\n"
+    )
+}
+
+fn many_threads() -> Result<Runtime, Fault> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Fault::machine("start a runtime"))
+}
+
+fn one_thread() -> Result<Runtime, Fault> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Fault::machine("start a runtime"))
+}

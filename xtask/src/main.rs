@@ -1,1 +1,77 @@
-fn main() {}
+//! `cargo xtask VERB`: what developers and CI run. Each verb is a file of its own in this folder.
+
+mod bench;
+mod check;
+mod clients;
+mod conformance;
+mod deny;
+mod everything;
+mod failure;
+mod fuzz;
+mod process;
+mod provision;
+mod steps;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use failure::{Failure, Outcome};
+
+const USAGE: &str = "\
+usage: cargo xtask VERB
+
+  check                              formatting, lints, tidy and deny
+  tidy                               the rules that no compiler checks: layers, names, places, documents
+  deny                               licences, duplicates, bans and sources, by the rules of deny.toml
+  test [STEP..] [--quick]            everything CI runs; --quick leaves out conformance, clients, fuzz, bench
+  provision                          install the peers that tests talk to
+  conformance [--url URL] [--only RUN]
+                                     the official suite against the `everything` example
+  clients [NAME..]                   real clients against the `everything` example
+  fuzz [--seconds N] [TARGET..]      each fuzz target for N seconds (60 unless told)
+  bench [ARGUMENT..]                 the load generator, in release";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            steps::complain(&failure);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Outcome {
+    let root = workspace::root();
+    let Some((verb, rest)) = arguments.split_first() else {
+        return Err(Failure::new(USAGE));
+    };
+    match verb.as_str() {
+        "check" => without_arguments(rest).and_then(|()| check::run(&root)),
+        "tidy" => without_arguments(rest).and_then(|()| tidy::run(&root)),
+        "deny" => without_arguments(rest).and_then(|()| deny::run(&root)),
+        "provision" => without_arguments(rest).and_then(|()| provision::run()),
+        "test" => test::run(&root, rest),
+        "conformance" => conformance::run(&root, rest),
+        "clients" => clients::run(&root, rest),
+        "fuzz" => fuzz::run(&root, rest),
+        "bench" => bench::run(&root, rest),
+        "help" | "--help" | "-h" => {
+            steps::note(USAGE);
+            Ok(())
+        }
+        unknown => Err(Failure::new(format!("no verb `{unknown}`\n{USAGE}"))),
+    }
+}
+
+fn without_arguments(rest: &[String]) -> Outcome {
+    match rest.first() {
+        None => Ok(()),
+        Some(extra) => Err(Failure::new(format!(
+            "unexpected argument `{extra}`\n{USAGE}"
+        ))),
+    }
+}

@@ -1,1 +1,38 @@
-//! placeholder
+//! Write an MCP server in a few lines; every client on every revision of the protocol reaches it.
+//!
+//! ```no_run
+//! use gantry::{Failure, Server, Tool};
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Greeting {
+//!     /// Whom to greet.
+//!     name: String,
+//! }
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! Server::new("greeter", "1.0.0")
+//!     .tool(Tool::new("greet", "Greets someone.").run(async |greeting: Greeting, _| {
+//!         Ok::<_, Failure>(format!("Hello, {}!", greeting.name))
+//!     }))
+//!     .build()?
+//!     .serve_stdio()
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod server;
+
+pub use gantry_gateway::{
+    Ask, Caller, InputRequired, Reply, Settings as GatewaySettings,
+};
+pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
+pub use gantry_providers::{
+    Content, Context, Elicitation, Failure, Handlers, Json, Prompt, PromptMessage, PromptResult,
+    RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool, ToolOutput, ToolResult,
+    Variable, Variables,
+};
+pub use gantry_server::{Eras, HttpServer, Link, ListenError, Settings as DoorSettings};
+pub use server::{Server, ServerBuilder};

@@ -1,1 +1,42 @@
-//! placeholder
+//! The middle of Gantry: one era, one way to a tool.
+//!
+//! A door turns what it reads into a [`Call`], starts it, and steps through what happens while it
+//! runs. The pipeline takes the call past every policy to the [`Provider`] that published its
+//! target. Nothing here knows which revision the client speaks.
+
+mod ask;
+mod call;
+mod caller;
+mod catalog;
+mod entry;
+mod error;
+mod events;
+mod exchange;
+mod failure;
+mod gateway;
+mod outbox;
+mod page;
+mod pipeline;
+pub mod policy;
+mod provider;
+mod reply;
+mod running;
+mod schema;
+
+pub use ask::{Ask, AskError, Question};
+pub use call::{Call, Input};
+pub use caller::Caller;
+pub use catalog::{Catalog, Listing, Publisher, Snapshot};
+pub use entry::{EntryError, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+pub use error::{Blame, CallError, ErrorKind};
+pub use events::{Event, Interest, Subscription, Watched};
+pub use exchange::{Exchange, Progress};
+pub use failure::ErrorDetail;
+pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Settings};
+pub use outbox::Notice;
+pub use page::{ListKind, Page};
+pub use pipeline::{Pipeline, STAGES};
+pub use provider::{Matcher, Provider, Resolved, Target};
+pub use reply::{InputRequired, Outcome, Reply};
+pub use running::{Running, Step};
+pub use schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};

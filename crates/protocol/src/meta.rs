@@ -57,7 +57,9 @@ impl RequestMeta {
     /// Reads the `_meta` of a request's params.
     pub fn read(params: Option<&RawJson>) -> Self {
         let mut read = Self::default();
-        let Some(meta) = params.and_then(|params| params.get(key::META)) else { return read };
+        let Some(meta) = params.and_then(|params| params.get(key::META)) else {
+            return read;
+        };
         for member in meta.members() {
             let value = member.value();
             match &*member.key() {

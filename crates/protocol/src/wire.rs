@@ -1,1 +1,28 @@
-//! Lift and lower.
+//! What differs on the wire from revision to revision, as functions over raw JSON.
+//!
+//! The middle of the gateway speaks only the newest revision. What an older peer sends is lifted
+//! to it, and what an older peer is to read is lowered to what its revision can say. Members that
+//! a revision does not know but allows are carried as they are, and a message in which nothing
+//! needs to change is handed back without a copy.
+
+mod answer;
+mod array;
+mod border;
+mod capabilities;
+mod content;
+mod form;
+mod params;
+mod question;
+mod result;
+mod sampling;
+mod schema;
+mod tool;
+
+pub use answer::{lift_answer, lower_answer};
+pub use capabilities::{lift_client_capabilities, lower_server_capabilities};
+pub use params::{lift_notification, lift_params, lower_notification, lower_params};
+pub use question::{Inexpressible, lift_question, lower_question};
+pub use result::{lift_result, lower_result};
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,10 @@
-//! placeholder
+//! Where tools come from.
+
+pub mod handlers;
+pub mod template;
+
+pub use handlers::{
+    Content, Context, Elicitation, Failure, Handlers, Json, Prompt, PromptMessage, PromptResult,
+    RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool, ToolOutput, ToolResult,
+};
+pub use template::{Template, TemplateError, Variable, Variables};

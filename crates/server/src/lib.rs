@@ -1,1 +1,20 @@
-//! placeholder
+//! The doors of Gantry: stdio, Streamable HTTP, HTTP+SSE and WebSocket, on every revision.
+//!
+//! A door turns bytes into messages, lets [`era`] lift them to the newest form, steps the call
+//! that the gateway runs, and writes down what it says. Everything about revisions is in `era`.
+
+mod duplex;
+mod era;
+mod http;
+mod lobby;
+mod memory;
+mod seal;
+mod settings;
+mod stdio;
+mod websocket;
+
+pub use http::{HttpServer, ListenError};
+pub use lobby::Lobby;
+pub use memory::Link;
+pub use settings::{Eras, Settings};
+pub use stdio::serve_stdio;

@@ -1,8 +1,9 @@
 //! Shallow edit of an object: named members are set or removed, every other byte stays.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
 
 use super::members::Member;
 use super::raw::RawJson;
@@ -18,18 +19,21 @@ pub struct Edit<'a> {
 struct Change<'a> {
     key: Cow<'a, str>,
     value: Option<RawJson>,
+    placed: bool,
 }
 
 impl<'a> Edit<'a> {
     pub(super) fn new(object: &'a RawJson) -> Self {
-        Self { object, changes: Vec::new() }
+        Self {
+            object,
+            changes: Vec::new(),
+        }
     }
 
     /// Gives the member `key` a value: in its place when it is there, at the end when it is not.
     #[must_use]
-    pub fn set(mut self, key: impl Into<Cow<'a, str>>, value: RawJson) -> Self {
-        self.changes.push(Change { key: key.into(), value: Some(value) });
-        self
+    pub fn set(self, key: impl Into<Cow<'a, str>>, value: RawJson) -> Self {
+        self.change(key.into(), Some(value))
     }
 
     /// Sets the member when there is a value, and leaves the object alone when there is none.
@@ -43,8 +47,20 @@ impl<'a> Edit<'a> {
 
     /// Removes the member `key`, as often as it is there.
     #[must_use]
-    pub fn remove(mut self, key: impl Into<Cow<'a, str>>) -> Self {
-        self.changes.push(Change { key: key.into(), value: None });
+    pub fn remove(self, key: impl Into<Cow<'a, str>>) -> Self {
+        self.change(key.into(), None)
+    }
+
+    /// The last word on a key counts.
+    fn change(mut self, key: Cow<'a, str>, value: Option<RawJson>) -> Self {
+        match self.changes.iter_mut().find(|change| change.key == key) {
+            Some(change) => change.value = value,
+            None => self.changes.push(Change {
+                key,
+                value,
+                placed: false,
+            }),
+        }
         self
     }
 
@@ -54,86 +70,117 @@ impl<'a> Edit<'a> {
     /// use gantry_protocol::RawJson;
     /// let raw = RawJson::from_static(r#"{ "b": 1.10, "a": [2] , "c":3}"#);
     /// let edited = raw.edit().set("b", RawJson::string("x")).remove("a").apply();
-    /// assert_eq!(edited.as_str(), r#"{ "b": "x", "c":3}"#);
+    /// assert_eq!(edited.as_str(), r#"{ "b": "x" , "c":3}"#);
     /// ```
-    pub fn apply(self) -> RawJson {
-        if !self.object.is_object() || self.changes_nothing() {
+    pub fn apply(mut self) -> RawJson {
+        if !self.object.is_object() || self.changes.is_empty() {
             return self.object.clone();
         }
-        let source = self.object.bytes();
+        let source: &[u8] = self.object.bytes();
         let added: usize = self.changes.iter().map(Change::room).sum();
-        let mut out = BytesMut::with_capacity(source.len() + added);
-        let mut written = vec![false; self.changes.len()];
-        out.put_u8(b'{');
-        let (mut previous_end, mut kept) = (1, false);
+        let mut draft = Draft {
+            source,
+            added,
+            out: BytesMut::new(),
+            kept: false,
+        };
+        let mut previous_end = 1;
         for member in self.object.members() {
             let lead = previous_end..member.key.start;
+            match self
+                .changes
+                .iter_mut()
+                .find(|change| member.is(&change.key))
+            {
+                None => draft.put(lead, &member, &source[member.value.clone()]),
+                Some(change) => {
+                    draft.begin(previous_end);
+                    // A second member of the same name goes, whatever becomes of the first.
+                    let placed = std::mem::replace(&mut change.placed, true);
+                    if let Some(value) = change.value.as_ref().filter(|_| !placed) {
+                        draft.put(lead, &member, value.bytes());
+                    }
+                }
+            }
             previous_end = member.value.end;
-            let change = self.changes.iter().position(|change| member.is(&change.key));
-            if change.is_some_and(|it| written[it] || self.changes[it].value.is_none()) {
-                continue;
-            }
-            put_lead(&mut out, source, lead, kept);
-            kept = true;
-            put_member(&mut out, source, &member, change.map(|it| &self.changes[it]));
-            if let Some(it) = change {
-                written[it] = true;
+        }
+        for change in self.changes.iter().filter(|change| !change.placed) {
+            if let Some(value) = &change.value {
+                draft.begin(previous_end);
+                draft.append(&change.key, value);
             }
         }
-        for (change, _) in self.changes.iter().zip(&written).filter(|(_, written)| !**written) {
-            kept |= change.append(&mut out, kept);
+        if draft.out.is_empty() {
+            return self.object.clone();
         }
-        out.put_slice(&source[previous_end..]);
-        RawJson::trusted(out.freeze())
-    }
-
-    fn changes_nothing(&self) -> bool {
-        let removes_only = self.changes.iter().all(|change| change.value.is_none());
-        removes_only
-            && !self.object.members().any(|it| self.changes.iter().any(|change| it.is(&change.key)))
+        draft.out.put_slice(&source[previous_end..]);
+        RawJson::trusted(draft.out.freeze())
     }
 }
 
 impl Change<'_> {
     fn room(&self) -> usize {
-        self.value.as_ref().map_or(0, |value| value.bytes().len() + self.key.len() + 4)
-    }
-
-    fn append(&self, out: &mut BytesMut, after_another: bool) -> bool {
-        let Some(value) = &self.value else { return false };
-        if after_another {
-            out.put_u8(b',');
-        }
-        put_key(out, &self.key);
-        out.put_slice(value.bytes());
-        true
+        self.value
+            .as_ref()
+            .map_or(0, |value| value.bytes().len() + self.key.len() + 4)
     }
 }
 
-/// Writes what stands before a member. The comma in it belongs to the member before, which may
-/// just have been removed, so the first member kept takes only the whitespace after that comma.
-fn put_lead(out: &mut BytesMut, source: &Bytes, lead: std::ops::Range<usize>, kept: bool) {
-    let text = &source[lead];
-    let from = match memchr::memchr(b',', text) {
-        Some(comma) if !kept => comma + 1,
-        _ => 0,
-    };
-    out.put_slice(&text[from..]);
+/// The text being written. It stays empty, and so unallocated, until something changes.
+struct Draft<'a> {
+    source: &'a [u8],
+    added: usize,
+    out: BytesMut,
+    /// Whether a member stands before the next one.
+    kept: bool,
 }
 
-fn put_member(out: &mut BytesMut, source: &Bytes, member: &Member<'_>, change: Option<&Change<'_>>) {
-    match change.and_then(|change| change.value.as_ref()) {
-        Some(value) => {
-            out.put_slice(&source[member.key.start..member.value.start]);
-            out.put_slice(value.bytes());
+impl Draft<'_> {
+    /// From here on something changes; what stands before `end` does not.
+    fn begin(&mut self, end: usize) {
+        if self.out.is_empty() {
+            self.out.reserve(self.source.len() + self.added);
+            self.out.put_slice(&self.source[..end]);
         }
-        None => out.put_slice(&source[member.key.start..member.value.end]),
+    }
+
+    fn put(&mut self, lead: Range<usize>, member: &Member<'_>, value: &[u8]) {
+        if !self.out.is_empty() {
+            self.put_lead(lead);
+            self.out
+                .put_slice(&self.source[member.key.start..member.value.start]);
+            self.out.put_slice(value);
+        }
+        self.kept = true;
+    }
+
+    /// Writes what stands before a member. The comma in it belongs to the member before, which may
+    /// have been removed, so the first member kept takes only the whitespace after that comma.
+    fn put_lead(&mut self, lead: Range<usize>) {
+        let text = &self.source[lead];
+        let from = match memchr::memchr(b',', text) {
+            Some(comma) if !self.kept => comma + 1,
+            _ => 0,
+        };
+        self.out.put_slice(&text[from..]);
+    }
+
+    fn append(&mut self, key: &str, value: &RawJson) {
+        if self.kept {
+            self.out.put_u8(b',');
+        }
+        put_key(&mut self.out, key);
+        self.out.put_slice(value.bytes());
+        self.kept = true;
     }
 }
 
 /// Writes `"key":`.
 pub(super) fn put_key(out: &mut BytesMut, key: &str) {
-    if key.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+    if key
+        .bytes()
+        .all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+    {
         out.put_u8(b'"');
         out.put_slice(key.as_bytes());
         out.put_u8(b'"');

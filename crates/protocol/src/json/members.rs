@@ -28,7 +28,11 @@ pub struct Member<'a> {
 
 impl<'a> Members<'a> {
     pub(super) fn new(object: &'a RawJson) -> Self {
-        let at = if object.is_object() { 1 } else { object.bytes().len() };
+        let at = if object.is_object() {
+            1
+        } else {
+            object.bytes().len()
+        };
         Self { object, at }
     }
 }
@@ -47,8 +51,16 @@ impl<'a> Iterator for Members<'a> {
         let value_start = scan::skip_whitespace(text, colon + 1);
         let value_end = scan::value_end(text, value_start);
         let after = scan::skip_whitespace(text, value_end);
-        self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
-        Some(Member { object: self.object, key: key_start..key_end, value: value_start..value_end })
+        self.at = if text.get(after) == Some(&b',') {
+            after + 1
+        } else {
+            text.len()
+        };
+        Some(Member {
+            object: self.object,
+            key: key_start..key_end,
+            value: value_start..value_end,
+        })
     }
 }
 
@@ -57,17 +69,18 @@ impl Member<'_> {
     pub fn is(&self, key: &str) -> bool {
         let text = self.quoted_key();
         let plain = &text[1..text.len() - 1];
-        plain == key.as_bytes()
-            || (memchr::memchr(b'\\', plain).is_some() && self.key() == key)
+        plain == key.as_bytes() || (memchr::memchr(b'\\', plain).is_some() && self.key() == key)
     }
 
-    /// The member's name.
+    /// The member's name. Escapes that name half a character have no value, so a key with one in
+    /// it is given as it is written.
     pub fn key(&self) -> Cow<'_, str> {
         let text = self.quoted_key();
-        serde_json::from_slice::<&str>(text).map_or_else(
-            |_| Cow::Owned(serde_json::from_slice(text).unwrap_or_default()),
-            Cow::Borrowed,
-        )
+        if let Ok(key) = serde_json::from_slice::<&str>(text) {
+            return Cow::Borrowed(key);
+        }
+        let escaped = || String::from_utf8_lossy(&text[1..text.len() - 1]);
+        serde_json::from_slice(text).map_or_else(|_| escaped(), Cow::Owned)
     }
 
     /// The member's value.
@@ -90,7 +103,10 @@ pub struct Elements<'a> {
 impl<'a> Elements<'a> {
     pub(super) fn new(array: &'a RawJson) -> Self {
         let is_array = array.bytes().first() == Some(&b'[');
-        Self { array, at: if is_array { 1 } else { array.bytes().len() } }
+        Self {
+            array,
+            at: if is_array { 1 } else { array.bytes().len() },
+        }
     }
 }
 
@@ -105,7 +121,11 @@ impl Iterator for Elements<'_> {
         }
         let end = scan::value_end(text, start);
         let after = scan::skip_whitespace(text, end);
-        self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
+        self.at = if text.get(after) == Some(&b',') {
+            after + 1
+        } else {
+            text.len()
+        };
         Some(self.array.slice(start..end))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::edit::Edit;
 use super::members::{Duplicate, Elements, Members};
 use super::scan;
+use super::writer::put_array;
 
 /// Bounds on a JSON text that comes from outside.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +23,10 @@ pub struct JsonLimits {
 
 impl Default for JsonLimits {
     fn default() -> Self {
-        Self { size: 4 * 1024 * 1024, depth: 128 }
+        Self {
+            size: 4 * 1024 * 1024,
+            depth: 128,
+        }
     }
 }
 
@@ -88,13 +92,19 @@ impl RawJson {
     pub fn parse(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Self, JsonError> {
         let bytes = bytes.into();
         if bytes.len() > limits.size {
-            return Err(JsonError::TooLarge { size: bytes.len(), limit: limits.size });
+            return Err(JsonError::TooLarge {
+                size: bytes.len(),
+                limit: limits.size,
+            });
         }
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|error| JsonError::NotUtf8 { at: error.valid_up_to() })?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| JsonError::NotUtf8 {
+            at: error.valid_up_to(),
+        })?;
         serde_json::from_str::<serde::de::IgnoredAny>(text)?;
         if !scan::within_depth(&bytes, limits.depth) {
-            return Err(JsonError::TooDeep { limit: limits.depth });
+            return Err(JsonError::TooDeep {
+                limit: limits.depth,
+            });
         }
         Ok(Self(bytes.slice_ref(bytes.trim_ascii())))
     }
@@ -112,6 +122,19 @@ impl RawJson {
     /// A JSON string holding `text`.
     pub fn string(text: &str) -> Self {
         Self::of(text).unwrap_or(Self::NULL)
+    }
+
+    /// An array of `values`.
+    ///
+    /// ```
+    /// use gantry_protocol::RawJson;
+    /// let array = RawJson::array([&RawJson::NULL, &RawJson::string("a")]);
+    /// assert_eq!(array.as_str(), r#"[null,"a"]"#);
+    /// ```
+    pub fn array<'a>(values: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut out = BytesMut::new();
+        put_array(&mut out, values);
+        Self::trusted(out.freeze())
     }
 
     /// Takes bytes that this crate has just written or sliced out of a checked value.
@@ -179,7 +202,9 @@ impl RawJson {
 
     /// The value of the first member called `key`.
     pub fn get(&self, key: &str) -> Option<Self> {
-        self.members().find(|member| member.is(key)).map(|member| member.value())
+        self.members()
+            .find(|member| member.is(key))
+            .map(|member| member.value())
     }
 
     /// The value of the only member called `key`. A second one is an error: two readers of the
@@ -196,7 +221,19 @@ impl RawJson {
 
     /// The value at the end of a path of member names.
     pub fn at(&self, path: &[&str]) -> Option<Self> {
-        path.iter().try_fold(self.clone(), |value, key| value.get(key))
+        path.iter()
+            .try_fold(self.clone(), |value, key| value.get(key))
+    }
+
+    /// The same value with no whitespace between its parts.
+    ///
+    /// ```
+    /// use gantry_protocol::RawJson;
+    /// let spaced = RawJson::from_static(r#"{ "a" : [1.0, " b"] }"#);
+    /// assert_eq!(spaced.compact().as_str(), r#"{"a":[1.0," b"]}"#);
+    /// ```
+    pub fn compact(&self) -> Self {
+        scan::without_whitespace(&self.0).map_or_else(|| self.clone(), Self::trusted)
     }
 
     /// Begins an edit of an object's members.
@@ -224,8 +261,7 @@ impl fmt::Display for RawJson {
 
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue =
-            serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }

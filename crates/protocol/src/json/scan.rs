@@ -3,13 +3,17 @@
 //! Nothing here checks syntax. On text that is not valid the answers are meaningless but the
 //! functions still end and never read out of bounds.
 
+use bytes::{BufMut, Bytes, BytesMut};
 use memchr::memchr2;
 
 /// Whether `text` nests no deeper than `limit`.
 pub(crate) fn within_depth(text: &[u8], limit: usize) -> bool {
     // Nesting cannot exceed the number of opening brackets, and counting those is far cheaper
     // than following the strings.
-    let openings = text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
+    let openings = text
+        .iter()
+        .filter(|byte| matches!(byte, b'{' | b'['))
+        .count();
     openings <= limit || deepest(text) <= limit
 }
 
@@ -61,8 +65,11 @@ pub(crate) fn value_end(text: &[u8], start: usize) -> usize {
         Some(b'{' | b'[') => nested_end(text, start),
         _ => {
             let rest = text.get(start..).unwrap_or_default();
-            let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
-            rest.iter().position(ends).map_or(text.len(), |length| start + length)
+            let ends =
+                |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+            rest.iter()
+                .position(ends)
+                .map_or(text.len(), |length| start + length)
         }
     }
 }
@@ -87,4 +94,23 @@ fn nested_end(text: &[u8], start: usize) -> usize {
         at += 1;
     }
     text.len()
+}
+
+/// The text without the whitespace between its parts; none when there is no whitespace.
+pub(crate) fn without_whitespace(text: &[u8]) -> Option<Bytes> {
+    let mut out: Option<BytesMut> = None;
+    let mut at = 0;
+    while at < text.len() {
+        let end = match text[at] {
+            b'"' => string_end(text, at),
+            _ => at + 1,
+        };
+        if skip_whitespace(text, at) > at {
+            out.get_or_insert_with(|| BytesMut::from(&text[..at]));
+        } else if let Some(out) = &mut out {
+            out.put_slice(&text[at..end]);
+        }
+        at = end;
+    }
+    out.map(BytesMut::freeze)
 }

@@ -74,14 +74,7 @@ impl ObjectWriter {
     #[must_use]
     pub fn array<'a>(mut self, key: &str, values: impl IntoIterator<Item = &'a RawJson>) -> Self {
         self.key(key);
-        self.out.put_u8(b'[');
-        for (index, value) in values.into_iter().enumerate() {
-            if index > 0 {
-                self.out.put_u8(b',');
-            }
-            self.out.put_slice(value.bytes());
-        }
-        self.out.put_u8(b']');
+        put_array(&mut self.out, values);
         self
     }
 
@@ -97,4 +90,16 @@ impl ObjectWriter {
         }
         put_key(&mut self.out, key);
     }
+}
+
+/// Writes `[value,value]`.
+pub(super) fn put_array<'a>(out: &mut BytesMut, values: impl IntoIterator<Item = &'a RawJson>) {
+    out.put_u8(b'[');
+    for (index, value) in values.into_iter().enumerate() {
+        if index > 0 {
+            out.put_u8(b',');
+        }
+        out.put_slice(value.bytes());
+    }
+    out.put_u8(b']');
 }

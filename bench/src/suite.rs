@@ -1,0 +1,70 @@
+//! The run: each section measures one thing, puts its table into the report, and says what is
+//! missing when it cannot.
+
+mod echo;
+mod growth;
+mod list;
+mod memory;
+mod start;
+mod stdio;
+
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+
+use crate::fault::Fault;
+use crate::process::usage::raise_file_limit;
+use crate::programs::Programs;
+use crate::report::Report;
+use crate::rounds::Plan;
+
+/// How long the few requests of this process may take together; a server that hangs ends them.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What every section needs.
+pub(crate) struct Stage {
+    pub(crate) programs: Programs,
+    pub(crate) plan: Plan,
+    /// For the few requests that this process sends itself.
+    pub(crate) runtime: Runtime,
+}
+
+impl Stage {
+    /// Runs a section's own requests to their end.
+    fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let limited = async { tokio::time::timeout(PATIENCE, work).await };
+        self.runtime
+            .block_on(limited)
+            .map_err(|_| Fault::Slow("answer"))?
+    }
+}
+
+type Measure = fn(&Stage, &mut Report) -> Result<(), Fault>;
+
+const SECTIONS: &[(&str, Measure)] = &[
+    ("echo over HTTP", echo::measure),
+    ("p99 at 64 connections", echo::measure_tail),
+    ("tools/list", list::measure),
+    ("growth", growth::measure),
+    ("start", start::measure),
+    ("idle memory and size", memory::measure_idle),
+    ("sessions and streams", memory::measure_burdens),
+    ("echo over stdio", stdio::measure),
+];
+
+/// Runs all sections. A section that fails leaves a gap in the report and the others go on.
+pub(crate) fn run(stage: &Stage, progress: impl Fn(&str)) -> Report {
+    raise_file_limit();
+    let mut report = Report::default();
+    for (name, measure) in SECTIONS {
+        progress(name);
+        if let Err(fault) = measure(stage, &mut report) {
+            report.gap(name, &fault);
+        }
+    }
+    report
+}
+
+fn megabytes(bytes: f64) -> f64 {
+    bytes / 1e6
+}

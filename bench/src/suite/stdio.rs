@@ -1,0 +1,102 @@
+//! `echo` over stdio: one call at a time, and sixteen in flight.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::Stage;
+use crate::client::pipe::Pipe;
+use crate::client::request::FIRST_ID;
+use crate::fault::Fault;
+use crate::goals::Level;
+use crate::load::{Sample, quantile};
+use crate::process::usage;
+use crate::report::{Report, Section};
+use crate::rounds::{Plan, Series};
+
+const OURS: &str = "gantry";
+const DEPTHS: [usize; 2] = [1, 16];
+
+/// Measures a hand-written child and our example in turn.
+pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    let mut names = vec!["hand-written", OURS];
+    if let Err(fault) = stage.programs.everything_stdio() {
+        report.gap("our stdio", &fault);
+        names.pop();
+    }
+    let pairs = DEPTHS
+        .iter()
+        .flat_map(|depth| names.iter().map(move |name| (*name, *depth)));
+    let empty = |(name, depth): (&str, _)| {
+        (
+            depth,
+            Series {
+                label: name.to_owned(),
+                samples: Vec::new(),
+            },
+        )
+    };
+    let mut all: Vec<(usize, Series)> = pairs.map(empty).collect();
+    for _ in 0..stage.plan.rounds {
+        for (depth, series) in &mut all {
+            let command = match series.label.as_str() {
+                OURS => stage.programs.everything_stdio()?,
+                _ => stage.programs.bench("bare-stdio"),
+            };
+            series.samples.push(window(command, *depth, stage.plan)?);
+        }
+    }
+    report.sections.push(Section {
+        title: "echo over stdio, 2025-11-25".to_owned(),
+        head: &[
+            "target",
+            "in flight",
+            "calls/s",
+            "p50 us",
+            "p99 us",
+            "CPU us/call",
+        ],
+        rows: all.iter().map(row).collect(),
+        note: String::new(),
+    });
+    if let Some((_, ours)) = all
+        .iter()
+        .find(|(depth, series)| *depth == 1 && series.label == OURS)
+    {
+        report.level(Level::StdioTime, ours.median(|it| it.p99_us) / 1e3);
+        report.level(Level::StdioRate, ours.median(|it| it.calls_per_second));
+    }
+    Ok(())
+}
+
+fn row((depth, series): &(usize, Series)) -> Vec<String> {
+    vec![
+        series.label.clone(),
+        depth.to_string(),
+        format!("{:.0}", series.median(|it| it.calls_per_second)),
+        format!("{:.0}", series.median(|it| it.p50_us)),
+        format!("{:.0}", series.median(|it| it.p99_us)),
+        format!("{:.1}", series.median(|it| it.cpu_us)),
+    ]
+}
+
+/// One window over a fresh child. A pipe gives many calls in little time, so half a window is enough.
+fn window(command: Command, depth: usize, plan: Plan) -> Result<Sample, Fault> {
+    let (warm_up, lasts) = (
+        Duration::from_millis(plan.warm_up),
+        Duration::from_millis(plan.window / 2),
+    );
+    let mut pipe = Pipe::start(command, warm_up + lasts)?;
+    let (_, next) = pipe.play(FIRST_ID, depth, warm_up)?;
+    let (before, began) = (usage::cpu_time(pipe.pid())?, Instant::now());
+    let (mut times, _) = pipe.play(next, depth, lasts)?;
+    let (after, lasted) = (usage::cpu_time(pipe.pid())?, began.elapsed());
+    let calls = times.len().max(1) as f64;
+    times.sort_unstable();
+    Ok(Sample {
+        calls_per_second: calls / lasted.as_secs_f64(),
+        p50_us: quantile(&times, 0.5),
+        p99_us: quantile(&times, 0.99),
+        cpu_us: (after - before).as_secs_f64() * 1e6 / calls,
+        resident: usage::resident(pipe.pid())?,
+    })
+}

@@ -1,0 +1,170 @@
+//! A server put together from handlers, ready to be served on any transport.
+
+use std::sync::Arc;
+
+use gantry_gateway::{Gateway, Identity};
+use gantry_protocol::json::ObjectWriter;
+use gantry_providers::{
+    Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool,
+};
+use gantry_server::{HttpServer, Link, ListenError, Lobby, serve_stdio};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{DoorSettings, GatewaySettings};
+
+/// A server, ready to be served.
+#[derive(Debug, Clone)]
+pub struct Server {
+    handlers: Handlers,
+    lobby: Arc<Lobby>,
+}
+
+/// Puts a server together.
+#[derive(Debug)]
+pub struct ServerBuilder {
+    info: Vec<(String, Value)>,
+    instructions: Option<String>,
+    middle: GatewaySettings,
+    doors: DoorSettings,
+    handlers: Handlers,
+    /// The first thing that could not be registered.
+    problem: Option<RegisterError>,
+}
+
+impl Server {
+    /// Starts to put together a server of that name and version.
+    #[expect(clippy::new_ret_no_self, reason = "a server begins as its builder")]
+    pub fn new(name: &str, version: &str) -> ServerBuilder {
+        ServerBuilder {
+            info: vec![("name".to_owned(), name.into()), ("version".to_owned(), version.into())],
+            instructions: None,
+            middle: GatewaySettings::default(),
+            doors: DoorSettings::default(),
+            handlers: Handlers::default(),
+            problem: None,
+        }
+    }
+
+    /// What is registered; may be changed while the server runs.
+    pub fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// Serves one client on standard input and output until it is done.
+    pub async fn serve_stdio(self) -> std::io::Result<()> {
+        serve_stdio(self.lobby).await
+    }
+
+    /// Serves clients over HTTP until [`Server::stop`] is called: Streamable HTTP at `/mcp`,
+    /// HTTP+SSE at `/sse`, WebSocket at `/ws`.
+    pub async fn serve_http(self, address: &str) -> Result<(), ListenError> {
+        self.listen(address).await?.serve().await;
+        Ok(())
+    }
+
+    /// Listens without serving yet, so that the address is known first.
+    pub async fn listen(&self, address: &str) -> Result<HttpServer, ListenError> {
+        HttpServer::bind(self.lobby.clone(), address).await
+    }
+
+    /// A connection inside this process, for tests and for programs that are their own client.
+    pub fn connect(&self) -> Link {
+        Link::open(&self.lobby, "local")
+    }
+
+    /// Begins to stop: no new work is taken, calls under way may finish.
+    pub fn stop(&self) {
+        self.lobby.stop();
+    }
+
+    /// Waits until everything under way has ended, within the settings' drain time.
+    pub async fn drained(&self) {
+        self.lobby.drained().await;
+    }
+}
+
+impl ServerBuilder {
+    /// How to use this server, for the model.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Any other member of what the server says of itself: `title`, `icons`, `websiteUrl`.
+    #[must_use]
+    pub fn info(mut self, member: &str, value: impl Serialize) -> Self {
+        let value = serde_json::to_value(value).unwrap_or(Value::Null);
+        self.info.push((member.to_owned(), value));
+        self
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(self, tool: Tool) -> Self {
+        self.register(|handlers| handlers.add_tool(tool))
+    }
+
+    /// Adds a resource.
+    #[must_use]
+    pub fn resource(self, resource: Resource) -> Self {
+        self.register(|handlers| handlers.add_resource(resource))
+    }
+
+    /// Adds a template of resources.
+    #[must_use]
+    pub fn template(self, template: ResourceTemplate) -> Self {
+        self.register(|handlers| handlers.add_template(template))
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt(self, prompt: Prompt) -> Self {
+        self.register(|handlers| handlers.add_prompt(prompt))
+    }
+
+    /// The registry that the server will have, for handlers that change it.
+    pub fn handlers(&self) -> Handlers {
+        self.handlers.clone()
+    }
+
+    /// Sets the limits of the middle: deadlines, pages, calls at once.
+    #[must_use]
+    pub fn gateway_settings(mut self, settings: GatewaySettings) -> Self {
+        self.middle = settings;
+        self
+    }
+
+    /// Sets the limits of the doors: sizes, sessions, streams.
+    #[must_use]
+    pub fn door_settings(mut self, settings: DoorSettings) -> Self {
+        self.doors = settings;
+        self
+    }
+
+    /// The server, or the first thing that could not be registered.
+    pub fn build(self) -> Result<Server, RegisterError> {
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        let info = self.info.iter().fold(ObjectWriter::new(), |info, (member, value)| {
+            info.value(member, value)
+        });
+        let identity = Identity { info: info.finish(), instructions: self.instructions };
+        let gateway = Gateway::builder(identity).settings(self.middle).build();
+        let publisher = gateway.attach(Arc::new(self.handlers.clone()));
+        self.handlers.publish_to(publisher);
+        Ok(Server { handlers: self.handlers, lobby: Lobby::new(gateway, self.doors) })
+    }
+
+    fn register(
+        mut self,
+        add: impl FnOnce(&Handlers) -> Result<(), RegisterError>,
+    ) -> Self {
+        if let Err(problem) = add(&self.handlers) {
+            self.problem.get_or_insert(problem);
+        }
+        self
+    }
+}

@@ -1,0 +1,111 @@
+//! Questions to the client in the middle of a call: elicitation, sampling, roots.
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{ClientCapabilities, Method, RawJson};
+use tokio::sync::oneshot;
+
+use crate::error::{CallError, ErrorKind};
+
+/// What to ask, in the newest form.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: Method,
+    /// Its parameters.
+    pub params: Option<RawJson>,
+}
+
+/// A question on its way to the client.
+#[derive(Debug)]
+pub struct Question {
+    /// Unique within the call.
+    pub key: String,
+    /// What is asked.
+    pub ask: Ask,
+    /// Where the answer goes. Dropping it tells the asker that none will come.
+    pub answer: oneshot::Sender<Result<RawJson, AskError>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The client did not declare that it can answer this.
+    #[error("the client did not declare the capability {required}, which this call needs")]
+    Unsupported {
+        /// What it would have had to declare.
+        required: RawJson,
+    },
+    /// The client's revision cannot say this.
+    #[error("{0}")]
+    Inexpressible(String),
+    /// The client answered with an error.
+    #[error("the client answered the question with an error: {error}")]
+    Refused {
+        /// The error object.
+        error: RawJson,
+    },
+    /// Nobody is there to answer any more.
+    #[error("the client went away before it answered")]
+    Gone,
+}
+
+impl Ask {
+    /// A question with parameters.
+    pub fn new(method: Method, params: RawJson) -> Self {
+        Self { method, params: Some(params) }
+    }
+
+    /// Which folders the client works in.
+    pub fn roots() -> Self {
+        Self { method: Method::RootsList, params: None }
+    }
+
+    /// The entry of `inputRequests` that asks this.
+    pub fn to_json(&self) -> RawJson {
+        ObjectWriter::new()
+            .value("method", self.method.as_str())
+            .raw_some("params", self.params.as_ref())
+            .finish()
+    }
+
+    /// Checks that the client declared what answering takes.
+    pub fn check(&self, client: &ClientCapabilities) -> Result<(), AskError> {
+        let (declared, required) = match self.method {
+            Method::RootsList => (client.roots, r#"{"roots":{}}"#),
+            Method::CreateMessage if self.has("tools") => {
+                (client.sampling_tools, r#"{"sampling":{"tools":{}}}"#)
+            }
+            Method::CreateMessage => (client.sampling, r#"{"sampling":{}}"#),
+            Method::Elicit if self.is_url() => {
+                (client.elicitation_url, r#"{"elicitation":{"url":{}}}"#)
+            }
+            Method::Elicit => (client.elicitation_form, r#"{"elicitation":{}}"#),
+            _ => (false, "{}"),
+        };
+        match declared {
+            true => Ok(()),
+            false => Err(AskError::Unsupported { required: RawJson::from_static(required) }),
+        }
+    }
+
+    fn has(&self, member: &str) -> bool {
+        self.params.as_ref().is_some_and(|params| params.get(member).is_some())
+    }
+
+    fn is_url(&self) -> bool {
+        let mode = self.params.as_ref().and_then(|params| params.get("mode"));
+        mode.is_some_and(|mode| mode.as_str() == "\"url\"")
+    }
+}
+
+impl From<AskError> for CallError {
+    fn from(error: AskError) -> Self {
+        let text = error.to_string();
+        let kind = match error {
+            AskError::Unsupported { required } => ErrorKind::MissingCapability { required },
+            AskError::Inexpressible(_) | AskError::Refused { .. } => ErrorKind::ToolFailed,
+            AskError::Gone => ErrorKind::Cancelled,
+        };
+        Self::new(kind, text)
+    }
+}

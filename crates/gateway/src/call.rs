@@ -1,0 +1,50 @@
+//! One call in the newest form, with everything it needs on board.
+
+use std::sync::Arc;
+
+use gantry_protocol::{Level, Method, RawJson};
+
+use crate::caller::Caller;
+
+/// A request on its way to a provider.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What is wanted.
+    pub method: Method,
+    /// The parameters as they came; an empty object when there were none.
+    pub params: RawJson,
+    /// Who wants it.
+    pub caller: Arc<Caller>,
+    /// Whether the client wants to hear of progress.
+    pub wants_progress: bool,
+    /// The least severe log message the client wants; none when it wants no messages.
+    pub log_level: Option<Level>,
+    /// Answers that came along, when this call continues an earlier one.
+    pub input: Input,
+    /// Whether the client can take a provider's questions over with the reply, and come back.
+    pub takes_questions: bool,
+}
+
+/// What a client sends back when it takes up a call that had asked for input.
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    /// The answers by key.
+    pub responses: Option<RawJson>,
+    /// The state that the earlier reply carried, for the provider that made it.
+    pub state: Option<RawJson>,
+}
+
+impl Call {
+    /// A call with no extras.
+    pub fn new(method: Method, params: RawJson, caller: Arc<Caller>) -> Self {
+        Self {
+            method,
+            params,
+            caller,
+            wants_progress: false,
+            log_level: None,
+            input: Input::default(),
+            takes_questions: false,
+        }
+    }
+}

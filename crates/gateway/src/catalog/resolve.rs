@@ -1,0 +1,131 @@
+//! Finding what a call is for.
+
+use std::sync::Arc;
+
+use gantry_protocol::json::{Duplicate, ObjectWriter};
+use gantry_protocol::{Method, RawJson};
+
+use super::Catalog;
+use super::snapshot::{Listed, Snapshot, find};
+use crate::call::Call;
+use crate::error::{CallError, ErrorKind};
+use crate::page::{ListKind, Page};
+use crate::provider::{Provider, Resolved, Target};
+
+type Found = (Target, Arc<dyn Provider>);
+
+impl Catalog {
+    /// Finds the target of a call and who serves it.
+    pub(crate) fn resolve(&self, call: Call) -> Result<Resolved, CallError> {
+        let (target, provider) = self.with(|snapshot| match call.method {
+            Method::ToolsCall => snapshot.find_tool(&call.params),
+            Method::PromptsGet => snapshot.find_prompt(&text(&call.params, "name")?),
+            Method::ResourcesRead => snapshot.find_resource(&text(&call.params, "uri")?),
+            Method::Complete => snapshot.find_reference(&call.params),
+            _ => Err(unserved(&call.method)),
+        })?;
+        Ok(Resolved { call, target, provider })
+    }
+
+    /// The page of a list that the call asks for.
+    pub(crate) fn list(&self, kind: ListKind, params: &RawJson) -> Result<Arc<Page>, CallError> {
+        let cursor = match params.get("cursor") {
+            None => None,
+            Some(cursor) => Some(cursor.to_text().ok_or_else(bad_cursor)?),
+        };
+        self.with(|snapshot| snapshot.page(kind, cursor.as_deref())).ok_or_else(bad_cursor)
+    }
+
+    /// Whether a client may watch this resource.
+    pub fn has_resource(&self, uri: &str) -> Result<(), CallError> {
+        self.with(|snapshot| snapshot.find_resource(uri)).map(|_| ())
+    }
+}
+
+impl Snapshot {
+    fn find_tool(&self, params: &RawJson) -> Result<Found, CallError> {
+        let name = text(params, "name")?;
+        let Some(listed) = find(&self.tools, &name) else {
+            return Err(CallError::invalid_params(format!(
+                "there is no tool `{name}`; tools/list shows those there are"
+            )));
+        };
+        if let Some(arguments) = params.get_unique("arguments").map_err(doubled)?
+            && !arguments.is_object()
+            && !arguments.is_null()
+        {
+            return Err(CallError::invalid_params("`arguments` must be an object"));
+        }
+        Ok(found(listed, Target::Tool))
+    }
+
+    fn find_prompt(&self, name: &str) -> Result<Found, CallError> {
+        let listed = find(&self.prompts, name).ok_or_else(|| {
+            CallError::invalid_params(format!(
+                "there is no prompt `{name}`; prompts/list shows those there are"
+            ))
+        })?;
+        Ok(found(listed, Target::Prompt))
+    }
+
+    fn find_resource(&self, uri: &str) -> Result<Found, CallError> {
+        if let Some(listed) = find(&self.resources, uri) {
+            return Ok(found(listed, Target::Resource));
+        }
+        let covering = self.templates.iter().find(|(_, matches)| matches(uri));
+        let (listed, _) = covering.ok_or_else(|| resource_not_found(uri))?;
+        Ok(found(listed, |entry| Target::Template(entry, uri.to_owned())))
+    }
+
+    fn find_reference(&self, params: &RawJson) -> Result<Found, CallError> {
+        let reference = params.get("ref").unwrap_or(RawJson::NULL);
+        match reference.get("type").and_then(|kind| kind.to_text()).as_deref() {
+            Some("ref/prompt") => self.find_prompt(&text(&reference, "name")?),
+            Some("ref/resource") => self.find_template(&text(&reference, "uri")?),
+            _ => Err(CallError::invalid_params(
+                "`ref.type` must be \"ref/prompt\" or \"ref/resource\"",
+            )),
+        }
+    }
+
+    /// A template by its own text, or a resource by its URI.
+    fn find_template(&self, uri: &str) -> Result<Found, CallError> {
+        match self.templates.iter().find(|(listed, _)| listed.entry.uri_template == uri) {
+            Some((listed, _)) => {
+                Ok(found(listed, |entry| Target::Template(entry, uri.to_owned())))
+            }
+            None => self.find_resource(uri),
+        }
+    }
+}
+
+fn found<T>(listed: &Listed<T>, target: impl FnOnce(Arc<T>) -> Target) -> Found {
+    (target(listed.entry.clone()), listed.provider.clone())
+}
+
+/// The error for a URI that nothing answers to.
+pub(crate) fn resource_not_found(uri: &str) -> CallError {
+    let data = ObjectWriter::new().value("uri", uri).finish();
+    CallError::new(ErrorKind::ResourceNotFound, format!("there is no resource `{uri}`"))
+        .with_data(data)
+}
+
+fn unserved(method: &Method) -> CallError {
+    let text = format!("the method `{method}` is not served here");
+    CallError::new(ErrorKind::MethodNotFound, text)
+}
+
+fn bad_cursor() -> CallError {
+    CallError::invalid_params("the cursor is not one of ours; list again from the start")
+}
+
+fn text(params: &RawJson, member: &'static str) -> Result<String, CallError> {
+    let value = params.get_unique(member).map_err(doubled)?;
+    value
+        .and_then(|value| value.to_text())
+        .ok_or_else(|| CallError::invalid_params(format!("`{member}` must be a string")))
+}
+
+fn doubled(duplicate: Duplicate) -> CallError {
+    CallError::invalid_params(duplicate.to_string())
+}

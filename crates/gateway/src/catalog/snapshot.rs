@@ -1,0 +1,192 @@
+//! One state of the catalog: sorted, merged, its lists serialized when first asked for.
+
+use std::sync::{Arc, OnceLock};
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+use super::cursor;
+use super::listing::Listing;
+use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::page::{ListKind, Page};
+use crate::provider::{Matcher, Provider};
+
+/// How lists are cut into pages, and how long clients may keep them.
+#[derive(Debug, Clone)]
+pub(crate) struct PageSettings {
+    pub(crate) size: usize,
+    pub(crate) ttl_ms: u64,
+    pub(crate) public: bool,
+}
+
+/// One state of the catalog. It never changes; a change makes a new one.
+pub struct Snapshot {
+    pub(super) tools: Vec<Listed<ToolEntry>>,
+    pub(super) resources: Vec<Listed<ResourceEntry>>,
+    pub(super) templates: Vec<(Listed<TemplateEntry>, Matcher)>,
+    pub(super) prompts: Vec<Listed<PromptEntry>>,
+    pages: PageSettings,
+    lists: [OnceLock<Vec<Arc<Page>>>; 4],
+}
+
+/// Something listed, and who serves it.
+pub(super) struct Listed<T> {
+    pub(super) entry: Arc<T>,
+    pub(super) provider: Arc<dyn Provider>,
+}
+
+/// Things have a name to sort and find them by.
+pub(super) trait Named {
+    fn name(&self) -> &str;
+    fn definition(&self) -> &RawJson;
+}
+
+macro_rules! named {
+    ($($entry:ident by $name:ident),*) => {$(
+        impl Named for $entry {
+            fn name(&self) -> &str { &self.$name }
+            fn definition(&self) -> &RawJson { &self.definition }
+        }
+    )*};
+}
+named!(ToolEntry by name, ResourceEntry by uri, TemplateEntry by uri_template, PromptEntry by name);
+
+impl Snapshot {
+    /// Merges what all providers list. Of two things with one name the earlier provider's stays.
+    pub(super) fn merge(
+        parts: &[(Arc<dyn Provider>, Arc<Listing>)],
+        pages: &PageSettings,
+    ) -> Self {
+        let matchers = parts.iter().flat_map(|(provider, listing)| {
+            let list = |(entry, matcher): &(Arc<TemplateEntry>, Matcher)| {
+                (Listed { entry: entry.clone(), provider: provider.clone() }, matcher.clone())
+            };
+            listing.templates.iter().map(list)
+        });
+        let mut templates: Vec<_> = matchers.collect();
+        templates.sort_by(|(one, _), (other, _)| one.entry.name().cmp(other.entry.name()));
+        templates.dedup_by(|(later, _), (first, _)| later.entry.name() == first.entry.name());
+        Self {
+            tools: collect(parts, |listing| &listing.tools),
+            resources: collect(parts, |listing| &listing.resources),
+            templates,
+            prompts: collect(parts, |listing| &listing.prompts),
+            pages: pages.clone(),
+            lists: Default::default(),
+        }
+    }
+
+    /// The tool of that name.
+    pub fn tool(&self, name: &str) -> Option<&Arc<ToolEntry>> {
+        find(&self.tools, name).map(|listed| &listed.entry)
+    }
+
+    /// How many things a list holds.
+    pub fn count(&self, kind: ListKind) -> usize {
+        match kind {
+            ListKind::Tools => self.tools.len(),
+            ListKind::Resources => self.resources.len(),
+            ListKind::Templates => self.templates.len(),
+            ListKind::Prompts => self.prompts.len(),
+        }
+    }
+
+    /// The page that a cursor points to, the first without one; none for a cursor not of ours.
+    pub(crate) fn page(&self, kind: ListKind, cursor: Option<&str>) -> Option<Arc<Page>> {
+        let pages = self.lists[kind as usize].get_or_init(|| self.build_pages(kind));
+        // Some clients send an empty cursor for the first page.
+        let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
+            return pages.first().cloned();
+        };
+        let after = cursor::decode(kind, cursor)?;
+        let names = self.names(kind);
+        let start = names.partition_point(|name| *name <= after.as_str());
+        if start.is_multiple_of(self.pages.size) && start < names.len() {
+            return pages.get(start / self.pages.size).cloned();
+        }
+        // The list changed since the page before: what follows is made for this client alone.
+        Some(Arc::new(self.build_page(kind, start)))
+    }
+
+    fn build_pages(&self, kind: ListKind) -> Vec<Arc<Page>> {
+        let starts = (0..self.count(kind).max(1)).step_by(self.pages.size);
+        starts.map(|start| Arc::new(self.build_page(kind, start))).collect()
+    }
+
+    fn build_page(&self, kind: ListKind, start: usize) -> Page {
+        let definitions = self.definitions(kind);
+        let end = definitions.len().min(start.saturating_add(self.pages.size));
+        let items = definitions.get(start..end).unwrap_or_default();
+        let size: usize = items.iter().map(|item| item.bytes().len() + 1).sum();
+        let names = self.names(kind);
+        let next = (end < names.len()).then(|| cursor::encode(kind, names[end - 1]));
+        let scope = if self.pages.public { "public" } else { "private" };
+        let result = ObjectWriter::with_capacity(size + 256)
+            .array(kind.member(), items.iter().copied())
+            .value_some("nextCursor", next)
+            .value("ttlMs", &self.pages.ttl_ms)
+            .value("cacheScope", scope)
+            .value("resultType", "complete")
+            .finish();
+        Page::new(result)
+    }
+
+    fn names(&self, kind: ListKind) -> Vec<&str> {
+        match kind {
+            ListKind::Tools => self.tools.iter().map(|it| it.entry.name()).collect(),
+            ListKind::Resources => self.resources.iter().map(|it| it.entry.name()).collect(),
+            ListKind::Templates => self.templates.iter().map(|it| it.0.entry.name()).collect(),
+            ListKind::Prompts => self.prompts.iter().map(|it| it.entry.name()).collect(),
+        }
+    }
+
+    fn definitions(&self, kind: ListKind) -> Vec<&RawJson> {
+        match kind {
+            ListKind::Tools => self.tools.iter().map(|it| it.entry.definition()).collect(),
+            ListKind::Resources => self.resources.iter().map(|it| it.entry.definition()).collect(),
+            ListKind::Templates => {
+                self.templates.iter().map(|it| it.0.entry.definition()).collect()
+            }
+            ListKind::Prompts => self.prompts.iter().map(|it| it.entry.definition()).collect(),
+        }
+    }
+}
+
+/// Finds by name in a sorted list.
+pub(super) fn find<'a, T: Named>(list: &'a [Listed<T>], name: &str) -> Option<&'a Listed<T>> {
+    let index = list.binary_search_by(|listed| listed.entry.name().cmp(name)).ok()?;
+    list.get(index)
+}
+
+fn collect<T: Named>(
+    parts: &[(Arc<dyn Provider>, Arc<Listing>)],
+    pick: impl Fn(&Listing) -> &Vec<Arc<T>>,
+) -> Vec<Listed<T>> {
+    let list = |(provider, listing): &(Arc<dyn Provider>, Arc<Listing>)| {
+        let provider = provider.clone();
+        let entries = pick(listing).clone();
+        entries.into_iter().map(move |entry| Listed { entry, provider: provider.clone() })
+    };
+    let mut all: Vec<_> = parts.iter().flat_map(list).collect();
+    // The sort is stable, so of two with one name the earlier provider's comes first.
+    all.sort_by(|one, other| one.entry.name().cmp(other.entry.name()));
+    all.dedup_by(|later, first| {
+        let same = later.entry.name() == first.entry.name();
+        if same {
+            let (name, kept, hidden) = (first.entry.name(), first.provider.name(), later.provider.name());
+            tracing::warn!(name, kept, hidden, "two providers list the same name; rename one");
+        }
+        same
+    });
+    all
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = formatter.debug_struct("Snapshot");
+        for kind in ListKind::ALL {
+            debug.field(kind.member(), &self.count(kind));
+        }
+        debug.finish()
+    }
+}

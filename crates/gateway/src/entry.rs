@@ -1,0 +1,153 @@
+//! What the catalog knows of each thing it lists: the definition raw, and what was read from it.
+
+use gantry_protocol::headers::{self, HeaderAnnotationError, HeaderParam};
+use gantry_protocol::RawJson;
+
+use crate::schema::{Schema, SchemaError, SchemaLimits};
+
+/// Why a definition cannot be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// A member that must be there is not.
+    #[error("{kind} lacks `{member}`; add it to the definition")]
+    Missing {
+        /// What kind of thing.
+        kind: &'static str,
+        /// The member.
+        member: &'static str,
+    },
+    /// The name cannot be used in every client.
+    #[error("the name `{name}` is not 1 to 128 letters, digits, `_`, `.`, `-` or `/`")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// A schema is wrong.
+    #[error("the {member} of tool `{tool}`: {error}")]
+    Schema {
+        /// Whose.
+        tool: String,
+        /// Which.
+        member: &'static str,
+        /// Why.
+        error: SchemaError,
+    },
+    /// An `x-mcp-header` annotation is wrong.
+    #[error("the inputSchema of tool `{tool}`: {error}")]
+    Header {
+        /// Whose.
+        tool: String,
+        /// Why.
+        error: HeaderAnnotationError,
+    },
+    /// The definition is not a JSON object.
+    #[error("the definition of {0} is not a JSON object")]
+    NotAnObject(&'static str),
+}
+
+/// A tool.
+#[derive(Debug)]
+pub struct ToolEntry {
+    /// Its name.
+    pub name: String,
+    /// The whole definition.
+    pub definition: RawJson,
+    /// What its arguments must look like.
+    pub input: Schema,
+    /// What its structured result must look like.
+    pub output: Option<Schema>,
+    /// Arguments that HTTP clients repeat in headers.
+    pub headers: Vec<HeaderParam>,
+}
+
+/// A resource.
+#[derive(Debug)]
+pub struct ResourceEntry {
+    /// Its address.
+    pub uri: String,
+    /// The whole definition.
+    pub definition: RawJson,
+}
+
+/// A template of resources.
+#[derive(Debug)]
+pub struct TemplateEntry {
+    /// The URI template.
+    pub uri_template: String,
+    /// The whole definition.
+    pub definition: RawJson,
+}
+
+/// A prompt.
+#[derive(Debug)]
+pub struct PromptEntry {
+    /// Its name.
+    pub name: String,
+    /// The whole definition.
+    pub definition: RawJson,
+}
+
+impl ToolEntry {
+    /// Reads a tool's definition and compiles its schemas.
+    pub fn new(definition: RawJson) -> Result<Self, EntryError> {
+        let name = text_member(&definition, "a tool", "name")?;
+        if !is_name(&name) {
+            return Err(EntryError::Name { name });
+        }
+        let Some(input) = definition.get("inputSchema") else {
+            return Err(EntryError::Missing { kind: "a tool", member: "inputSchema" });
+        };
+        let compile = |member, schema: &RawJson| {
+            Schema::compile(schema, SchemaLimits::default())
+                .map_err(|error| EntryError::Schema { tool: name.clone(), member, error })
+        };
+        let output = definition.get("outputSchema").map(|it| compile("outputSchema", &it));
+        let headers = headers::argument_headers(&input)
+            .map_err(|error| EntryError::Header { tool: name.clone(), error })?;
+        let input = compile("inputSchema", &input)?;
+        Ok(Self { input, output: output.transpose()?, headers, name, definition })
+    }
+}
+
+impl ResourceEntry {
+    /// Reads a resource's definition.
+    pub fn new(definition: RawJson) -> Result<Self, EntryError> {
+        let uri = text_member(&definition, "a resource", "uri")?;
+        text_member(&definition, "a resource", "name")?;
+        Ok(Self { uri, definition })
+    }
+}
+
+impl TemplateEntry {
+    /// Reads a template's definition.
+    pub fn new(definition: RawJson) -> Result<Self, EntryError> {
+        let uri_template = text_member(&definition, "a resource template", "uriTemplate")?;
+        text_member(&definition, "a resource template", "name")?;
+        Ok(Self { uri_template, definition })
+    }
+}
+
+impl PromptEntry {
+    /// Reads a prompt's definition.
+    pub fn new(definition: RawJson) -> Result<Self, EntryError> {
+        let name = text_member(&definition, "a prompt", "name")?;
+        Ok(Self { name, definition })
+    }
+}
+
+fn text_member(
+    definition: &RawJson,
+    kind: &'static str,
+    member: &'static str,
+) -> Result<String, EntryError> {
+    if !definition.is_object() {
+        return Err(EntryError::NotAnObject(kind));
+    }
+    let text = definition.get(member).and_then(|value| value.to_text());
+    text.filter(|text| !text.is_empty()).ok_or(EntryError::Missing { kind, member })
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
+    (1..=128).contains(&name.len()) && name.bytes().all(fits)
+}

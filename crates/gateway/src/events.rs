@@ -1,0 +1,188 @@
+//! What changes while nobody calls: lists and resources.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use gantry_protocol::RawJson;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
+
+use crate::page::ListKind;
+
+/// Something changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The tools, the prompts, or the resources and templates.
+    ListChanged(ListKind),
+    /// The content of a resource.
+    ResourceUpdated {
+        /// Which.
+        uri: Arc<str>,
+        /// What its provider adds to the notification.
+        metadata: Option<RawJson>,
+    },
+}
+
+/// What a subscriber wants to hear of.
+#[derive(Debug, Clone, Default)]
+pub struct Interest {
+    /// Changes of the list of tools.
+    pub tools: bool,
+    /// Changes of the list of prompts.
+    pub prompts: bool,
+    /// Changes of the lists of resources and templates.
+    pub resources: bool,
+    /// Changes of these resources.
+    pub resources_watched: Arc<Watched>,
+}
+
+/// The resources that one subscriber watches. It may change while the subscription runs.
+#[derive(Debug, Default)]
+pub struct Watched(RwLock<HashSet<Arc<str>>>);
+
+impl Watched {
+    /// Watches one more. Returns false when that would be more than `limit`.
+    pub fn add(&self, uri: &str, limit: usize) -> bool {
+        let mut uris = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let fits = uris.contains(uri) || uris.len() < limit;
+        if fits {
+            uris.insert(uri.into());
+        }
+        fits
+    }
+
+    /// Watches one less.
+    pub fn remove(&self, uri: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    }
+
+    /// Whether nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn contains(&self, uri: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(uri)
+    }
+
+    fn all(&self) -> Vec<Arc<str>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// How often each list has changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Versions {
+    tools: u64,
+    prompts: u64,
+    resources: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Update {
+    uri: Arc<str>,
+    metadata: Option<RawJson>,
+}
+
+/// The source of events.
+#[derive(Debug)]
+pub(crate) struct Events {
+    versions: watch::Sender<Versions>,
+    updates: broadcast::Sender<Update>,
+    settle: Duration,
+}
+
+/// Updates a slow subscriber may fall behind before it is told to look at everything again.
+const UPDATES_KEPT: usize = 1024;
+
+impl Events {
+    pub(crate) fn new(settle: Duration) -> Self {
+        let updates = broadcast::channel(UPDATES_KEPT).0;
+        Self { versions: watch::Sender::default(), updates, settle }
+    }
+
+    pub(crate) fn list_changed(&self, kind: ListKind) {
+        self.versions.send_modify(|versions| match kind {
+            ListKind::Tools => versions.tools += 1,
+            ListKind::Prompts => versions.prompts += 1,
+            ListKind::Resources | ListKind::Templates => versions.resources += 1,
+        });
+    }
+
+    pub(crate) fn resource_updated(&self, uri: Arc<str>, metadata: Option<RawJson>) {
+        // No receiver means that nobody is interested.
+        let _ = self.updates.send(Update { uri, metadata });
+    }
+
+    pub(crate) fn subscribe(&self, interest: Interest) -> Subscription {
+        let mut versions = self.versions.subscribe();
+        let seen = *versions.borrow_and_update();
+        Subscription {
+            seen,
+            versions,
+            updates: self.updates.subscribe(),
+            settle: self.settle,
+            interest,
+            overdue: BTreeSet::new(),
+        }
+    }
+}
+
+/// One subscriber's view. Changes of a list that come close together are told once.
+#[derive(Debug)]
+pub struct Subscription {
+    interest: Interest,
+    versions: watch::Receiver<Versions>,
+    updates: broadcast::Receiver<Update>,
+    seen: Versions,
+    settle: Duration,
+    /// Resources to tell of because updates were missed.
+    overdue: BTreeSet<Arc<str>>,
+}
+
+impl Subscription {
+    /// Waits for the next event; none when the gateway is gone. Safe to drop and call again.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.pending() {
+                return Some(event);
+            }
+            tokio::select! {
+                changed = self.versions.changed() => {
+                    changed.ok()?;
+                    // More changes often follow at once: let them settle into one notice.
+                    tokio::time::sleep(self.settle).await;
+                    self.versions.mark_unchanged();
+                }
+                update = self.updates.recv() => match update {
+                    Ok(update) if self.interest.resources_watched.contains(&update.uri) => {
+                        let Update { uri, metadata } = update;
+                        return Some(Event::ResourceUpdated { uri, metadata });
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(_)) => {
+                        self.overdue.extend(self.interest.resources_watched.all());
+                    }
+                    Err(RecvError::Closed) => return None,
+                },
+            }
+        }
+    }
+
+    fn pending(&mut self) -> Option<Event> {
+        let current = *self.versions.borrow();
+        let wants = [
+            (ListKind::Tools, self.interest.tools, current.tools, &mut self.seen.tools),
+            (ListKind::Prompts, self.interest.prompts, current.prompts, &mut self.seen.prompts),
+            (ListKind::Resources, self.interest.resources, current.resources, &mut self.seen.resources),
+        ];
+        for (kind, wanted, current, seen) in wants {
+            if std::mem::replace(seen, current) != current && wanted {
+                return Some(Event::ListChanged(kind));
+            }
+        }
+        let uri = self.overdue.pop_first()?;
+        Some(Event::ResourceUpdated { uri, metadata: None })
+    }
+}

@@ -1,0 +1,206 @@
+//! What a provider can do while a call runs: tell the client, ask the client, see that it left.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Level, RawJson};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use crate::ask::{Ask, AskError, Question};
+use crate::call::Call;
+use crate::caller::Caller;
+use crate::outbox::{Notice, Outbox};
+
+/// The open line between a running call and its client. Clones share the line.
+#[derive(Debug, Clone)]
+pub struct Exchange(Arc<Line>);
+
+#[derive(Debug)]
+struct Line {
+    caller: Arc<Caller>,
+    wants_progress: bool,
+    log_level: Option<Level>,
+    outbox: Outbox,
+    state: Mutex<State>,
+    over: AtomicBool,
+    ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Answers that came with the call, taken by key.
+    responses: Option<RawJson>,
+    /// The last progress value sent: values must rise.
+    progress: Option<f64>,
+    /// Questions open now, and since when.
+    asking: usize,
+    asking_since: Option<Instant>,
+    /// Time spent waiting for answers before that.
+    waited: Duration,
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// Must rise from notice to notice.
+    pub progress: f64,
+    /// What `progress` is when all is done, if known.
+    pub total: Option<f64>,
+    /// For people.
+    pub message: Option<String>,
+}
+
+impl Exchange {
+    /// The line of one call.
+    pub(crate) fn new(call: &Call, notices: usize) -> Self {
+        let state = State { responses: call.input.responses.clone(), ..State::default() };
+        Self(Arc::new(Line {
+            caller: call.caller.clone(),
+            wants_progress: call.wants_progress,
+            log_level: call.log_level,
+            outbox: Outbox::new(notices),
+            state: Mutex::new(state),
+            over: AtomicBool::new(false),
+            ended: Notify::new(),
+        }))
+    }
+
+    /// Who is on the other end.
+    pub fn caller(&self) -> &Caller {
+        &self.0.caller
+    }
+
+    /// Reports progress, if the client wants it. A value that does not rise is left out, and so
+    /// is one that the client is too slow to take: the next one says more anyway.
+    pub fn progress(&self, progress: &Progress) {
+        if !self.0.wants_progress || !self.rises(progress.progress) {
+            return;
+        }
+        let params = ObjectWriter::new()
+            .value("progress", &whole(progress.progress))
+            .value_some("total", progress.total.map(whole))
+            .value_some("message", progress.message.as_deref())
+            .finish();
+        self.0.outbox.offer(Notice::Progress(params));
+    }
+
+    /// Sends a log message, if the client wants messages of that severity.
+    pub async fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+        if self.0.log_level.is_none_or(|least| level < least) {
+            return;
+        }
+        let params = ObjectWriter::new()
+            .value("level", &level)
+            .value_some("logger", logger)
+            .raw("data", data)
+            .finish();
+        self.0.outbox.send(Notice::Log(level, params)).await;
+    }
+
+    /// Lets a client that can come back later hang up until then.
+    pub fn hang_up(&self, retry: Duration) {
+        self.0.outbox.offer(Notice::HangUp { retry });
+    }
+
+    /// Asks the client and waits for its answer. The key must be unique within the call.
+    pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
+        ask.check(&self.0.caller.capabilities)?;
+        if let Some(answer) = self.answered_before(key) {
+            return Ok(answer);
+        }
+        let (answer, answered) = oneshot::channel();
+        let _waiting = Waiting::start(self);
+        self.0.outbox.ask(Question { key: key.to_owned(), ask, answer });
+        answered.await.unwrap_or(Err(AskError::Gone))
+    }
+
+    /// Whether the client gave up or left.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.over.load(Ordering::Acquire)
+    }
+
+    /// Ends when the client gives up or leaves. Work that the call's own future does not own
+    /// must watch this.
+    pub async fn cancelled(&self) {
+        loop {
+            let ended = self.0.ended.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// How long the call has waited for its client, which is not counted against its deadline.
+    pub fn waited(&self) -> Duration {
+        let state = self.state();
+        state.waited + state.asking_since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether a question is open.
+    pub fn is_asking(&self) -> bool {
+        self.state().asking > 0
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.0.outbox
+    }
+
+    pub(crate) fn end(&self) {
+        self.0.over.store(true, Ordering::Release);
+        self.0.ended.notify_waiters();
+    }
+
+    fn answered_before(&self, key: &str) -> Option<RawJson> {
+        self.state().responses.as_ref()?.get(key)
+    }
+
+    fn rises(&self, value: f64) -> bool {
+        let mut state = self.state();
+        let rises = value.is_finite() && state.progress.is_none_or(|last| value > last);
+        if rises {
+            state.progress = Some(value);
+        }
+        rises
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts an open question for as long as it is waited for.
+struct Waiting<'a>(&'a Exchange);
+
+impl<'a> Waiting<'a> {
+    fn start(exchange: &'a Exchange) -> Self {
+        let mut state = exchange.state();
+        state.asking += 1;
+        state.asking_since.get_or_insert_with(Instant::now);
+        drop(state);
+        Self(exchange)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.asking -= 1;
+        if state.asking == 0 {
+            let spent = state.asking_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            state.waited += spent;
+        }
+    }
+}
+
+/// A whole number is written without a fraction, as people write it.
+fn whole(value: f64) -> serde_json::Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        return serde_json::Value::from(value as i64);
+    }
+    serde_json::Value::from(value)
+}

@@ -1,0 +1,235 @@
+//! The gateway: identity, catalog, pipeline and events in one handle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+use crate::call::Call;
+use crate::catalog::{Catalog, PageSettings, Publisher};
+use crate::events::{Events, Interest, Subscription};
+use crate::exchange::Exchange;
+use crate::page::ListKind;
+use crate::pipeline::Pipeline;
+use crate::policy::{Gate, InFlight, Meter, Ward, Witness};
+use crate::provider::Provider;
+use crate::running::Running;
+
+/// Who this server says it is.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The implementation object: `name`, `version` and whatever else.
+    pub info: RawJson,
+    /// How to use this server, for the model.
+    pub instructions: Option<String>,
+}
+
+impl Identity {
+    /// A server of that name and version.
+    pub fn new(name: &str, version: &str) -> Self {
+        let info = ObjectWriter::new().value("name", name).value("version", version).finish();
+        Self { info, instructions: None }
+    }
+}
+
+/// Every limit of the middle, with its default.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long a provider may work on a call.
+    pub deadline: Duration,
+    /// Calls under way at once.
+    pub calls_in_flight: usize,
+    /// Notices a call may have waiting for its client.
+    pub notices: usize,
+    /// How often one call may ask its client for input by way of its reply.
+    pub input_rounds: usize,
+    /// Items on a page of a list. Many clients read only the first page.
+    pub page_size: usize,
+    /// How long clients may keep a list before they ask again, in milliseconds.
+    pub list_ttl_ms: u64,
+    /// Whether lists are the same for everyone and may be kept by shared caches.
+    pub lists_are_public: bool,
+    /// How long changes of a list are gathered into one notification.
+    pub settle: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(30),
+            calls_in_flight: 4096,
+            notices: 64,
+            input_rounds: 16,
+            page_size: 1000,
+            list_ttl_ms: 60_000,
+            lists_are_public: false,
+            settle: Duration::from_millis(20),
+        }
+    }
+}
+
+/// What the handshake and `server/discover` say.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The capabilities object, in the newest form.
+    pub capabilities: RawJson,
+    /// Who this is.
+    pub info: RawJson,
+    /// How to use it.
+    pub instructions: Option<String>,
+    /// How many tools, resources and prompts there are.
+    pub counts: RawJson,
+    /// How long all this may be kept, in milliseconds.
+    pub ttl_ms: u64,
+}
+
+/// The middle, ready for doors.
+#[derive(Debug)]
+pub struct Gateway {
+    identity: Identity,
+    settings: Settings,
+    catalog: Arc<Catalog>,
+    pipeline: Pipeline,
+    events: Arc<Events>,
+}
+
+/// What every client is offered. Lists may be empty, but they are served, and change.
+const CAPABILITIES: RawJson = RawJson::from_static(
+    r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}"#,
+);
+
+impl Gateway {
+    /// Starts to build a gateway.
+    pub fn builder(identity: Identity) -> GatewayBuilder {
+        GatewayBuilder {
+            identity,
+            settings: Settings::default(),
+            witnesses: Vec::new(),
+            gates: Vec::new(),
+            wards: Vec::new(),
+        }
+    }
+
+    /// Adds a provider; what it publishes can be called at once.
+    pub fn attach(&self, provider: Arc<dyn Provider>) -> Publisher {
+        self.catalog.attach(provider)
+    }
+
+    /// Starts a call. It runs while the door steps it.
+    pub fn start(self: &Arc<Self>, call: Call) -> Running {
+        let exchange = Exchange::new(&call, self.settings.notices);
+        let (gateway, line) = (self.clone(), exchange.clone());
+        Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
+    }
+
+    /// What there is to call.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Hears of changes.
+    pub fn subscribe(&self, interest: Interest) -> Subscription {
+        self.events.subscribe(interest)
+    }
+
+    /// Who this server says it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Counts and times of calls.
+    pub fn meter(&self) -> &Meter {
+        &self.pipeline.meter
+    }
+
+    /// Calls under way now.
+    pub fn calls_in_flight(&self) -> usize {
+        self.pipeline.in_flight.count()
+    }
+
+    /// What the handshake says.
+    pub fn describe(&self) -> Description {
+        let count = |kind| self.catalog.with(|snapshot| snapshot.count(kind));
+        let counts = ObjectWriter::new()
+            .value("tools_count", &count(ListKind::Tools))
+            .value("resources_count", &count(ListKind::Resources))
+            .value("prompts_count", &count(ListKind::Prompts))
+            .finish();
+        Description {
+            capabilities: CAPABILITIES,
+            info: self.identity.info.clone(),
+            instructions: self.identity.instructions.clone(),
+            counts,
+            ttl_ms: self.settings.list_ttl_ms,
+        }
+    }
+}
+
+/// Puts a gateway together.
+pub struct GatewayBuilder {
+    identity: Identity,
+    settings: Settings,
+    witnesses: Vec<Box<dyn Witness>>,
+    gates: Vec<Box<dyn Gate>>,
+    wards: Vec<Box<dyn Ward>>,
+}
+
+impl GatewayBuilder {
+    /// Sets the limits.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Adds a policy that is told of every call's end.
+    #[must_use]
+    pub fn witness(mut self, witness: impl Witness + 'static) -> Self {
+        self.witnesses.push(Box::new(witness));
+        self
+    }
+
+    /// Adds a policy that sees only the name.
+    #[must_use]
+    pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
+        self.gates.push(Box::new(gate));
+        self
+    }
+
+    /// Adds a policy that sees what the call is for.
+    #[must_use]
+    pub fn ward(mut self, ward: impl Ward + 'static) -> Self {
+        self.wards.push(Box::new(ward));
+        self
+    }
+
+    /// The gateway.
+    pub fn build(self) -> Arc<Gateway> {
+        let Self { identity, settings, witnesses, gates, wards } = self;
+        let events = Arc::new(Events::new(settings.settle));
+        let pages = PageSettings {
+            size: settings.page_size.max(1),
+            ttl_ms: settings.list_ttl_ms,
+            public: settings.lists_are_public,
+        };
+        let catalog = Arc::new(Catalog::new(pages, events.clone()));
+        let pipeline = Pipeline {
+            catalog: catalog.clone(),
+            meter: Meter::default(),
+            witnesses,
+            in_flight: InFlight::new(settings.calls_in_flight),
+            gates,
+            wards,
+            deadline: settings.deadline,
+            rounds: settings.input_rounds.max(1),
+        };
+        Arc::new(Gateway { identity, settings, catalog, pipeline, events })
+    }
+}
+
+impl std::fmt::Debug for GatewayBuilder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("GatewayBuilder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

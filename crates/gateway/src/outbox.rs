@@ -1,0 +1,112 @@
+//! What a running call wants to tell or ask its client, until the door takes it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use gantry_protocol::{Level, RawJson};
+use tokio::sync::Notify;
+
+use crate::ask::Question;
+
+/// Something a call tells its client while it runs.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// Params of a progress notification, without the token, which belongs to the door.
+    Progress(RawJson),
+    /// Params of a log message.
+    Log(Level, RawJson),
+    /// The provider expects to be long: a client that can come back later may hang up now.
+    HangUp {
+        /// When the client should come back.
+        retry: Duration,
+    },
+}
+
+/// What waits in an outbox.
+#[derive(Debug)]
+pub(crate) enum Item {
+    Notice(Notice),
+    Questions(Vec<Question>),
+}
+
+/// A bounded queue with one reader. Nothing is allocated until something is said.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    queue: Mutex<Queue>,
+    room: Notify,
+    limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    notices: VecDeque<Notice>,
+    questions: Vec<Question>,
+    reader: Option<Waker>,
+}
+
+impl Outbox {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { queue: Mutex::default(), room: Notify::new(), limit: limit.max(1) }
+    }
+
+    /// Queues a notice unless the queue is full. Returns whether it was taken.
+    pub(crate) fn offer(&self, notice: Notice) -> bool {
+        let mut queue = self.lock();
+        if queue.notices.len() >= self.limit {
+            return false;
+        }
+        queue.notices.push_back(notice);
+        wake(queue);
+        true
+    }
+
+    /// Queues a notice, waiting for room: a client that does not read slows its own call.
+    pub(crate) async fn send(&self, notice: Notice) {
+        loop {
+            let room = self.room.notified();
+            if self.offer(notice.clone()) {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    pub(crate) fn ask(&self, question: Question) {
+        let mut queue = self.lock();
+        queue.questions.push(question);
+        wake(queue);
+    }
+
+    /// The next notice; then, if `with_questions`, all questions at once. Remembers the reader
+    /// when there is nothing.
+    pub(crate) fn poll(&self, waker: &Waker, with_questions: bool) -> Poll<Item> {
+        let mut queue = self.lock();
+        if let Some(notice) = queue.notices.pop_front() {
+            drop(queue);
+            self.room.notify_one();
+            return Poll::Ready(Item::Notice(notice));
+        }
+        if with_questions && !queue.questions.is_empty() {
+            return Poll::Ready(Item::Questions(std::mem::take(&mut queue.questions)));
+        }
+        match &mut queue.reader {
+            Some(reader) => reader.clone_from(waker),
+            empty => *empty = Some(waker.clone()),
+        }
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(mut queue: MutexGuard<'_, Queue>) {
+    let reader = queue.reader.take();
+    drop(queue);
+    if let Some(reader) = reader {
+        reader.wake();
+    }
+}

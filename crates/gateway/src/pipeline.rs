@@ -1,0 +1,155 @@
+//! The one way to a tool: every policy, in order, a reason on each line.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use gantry_protocol::Method;
+use tokio::time::Instant;
+
+use crate::ask::{Ask, AskError};
+use crate::call::{Call, Input};
+use crate::catalog::Catalog;
+use crate::error::{CallError, ErrorKind};
+use crate::exchange::Exchange;
+use crate::failure::ErrorDetail;
+use crate::page::ListKind;
+use crate::policy::{
+    CallSummary, Deadline, Gate, InFlight, Meter, Ward, Witness, check_arguments, check_result,
+};
+use crate::provider::Resolved;
+use crate::reply::{InputRequired, Outcome, Reply};
+
+/// The stages in their order. A test holds the code to it.
+pub const STAGES: [&str; 9] = [
+    "meter and witness", // outermost: refused calls are counted and recorded too
+    "in flight",         // before anything costs something
+    "gates",             // limits see only the name
+    "resolve",           // from here on the catalog entry is known
+    "wards",             // authorization, trust, approval: may ask, so the call is already counted
+    "arguments",         // after the wards: what one may not call one may not probe
+    "deadline",          // the provider's time only, not a person's
+    "provider",          //
+    "result",            // the provider's promise, checked before anyone relies on it
+];
+
+/// The policies and the catalog. Providers can be reached through here only.
+pub struct Pipeline {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) meter: Meter,
+    pub(crate) witnesses: Vec<Box<dyn Witness>>,
+    pub(crate) in_flight: InFlight,
+    pub(crate) gates: Vec<Box<dyn Gate>>,
+    pub(crate) wards: Vec<Box<dyn Ward>>,
+    pub(crate) deadline: Duration,
+    pub(crate) rounds: usize,
+}
+
+impl Pipeline {
+    /// Takes one call all the way.
+    pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
+        let started = Instant::now();
+        let (method, caller) = (call.method.clone(), call.caller.clone());
+        let outcome = as_tool_result(&method, self.admit(call, &exchange).await);
+        let took = started.elapsed();
+        self.meter.record(&method, &outcome, took);
+        for witness in &self.witnesses {
+            let principal = &caller.principal;
+            witness.ended(&CallSummary { method: &method, principal, outcome: &outcome, took });
+        }
+        outcome
+    }
+
+    async fn admit(&self, call: Call, exchange: &Exchange) -> Outcome {
+        let _permit = self.in_flight.enter()?;
+        self.gates.iter().try_for_each(|gate| gate.admit(&call))?;
+        if let Some(kind) = list_kind(&call.method) {
+            return self.catalog.list(kind, &call.params).map(Reply::Page);
+        }
+        let resolved = self.catalog.resolve(call)?;
+        for ward in &self.wards {
+            ward.admit(&resolved, exchange).await?;
+        }
+        let resolved = check_arguments(resolved)?;
+        let target = resolved.target.clone();
+        let served = self.converse(resolved, exchange);
+        let reply = Deadline(self.deadline).run(exchange, served).await?;
+        check_result(&target, reply)
+    }
+
+    /// Calls the provider; when it answers with questions and the client cannot take those over,
+    /// asks them here and calls again with the answers.
+    async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
+        for _ in 0..self.rounds {
+            let serving = resolved.provider.serve(resolved.clone(), exchange.clone());
+            // A panic in a provider is that call's failure and nobody else's.
+            let served = AssertUnwindSafe(serving).catch_unwind().await;
+            match served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))? {
+                Reply::InputRequired(required) if !resolved.call.takes_questions => {
+                    resolved.call.input = answer(required, exchange).await?;
+                }
+                reply => return Ok(reply),
+            }
+        }
+        let text = format!("the provider asked for input more than {} times", self.rounds);
+        Err(CallError::new(ErrorKind::ToolFailed, text))
+    }
+}
+
+/// Asks every question at once and gathers the answers by key.
+async fn answer(required: InputRequired, exchange: &Exchange) -> Result<Input, CallError> {
+    let requests = required.requests.iter().flat_map(|requests| requests.members());
+    let asked = requests.map(|member| {
+        let key = member.key().into_owned();
+        let entry = member.value();
+        async move {
+            let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
+            let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
+            Ok::<_, AskError>((exchange.ask(&key, ask).await?, key))
+        }
+    });
+    let answers = futures_util::future::try_join_all(asked).await?;
+    let mut object = gantry_protocol::json::ObjectWriter::new();
+    for (answer, key) in &answers {
+        object = object.raw(key, answer);
+    }
+    Ok(Input { responses: Some(object.finish()), state: required.state })
+}
+
+fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    let name = resolved.target.name();
+    tracing::error!(name, panic = text, "a provider panicked");
+    CallError::new(ErrorKind::ToolFailed, format!("`{name}` failed inside; its log says more"))
+        .with_private(text)
+}
+
+fn list_kind(method: &Method) -> Option<ListKind> {
+    match method {
+        Method::ToolsList => Some(ListKind::Tools),
+        Method::ResourcesList => Some(ListKind::Resources),
+        Method::ResourceTemplatesList => Some(ListKind::Templates),
+        Method::PromptsList => Some(ListKind::Prompts),
+        _ => None,
+    }
+}
+
+/// A tool's failure is a result that the model sees; only a bad request is an error.
+fn as_tool_result(method: &Method, outcome: Outcome) -> Outcome {
+    match outcome {
+        Err(error) if *method == Method::ToolsCall => match ErrorDetail::of(&error) {
+            Some(detail) => Ok(Reply::Result(detail.to_result())),
+            None => Err(error),
+        },
+        outcome => outcome,
+    }
+}
+
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Pipeline").field("stages", &STAGES).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,73 @@
+//! Where things come from: the contract of everything that serves calls.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::call::Call;
+use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::exchange::Exchange;
+use crate::reply::Outcome;
+
+/// Serves calls on what it published in the catalog.
+///
+/// A provider never sees a call for something it did not publish, nor one whose arguments do not
+/// fit: the pipeline has been there before. The future is dropped when the client gives up.
+pub trait Provider: Send + Sync + 'static {
+    /// What this provider is called in logs and errors.
+    fn name(&self) -> &str;
+
+    /// Serves one call.
+    fn serve(&self, call: Resolved, exchange: Exchange) -> BoxFuture<'static, Outcome>;
+}
+
+/// A call whose target is known.
+#[derive(Clone)]
+pub struct Resolved {
+    /// The call.
+    pub call: Call,
+    /// What it is for.
+    pub target: Target,
+    /// Who serves it.
+    pub provider: Arc<dyn Provider>,
+}
+
+/// What a call is for.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A tool.
+    Tool(Arc<ToolEntry>),
+    /// A resource that is listed.
+    Resource(Arc<ResourceEntry>),
+    /// A resource that a template covers, with its URI.
+    Template(Arc<TemplateEntry>, String),
+    /// A prompt.
+    Prompt(Arc<PromptEntry>),
+}
+
+/// Tells whether a URI is covered by a template. The provider brings its own, since it is the
+/// provider that must read the variables from the URI afterwards.
+pub type Matcher = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+impl Target {
+    /// The name or URI that clients use.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Tool(tool) => &tool.name,
+            Self::Resource(resource) => &resource.uri,
+            Self::Template(_, uri) => uri,
+            Self::Prompt(prompt) => &prompt.name,
+        }
+    }
+}
+
+impl std::fmt::Debug for Resolved {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Resolved")
+            .field("call", &self.call)
+            .field("target", &self.target)
+            .field("provider", &self.provider.name())
+            .finish()
+    }
+}

@@ -1,0 +1,83 @@
+//! What each side says it can do.
+
+use crate::json::RawJson;
+use crate::revision::Revision;
+
+const EXPERIMENTAL: &str = "experimental";
+const EXTENSIONS: &str = "extensions";
+
+/// A client's capabilities of `revision` in the newest form.
+///
+/// ```
+/// use gantry_protocol::{RawJson, Revision, wire};
+/// let old = RawJson::from_static(r#"{"roots":{"listChanged":true},"elicitation":{}}"#);
+/// let new = wire::lift_client_capabilities(Revision::V2025_06_18, &old);
+/// assert_eq!(new.as_str(), r#"{"roots":{},"elicitation":{"form":{}}}"#);
+/// ```
+pub fn lift_client_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
+    if revision.is_stateless() {
+        return raw.clone();
+    }
+    let mut edit = raw.edit();
+    for member in raw.members() {
+        let value = member.value();
+        edit = match &*member.key() {
+            "roots" => edit.set("roots", value.edit().remove("listChanged").apply()),
+            "sampling" if !revision.has_sampling_tools() => edit.set(
+                "sampling",
+                value.edit().remove("tools").remove("context").apply(),
+            ),
+            "elicitation" if !revision.has_elicitation() => edit.remove("elicitation"),
+            "elicitation" => edit.set("elicitation", lift_elicitation(revision, &value)),
+            "tasks" => edit.remove("tasks"),
+            _ => edit,
+        };
+    }
+    edit.apply()
+}
+
+/// An empty object means forms, which was all there was.
+fn lift_elicitation(revision: Revision, value: &RawJson) -> RawJson {
+    let url = revision.has_rich_elicitation() && value.get("url").is_some();
+    let edit = match url {
+        true => value.edit(),
+        false => value.edit().remove("url"),
+    };
+    match url || value.get("form").is_some() {
+        true => edit.apply(),
+        false => edit.set("form", RawJson::EMPTY_OBJECT).apply(),
+    }
+}
+
+/// A server's capabilities of the newest form as `revision` says them. Extensions have no member
+/// of their own in an older revision and so stand among the experimental ones.
+pub fn lower_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
+    if revision.is_stateless() {
+        return raw.clone();
+    }
+    let mut edit = raw.edit();
+    if !revision.has_completions_flag() {
+        edit = edit.remove("completions");
+    }
+    if let Some(extensions) = raw.get(EXTENSIONS) {
+        let experimental = raw.get(EXPERIMENTAL);
+        edit = edit
+            .remove(EXTENSIONS)
+            .set_some(EXPERIMENTAL, merged(experimental, &extensions));
+    }
+    edit.apply()
+}
+
+/// Where both name a thing, the experimental one was meant for older peers.
+fn merged(experimental: Option<RawJson>, extensions: &RawJson) -> Option<RawJson> {
+    extensions.members().next()?;
+    let experimental = experimental.unwrap_or(RawJson::EMPTY_OBJECT);
+    let mut edit = experimental.edit();
+    for member in extensions
+        .members()
+        .filter(|it| experimental.get(&it.key()).is_none())
+    {
+        edit = edit.set(member.key().into_owned(), member.value());
+    }
+    Some(edit.apply())
+}

@@ -1,0 +1,94 @@
+//! Results: the members every result of the newest revision has, and those of single methods.
+
+use super::border::without;
+use super::{content, tool};
+use crate::json::{Edit, RawJson};
+use crate::method::Method;
+use crate::revision::Revision;
+
+const RESULT_TYPE: &str = "resultType";
+const TTL: &str = "ttlMs";
+const CACHE_SCOPE: &str = "cacheScope";
+const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
+
+/// A result of the newest form as `revision` says it.
+///
+/// ```
+/// use gantry_protocol::{Method, RawJson, Revision, wire};
+/// let result = RawJson::from_static(r#"{"resultType":"complete","content":[]}"#);
+/// let lowered = wire::lower_result(Revision::V2025_06_18, &Method::ToolsCall, &result);
+/// assert_eq!(lowered.as_str(), r#"{"content":[]}"#);
+/// ```
+pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> RawJson {
+    if revision.is_stateless() {
+        return complete(method, result);
+    }
+    let edit = without(result, &[RESULT_TYPE, TTL, CACHE_SCOPE]);
+    match method {
+        Method::ToolsCall => content::lower_call(revision, result, edit),
+        Method::PromptsGet => content::lower_messages(revision, result, edit),
+        Method::ToolsList => edit.set_some("tools", tool::lower_list(revision, result)),
+        _ => edit,
+    }
+    .apply()
+}
+
+/// A result that came from a server of `revision`, in the newest form.
+///
+/// An older server cannot ask for input in a result, whatever it puts into `resultType`.
+pub fn lift_result(revision: Revision, method: &Method, result: &RawJson) -> RawJson {
+    if revision.is_stateless() {
+        return complete(method, result);
+    }
+    let mut edit = without(result, &[]);
+    if *method == Method::ToolsList {
+        edit = edit.set_some("tools", tool::lift_list(result));
+    }
+    if result.get(RESULT_TYPE) != Some(COMPLETE) {
+        edit = edit.set(RESULT_TYPE, COMPLETE);
+    }
+    cacheable(method, result, edit).apply()
+}
+
+/// Fills in what the newest revision demands and a server may have left out.
+fn complete(method: &Method, result: &RawJson) -> RawJson {
+    let edit = result.edit();
+    match result.get(RESULT_TYPE) {
+        None => cacheable(method, result, edit.set(RESULT_TYPE, COMPLETE)),
+        Some(kind) if kind == COMPLETE => cacheable(method, result, edit),
+        // A result that asks for input, or one of an extension, is not to be kept.
+        Some(_) => edit,
+    }
+    .apply()
+}
+
+/// Where nothing is said, a result is stale at once and for nobody else.
+fn cacheable<'a>(method: &Method, result: &RawJson, mut edit: Edit<'a>) -> Edit<'a> {
+    if !is_cacheable(method) {
+        return edit;
+    }
+    let (mut ttl, mut scope) = (false, false);
+    for member in result.members() {
+        ttl |= member.is(TTL);
+        scope |= member.is(CACHE_SCOPE);
+    }
+    if !ttl {
+        edit = edit.set(TTL, RawJson::from_static("0"));
+    }
+    if !scope {
+        edit = edit.set(CACHE_SCOPE, RawJson::from_static("\"private\""));
+    }
+    edit
+}
+
+fn is_cacheable(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::Discover
+            | Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::ResourcesRead
+    )
+}

@@ -1,0 +1,19 @@
+//! Tables of what each revision says.
+
+mod capabilities;
+mod params;
+mod question;
+mod result;
+
+use crate::json::{JsonLimits, RawJson};
+
+/// Reads a text of a table.
+fn json(text: &str) -> RawJson {
+    RawJson::parse(text.to_owned(), JsonLimits::default()).expect("the table holds valid JSON")
+}
+
+/// Compares texts, naming the case that differs.
+#[track_caller]
+fn same(case: &dyn std::fmt::Debug, found: &RawJson, expected: &str) {
+    assert_eq!(found.as_str(), expected, "{case:?}");
+}

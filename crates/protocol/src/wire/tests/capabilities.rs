@@ -1,0 +1,68 @@
+//! Capabilities of clients and servers.
+
+use super::{json, same};
+use crate::revision::Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+use crate::wire::{lift_client_capabilities, lower_server_capabilities};
+
+#[test]
+fn client_capabilities_are_lifted() {
+    let all = r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"url":{}},"tasks":{},"experimental":{"x":{}}}"#;
+    let plain = r#"{"roots":{},"sampling":{},"experimental":{"x":{}}}"#;
+    let forms = r#"{"roots":{},"sampling":{},"elicitation":{"form":{}},"experimental":{"x":{}}}"#;
+    let urls = r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"url":{}},"experimental":{"x":{}}}"#;
+    let cases = [
+        (V2024_11_05, all, plain),
+        (V2025_03_26, all, plain),
+        (V2025_06_18, all, forms),
+        (V2025_11_25, all, urls),
+        (V2026_07_28, all, all),
+        (
+            V2025_11_25,
+            r#"{"elicitation":{}}"#,
+            r#"{"elicitation":{"form":{}}}"#,
+        ),
+        (
+            V2025_11_25,
+            r#"{"elicitation":{"x":1}}"#,
+            r#"{"elicitation":{"x":1,"form":{}}}"#,
+        ),
+        (
+            V2025_06_18,
+            r#"{"elicitation":{"form":{}}}"#,
+            r#"{"elicitation":{"form":{}}}"#,
+        ),
+        (V2024_11_05, "{}", "{}"),
+        (V2024_11_05, r#"{"roots":null}"#, r#"{"roots":null}"#),
+    ];
+    for (revision, given, expected) in cases {
+        same(
+            &(revision, given),
+            &lift_client_capabilities(revision, &json(given)),
+            expected,
+        );
+    }
+}
+
+#[test]
+fn server_capabilities_are_lowered() {
+    let all = r#"{"tools":{"listChanged":true},"completions":{},"extensions":{"a/b":{"v":1}}}"#;
+    let moved = r#"{"tools":{"listChanged":true},"completions":{},"experimental":{"a/b":{"v":1}}}"#;
+    let first = r#"{"tools":{"listChanged":true},"experimental":{"a/b":{"v":1}}}"#;
+    let both = r#"{"experimental":{"a":1,"c":2},"extensions":{"a":3,"b":4}}"#;
+    let cases = [
+        (V2024_11_05, all, first),
+        (V2025_03_26, all, moved),
+        (V2025_11_25, all, moved),
+        (V2026_07_28, all, all),
+        (V2025_11_25, both, r#"{"experimental":{"a":1,"c":2,"b":4}}"#),
+        (V2025_11_25, r#"{"extensions":{}}"#, "{}"),
+        (V2025_11_25, r#"{"prompts":{}}"#, r#"{"prompts":{}}"#),
+    ];
+    for (revision, given, expected) in cases {
+        same(
+            &(revision, given),
+            &lower_server_capabilities(revision, &json(given)),
+            expected,
+        );
+    }
+}

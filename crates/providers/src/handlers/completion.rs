@@ -1,0 +1,59 @@
+//! Completing an argument while the user types.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gantry_gateway::{CallError, Reply, Target};
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+use super::failure::Failure;
+use super::{Handling, Tables};
+
+/// Gives the values that fit what was typed.
+pub(super) type Completer = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
+
+/// The protocol allows no more values than this.
+const MOST: usize = 100;
+
+/// Completes an argument of a prompt or a variable of a template.
+pub(super) fn complete(
+    tables: &Tables,
+    target: &Target,
+    params: &RawJson,
+) -> Handling<Reply> {
+    let result = values(completers(tables, target), params);
+    Box::pin(async move { result.map_err(Failure::Call) })
+}
+
+fn completers<'a>(tables: &'a Tables, target: &Target) -> Option<&'a HashMap<String, Completer>> {
+    match target {
+        Target::Prompt(entry) => tables.prompts.get(&entry.name).map(|(_, it)| &it.completers),
+        Target::Template(entry, _) => {
+            tables.templates.get(&entry.uri_template).map(|(_, it)| &it.completers)
+        }
+        Target::Tool(_) | Target::Resource(_) => None,
+    }
+}
+
+fn values(
+    completers: Option<&HashMap<String, Completer>>,
+    params: &RawJson,
+) -> Result<Reply, CallError> {
+    let text = |member: &str| {
+        let value = params.get("argument").and_then(|argument| argument.get(member)?.to_text());
+        value.ok_or_else(|| {
+            CallError::invalid_params(format!("`argument.{member}` must be a string"))
+        })
+    };
+    let (name, typed) = (text("name")?, text("value")?);
+    let completer = completers.and_then(|completers| completers.get(&name));
+    let all = completer.map(|values| values(&typed)).unwrap_or_default();
+    let shown = &all[..all.len().min(MOST)];
+    let completion = ObjectWriter::new()
+        .value("values", shown)
+        .value("total", &all.len())
+        .value("hasMore", &(shown.len() < all.len()))
+        .finish();
+    Ok(Reply::Result(ObjectWriter::new().raw("completion", &completion).finish()))
+}

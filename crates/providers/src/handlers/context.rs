@@ -1,0 +1,140 @@
+//! What a handler can do while it runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gantry_gateway::{Ask, Call, Caller, Exchange, Input, Progress};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Level, Method, RawJson};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::failure::Failure;
+
+/// The line from a handler to its client. Clones share the line.
+#[derive(Debug, Clone)]
+pub struct Context {
+    exchange: Exchange,
+    params: RawJson,
+    input: Input,
+    questions: Arc<AtomicUsize>,
+}
+
+/// How the user answered a question.
+#[derive(Debug, Clone)]
+pub struct Elicitation {
+    /// `accept`, `decline` or `cancel`.
+    pub action: String,
+    /// What was filled in, when the user accepted.
+    pub content: Option<RawJson>,
+}
+
+impl Elicitation {
+    /// What was filled in, when the user accepted and it fits.
+    pub fn accepted<T: DeserializeOwned>(&self) -> Option<T> {
+        (self.action == "accept").then(|| self.content.as_ref()?.read())?
+    }
+}
+
+impl Context {
+    pub(super) fn new(call: &Call, exchange: Exchange) -> Self {
+        let (params, input) = (call.params.clone(), call.input.clone());
+        Self { exchange, params, input, questions: Arc::default() }
+    }
+
+    /// Who called, and what that client can do.
+    pub fn caller(&self) -> &Caller {
+        self.exchange.caller()
+    }
+
+    /// The call's parameters as they came.
+    pub fn params(&self) -> &RawJson {
+        &self.params
+    }
+
+    /// What the client brought along to take up an earlier call.
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// Reports progress. `progress` must rise from one report to the next.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let message = message.map(str::to_owned);
+        self.exchange.progress(&Progress { progress, total, message });
+    }
+
+    /// Sends a log message to a client that wants it.
+    pub async fn log(&self, level: Level, data: impl Serialize) {
+        let data = RawJson::of(&data).unwrap_or(RawJson::NULL);
+        self.exchange.log(level, None, &data).await;
+    }
+
+    /// Asks the user to fill in a form. The schema is a flat object.
+    pub async fn elicit(
+        &self,
+        message: &str,
+        schema: &serde_json::Value,
+    ) -> Result<Elicitation, Failure> {
+        let params = ObjectWriter::new()
+            .value("mode", "form")
+            .value("message", message)
+            .value("requestedSchema", schema)
+            .finish();
+        self.elicit_raw(params).await
+    }
+
+    /// Asks the user to visit a URL. An accepted answer means that the user agreed to, not that
+    /// everything there is done.
+    pub async fn elicit_url(&self, message: &str, url: &str) -> Result<Elicitation, Failure> {
+        let params = ObjectWriter::new()
+            .value("mode", "url")
+            .value("message", message)
+            .value("url", url)
+            .finish();
+        self.elicit_raw(params).await
+    }
+
+    /// Lets the client's model write a message. The parameters are those of
+    /// `sampling/createMessage`.
+    pub async fn sample(&self, params: &serde_json::Value) -> Result<RawJson, Failure> {
+        let params = RawJson::of(params)?;
+        let key = self.next_key("sampling");
+        self.ask(&key, Ask::new(Method::CreateMessage, params)).await
+    }
+
+    /// The folders the client works in.
+    pub async fn roots(&self) -> Result<RawJson, Failure> {
+        let key = self.next_key("roots");
+        self.ask(&key, Ask::roots()).await
+    }
+
+    /// Asks anything, under a key that is unique within the call.
+    pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, Failure> {
+        self.exchange.ask(key, ask).await.map_err(Failure::unanswered)
+    }
+
+    /// Lets a client that can come back later hang up until then.
+    pub fn hang_up(&self, retry: Duration) {
+        self.exchange.hang_up(retry);
+    }
+
+    /// Ends when the client gives up. The handler's own future is dropped then anyway; tasks it
+    /// has started elsewhere must watch this.
+    pub async fn cancelled(&self) {
+        self.exchange.cancelled().await;
+    }
+
+    async fn elicit_raw(&self, params: RawJson) -> Result<Elicitation, Failure> {
+        let key = self.next_key("elicitation");
+        let answer = self.ask(&key, Ask::new(Method::Elicit, params)).await?;
+        let action = answer.get("action").and_then(|action| action.to_text());
+        let action = action.ok_or_else(|| Failure::new("the client's answer has no action"))?;
+        Ok(Elicitation { action, content: answer.get("content") })
+    }
+
+    fn next_key(&self, kind: &str) -> String {
+        let number = self.questions.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("{kind}-{number}")
+    }
+}

@@ -1,0 +1,85 @@
+//! How a handler fails: in the result, where the model sees it, or with a code of its own.
+
+use gantry_gateway::{AskError, CallError, ErrorDetail, ErrorKind, Outcome, Reply};
+use gantry_protocol::RawJson;
+
+/// Why a handler failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The work failed. A tool's client gets a result marked as an error, which its model reads.
+    Work(String),
+    /// The request fails with a code and a reason of the handler's own.
+    Request {
+        /// The JSON-RPC code.
+        code: i64,
+        /// The reason.
+        message: String,
+        /// Details for programs.
+        data: Option<RawJson>,
+    },
+    /// Something that the gateway has words for.
+    Call(CallError),
+}
+
+impl Failure {
+    /// The work failed for this reason.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self::Work(reason.into())
+    }
+
+    /// The request fails with this code and reason.
+    pub fn with_code(code: i64, message: impl Into<String>) -> Self {
+        Self::Request { code, message: message.into(), data: None }
+    }
+
+    /// There is no such resource.
+    pub fn resource_not_found(uri: &str) -> Self {
+        let data = gantry_protocol::json::ObjectWriter::new().value("uri", uri).finish();
+        let text = format!("there is no resource `{uri}`");
+        Self::Call(CallError::new(ErrorKind::ResourceNotFound, text).with_data(data))
+    }
+
+    /// The end of the call that failed so.
+    pub(super) fn into_outcome(self, is_tool: bool) -> Outcome {
+        match self {
+            Self::Work(reason) if is_tool => {
+                let detail = ErrorDetail {
+                    error_type: "ToolExecutionError",
+                    error_message: reason,
+                    error_details: None,
+                };
+                Ok(Reply::Result(detail.to_result()))
+            }
+            Self::Work(reason) => Err(CallError::new(ErrorKind::Internal, reason)),
+            Self::Request { code, message, data } => {
+                let error = CallError::new(ErrorKind::Handler { code }, message);
+                Err(CallError { data, ..error })
+            }
+            Self::Call(error) => Err(error),
+        }
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text = format!("{text}: {cause}");
+            source = cause.source();
+        }
+        Self::Work(text)
+    }
+}
+
+impl Failure {
+    /// No answer came, which says more than a failed piece of work.
+    pub(super) fn unanswered(error: AskError) -> Self {
+        Self::Call(error.into())
+    }
+}
+
+/// The error for something that was removed while the call was on its way.
+pub(super) fn removed(name: &str) -> CallError {
+    CallError::invalid_params(format!("`{name}` has just been removed"))
+}

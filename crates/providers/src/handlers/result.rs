@@ -1,0 +1,132 @@
+//! What a tool gives back.
+
+use gantry_gateway::Reply;
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::content::Content;
+use super::failure::Failure;
+
+/// The result of a tool, block by block.
+#[derive(Debug, Clone, Default)]
+pub struct ToolResult {
+    content: Vec<Content>,
+    structured: Option<RawJson>,
+    is_error: bool,
+    meta: Option<RawJson>,
+}
+
+/// What a tool's handler may return.
+pub trait ToolOutput {
+    /// The schema of the structured result, when there is one.
+    fn schema() -> Option<serde_json::Value> {
+        None
+    }
+
+    /// The reply.
+    fn into_reply(self) -> Result<Reply, Failure>;
+}
+
+/// A structured result, with its schema and a text form for clients that know no other.
+#[derive(Debug, Clone)]
+pub struct Json<T>(pub T);
+
+impl ToolResult {
+    /// An empty result.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A result of one text.
+    pub fn text(text: impl AsRef<str>) -> Self {
+        Self::new().with(Content::text(text))
+    }
+
+    /// Adds a block.
+    #[must_use]
+    pub fn with(mut self, content: impl Into<Content>) -> Self {
+        self.content.push(content.into());
+        self
+    }
+
+    /// Adds a structured value.
+    #[must_use]
+    pub fn structured(mut self, value: RawJson) -> Self {
+        self.structured = Some(value);
+        self
+    }
+
+    /// Marks the result as an error that the model should see.
+    #[must_use]
+    pub fn error(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+
+    /// Adds metadata.
+    #[must_use]
+    pub fn meta(mut self, meta: RawJson) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    fn to_json(&self) -> RawJson {
+        ObjectWriter::with_capacity(256)
+            .array("content", self.content.iter().map(Content::as_json))
+            .raw_some("structuredContent", self.structured.as_ref())
+            .value_some("isError", self.is_error.then_some(true))
+            .raw_some("_meta", self.meta.as_ref())
+            .value("resultType", "complete")
+            .finish()
+    }
+}
+
+impl ToolOutput for ToolResult {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        Ok(Reply::Result(self.to_json()))
+    }
+}
+
+impl ToolOutput for Reply {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        Ok(self)
+    }
+}
+
+impl ToolOutput for String {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        ToolResult::text(self).into_reply()
+    }
+}
+
+impl ToolOutput for &str {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        ToolResult::text(self).into_reply()
+    }
+}
+
+impl ToolOutput for () {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        ToolResult::text("done").into_reply()
+    }
+}
+
+impl ToolOutput for Content {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        ToolResult::new().with(self).into_reply()
+    }
+}
+
+
+impl<T: Serialize + JsonSchema> ToolOutput for Json<T> {
+    fn schema() -> Option<serde_json::Value> {
+        Some(schemars::schema_for!(T).to_value())
+    }
+
+    fn into_reply(self) -> Result<Reply, Failure> {
+        let value = RawJson::of(&self.0)?;
+        ToolResult::text(value.as_str()).structured(value.clone()).into_reply()
+    }
+}

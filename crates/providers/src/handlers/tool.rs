@@ -1,0 +1,179 @@
+//! A tool as a function.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use gantry_gateway::{CallError, ErrorKind, Reply, ToolEntry};
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::context::Context;
+use super::failure::Failure;
+use super::result::ToolOutput;
+use super::{Handling, RegisterError};
+
+/// Runs a tool on its arguments.
+pub(super) type Run = Arc<dyn Fn(RawJson, Context) -> Handling<Reply> + Send + Sync>;
+
+/// A tool on its way into the registry.
+///
+/// ```
+/// use gantry_providers::{Failure, Tool};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greeting {
+///     /// Whom to greet.
+///     name: String,
+/// }
+///
+/// let tool = Tool::new("greet", "Greets someone.").read_only().run(
+///     async |greeting: Greeting, _| Ok::<_, Failure>(format!("Hello, {}!", greeting.name)),
+/// );
+/// ```
+pub struct Tool {
+    name: String,
+    description: String,
+    input_schema: Option<Value>,
+    output_schema: Option<Value>,
+    annotations: Map<String, Value>,
+    members: Vec<(String, Value)>,
+    run: Option<Run>,
+}
+
+impl Tool {
+    /// A tool of that name. The description tells the model when to use it.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            input_schema: None,
+            output_schema: None,
+            annotations: Map::new(),
+            members: Vec::new(),
+            run: None,
+        }
+    }
+
+    /// A title for people.
+    #[must_use]
+    pub fn title(self, title: &str) -> Self {
+        self.member("title", title)
+    }
+
+    /// The schema of the arguments, instead of the one derived from the handler's type.
+    #[must_use]
+    pub fn input_schema(mut self, schema: Value) -> Self {
+        self.input_schema = Some(schema);
+        self
+    }
+
+    /// The schema of the structured result, instead of the one derived from the handler's type.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// The tool changes nothing.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.hint("readOnlyHint", true)
+    }
+
+    /// The tool may destroy something, or surely does not.
+    #[must_use]
+    pub fn destructive(self, destructive: bool) -> Self {
+        self.hint("destructiveHint", destructive)
+    }
+
+    /// Calling it twice does no more than calling it once.
+    #[must_use]
+    pub fn idempotent(self) -> Self {
+        self.hint("idempotentHint", true)
+    }
+
+    /// The tool reaches beyond this machine, or surely does not.
+    #[must_use]
+    pub fn open_world(self, open: bool) -> Self {
+        self.hint("openWorldHint", open)
+    }
+
+    /// Any other member of the definition: `icons`, `_meta`, or one of your own.
+    #[must_use]
+    pub fn member(mut self, name: &str, value: impl Serialize) -> Self {
+        let value = serde_json::to_value(value).unwrap_or(Value::Null);
+        self.members.push((name.to_owned(), value));
+        self
+    }
+
+    /// What the tool does. The argument type gives the schema unless one was set.
+    #[must_use]
+    pub fn run<A, T, F, R>(mut self, handler: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, Failure>> + Send + 'static,
+        T: ToolOutput,
+    {
+        let derived = || object_schema(schemars::schema_for!(A).to_value());
+        self.input_schema.get_or_insert_with(derived);
+        self.output_schema = self.output_schema.take().or_else(T::schema);
+        self.run = Some(Arc::new(move |arguments, context| {
+            let started = arguments.try_read::<A>().map(|arguments| handler(arguments, context));
+            Box::pin(async move {
+                match started {
+                    Ok(running) => running.await?.into_reply(),
+                    Err(error) => Err(Failure::Call(CallError::new(
+                        ErrorKind::InvalidArguments,
+                        format!("the arguments do not fit: {error}"),
+                    ))),
+                }
+            })
+        }));
+        self
+    }
+
+    pub(super) fn into_entry(self) -> Result<(ToolEntry, Run), RegisterError> {
+        let run = self.run.ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
+        let mut definition = ObjectWriter::with_capacity(512)
+            .value("name", &self.name)
+            .value("description", &self.description)
+            .value_some("inputSchema", self.input_schema)
+            .value_some("outputSchema", self.output_schema);
+        if !self.annotations.is_empty() {
+            definition = definition.value("annotations", &self.annotations);
+        }
+        for (name, value) in &self.members {
+            definition = definition.value(name, value);
+        }
+        Ok((ToolEntry::new(definition.finish())?, run))
+    }
+
+    fn hint(mut self, name: &str, value: bool) -> Self {
+        self.annotations.insert(name.to_owned(), Value::Bool(value));
+        self
+    }
+}
+
+/// Arguments are always an object. A type that takes anything says nothing about its members.
+fn object_schema(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut members) => {
+            members.entry("type").or_insert_with(|| json!("object"));
+            Value::Object(members)
+        }
+        _ => json!({"type": "object"}),
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+    }
+}

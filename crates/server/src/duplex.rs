@@ -1,0 +1,334 @@
+//! A connection on which both sides send whole messages at any time: stdio, WebSocket, HTTP+SSE.
+//! Clients of both eras may share it.
+
+mod batch;
+
+pub(crate) use batch::{UNKNOWN, sort, to_array, too_many};
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use gantry_protocol::jsonrpc::{self, Incoming, decode};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Id, Message, Method, Notification, Request, RpcError, code};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::era::{
+    Handled, Handshake, Listening, Live, Prepared, Said, Session, Ticket, Wire, drive, is_stateless,
+    listen_for, prepare,
+};
+use crate::lobby::Lobby;
+use crate::settings::Eras;
+
+/// Where messages come from.
+pub(crate) trait Inbound: Send {
+    /// The next message as text, or why one could not be read; none at the end.
+    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, RpcError>>> + Send;
+}
+
+/// Serves one connection until its client is done or the server stops.
+pub(crate) async fn serve(
+    lobby: Arc<Lobby>,
+    principal: Arc<str>,
+    mut inbound: impl Inbound,
+    out: mpsc::Sender<Bytes>,
+) {
+    let connection = Arc::new(Connection {
+        slots: Arc::new(Semaphore::new(lobby.settings.calls_of_connection)),
+        session: OnceLock::new(),
+        calls: Mutex::default(),
+        tasks: TaskTracker::new(),
+        closed: CancellationToken::new(),
+        lobby,
+        principal,
+        out,
+    });
+    let stopping = connection.lobby.stopping.clone();
+    loop {
+        let text = tokio::select! {
+            () = stopping.cancelled() => break,
+            () = connection.out.closed() => break,
+            text = inbound.next() => text,
+        };
+        match text {
+            Some(Ok(text)) => {
+                if !connection.clone().take(text).await {
+                    break;
+                }
+            }
+            Some(Err(error)) => connection.complain(None, &error).await,
+            None => break,
+        }
+    }
+    connection.finish().await;
+}
+
+/// One connection and all that goes on in it.
+struct Connection {
+    lobby: Arc<Lobby>,
+    principal: Arc<str>,
+    out: mpsc::Sender<Bytes>,
+    /// What a client with a handshake has agreed on.
+    session: OnceLock<Arc<Session>>,
+    /// Requests that stand alone and are under way, so that the client can give them up.
+    calls: Mutex<HashMap<Id, CancellationToken>>,
+    slots: Arc<Semaphore>,
+    tasks: TaskTracker,
+    closed: CancellationToken,
+}
+
+impl Connection {
+    /// Takes one message. Returns whether the connection goes on.
+    async fn take(self: Arc<Self>, text: Bytes) -> bool {
+        match decode(text, self.lobby.settings.message) {
+            Ok(Incoming::Single(message)) => self.take_message(message).await,
+            Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
+            Err(malformed) => {
+                self.complain(malformed.id(), &malformed.to_error()).await;
+                true
+            }
+        }
+    }
+
+    async fn take_message(self: Arc<Self>, message: Message) -> bool {
+        match message {
+            Message::Request(request) => self.take_request(request).await,
+            Message::Notification(notification) => return self.hear(&notification),
+            Message::Response(response) => {
+                if let Some(session) = self.session.get() {
+                    session.take(response);
+                }
+            }
+        }
+        true
+    }
+
+    async fn take_request(self: Arc<Self>, request: Request) {
+        let eras = self.lobby.settings.eras;
+        if eras != Eras::Legacy && is_stateless(request.params.as_ref()) {
+            return self.take_stateless(request).await;
+        }
+        match (self.session.get().cloned(), &request.method) {
+            (Some(session), _) => self.take_stateful(session, request).await,
+            (None, Method::Initialize) if eras != Eras::Modern => self.shake_hands(&request).await,
+            (None, Method::Ping) if eras != Eras::Modern => {
+                let empty = gantry_protocol::RawJson::EMPTY_OBJECT;
+                self.send(jsonrpc::result(&request.id, &empty).into_bytes()).await;
+            }
+            (None, _) => {
+                let error = stranger(&self.lobby, &request);
+                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+            }
+        }
+    }
+
+    async fn shake_hands(self: &Arc<Self>, request: &Request) {
+        match Handshake::read(&self.lobby, &self.principal, request) {
+            Ok(Handshake { session, answer }) => {
+                let session = self.session.get_or_init(|| Arc::new(session)).clone();
+                self.send(answer).await;
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    let wire = Wire::Channel(connection.out.clone());
+                    let listening = listen_for(&connection.lobby, &session, &wire);
+                    connection.closed.run_until_cancelled(listening).await;
+                });
+            }
+            Err(error) => {
+                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+            }
+        }
+    }
+
+    async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Request) {
+        let id = request.id.clone();
+        match session.handle(&self.lobby, request) {
+            Handled::Answered(reply) => self.send(reply.into_bytes()).await,
+            Handled::Call(ticket, call) => {
+                let Ok(slot) = self.slots.clone().try_acquire_owned() else {
+                    return self.refuse_busy(&id).await;
+                };
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    if let Some(reply) = connection.run_stateful(&session, ticket, call).await {
+                        connection.send(reply.into_bytes()).await;
+                    }
+                    drop(slot);
+                });
+            }
+        }
+    }
+
+    /// Runs a call to its end. None when the client gave it up.
+    async fn run_stateful(
+        &self,
+        session: &Session,
+        ticket: Ticket,
+        call: gantry_gateway::Call,
+    ) -> Option<jsonrpc::Reply> {
+        let Some(token) = session.begin(&ticket.id) else {
+            return Some(jsonrpc::error(&ticket.id, &in_use()));
+        };
+        let mut running = self.lobby.gateway.start(call);
+        let wire = Wire::Channel(self.out.clone());
+        let driving = drive(session, &ticket, &mut running, None, &wire);
+        let reply = tokio::select! {
+            () = self.closed.cancelled() => None,
+            reply = token.run_until_cancelled(driving) => reply,
+        };
+        session.end(&ticket.id);
+        reply
+    }
+
+    async fn take_stateless(self: Arc<Self>, request: Request) {
+        let id = request.id.clone();
+        let Some(token) = self.begin(&id) else {
+            return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
+        };
+        match prepare(&self.lobby, &self.principal, request, None) {
+            Ok(Prepared::Live(live)) => {
+                let Ok(slot) = self.slots.clone().try_acquire_owned() else {
+                    self.calls().remove(&id);
+                    return self.refuse_busy(&id).await;
+                };
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    token.run_until_cancelled(connection.run_live(live)).await;
+                    connection.calls().remove(&id);
+                    drop(slot);
+                });
+            }
+            Ok(Prepared::Listening(listening)) => {
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    token.run_until_cancelled(connection.run_listening(&id, listening)).await;
+                    connection.calls().remove(&id);
+                });
+            }
+            Ok(Prepared::Answered(answer)) => {
+                self.calls().remove(&id);
+                self.send(answer).await;
+            }
+            Err(refusal) => {
+                self.calls().remove(&id);
+                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes()).await;
+            }
+        }
+    }
+
+    async fn run_live(&self, mut live: Live) {
+        while let Some(said) = live.next().await {
+            match said {
+                Said::Notice(message) => self.send(message).await,
+                Said::Answer(reply, _) => return self.send(reply.into_bytes()).await,
+            }
+        }
+    }
+
+    async fn run_listening(&self, id: &Id, mut listening: Listening) {
+        let Some(_permit) = self.lobby.open_stream() else { return self.refuse_busy(id).await };
+        self.send(listening.acknowledgement()).await;
+        while let Some(message) = listening.next(&self.lobby).await {
+            self.send(message).await;
+        }
+        // The revision's pages disagree on how such a stream ends here; a client that waits for
+        // either of the two is served.
+        self.send(listening.end()).await;
+        let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
+        self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
+    }
+
+    /// Takes a notification. Returns whether the connection goes on.
+    fn hear(&self, notification: &Notification) -> bool {
+        if notification.method == Method::Cancelled
+            && let Some(params) = &notification.params
+            && let Some(id) = params.get("requestId").and_then(Id::new)
+            && let Some(call) = self.calls().remove(&id)
+        {
+            call.cancel();
+        }
+        let done = self.session.get().is_some_and(|session| session.hear(notification));
+        !done && notification.method != Method::Closed
+    }
+
+    /// Registers a call so that the client can give it up. An id in use is not taken twice.
+    fn begin(&self, id: &Id) -> Option<CancellationToken> {
+        let mut calls = self.calls();
+        if calls.contains_key(id) {
+            return None;
+        }
+        let token = self.closed.child_token();
+        calls.insert(id.clone(), token.clone());
+        Some(token)
+    }
+
+    async fn complain(&self, id: Option<&Id>, error: &RpcError) {
+        let null_id = self.session.get().is_some_and(|it| !it.revision.omits_unknown_id());
+        let reply = match id {
+            Some(id) => jsonrpc::error(id, error),
+            None => jsonrpc::error_without_id(error, null_id),
+        };
+        self.send(reply.into_bytes()).await;
+    }
+
+    async fn refuse_busy(&self, id: &Id) {
+        let limit = self.lobby.settings.calls_of_connection;
+        let text = format!("{limit} calls are under way on this connection; wait for one to end");
+        let error = RpcError::new(code::LIMIT_EXCEEDED, text);
+        self.send(jsonrpc::error(id, &error).into_bytes()).await;
+    }
+
+    async fn send(&self, message: Bytes) {
+        // A client that is gone needs no message; the reader notices and ends the connection.
+        let _ = self.out.send(message).await;
+    }
+
+    /// Lets what is under way end if it does so soon, and ends everything else.
+    async fn finish(&self) {
+        let settings = &self.lobby.settings;
+        let stopping = self.lobby.stopping.is_cancelled();
+        let patience = if stopping { settings.drain } else { settings.linger };
+        let places = u32::try_from(settings.calls_of_connection).unwrap_or(u32::MAX);
+        let idle = async { drop(self.slots.acquire_many(places).await) };
+        tokio::select! {
+            _ = tokio::time::timeout(patience, idle) => {}
+            () = self.out.closed() => {}
+        }
+        if let Some(session) = self.session.get() {
+            session.ended.cancel();
+        }
+        self.tasks.close();
+        if stopping {
+            // Listeners say goodbye by themselves.
+            let _ = tokio::time::timeout(patience, self.tasks.wait()).await;
+        }
+        self.closed.cancel();
+        self.tasks.wait().await;
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<Id, CancellationToken>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The error for a client that has neither introduced itself nor sent a request that stands alone.
+pub(crate) fn stranger(lobby: &Lobby, request: &Request) -> RpcError {
+    match (lobby.settings.eras, &request.method) {
+        (Eras::Modern, Method::Initialize) => {
+            let params = request.params.as_ref();
+            let version = params.and_then(|it| it.get("protocolVersion")).and_then(|it| it.to_text());
+            crate::era::unsupported(lobby, version.as_deref().unwrap_or_default())
+        }
+        (Eras::Legacy, Method::Discover) => RpcError::method_not_found(request.method.as_str()),
+        _ => RpcError::invalid_params(
+            "send `initialize` first, or give the request the `_meta` of a revision without handshake",
+        ),
+    }
+}
+
+fn in_use() -> RpcError {
+    RpcError::invalid_request("a request with this id is still under way; use another id")
+}

@@ -1,0 +1,108 @@
+//! Several messages in one array, which only 2025-03-26 knows.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::future::join_all;
+use gantry_protocol::jsonrpc::{self, Malformed};
+use gantry_protocol::{Message, Method, Request, RpcError};
+
+use super::Connection;
+use crate::era::{Handled, Session};
+
+impl Connection {
+    /// Takes a batch. Returns whether the connection goes on.
+    pub(super) async fn take_batch(
+        self: Arc<Self>,
+        messages: Vec<Result<Message, Malformed>>,
+    ) -> bool {
+        let session = self.session.get().filter(|session| session.revision.has_batches());
+        let Some(session) = session.cloned() else {
+            self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
+            return true;
+        };
+        if let Some(error) = too_many(messages.len(), self.lobby.settings.batch) {
+            self.complain(None, &error).await;
+            return true;
+        }
+        let sorted = sort(messages);
+        let goes_on = sorted.notifications.iter().all(|notification| self.hear(notification));
+        sorted.responses.into_iter().for_each(|response| session.take(response));
+        if !sorted.requests.is_empty() || !sorted.replies.is_empty() {
+            let connection = self.clone();
+            self.tasks.spawn(async move {
+                let answers = sorted.requests.into_iter().map(|it| connection.answer(&session, it));
+                let mut replies = sorted.replies;
+                replies.extend(join_all(answers).await.into_iter().flatten());
+                if !replies.is_empty() {
+                    connection.send(to_array(replies)).await;
+                }
+            });
+        }
+        goes_on
+    }
+
+    async fn answer(&self, session: &Session, request: Request) -> Option<Bytes> {
+        let reply = match session.handle(&self.lobby, request) {
+            Handled::Answered(reply) => Some(reply),
+            Handled::Call(ticket, call) => self.run_stateful(session, ticket, call).await,
+        };
+        reply.map(jsonrpc::Reply::into_bytes)
+    }
+}
+
+/// Why an array is refused everywhere else.
+pub(crate) const UNKNOWN: &str = "this revision knows no batches; send one message at a time";
+
+/// The messages of a batch by kind, and the answers to those that were no messages.
+pub(crate) struct Sorted {
+    pub(crate) requests: Vec<Request>,
+    pub(crate) notifications: Vec<gantry_protocol::Notification>,
+    pub(crate) responses: Vec<gantry_protocol::Response>,
+    pub(crate) replies: Vec<Bytes>,
+}
+
+/// Sorts the messages of a batch.
+pub(crate) fn sort(messages: Vec<Result<Message, Malformed>>) -> Sorted {
+    let (requests, notifications, responses, replies) = Default::default();
+    let mut sorted = Sorted { requests, notifications, responses, replies };
+    for message in messages {
+        match message {
+            Ok(Message::Request(request)) if request.method == Method::Initialize => {
+                let error = RpcError::invalid_request("`initialize` must not be part of a batch");
+                sorted.replies.push(jsonrpc::error(&request.id, &error).into_bytes());
+            }
+            Ok(Message::Request(request)) => sorted.requests.push(request),
+            Ok(Message::Notification(notification)) => sorted.notifications.push(notification),
+            Ok(Message::Response(response)) => sorted.responses.push(response),
+            Err(malformed) => {
+                let error = malformed.to_error();
+                let reply = match malformed.id() {
+                    Some(id) => jsonrpc::error(id, &error),
+                    None => jsonrpc::error_without_id(&error, true),
+                };
+                sorted.replies.push(reply.into_bytes());
+            }
+        }
+    }
+    sorted
+}
+
+/// The error for a batch beyond the limit.
+pub(crate) fn too_many(count: usize, limit: usize) -> Option<RpcError> {
+    (count > limit).then(|| {
+        RpcError::invalid_request(format!("a batch may hold {limit} messages; this one has {count}"))
+    })
+}
+
+/// Several messages as one array.
+pub(crate) fn to_array(messages: Vec<Bytes>) -> Bytes {
+    let size: usize = messages.iter().map(|message| message.len() + 1).sum();
+    let mut out = BytesMut::with_capacity(size + 1);
+    for (index, message) in messages.iter().enumerate() {
+        out.put_u8(if index == 0 { b'[' } else { b',' });
+        out.put_slice(message);
+    }
+    out.put_u8(b']');
+    out.freeze()
+}

@@ -1,0 +1,42 @@
+//! What this server says of itself: `server/discover` and the answer to `initialize`.
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::key;
+use gantry_protocol::{RawJson, Revision, wire};
+
+use super::supported;
+use crate::lobby::Lobby;
+
+/// The `_meta` key under which the handshake carries the counts of what there is.
+const COUNTS: &str = "gantry/counts";
+
+/// The result of `server/discover`.
+pub(super) fn discover(lobby: &Lobby) -> RawJson {
+    let description = lobby.gateway.describe();
+    let meta = ObjectWriter::new()
+        .raw(key::SERVER_INFO, &description.info)
+        .raw(COUNTS, &description.counts)
+        .finish();
+    ObjectWriter::with_capacity(512)
+        .value("supportedVersions", &supported(lobby.settings.eras))
+        .raw("capabilities", &description.capabilities)
+        .value_some("instructions", description.instructions)
+        .value("ttlMs", &description.ttl_ms)
+        .value("cacheScope", "private")
+        .value("resultType", "complete")
+        .raw("_meta", &meta)
+        .finish()
+}
+
+/// The result of `initialize`.
+pub(super) fn initialize(lobby: &Lobby, revision: Revision) -> RawJson {
+    let description = lobby.gateway.describe();
+    let capabilities = wire::lower_server_capabilities(revision, &description.capabilities);
+    ObjectWriter::with_capacity(512)
+        .value("protocolVersion", revision.as_str())
+        .raw("capabilities", &capabilities)
+        .raw("serverInfo", &description.info)
+        .value_some("instructions", description.instructions)
+        .raw("_meta", &ObjectWriter::new().raw(COUNTS, &description.counts).finish())
+        .finish()
+}

@@ -1,0 +1,68 @@
+//! Every failure as the code and status its revision gives it. The only such table.
+
+use gantry_gateway::{CallError, ErrorKind};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Revision, RpcError, code};
+
+/// The error object for a client of that revision.
+pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
+    if let Some(private) = &error.private {
+        tracing::warn!(error = %error.public, private, "a call failed");
+    }
+    let CallError { kind, public, data, .. } = error;
+    let mut data = data;
+    let code = match kind {
+        ErrorKind::MethodNotFound => code::METHOD_NOT_FOUND,
+        ErrorKind::InvalidParams | ErrorKind::InvalidArguments | ErrorKind::InputLost => {
+            code::INVALID_PARAMS
+        }
+        ErrorKind::ResourceNotFound if revision.is_stateless() => code::INVALID_PARAMS,
+        ErrorKind::ResourceNotFound => code::RESOURCE_NOT_FOUND,
+        ErrorKind::MissingCapability { required } => {
+            data = Some(ObjectWriter::new().raw("requiredCapabilities", &required).finish());
+            match revision.is_stateless() {
+                true => code::MISSING_CLIENT_CAPABILITY,
+                false => code::INVALID_REQUEST,
+            }
+        }
+        ErrorKind::LimitExceeded { retry_after } => {
+            let wait = retry_after.map(|wait| wait.as_millis());
+            data = data.or(Some(ObjectWriter::new().value_some("retryAfterMs", wait).finish()));
+            code::LIMIT_EXCEEDED
+        }
+        ErrorKind::Timeout => code::TIMEOUT,
+        ErrorKind::Cancelled => code::CANCELLED,
+        ErrorKind::Refused => code::REFUSED,
+        ErrorKind::ShuttingDown => code::SHUTTING_DOWN,
+        ErrorKind::Handler { code } => own_code(revision, code),
+        ErrorKind::ToolFailed | ErrorKind::Internal => code::INTERNAL_ERROR,
+    };
+    RpcError { code, message: public, data }
+}
+
+/// A handler's own code, unless the protocol gives that number a meaning on this hop.
+fn own_code(revision: Revision, code: i64) -> i64 {
+    match code {
+        -32099..=-32020 => match (revision.is_stateless(), code) {
+            (false, code::URL_ELICITATION_REQUIRED) => code,
+            _ => code::INTERNAL_ERROR,
+        },
+        code::RESOURCE_NOT_FOUND if revision.is_stateless() => code::INVALID_PARAMS,
+        code => code,
+    }
+}
+
+/// The HTTP status that goes with an error where every request stands alone.
+pub(crate) fn status(error: &RpcError) -> u16 {
+    match error.code {
+        code::PARSE_ERROR
+        | code::INVALID_REQUEST
+        | code::HEADER_MISMATCH
+        | code::MISSING_CLIENT_CAPABILITY
+        | code::UNSUPPORTED_VERSION => 400,
+        code::METHOD_NOT_FOUND => 404,
+        code::LIMIT_EXCEEDED => 429,
+        code::SHUTTING_DOWN => 503,
+        _ => 200,
+    }
+}

@@ -1,0 +1,111 @@
+//! `subscriptions/listen`: a stream of changes that the client chose.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gantry_gateway::{Event, Interest, ListKind, Subscription};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::jsonrpc;
+use gantry_protocol::meta::key;
+use gantry_protocol::{Id, Method, RawJson, RpcError};
+
+use crate::lobby::{Lobby, next_event};
+
+/// One open listen stream.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    id: Id,
+    honoured: RawJson,
+    subscription: Subscription,
+}
+
+impl Listening {
+    /// Opens the stream that a request asks for.
+    pub(super) fn open(lobby: &Lobby, id: Id, params: &RawJson) -> Result<Self, RpcError> {
+        let Some(filter) = params.get("notifications").filter(RawJson::is_object) else {
+            return Err(RpcError::invalid_params("`notifications` must be an object"));
+        };
+        let wants = |member: &str| filter.get(member).is_some_and(|it| it.as_str() == "true");
+        let interest = Interest {
+            tools: wants("toolsListChanged"),
+            prompts: wants("promptsListChanged"),
+            resources: wants("resourcesListChanged"),
+            resources_watched: Arc::default(),
+        };
+        let mut watched = Vec::new();
+        let uris = filter.get("resourceSubscriptions").unwrap_or(RawJson::NULL);
+        for uri in uris.elements() {
+            let Some(uri) = uri.to_text() else {
+                return Err(RpcError::invalid_params("`resourceSubscriptions` must hold strings"));
+            };
+            if lobby.gateway.catalog().has_resource(&uri).is_err() {
+                continue;
+            }
+            if !interest.resources_watched.add(&uri, lobby.settings.watched) {
+                let limit = lobby.settings.watched;
+                let text = format!("one stream may watch {limit} resources; open another");
+                return Err(RpcError::invalid_params(text));
+            }
+            watched.push(uri);
+        }
+        let honoured = honoured(&interest, &watched);
+        Ok(Self { id, honoured, subscription: lobby.gateway.subscribe(interest) })
+    }
+
+    /// The first message of the stream: what of the wish is granted.
+    pub(crate) fn acknowledgement(&self) -> Bytes {
+        let params = ObjectWriter::new()
+            .raw("notifications", &self.honoured)
+            .raw(key::META, &self.tag())
+            .finish();
+        jsonrpc::notification(Method::SubscriptionsAcknowledged.as_str(), Some(&params))
+    }
+
+    /// The next message; none when the server stops.
+    pub(crate) async fn next(&mut self, lobby: &Lobby) -> Option<Bytes> {
+        let event = next_event(lobby, &mut self.subscription).await?;
+        let (method, params) = notification(&event);
+        let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
+        let tagged = params.edit().set(key::META, self.tag()).apply();
+        Some(jsonrpc::notification(method.as_str(), Some(&tagged)))
+    }
+
+    /// The answer to the request, which ends the stream in good order.
+    pub(crate) fn end(&self) -> Bytes {
+        let result = ObjectWriter::new()
+            .value("resultType", "complete")
+            .raw(key::META, &self.tag())
+            .finish();
+        jsonrpc::result(&self.id, &result).into_bytes()
+    }
+
+    fn tag(&self) -> RawJson {
+        ObjectWriter::new().raw(key::SUBSCRIPTION_ID, self.id.raw()).finish()
+    }
+}
+
+fn honoured(interest: &Interest, watched: &[String]) -> RawJson {
+    let flag = |wanted: bool| wanted.then_some(true);
+    ObjectWriter::new()
+        .value_some("toolsListChanged", flag(interest.tools))
+        .value_some("promptsListChanged", flag(interest.prompts))
+        .value_some("resourcesListChanged", flag(interest.resources))
+        .value_some("resourceSubscriptions", (!watched.is_empty()).then_some(watched))
+        .finish()
+}
+
+/// The notification that tells of an event.
+pub(super) fn notification(event: &Event) -> (Method, Option<RawJson>) {
+    match event {
+        Event::ListChanged(ListKind::Tools) => (Method::ToolsListChanged, None),
+        Event::ListChanged(ListKind::Prompts) => (Method::PromptsListChanged, None),
+        Event::ListChanged(_) => (Method::ResourcesListChanged, None),
+        Event::ResourceUpdated { uri, metadata } => {
+            let params = ObjectWriter::new()
+                .value("uri", &**uri)
+                .raw_some("metadata", metadata.as_ref())
+                .finish();
+            (Method::ResourceUpdated, Some(params))
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Calls that wait for a client which cannot be asked on the spot: the call is set aside, the
+//! client gets a sealed state, and its retry takes the call up again, on whatever connection.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use gantry_gateway::{CallError, ErrorKind, InputRequired, Question, Running};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, RawJson};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::ticket::Ticket;
+use crate::lobby::Lobby;
+use crate::seal::{Purpose, random_name};
+
+/// The calls that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Parking(Mutex<HashMap<String, Parked>>);
+
+#[derive(Debug)]
+struct Parked {
+    running: Running,
+    questions: Vec<Question>,
+    /// Answers to some of the questions, kept until all are there.
+    answers: HashMap<String, RawJson>,
+    principal: String,
+    until: Instant,
+}
+
+/// What is sealed into a request state.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    /// The place of a parked call; none when the provider keeps nothing here.
+    place: Option<String>,
+    /// The provider's own state, when it keeps that with the client.
+    carried: Option<String>,
+    principal: String,
+    digest: String,
+    expires: u64,
+}
+
+/// What a retry finds.
+pub(super) enum Resumed {
+    /// All answers are there: the call goes on.
+    Running(Running),
+    /// Some answers are missing: this is to be asked again.
+    Incomplete(RawJson),
+    /// The provider takes up its own state.
+    Carried(Option<RawJson>),
+}
+
+impl Parking {
+    /// Sets a call aside until its questions are answered. Gives the result that asks them.
+    pub(super) fn park(
+        &self,
+        lobby: &Lobby,
+        ticket: &Ticket,
+        running: Running,
+        questions: Vec<Question>,
+    ) -> Result<RawJson, CallError> {
+        let principal = ticket.caller.principal.to_string();
+        let until = Instant::now() + lobby.settings.parked_for;
+        let parked = Parked { running, questions, answers: HashMap::new(), principal, until };
+        let place = random_name();
+        let result = parked.asks(lobby, ticket, &place)?;
+        let mut places = self.places();
+        places.retain(|_, parked| parked.until > Instant::now());
+        let of_principal = places.values().filter(|it| it.principal == parked.principal).count();
+        if places.len() >= lobby.settings.parked
+            || of_principal >= lobby.settings.parked_of_principal
+        {
+            let kind = ErrorKind::LimitExceeded { retry_after: None };
+            let text = "too many calls wait for answers; answer or abandon some first";
+            return Err(CallError::new(kind, text));
+        }
+        places.insert(place, parked);
+        Ok(result)
+    }
+
+    /// Takes up what a request state stands for.
+    pub(super) fn resume(&self, lobby: &Lobby, ticket: &Ticket) -> Result<Resumed, CallError> {
+        let state = State::open(lobby, ticket)?;
+        let responses = ticket.params.get("inputResponses");
+        let Some(place) = state.place else {
+            let carried = state.carried.map(|text| RawJson::string(&text));
+            return Ok(Resumed::Carried(carried));
+        };
+        let mut places = self.places();
+        let Some(mut parked) = places.remove(&place).filter(|it| it.until > Instant::now()) else {
+            return Err(CallError::new(
+                ErrorKind::InputLost,
+                "this call no longer waits for answers: it was answered, expired, or lost in a \
+                 restart. Nothing was run again; start the call over",
+            ));
+        };
+        if let Err(error) = parked.take_answers(responses.as_ref()) {
+            places.insert(place, parked);
+            return Err(error);
+        }
+        if parked.answers.len() < parked.questions.len() {
+            let again = parked.asks(lobby, ticket, &place);
+            places.insert(place, parked);
+            return again.map(Resumed::Incomplete);
+        }
+        Ok(Resumed::Running(parked.go_on()))
+    }
+
+    /// Drops calls whose client did not come back in time.
+    pub(crate) fn sweep(&self) {
+        self.places().retain(|_, parked| parked.until > Instant::now());
+    }
+
+    /// Calls waiting now.
+    pub(crate) fn count(&self) -> usize {
+        self.places().len()
+    }
+
+    fn places(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Parked {
+    /// The result that asks what is not yet answered.
+    fn asks(&self, lobby: &Lobby, ticket: &Ticket, place: &str) -> Result<RawJson, CallError> {
+        let mut requests = ObjectWriter::new();
+        for question in &self.questions {
+            if !self.answers.contains_key(&question.key) {
+                requests = requests.raw(&question.key, &question.ask.to_json());
+            }
+        }
+        let state = State::of(lobby, ticket, Some(place.to_owned()), None);
+        Ok(input_required(Some(&requests.finish()), &state.seal(lobby)?))
+    }
+
+    /// Takes the answers that fit; one that does not fit its question is an error.
+    fn take_answers(&mut self, responses: Option<&RawJson>) -> Result<(), CallError> {
+        let Some(responses) = responses else { return Ok(()) };
+        if !responses.is_object() {
+            return Err(CallError::invalid_params("`inputResponses` must be an object"));
+        }
+        let mut taken = Vec::new();
+        for question in &self.questions {
+            let Some(answer) = responses.get(&question.key) else { continue };
+            if !fits(&question.ask.method, &answer) {
+                let text = format!(
+                    "the answer `{}` is not a result of {}",
+                    question.key, question.ask.method
+                );
+                return Err(CallError::invalid_params(text));
+            }
+            taken.push((question.key.clone(), answer));
+        }
+        self.answers.extend(taken);
+        Ok(())
+    }
+
+    fn go_on(mut self) -> Running {
+        for question in self.questions {
+            if let Some(answer) = self.answers.remove(&question.key) {
+                // The asker may have stopped waiting: then the answer is of no use to anyone.
+                let _ = question.answer.send(Ok(answer));
+            }
+        }
+        self.running
+    }
+}
+
+/// A provider's questions for a client that takes them over: only the provider's state is sealed.
+pub(super) fn carry(
+    lobby: &Lobby,
+    ticket: &Ticket,
+    required: &InputRequired,
+) -> Result<RawJson, CallError> {
+    let carried = required.state.as_ref().and_then(|state| state.to_text());
+    let state = State::of(lobby, ticket, None, carried);
+    Ok(input_required(required.requests.as_ref(), &state.seal(lobby)?))
+}
+
+fn input_required(requests: Option<&RawJson>, state: &str) -> RawJson {
+    ObjectWriter::new()
+        .value("resultType", "input_required")
+        .raw_some("inputRequests", requests)
+        .value("requestState", state)
+        .finish()
+}
+
+impl State {
+    fn of(lobby: &Lobby, ticket: &Ticket, place: Option<String>, carried: Option<String>) -> Self {
+        let lifetime: Duration = lobby.settings.parked_for;
+        Self {
+            place,
+            carried,
+            principal: ticket.caller.principal.to_string(),
+            digest: digest(ticket),
+            expires: unix_seconds() + lifetime.as_secs(),
+        }
+    }
+
+    fn seal(&self, lobby: &Lobby) -> Result<String, CallError> {
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        lobby.seal.seal(Purpose::RequestState, &text).ok_or_else(|| {
+            CallError::new(ErrorKind::Internal, "the request state could not be sealed")
+        })
+    }
+
+    /// Opens the state of a retry and checks that it belongs to this call of this principal.
+    fn open(lobby: &Lobby, ticket: &Ticket) -> Result<Self, CallError> {
+        let refuse = |what: &str| {
+            Err(CallError::invalid_params(format!("`requestState` {what}; start the call over")))
+        };
+        let sealed = ticket.params.get("requestState").and_then(|state| state.to_text());
+        let opened = sealed.and_then(|sealed| lobby.seal.open(Purpose::RequestState, &sealed));
+        let Some(state) = opened.and_then(|text| serde_json::from_slice::<Self>(&text).ok()) else {
+            return refuse("is not one that this server gave");
+        };
+        if state.principal != *ticket.caller.principal || state.digest != digest(ticket) {
+            return refuse("belongs to another call");
+        }
+        if state.expires < unix_seconds() {
+            return refuse("has expired");
+        }
+        Ok(state)
+    }
+}
+
+/// Whether an answer has the shape that the question's method gives it.
+fn fits(method: &Method, answer: &RawJson) -> bool {
+    match method {
+        Method::Elicit => {
+            let action = answer.get("action").and_then(|action| action.to_text());
+            matches!(action.as_deref(), Some("accept" | "decline" | "cancel"))
+                && answer.get("content").is_none_or(|content| content.is_object() || content.is_null())
+        }
+        Method::CreateMessage => answer.get("content").is_some() && answer.get("role").is_some(),
+        Method::RootsList => {
+            answer.get("roots").is_some_and(|roots| roots.bytes().starts_with(b"["))
+        }
+        _ => answer.is_object(),
+    }
+}
+
+/// What makes two calls the same call: method and parameters, without what a retry adds.
+fn digest(ticket: &Ticket) -> String {
+    let bare = ticket.params.edit().remove("_meta").remove("inputResponses").remove("requestState");
+    let value: serde_json::Value = bare.apply().read().unwrap_or_default();
+    let mut hash = Sha256::new();
+    hash.update(ticket.method.as_str());
+    hash_value(&mut hash, &value);
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Hashes by meaning: a client may write the members of an object in another order.
+fn hash_value(hash: &mut Sha256, value: &serde_json::Value) {
+    match value {
+        serde_json::Value::Object(members) => {
+            let mut keys: Vec<_> = members.keys().collect();
+            keys.sort();
+            hash.update(b"{");
+            for key in keys {
+                hash.update(RawJson::string(key).bytes());
+                hash_value(hash, &members[key]);
+            }
+            hash.update(b"}");
+        }
+        serde_json::Value::Array(elements) => {
+            hash.update(b"[");
+            elements.iter().for_each(|element| hash_value(hash, element));
+            hash.update(b"]");
+        }
+        scalar => {
+            hash.update(scalar.to_string());
+            hash.update(b",");
+        }
+    }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,230 @@
+//! What a client with a handshake has agreed on, and what it may do with it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gantry_gateway::{AskError, Call, Caller, Interest, Watched};
+use gantry_protocol::meta::RequestMeta;
+use gantry_protocol::{
+    Id, Level, Method, Notification, RawJson, Request, Response, Revision, RpcError, jsonrpc, wire,
+};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::stateful::Wire;
+use super::ticket::Ticket;
+use super::{errors, listen};
+use crate::lobby::{Lobby, next_event};
+
+/// The answer to a question of ours, on its way to the call that asked.
+pub(super) type Answer = oneshot::Sender<Result<RawJson, AskError>>;
+
+/// One client's session, on whatever transport.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) revision: Revision,
+    pub(crate) caller: Arc<Caller>,
+    watched: Arc<Watched>,
+    state: Mutex<State>,
+    last_question: AtomicU64,
+    /// Says that the session is over.
+    pub(crate) ended: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    level: Option<Level>,
+    /// Questions the client has not answered yet.
+    questions: HashMap<u64, (Method, Answer)>,
+    /// Calls under way, so that the client can give them up.
+    calls: HashMap<Id, CancellationToken>,
+}
+
+/// What is to be done about a request.
+pub(crate) enum Handled {
+    /// It is answered.
+    Answered(jsonrpc::Reply),
+    /// It is to be run.
+    Call(Ticket, Call),
+}
+
+impl Session {
+    /// A session as the handshake left it.
+    pub(crate) fn new(revision: Revision, caller: Caller) -> Self {
+        Self {
+            revision,
+            caller: Arc::new(caller),
+            watched: Arc::default(),
+            state: Mutex::default(),
+            last_question: AtomicU64::new(0),
+            ended: CancellationToken::new(),
+        }
+    }
+
+    /// Serves what concerns the session itself, and lifts everything else.
+    pub(crate) fn handle(&self, lobby: &Lobby, request: Request) -> Handled {
+        let Request { id, method, params } = request;
+        let answer = |result: Result<(), RpcError>| match result {
+            Ok(()) => Handled::Answered(jsonrpc::result(&id, &RawJson::EMPTY_OBJECT)),
+            Err(error) => Handled::Answered(jsonrpc::error(&id, &error)),
+        };
+        let given = params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
+        match method {
+            Method::Ping => answer(Ok(())),
+            Method::SetLevel => answer(self.set_level(&given)),
+            Method::ResourcesSubscribe => answer(self.watch(lobby, &given)),
+            Method::ResourcesUnsubscribe => answer(self.unwatch(&given)),
+            Method::Initialize => {
+                answer(Err(RpcError::invalid_request("this session is already initialized")))
+            }
+            Method::ToolsList
+            | Method::ToolsCall
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::ResourcesRead
+            | Method::PromptsList
+            | Method::PromptsGet
+            | Method::Complete => {
+                let (ticket, call) = self.lift(id, method, &given);
+                Handled::Call(ticket, call)
+            }
+            unknown => answer(Err(RpcError::method_not_found(unknown.as_str()))),
+        }
+    }
+
+    /// Takes a notification. Returns whether the client says that it is done.
+    pub(crate) fn hear(&self, notification: &Notification) -> bool {
+        if notification.method == Method::Cancelled
+            && let Some(params) = &notification.params
+            && let Some(id) = params.get("requestId").and_then(Id::new)
+            && let Some(call) = self.state().calls.remove(&id)
+        {
+            call.cancel();
+        }
+        notification.method == Method::Closed
+    }
+
+    /// Takes the answer to a question of ours. One that nobody asked is passed over.
+    pub(crate) fn take(&self, response: Response) {
+        let Some(number) = response.id.as_ref().and_then(Id::as_number) else { return };
+        let Some((method, asker)) = self.state().questions.remove(&number) else { return };
+        let answer = match response.outcome {
+            Ok(result) => Ok(wire::lift_answer(self.revision, &method, &result)),
+            Err(error) => Err(AskError::Refused { error }),
+        };
+        // The call may have stopped waiting.
+        let _ = asker.send(answer);
+    }
+
+    /// The number for a question, under which its answer will be found.
+    pub(super) fn ask(&self, method: Method, answer: Answer) -> u64 {
+        let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        self.state().questions.insert(number, (method, answer));
+        number
+    }
+
+    /// Gives up questions that their call no longer needs.
+    pub(super) fn forget(&self, numbers: &[u64]) -> Vec<u64> {
+        let mut state = self.state();
+        numbers.iter().copied().filter(|it| state.questions.remove(it).is_some()).collect()
+    }
+
+    /// Registers a call so that the client can give it up. An id in use is not taken twice.
+    pub(crate) fn begin(&self, id: &Id) -> Option<CancellationToken> {
+        let mut state = self.state();
+        if state.calls.contains_key(id) {
+            return None;
+        }
+        let token = self.ended.child_token();
+        state.calls.insert(id.clone(), token.clone());
+        Some(token)
+    }
+
+    /// The call is over.
+    pub(crate) fn end(&self, id: &Id) {
+        self.state().calls.remove(id);
+    }
+
+    /// Whether anything is going on that memory is needed for.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.calls.is_empty()
+            && state.questions.is_empty()
+            && state.level.is_none()
+            && self.watched.is_empty()
+    }
+
+    fn lift(&self, id: Id, method: Method, params: &RawJson) -> (Ticket, Call) {
+        let params = wire::lift_params(self.revision, &method, params);
+        let token = RequestMeta::read(Some(&params)).progress_token;
+        let mut call = Call::new(method.clone(), params.clone(), self.caller.clone());
+        call.wants_progress = token.is_some();
+        // A client that never set a level still wants to see what matters.
+        call.log_level = Some(self.state().level.unwrap_or(Level::Info));
+        (Ticket { id, method, params, token, caller: self.caller.clone() }, call)
+    }
+
+    fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {
+        let level = params.get("level").unwrap_or(RawJson::NULL);
+        let Some(read) = level.read() else {
+            return Err(RpcError::invalid_params(format!(
+                "{level} is not a log level; debug, info, notice, warning, error, critical, \
+                 alert and emergency are"
+            )));
+        };
+        self.state().level = Some(read);
+        Ok(())
+    }
+
+    fn watch(&self, lobby: &Lobby, params: &RawJson) -> Result<(), RpcError> {
+        let uri = uri(params)?;
+        let known = lobby.gateway.catalog().has_resource(&uri);
+        known.map_err(|error| errors::to_rpc(self.revision, error))?;
+        let limit = lobby.settings.watched;
+        match self.watched.add(&uri, limit) {
+            true => Ok(()),
+            false => Err(RpcError::invalid_params(format!(
+                "a session may watch {limit} resources; unsubscribe from one first"
+            ))),
+        }
+    }
+
+    fn unwatch(&self, params: &RawJson) -> Result<(), RpcError> {
+        self.watched.remove(&uri(params)?);
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends every change that this session should hear of, until the session ends, the server stops
+/// or nobody listens any more.
+pub(crate) async fn listen_for(lobby: &Lobby, session: &Session, wire: &Wire) {
+    let interest = Interest {
+        tools: true,
+        prompts: true,
+        resources: true,
+        resources_watched: session.watched.clone(),
+    };
+    let mut subscription = lobby.gateway.subscribe(interest);
+    loop {
+        let event = tokio::select! {
+            () = session.ended.cancelled() => return,
+            event = next_event(lobby, &mut subscription) => event,
+        };
+        let Some(event) = event else { return };
+        let (method, params) = listen::notification(&event);
+        let params = params.map(|it| wire::lower_notification(session.revision, &method, &it));
+        if !wire.send(jsonrpc::notification(method.as_str(), params.as_ref())).await {
+            return;
+        }
+    }
+}
+
+fn uri(params: &RawJson) -> Result<String, RpcError> {
+    let uri = params.get("uri").and_then(|uri| uri.to_text());
+    uri.ok_or_else(|| RpcError::invalid_params("`uri` must be a string"))
+}

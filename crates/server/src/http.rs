@@ -1,0 +1,194 @@
+//! The HTTP doors: one listener, a few paths.
+
+mod accept;
+pub(crate) mod answer;
+mod body;
+mod endpoint;
+mod events;
+mod guard;
+mod legacy_sse;
+mod session;
+mod stateless;
+mod status;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
+
+use crate::lobby::Lobby;
+use crate::websocket;
+pub(crate) use body::Body;
+use legacy_sse::Mailboxes;
+
+/// Why the door cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Other machines could reach it, and nobody is asked who they are.
+    #[error(
+        "refusing to listen on {0}: other machines can reach it and clients are not \
+         authenticated; listen on 127.0.0.1 instead"
+    )]
+    Exposed(SocketAddr),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {error}")]
+    Bind {
+        /// The address.
+        address: String,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// How often what has waited too long is forgotten.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// The HTTP doors, listening.
+#[derive(Debug)]
+pub struct HttpServer {
+    hall: Arc<Hall>,
+    listener: TcpListener,
+}
+
+/// What the HTTP doors share.
+#[derive(Debug)]
+pub(crate) struct Hall {
+    pub(crate) lobby: Arc<Lobby>,
+    mailboxes: Mailboxes,
+    connections: Arc<Semaphore>,
+    tasks: TaskTracker,
+    address: SocketAddr,
+}
+
+impl HttpServer {
+    /// Listens on an address of this machine that no other machine can reach.
+    pub async fn bind(lobby: Arc<Lobby>, address: &str) -> Result<Self, ListenError> {
+        let failed = |error| ListenError::Bind { address: address.to_owned(), error };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let local = listener.local_addr().map_err(failed)?;
+        if !local.ip().is_loopback() {
+            return Err(ListenError::Exposed(local));
+        }
+        let hall = Hall {
+            connections: Arc::new(Semaphore::new(lobby.settings.connections)),
+            mailboxes: Mailboxes::default(),
+            tasks: TaskTracker::new(),
+            address: local,
+            lobby,
+        };
+        Ok(Self { hall: Arc::new(hall), listener })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.hall.address
+    }
+
+    /// Serves until the lobby stops, then lets what is under way end.
+    pub async fn serve(self) {
+        let Self { hall, listener } = self;
+        let stopping = hall.lobby.stopping.clone();
+        let mut sweep = tokio::time::interval(SWEEP);
+        loop {
+            tokio::select! {
+                () = stopping.cancelled() => break,
+                _ = sweep.tick() => hall.lobby.sweep(),
+                accepted = accept(&listener, &hall) => {
+                    if let Some((stream, permit)) = accepted {
+                        hall.tasks.spawn(hall.clone().connection(stream, permit));
+                    }
+                }
+            }
+        }
+        drop(listener);
+        hall.tasks.close();
+        let _ = tokio::time::timeout(hall.lobby.settings.drain, hall.tasks.wait()).await;
+        hall.lobby.drained().await;
+    }
+}
+
+/// Waits for a place, then for a client: beyond the limit, clients wait in the system's queue.
+async fn accept(
+    listener: &TcpListener,
+    hall: &Hall,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = hall.connections.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => {
+            // Answers are small and must not wait for company.
+            let _ = stream.set_nodelay(true);
+            Some((stream, permit))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            // Most often too many open files: give some time to be closed.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}
+
+impl Hall {
+    async fn connection(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
+        let settings = &self.lobby.settings;
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(settings.head_timeout);
+        builder.max_buf_size(settings.head.max(8192));
+        let hall = self.clone();
+        let service = service_fn(move |request| {
+            let hall = hall.clone();
+            async move { Ok::<_, Infallible>(hall.route(request).await) }
+        });
+        let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut serving = std::pin::pin!(serving);
+        tokio::select! {
+            ended = serving.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended early");
+                }
+            }
+            () = self.lobby.stopping.cancelled() => {
+                serving.as_mut().graceful_shutdown();
+                let _ = serving.await;
+            }
+        }
+        drop(permit);
+    }
+
+    async fn route(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let origin = match guard::admit(&self.lobby.settings, self.address, request.headers()) {
+            Ok(origin) => origin,
+            Err(refusal) => return refusal,
+        };
+        if request.method() == Method::OPTIONS {
+            return guard::preflight(origin);
+        }
+        let response = match (request.uri().path(), request.method()) {
+            ("/mcp", _) => endpoint::serve(&self, request).await,
+            ("/sse", &Method::GET) => legacy_sse::open(&self),
+            ("/message", &Method::POST) => legacy_sse::post(&self, request).await,
+            ("/ws", &Method::GET) => websocket::upgrade(&self, request),
+            ("/healthz", &Method::GET) => answer::text(StatusCode::OK, "ok\n"),
+            ("/readyz", &Method::GET) => status::ready(&self.lobby),
+            ("/metrics", &Method::GET) => status::metrics(&self.lobby),
+            ("/sse" | "/ws" | "/healthz" | "/readyz" | "/metrics", _) => answer::not_allowed("GET"),
+            ("/message", _) => answer::not_allowed("POST"),
+            _ => answer::text(StatusCode::NOT_FOUND, "nothing here; the MCP endpoint is /mcp\n"),
+        };
+        guard::mark(response, origin)
+    }
+
+    /// Runs something that may outlive the request that started it.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+}

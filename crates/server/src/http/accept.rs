@@ -1,0 +1,34 @@
+//! What kinds of answer a client takes.
+
+use http::{HeaderMap, header};
+
+/// What kinds of answer a client takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accept {
+    pub(crate) json: bool,
+    pub(crate) events: bool,
+}
+
+impl Accept {
+    /// Reads the header. A client that says nothing takes everything.
+    pub(crate) fn read(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(header::ACCEPT).iter().peekable();
+        if values.peek().is_none() {
+            return Self { json: true, events: true };
+        }
+        let mut accept = Self { json: false, events: false };
+        for value in values.filter_map(|value| value.to_str().ok()) {
+            for range in value.split(',') {
+                let kind = range.split(';').next().unwrap_or_default().trim();
+                let any = kind == "*/*";
+                accept.json |= any || is(kind, "application/json") || is(kind, "application/*");
+                accept.events |= any || is(kind, "text/event-stream") || is(kind, "text/*");
+            }
+        }
+        accept
+    }
+}
+
+fn is(kind: &str, expected: &str) -> bool {
+    kind.eq_ignore_ascii_case(expected)
+}

@@ -1,0 +1,122 @@
+//! `/mcp`: Streamable HTTP for clients of both eras, told apart message by message.
+
+use std::sync::Arc;
+
+use gantry_protocol::jsonrpc::{self, Incoming, decode};
+use gantry_protocol::{Message, Method, RawJson, RpcError, headers};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request, Response, StatusCode};
+
+use super::accept::Accept;
+use super::body::{self, Body};
+use super::{Hall, answer, session, stateless};
+use crate::duplex::stranger;
+use crate::era::{is_stateless, names_stateful, names_stateless, unsupported};
+use crate::settings::Eras;
+
+/// Serves one request to the endpoint.
+pub(crate) async fn serve(
+    hall: &Arc<Hall>,
+    request: Request<hyper::body::Incoming>,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let stateful = hall.lobby.settings.eras != Eras::Modern;
+    match parts.method {
+        http::Method::POST => post(hall, &parts.headers, body).await,
+        http::Method::GET if stateful => session::get(hall, &parts.headers),
+        http::Method::DELETE if stateful => session::delete(hall, &parts.headers),
+        _ if stateful => answer::not_allowed("GET, POST, DELETE"),
+        _ => answer::not_allowed("POST"),
+    }
+}
+
+async fn post(
+    hall: &Arc<Hall>,
+    headers: &HeaderMap,
+    body: hyper::body::Incoming,
+) -> Response<Body> {
+    if !is_json(headers) {
+        let error = RpcError::invalid_request("the Content-Type must be application/json");
+        return answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
+    }
+    let accept = Accept::read(headers);
+    if !accept.json && !accept.events {
+        let text = "the Accept header must list application/json and text/event-stream";
+        return answer::error(StatusCode::NOT_ACCEPTABLE, &RpcError::invalid_request(text));
+    }
+    let text = match body::read(&hall.lobby.settings, headers, body).await {
+        Ok(text) => text,
+        Err((status, reason)) => return answer::error(status, &RpcError::invalid_request(reason)),
+    };
+    match decode(text, hall.lobby.settings.message) {
+        Ok(Incoming::Single(message)) => dispatch(hall, headers, accept, message).await,
+        Ok(Incoming::Batch(messages)) => session::batch(hall, headers, accept, messages).await,
+        Err(malformed) => {
+            let error = malformed.to_error();
+            let reply = match malformed.id() {
+                Some(id) => jsonrpc::error(id, &error),
+                None => jsonrpc::error_without_id(&error, false),
+            };
+            answer::reply(StatusCode::BAD_REQUEST, reply)
+        }
+    }
+}
+
+/// Tells the eras apart: a message that says it stands alone does; then the header may say so;
+/// everything else belongs to a session, or opens one.
+async fn dispatch(
+    hall: &Arc<Hall>,
+    headers: &HeaderMap,
+    accept: Accept,
+    message: Message,
+) -> Response<Body> {
+    let eras = hall.lobby.settings.eras;
+    let version = header(headers, headers::PROTOCOL_VERSION);
+    let alone = is_stateless(params(&message)) || version.is_some_and(names_stateless);
+    if alone && eras != Eras::Legacy {
+        return stateless::serve(hall, headers, accept, message).await;
+    }
+    if let Some(version) = version
+        && !names_stateful(version)
+        && !alone
+    {
+        let error = unsupported(&hall.lobby, version);
+        return refuse(&message, StatusCode::BAD_REQUEST, &error);
+    }
+    match &message {
+        Message::Request(request) if eras == Eras::Modern => {
+            refuse(&message, StatusCode::BAD_REQUEST, &stranger(&hall.lobby, request))
+        }
+        Message::Request(request) if request.method == Method::Initialize => {
+            session::initialize(hall, request)
+        }
+        _ => session::serve(hall, headers, accept, message).await,
+    }
+}
+
+/// Answers a message with an error, by its id if it has one.
+pub(crate) fn refuse(message: &Message, status: StatusCode, error: &RpcError) -> Response<Body> {
+    match message {
+        Message::Request(request) => answer::reply(status, jsonrpc::error(&request.id, error)),
+        _ => answer::error(status, error),
+    }
+}
+
+/// The value of a header, as text without space around it.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+}
+
+fn params(message: &Message) -> Option<&RawJson> {
+    match message {
+        Message::Request(request) => request.params.as_ref(),
+        Message::Notification(notification) => notification.params.as_ref(),
+        Message::Response(_) => None,
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}

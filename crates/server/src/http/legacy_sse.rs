@@ -1,0 +1,102 @@
+//! HTTP+SSE of 2024-11-05: one long GET that carries every message to the client, and POSTs that
+//! carry the client's. The GET is the session.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use gantry_protocol::{RpcError, code};
+use gantry_transport::sse::Event;
+use http::{Request, Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::body::{self, Body};
+use super::events::{self, Source};
+use super::{Hall, answer};
+use crate::duplex;
+use crate::lobby::Lobby;
+use crate::memory::Queue;
+use crate::seal::random_name;
+use crate::settings::Eras;
+
+/// Where the POSTs of each open connection go.
+#[derive(Debug, Default)]
+pub(crate) struct Mailboxes(Mutex<HashMap<String, mpsc::Sender<Bytes>>>);
+
+/// Messages that may wait on either side.
+const WAITING: usize = 64;
+
+/// Opens a connection.
+pub(crate) fn open(hall: &Arc<Hall>) -> Response<Body> {
+    if hall.lobby.settings.eras == Eras::Modern {
+        return answer::text(StatusCode::NOT_FOUND, "this server has no HTTP+SSE; use /mcp\n");
+    }
+    let Some(permit) = hall.lobby.open_stream() else {
+        let text = "as many streams are open as may be; try again later";
+        let error = RpcError::new(code::LIMIT_EXCEEDED, text);
+        return answer::error(StatusCode::TOO_MANY_REQUESTS, &error);
+    };
+    let name = random_name();
+    let (mailbox, inbound) = mpsc::channel(WAITING);
+    let (out, messages) = mpsc::channel(WAITING);
+    hall.mailboxes.lock().insert(name.clone(), mailbox);
+    let greeting = Event {
+        name: Some("endpoint".to_owned()),
+        data: Bytes::from(format!("/message?session={name}")),
+        ..Event::default()
+    };
+    let serving = hall.clone();
+    hall.spawn(async move {
+        let local = serving.lobby.local.clone();
+        duplex::serve(serving.lobby.clone(), local, Queue(inbound), out).await;
+        serving.mailboxes.lock().remove(&name);
+    });
+    let source = Outgoing { greeting: Some(greeting.encode()), messages };
+    answer::events(events::stream(&hall.lobby, source, permit))
+}
+
+/// Takes one message of a connection.
+pub(crate) async fn post(
+    hall: &Arc<Hall>,
+    request: Request<hyper::body::Incoming>,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let query = parts.uri.query().unwrap_or_default();
+    let name = query.split('&').find_map(|pair| pair.strip_prefix("session="));
+    let mailbox = name.and_then(|name| hall.mailboxes.lock().get(name).cloned());
+    let Some(mailbox) = mailbox else {
+        let text = "no such session; open one with GET /sse\n";
+        return answer::text(StatusCode::NOT_FOUND, text);
+    };
+    let text = match body::read(&hall.lobby.settings, &parts.headers, body).await {
+        Ok(text) => text,
+        Err((status, reason)) => return answer::text(status, format!("{reason}\n")),
+    };
+    match mailbox.send(text).await {
+        Ok(()) => answer::accepted(),
+        Err(_) => answer::text(StatusCode::NOT_FOUND, "this session has just ended\n"),
+    }
+}
+
+impl Mailboxes {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<Bytes>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What goes to the client.
+struct Outgoing {
+    greeting: Option<Bytes>,
+    messages: mpsc::Receiver<Bytes>,
+}
+
+impl Source for Outgoing {
+    async fn next(&mut self, _: &Lobby) -> Option<Bytes> {
+        if let Some(greeting) = self.greeting.take() {
+            return Some(greeting);
+        }
+        let data = self.messages.recv().await?;
+        let name = Some("message".to_owned());
+        Some(Event { name, data, ..Event::default() }.encode())
+    }
+}

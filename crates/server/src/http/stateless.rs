@@ -1,0 +1,83 @@
+//! Requests that stand alone, over HTTP: one POST, one answer. When the client hangs up, the
+//! response is dropped, and with it the call.
+
+use std::sync::Arc;
+
+use gantry_protocol::{Message, RpcError, code, jsonrpc};
+use http::{HeaderMap, Response, StatusCode};
+
+use super::accept::Accept;
+use super::body::Body;
+use super::events::{self, ListenEvents, LiveEvents};
+use super::{Hall, answer};
+use crate::era::{Live, Prepared, Said, prepare};
+
+/// Serves one message.
+pub(crate) async fn serve(
+    hall: &Arc<Hall>,
+    headers: &HeaderMap,
+    accept: Accept,
+    message: Message,
+) -> Response<Body> {
+    let request = match message {
+        Message::Request(request) => request,
+        // Nothing is cancelled by notification here, and nothing else is defined: it is taken.
+        Message::Notification(_) => return answer::accepted(),
+        Message::Response(_) => {
+            let error = RpcError::invalid_request("this revision knows no responses from clients");
+            return answer::error(StatusCode::BAD_REQUEST, &error);
+        }
+    };
+    let id = request.id.clone();
+    match prepare(&hall.lobby, &hall.lobby.local, request, Some(headers)) {
+        Ok(Prepared::Live(live)) => run(hall, accept, live).await,
+        Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
+        Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {
+            Some(permit) => {
+                let source = ListenEvents::new(listening);
+                answer::events(events::stream(&hall.lobby, source, permit))
+            }
+            None => too_many_streams(&id),
+        },
+        Err(refusal) => {
+            let reply = jsonrpc::error(&refusal.id, &refusal.error);
+            answer::reply(status(refusal.status), reply)
+        }
+    }
+}
+
+/// Answers with plain JSON if the call has nothing to say before its answer, with a stream if it
+/// has, or if it is silent for so long that the connection might be taken for dead.
+async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body> {
+    let patience = tokio::time::sleep(hall.lobby.settings.keep_alive);
+    tokio::pin!(patience);
+    let first = loop {
+        tokio::select! {
+            said = live.next() => match said {
+                Some(Said::Answer(reply, code)) if accept.json => {
+                    return answer::reply(status(code), reply);
+                }
+                Some(Said::Notice(_)) if !accept.events => {}
+                said => break said,
+            },
+            () = &mut patience, if accept.events => break None,
+        }
+    };
+    match hall.lobby.open_stream() {
+        Some(permit) => {
+            let source = LiveEvents { first, live };
+            answer::events(events::stream(&hall.lobby, source, permit))
+        }
+        None => too_many_streams(&live.ticket.id),
+    }
+}
+
+fn too_many_streams(id: &gantry_protocol::Id) -> Response<Body> {
+    let text = "as many streams are open as may be; close one or try again later";
+    let error = RpcError::new(code::LIMIT_EXCEEDED, text);
+    answer::reply(StatusCode::TOO_MANY_REQUESTS, jsonrpc::error(id, &error))
+}
+
+fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::OK)
+}

@@ -1,0 +1,105 @@
+//! What all doors share: the gateway behind them, the seals, the waiting calls, the end of it all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gantry_gateway::{Gateway, Subscription};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::era::{Parking, Sessions};
+use crate::seal::Seal;
+use crate::settings::Settings;
+
+/// What all doors share.
+#[derive(Debug)]
+pub struct Lobby {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) settings: Settings,
+    pub(crate) seal: Seal,
+    pub(crate) parking: Parking,
+    pub(crate) sessions: Sessions,
+    /// Says that the server stops: no new work, streams end.
+    pub(crate) stopping: CancellationToken,
+    /// Every task that may outlive the connection that started it.
+    pub(crate) tasks: TaskTracker,
+    /// The one who uses this machine.
+    pub(crate) local: Arc<str>,
+    streams: AtomicUsize,
+}
+
+impl Lobby {
+    /// Puts doors before a gateway.
+    pub fn new(gateway: Arc<Gateway>, settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            gateway,
+            seal: Seal::new(settings.key),
+            parking: Parking::default(),
+            sessions: Sessions::default(),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            local: Arc::from("local"),
+            streams: AtomicUsize::new(0),
+            settings,
+        })
+    }
+
+    /// Begins to stop: no new work is taken, streams end, calls under way may finish.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Waits until nothing is under way any more, but no longer than the settings allow.
+    pub async fn drained(&self) {
+        self.tasks.close();
+        let left = tokio::time::timeout(self.settings.drain, self.tasks.wait()).await;
+        if left.is_err() {
+            let tasks = self.tasks.len();
+            tracing::warn!(tasks, "stopping with work still under way: the drain time is over");
+        }
+    }
+
+    /// The gateway behind the doors.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    /// Takes a place among the open streams, if there is one.
+    pub(crate) fn open_stream(self: &Arc<Self>) -> Option<StreamPermit> {
+        let before = self.streams.fetch_add(1, Ordering::Relaxed);
+        let permit = StreamPermit(self.clone());
+        (before < self.settings.streams).then_some(permit)
+    }
+
+    /// Open streams now.
+    pub(crate) fn streams(&self) -> usize {
+        self.streams.load(Ordering::Relaxed)
+    }
+
+    /// Forgets what has waited too long. Called now and then by whoever runs the doors.
+    pub(crate) fn sweep(&self) {
+        self.parking.sweep();
+        self.sessions.sweep(&self.settings);
+    }
+}
+
+/// A place among the open streams, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct StreamPermit(Arc<Lobby>);
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        self.0.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The next event, or none when the server stops.
+pub(crate) async fn next_event(
+    lobby: &Lobby,
+    subscription: &mut Subscription,
+) -> Option<gantry_gateway::Event> {
+    tokio::select! {
+        () = lobby.stopping.cancelled() => None,
+        event = subscription.next() => event,
+    }
+}

@@ -1,0 +1,51 @@
+//! A door inside the process: messages go back and forth with no transport between. For tests
+//! and for programs that are their own client.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gantry_protocol::RpcError;
+use tokio::sync::mpsc;
+
+use crate::duplex::{self, Inbound};
+use crate::lobby::Lobby;
+
+/// The client's end of an in-process connection. Dropping it ends the connection.
+#[derive(Debug)]
+pub struct Link {
+    to_server: mpsc::Sender<Bytes>,
+    from_server: mpsc::Receiver<Bytes>,
+}
+
+/// Messages that may wait on either side.
+const WAITING: usize = 64;
+
+impl Link {
+    /// Opens a connection to the doors' lobby.
+    pub fn open(lobby: &Arc<Lobby>, principal: &str) -> Self {
+        let (to_server, inbound) = mpsc::channel(WAITING);
+        let (out, from_server) = mpsc::channel(WAITING);
+        let serving = duplex::serve(lobby.clone(), Arc::from(principal), Queue(inbound), out);
+        lobby.tasks.spawn(serving);
+        Self { to_server, from_server }
+    }
+
+    /// Sends one message. Returns false when the connection is over.
+    pub async fn send(&self, message: impl Into<Bytes>) -> bool {
+        self.to_server.send(message.into()).await.is_ok()
+    }
+
+    /// The next message; none when the connection is over.
+    pub async fn receive(&mut self) -> Option<Bytes> {
+        self.from_server.recv().await
+    }
+}
+
+/// Messages from a queue.
+pub(crate) struct Queue(pub(crate) mpsc::Receiver<Bytes>);
+
+impl Inbound for Queue {
+    async fn next(&mut self) -> Option<Result<Bytes, RpcError>> {
+        self.0.recv().await.map(Ok)
+    }
+}

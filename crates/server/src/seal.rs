@@ -1,0 +1,70 @@
+//! Sealed text: what a client keeps for us and can neither read nor change.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use rand::Rng;
+
+/// Seals and opens with one key.
+pub(crate) struct Seal(XChaCha20Poly1305);
+
+/// What a sealed text is for. One made for another purpose does not open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purpose {
+    Session,
+    RequestState,
+}
+
+impl Purpose {
+    fn label(self) -> &'static [u8] {
+        match self {
+            Self::Session => b"gantry session 1",
+            Self::RequestState => b"gantry request state 1",
+        }
+    }
+}
+
+const NONCE: usize = 24;
+
+impl Seal {
+    /// Seals with this key, or with a random one.
+    pub(crate) fn new(key: Option<[u8; 32]>) -> Self {
+        let key = key.unwrap_or_else(random);
+        Self(XChaCha20Poly1305::new(&Key::from(key)))
+    }
+
+    /// Seals a text into characters that may stand in a header.
+    pub(crate) fn seal(&self, purpose: Purpose, text: &[u8]) -> Option<String> {
+        let nonce: [u8; NONCE] = random();
+        let payload = Payload { msg: text, aad: purpose.label() };
+        let sealed = self.0.encrypt(&XNonce::from(nonce), payload).ok()?;
+        Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+    }
+
+    /// Opens what [`Seal::seal`] made for the same purpose.
+    pub(crate) fn open(&self, purpose: Purpose, sealed: &str) -> Option<Vec<u8>> {
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
+        let payload = Payload { msg: sealed, aad: purpose.label() };
+        self.0.decrypt(&XNonce::from(*nonce), payload).ok()
+    }
+}
+
+/// Random bytes from the operating system's generator.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    rand::rng().fill_bytes(&mut bytes);
+    bytes
+}
+
+/// Sixteen random bytes as text.
+pub(crate) fn random_name() -> String {
+    URL_SAFE_NO_PAD.encode(random::<16>())
+}
+
+impl std::fmt::Debug for Seal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Seal")
+    }
+}

@@ -1,0 +1,111 @@
+//! Every limit and habit of the doors, with its default.
+
+use std::time::Duration;
+
+use gantry_protocol::JsonLimits;
+
+/// Which eras of the protocol are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Eras {
+    /// Clients with a handshake and clients without, side by side.
+    #[default]
+    Both,
+    /// Only clients that open with `initialize`.
+    Legacy,
+    /// Only clients whose every request stands alone.
+    Modern,
+}
+
+/// How the doors behave.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which eras are served.
+    pub eras: Eras,
+    /// Size and depth of one message: an HTTP body, a line, a frame.
+    pub message: JsonLimits,
+    /// Messages in one batch (2025-03-26).
+    pub batch: usize,
+    /// Bytes of an HTTP request's head.
+    pub head: usize,
+    /// HTTP connections at once.
+    pub connections: usize,
+    /// Sessions kept in memory at once. The oldest idle ones make room; they go on when used.
+    pub sessions: usize,
+    /// How long a session that does nothing is kept in memory.
+    pub session_idle: Duration,
+    /// How long a session id is good for.
+    pub session_lifetime: Duration,
+    /// Event streams open at once, over all clients.
+    pub streams: usize,
+    /// Event streams open at once for one session.
+    pub streams_of_session: usize,
+    /// Resources one session or listener may watch.
+    pub watched: usize,
+    /// Calls at once on one stdio, WebSocket or HTTP+SSE connection.
+    pub calls_of_connection: usize,
+    /// Calls that wait for a client's answers, over all clients and for one principal.
+    pub parked: usize,
+    /// The same for one principal.
+    pub parked_of_principal: usize,
+    /// How long such a call waits.
+    pub parked_for: Duration,
+    /// Events of one stream kept for a client that comes back.
+    pub replay_events: usize,
+    /// Their size in bytes.
+    pub replay_bytes: usize,
+    /// How long a finished stream is kept for a client that comes back.
+    pub replay_for: Duration,
+    /// How long a client should wait before it comes back.
+    pub retry: Duration,
+    /// How often a silent stream says that it is alive. A call that is silent for this long is
+    /// answered with a stream.
+    pub keep_alive: Duration,
+    /// How long an HTTP client may take to send a request's head.
+    pub head_timeout: Duration,
+    /// How long it may take to send the rest.
+    pub body_timeout: Duration,
+    /// How long calls under way may take to end when their client has no more to say.
+    pub linger: Duration,
+    /// How long calls under way may take to end when the server stops.
+    pub drain: Duration,
+    /// Hosts that clients may name beside the loopback ones, as `name` or `name:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Origins that browsers may come from beside the loopback ones.
+    pub allowed_origins: Vec<String>,
+    /// The key that seals session ids and request states. A random one lasts until the restart.
+    pub key: Option<[u8; 32]>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            eras: Eras::Both,
+            message: JsonLimits::default(),
+            batch: 100,
+            head: 64 * 1024,
+            connections: 10_000,
+            sessions: 100_000,
+            session_idle: Duration::from_secs(30 * 60),
+            session_lifetime: Duration::from_secs(30 * 24 * 3600),
+            streams: 10_000,
+            streams_of_session: 16,
+            watched: 1000,
+            calls_of_connection: 256,
+            parked: 1000,
+            parked_of_principal: 100,
+            parked_for: Duration::from_secs(10 * 60),
+            replay_events: 256,
+            replay_bytes: 1024 * 1024,
+            replay_for: Duration::from_secs(5 * 60),
+            retry: Duration::from_millis(500),
+            keep_alive: Duration::from_secs(15),
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
+            linger: Duration::from_secs(2),
+            drain: Duration::from_secs(10),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            key: None,
+        }
+    }
+}

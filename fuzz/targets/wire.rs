@@ -1,0 +1,52 @@
+//! Lifting and lowering survive any value, and lowering twice is lowering once.
+#![no_main]
+
+use gantry_protocol::{JsonLimits, Method, RawJson, Revision, headers, wire};
+use libfuzzer_sys::fuzz_target;
+
+const METHODS: [Method; 7] = [
+    Method::ToolsCall,
+    Method::ToolsList,
+    Method::PromptsGet,
+    Method::Complete,
+    Method::Elicit,
+    Method::CreateMessage,
+    Method::Progress,
+];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&choice, text)) = data.split_first() else {
+        return;
+    };
+    let Ok(raw) = RawJson::parse(text.to_vec(), JsonLimits::default()) else {
+        return;
+    };
+    let revision = Revision::ALL[usize::from(choice) % Revision::ALL.len()];
+    let method = &METHODS[usize::from(choice >> 4) % METHODS.len()];
+
+    let lowered = wire::lower_result(revision, method, &raw);
+    assert_eq!(wire::lower_result(revision, method, &lowered), lowered);
+    let lifted = wire::lift_result(revision, method, &raw);
+    assert_eq!(wire::lift_result(revision, method, &lifted), lifted);
+    let lowered = wire::lower_params(revision, method, &raw);
+    assert_eq!(wire::lower_params(revision, method, &lowered), lowered);
+    let lowered = wire::lower_notification(revision, method, &raw);
+    assert_eq!(
+        wire::lower_notification(revision, method, &lowered),
+        lowered
+    );
+    if let Ok(Some(lowered)) = wire::lower_question(revision, method, Some(&raw), "id") {
+        let twice = wire::lower_question(revision, method, Some(&lowered), "id");
+        assert_eq!(twice, Ok(Some(lowered)));
+    }
+    let _ = wire::lift_params(revision, method, &raw);
+    let _ = wire::lift_notification(revision, method, &raw);
+    let _ = wire::lift_question(revision, method, Some(&raw));
+    let _ = wire::lift_answer(revision, method, &raw);
+    let _ = wire::lower_answer(revision, method, &raw);
+    let lifted = wire::lift_client_capabilities(revision, &raw);
+    assert_eq!(wire::lift_client_capabilities(revision, &lifted), lifted);
+    let lowered = wire::lower_server_capabilities(revision, &raw);
+    assert_eq!(wire::lower_server_capabilities(revision, &lowered), lowered);
+    let _ = headers::argument_headers(&raw);
+});

@@ -1,0 +1,124 @@
+//! The `everything` example as a test subject: built in release, started on a free port, ended
+//! with its whole process group when dropped.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use crate::failure::{Failure, Outcome};
+use crate::process::{self, Group};
+use crate::workspace;
+
+/// How long the example may take to print its address.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// A running example.
+pub(crate) struct Everything {
+    /// Held for its `Drop`, which ends the server.
+    _group: Group,
+    authority: String,
+}
+
+/// Builds the product and all examples in release.
+pub(crate) fn build(root: &Path) -> Outcome {
+    process::run(process::cargo(root).args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "gantry",
+        "--bins",
+        "--examples",
+    ]))
+}
+
+/// Where [`build`] leaves the example.
+pub(crate) fn binary(root: &Path) -> PathBuf {
+    workspace::target(root).join("release/examples/everything")
+}
+
+impl Everything {
+    /// Starts the built example on a port of the system's choice.
+    pub(crate) fn start(root: &Path) -> Outcome<Self> {
+        let mut command = process::command(binary(root));
+        command
+            .args(["--listen", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut group = Group::start(&mut command)?;
+        let lines = group.error_lines();
+        let deadline = Instant::now() + START_LIMIT;
+        loop {
+            match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    if let Some(authority) = authority_in(&line) {
+                        return Ok(Self {
+                            _group: group,
+                            authority,
+                        });
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::new(
+                        "the `everything` example ended before it listened",
+                    ));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(Failure::new(
+                        "the `everything` example printed no address in time",
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Its Streamable HTTP endpoint.
+    pub(crate) fn http(&self) -> String {
+        format!("http://{}/mcp", self.authority)
+    }
+
+    /// Its HTTP+SSE endpoint.
+    pub(crate) fn sse(&self) -> String {
+        format!("http://{}/sse", self.authority)
+    }
+
+    /// Its WebSocket endpoint.
+    pub(crate) fn websocket(&self) -> String {
+        format!("ws://{}/ws", self.authority)
+    }
+}
+
+/// Host and port of the endpoint that a line announces, if it does.
+fn authority_in(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("http://127.0.0.1:")?;
+    let (port, _) = rest.split_once("/mcp")?;
+    let port: u16 = port.parse().ok()?;
+    Some(format!("127.0.0.1:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_announced_port() {
+        let cases = [
+            (
+                "listening on http://127.0.0.1:4711/mcp",
+                Some("127.0.0.1:4711"),
+            ),
+            (
+                "http://127.0.0.1:80/mcp, http://127.0.0.1:80/sse",
+                Some("127.0.0.1:80"),
+            ),
+            ("http://127.0.0.1:x/mcp", None),
+            ("http://127.0.0.1:4711/healthz", None),
+            ("starting", None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(authority_in(line).as_deref(), expected, "{line}");
+        }
+    }
+}

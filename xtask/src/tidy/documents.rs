@@ -1,0 +1,242 @@
+//! What documents promise: links lead somewhere, every requirement has a row, every dependency a
+//! reason.
+
+use std::path::{Component, Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::{Complaint, Source};
+use crate::failure::{Failure, Outcome};
+
+const SEEDS: &str = "docs/seeds.md";
+const DEPENDENCIES: &str = "docs/dependencies.md";
+/// The requirements: a letter, and how many there are of it.
+const REQUIREMENTS: [(char, usize); 4] = [('E', 22), ('C', 21), ('A', 10), ('L', 6)];
+/// Folders of the root; a path that begins with one is a promise that it exists.
+const FOLDERS: [&str; 9] = [
+    "crates/",
+    "xtask/",
+    "bench/",
+    "tests/",
+    "examples/",
+    "docs/",
+    "fuzz/",
+    "ui/",
+    ".ci/",
+];
+
+/// Relative links of a Markdown file lead to files that exist.
+pub(super) fn check_links(source: &Source, exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
+    if source.extension() != "md" {
+        return Vec::new();
+    }
+    let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
+    let mut complaints = Vec::new();
+    for (number, line) in prose(&source.text) {
+        for target in links(line) {
+            let path = target.split('#').next().unwrap_or_default();
+            let is_relative = !path.is_empty() && !path.contains(':');
+            if is_relative && !exists(&plain(&folder.join(path))) {
+                complaints.push(
+                    source.complaint(number, format!("the link to `{target}` leads nowhere")),
+                );
+            }
+        }
+    }
+    complaints
+}
+
+/// Each requirement has a row in the table of seeds, and each path named there exists.
+pub(super) fn check_seeds(sources: &[Source], exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
+    let Some(seeds) = sources.iter().find(|source| source.path == SEEDS) else {
+        return vec![absent(SEEDS)];
+    };
+    let numbers = REQUIREMENTS
+        .iter()
+        .flat_map(|&(letter, count)| (1..=count).map(move |number| format!("{letter}{number}")));
+    let has_row = |wanted: &String| {
+        seeds
+            .text
+            .lines()
+            .filter_map(first_cell)
+            .any(|cell| cell == wanted)
+    };
+    let mut complaints: Vec<Complaint> = numbers
+        .filter(|number| !has_row(number))
+        .map(|number| seeds.complaint(0, format!("no row for `{number}`")))
+        .collect();
+    for (index, line) in seeds.text.lines().enumerate() {
+        for path in paths(line).filter(|path| !exists(Path::new(path))) {
+            complaints.push(seeds.complaint(index + 1, format!("`{path}` does not exist")));
+        }
+    }
+    complaints
+}
+
+/// Each dependency of the workspace has a line that gives its reason.
+pub(super) fn check_dependencies(sources: &[Source]) -> Outcome<Vec<Complaint>> {
+    let find = |path: &str| sources.iter().find(|source| source.path == path);
+    let Some(document) = find(DEPENDENCIES) else {
+        return Ok(vec![absent(DEPENDENCIES)]);
+    };
+    let manifest = find("Cargo.toml").map_or("", |source| source.text.as_str());
+    let mentions = |name: &String| document.text.contains(&format!("`{name}`"));
+    let missing = theirs(manifest)?.into_iter().filter(|name| !mentions(name));
+    Ok(missing
+        .map(|name| document.complaint(0, format!("no line for `{name}`")))
+        .collect())
+}
+
+/// The workspace's dependencies that are not ours.
+fn theirs(manifest: &str) -> Outcome<Vec<String>> {
+    let manifest: Table = manifest
+        .parse()
+        .map_err(|error| Failure::new(format!("Cargo.toml: {error}")))?;
+    let table = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("dependencies"));
+    let entries = table.and_then(Value::as_table).into_iter().flatten();
+    Ok(entries
+        .filter(|(_, value)| value.get("path").is_none())
+        .map(|(name, _)| name.clone())
+        .collect())
+}
+
+/// Numbered lines outside of code blocks.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_code = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let fence = line.trim_start().starts_with("```");
+        in_code ^= fence;
+        (!in_code && !fence).then_some((index + 1, line))
+    })
+}
+
+/// The targets of `[text](target)`, leaving out what stands in backticks.
+fn links(line: &str) -> Vec<String> {
+    let visible: String = line.split('`').step_by(2).collect();
+    let targets = visible
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', ' ']).next());
+    targets.map(str::to_owned).collect()
+}
+
+/// The first cell of a table's row, without emphasis.
+fn first_cell(line: &str) -> Option<&str> {
+    let cell = line.trim().strip_prefix('|')?.split('|').next()?;
+    Some(cell.trim().trim_matches(['*', '`']))
+}
+
+/// Paths in backticks: `crates/x/src/y.rs`, perhaps followed by `:item`.
+fn paths(line: &str) -> impl Iterator<Item = &str> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|text| FOLDERS.iter().any(|folder| text.starts_with(folder)))
+        .filter(|text| !text.contains([' ', '*', '{', '<']))
+        .map(|text| text.split(':').next().unwrap_or(text))
+}
+
+/// The path without `.` and `..`, so that it can be looked up from the root.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Normal(name) => plain.push(name),
+            _ => {}
+        }
+    }
+    plain
+}
+
+fn absent(path: &str) -> Complaint {
+    Complaint {
+        path: path.to_owned(),
+        line: 0,
+        message: "is missing".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source;
+    use super::*;
+
+    #[test]
+    fn relative_links() {
+        let cases = [
+            ("README.md", "see [a](docs/a.md)", true),
+            (
+                "README.md",
+                "see [a](docs/a.md#part) and [b](docs/b.md)",
+                false,
+            ),
+            ("docs/x.md", "see [a](a.md)", true),
+            ("docs/x.md", "see [a](../docs/a.md \"title\")", true),
+            ("docs/x.md", "see [a](docs/a.md)", false),
+            (
+                "README.md",
+                "see [a](https://example.com/x), [b](#here)",
+                true,
+            ),
+            ("README.md", "```\n[a](nowhere)\n```", true),
+            ("README.md", "written as `[a](nowhere)`", true),
+            ("README.md", "see [`a`](nowhere)", false),
+            ("a.rs", "[a](nowhere)", true),
+        ];
+        for (path, text, good) in cases {
+            let found = check_links(&source(path, text), |path| path == Path::new("docs/a.md"));
+            assert_eq!(found.is_empty(), good, "{path}: {text}: {found:?}");
+        }
+    }
+
+    fn all_rows() -> String {
+        let rows = REQUIREMENTS.iter().flat_map(|&(letter, count)| {
+            (1..=count).map(move |number| format!("| {letter}{number} | `crates/a.rs` |\n"))
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn seeds() {
+        let cases = [
+            (all_rows(), 0),
+            (all_rows().replace("| E7 |", "| **E7** |"), 0),
+            (all_rows().replace("| E1 |", "| E1x |"), 1),
+            (format!("{}| E9 | `crates/b.rs` |\n", all_rows()), 1),
+            (
+                format!("{}| E9 | `crates/a.rs:item` and `b.rs` |\n", all_rows()),
+                0,
+            ),
+            (String::new(), 59),
+        ];
+        for (text, complaints) in cases {
+            let found = check_seeds(&[source(SEEDS, &text)], |path| {
+                path == Path::new("crates/a.rs")
+            });
+            assert_eq!(found.len(), complaints, "{text}: {found:?}");
+        }
+        assert_eq!(check_seeds(&[], |_| true), [absent(SEEDS)]);
+    }
+
+    #[test]
+    fn dependencies() {
+        let manifest = "[workspace.dependencies]\nours = { path = \"a\" }\nserde = \"1\"\ntoml = { version = \"1\" }\n";
+        let cases = [
+            ("`serde` x\n`toml` y", 0),
+            ("`serde` x", 1),
+            ("serde toml ours", 2),
+        ];
+        for (document, complaints) in cases {
+            let sources = [
+                source("Cargo.toml", manifest),
+                source(DEPENDENCIES, document),
+            ];
+            let found = check_dependencies(&sources).expect("the manifest is well-formed");
+            assert_eq!(found.len(), complaints, "{document}: {found:?}");
+        }
+    }
+}
