@@ -24,7 +24,7 @@ impl Plan {
     /// Less than a minute in all.
     pub(crate) const QUICK: Self = Self {
         rounds: 3,
-        warm_up: 150,
+        warm_up: 100,
         window: 600,
         starts: 7,
         peers: false,

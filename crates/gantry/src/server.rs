@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use gantry_gateway::{Gateway, Identity};
 use gantry_protocol::json::ObjectWriter;
-use gantry_providers::{
-    Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool,
-};
+use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool};
 use gantry_server::{HttpServer, Link, ListenError, Lobby, serve_stdio};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,7 +35,10 @@ impl Server {
     #[expect(clippy::new_ret_no_self, reason = "a server begins as its builder")]
     pub fn new(name: &str, version: &str) -> ServerBuilder {
         ServerBuilder {
-            info: vec![("name".to_owned(), name.into()), ("version".to_owned(), version.into())],
+            info: vec![
+                ("name".to_owned(), name.into()),
+                ("version".to_owned(), version.into()),
+            ],
             instructions: None,
             middle: GatewaySettings::default(),
             doors: DoorSettings::default(),
@@ -148,20 +149,26 @@ impl ServerBuilder {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        let info = self.info.iter().fold(ObjectWriter::new(), |info, (member, value)| {
-            info.value(member, value)
-        });
-        let identity = Identity { info: info.finish(), instructions: self.instructions };
+        let info = self
+            .info
+            .iter()
+            .fold(ObjectWriter::new(), |info, (member, value)| {
+                info.value(member, value)
+            });
+        let identity = Identity {
+            info: info.finish(),
+            instructions: self.instructions,
+        };
         let gateway = Gateway::builder(identity).settings(self.middle).build();
         let publisher = gateway.attach(Arc::new(self.handlers.clone()));
         self.handlers.publish_to(publisher);
-        Ok(Server { handlers: self.handlers, lobby: Lobby::new(gateway, self.doors) })
+        Ok(Server {
+            handlers: self.handlers,
+            lobby: Lobby::new(gateway, self.doors),
+        })
     }
 
-    fn register(
-        mut self,
-        add: impl FnOnce(&Handlers) -> Result<(), RegisterError>,
-    ) -> Self {
+    fn register(mut self, add: impl FnOnce(&Handlers) -> Result<(), RegisterError>) -> Self {
         if let Err(problem) = add(&self.handlers) {
             self.problem.get_or_insert(problem);
         }

@@ -54,20 +54,34 @@ impl Watched {
 
     /// Watches one less.
     pub fn remove(&self, uri: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(uri);
     }
 
     /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
     }
 
     fn contains(&self, uri: &str) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(uri)
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(uri)
     }
 
     fn all(&self) -> Vec<Arc<str>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 }
 
@@ -99,7 +113,11 @@ const UPDATES_KEPT: usize = 1024;
 impl Events {
     pub(crate) fn new(settle: Duration) -> Self {
         let updates = broadcast::channel(UPDATES_KEPT).0;
-        Self { versions: watch::Sender::default(), updates, settle }
+        Self {
+            versions: watch::Sender::default(),
+            updates,
+            settle,
+        }
     }
 
     pub(crate) fn list_changed(&self, kind: ListKind) {
@@ -173,9 +191,24 @@ impl Subscription {
     fn pending(&mut self) -> Option<Event> {
         let current = *self.versions.borrow();
         let wants = [
-            (ListKind::Tools, self.interest.tools, current.tools, &mut self.seen.tools),
-            (ListKind::Prompts, self.interest.prompts, current.prompts, &mut self.seen.prompts),
-            (ListKind::Resources, self.interest.resources, current.resources, &mut self.seen.resources),
+            (
+                ListKind::Tools,
+                self.interest.tools,
+                current.tools,
+                &mut self.seen.tools,
+            ),
+            (
+                ListKind::Prompts,
+                self.interest.prompts,
+                current.prompts,
+                &mut self.seen.prompts,
+            ),
+            (
+                ListKind::Resources,
+                self.interest.resources,
+                current.resources,
+                &mut self.seen.resources,
+            ),
         ];
         for (kind, wanted, current, seen) in wants {
             if std::mem::replace(seen, current) != current && wanted {
@@ -183,6 +216,9 @@ impl Subscription {
             }
         }
         let uri = self.overdue.pop_first()?;
-        Some(Event::ResourceUpdated { uri, metadata: None })
+        Some(Event::ResourceUpdated {
+            uri,
+            metadata: None,
+        })
     }
 }

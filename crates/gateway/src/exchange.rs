@@ -56,7 +56,10 @@ pub struct Progress {
 impl Exchange {
     /// The line of one call.
     pub(crate) fn new(call: &Call, notices: usize) -> Self {
-        let state = State { responses: call.input.responses.clone(), ..State::default() };
+        let state = State {
+            responses: call.input.responses.clone(),
+            ..State::default()
+        };
         Self(Arc::new(Line {
             caller: call.caller.clone(),
             wants_progress: call.wants_progress,
@@ -113,7 +116,11 @@ impl Exchange {
         }
         let (answer, answered) = oneshot::channel();
         let _waiting = Waiting::start(self);
-        self.0.outbox.ask(Question { key: key.to_owned(), ask, answer });
+        self.0.outbox.ask(Question {
+            key: key.to_owned(),
+            ask,
+            answer,
+        });
         answered.await.unwrap_or(Err(AskError::Gone))
     }
 
@@ -137,7 +144,10 @@ impl Exchange {
     /// How long the call has waited for its client, which is not counted against its deadline.
     pub fn waited(&self) -> Duration {
         let state = self.state();
-        state.waited + state.asking_since.map_or(Duration::ZERO, |since| since.elapsed())
+        state.waited
+            + state
+                .asking_since
+                .map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Whether a question is open.
@@ -190,7 +200,10 @@ impl Drop for Waiting<'_> {
         let mut state = self.0.state();
         state.asking -= 1;
         if state.asking == 0 {
-            let spent = state.asking_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            let spent = state
+                .asking_since
+                .take()
+                .map_or(Duration::ZERO, |since| since.elapsed());
             state.waited += spent;
         }
     }

@@ -28,8 +28,14 @@ pub struct Identity {
 impl Identity {
     /// A server of that name and version.
     pub fn new(name: &str, version: &str) -> Self {
-        let info = ObjectWriter::new().value("name", name).value("version", version).finish();
-        Self { info, instructions: None }
+        let info = ObjectWriter::new()
+            .value("name", name)
+            .value("version", version)
+            .finish();
+        Self {
+            info,
+            instructions: None,
+        }
     }
 }
 
@@ -120,7 +126,10 @@ impl Gateway {
     pub fn start(self: &Arc<Self>, call: Call) -> Running {
         let exchange = Exchange::new(&call, self.settings.notices);
         let (gateway, line) = (self.clone(), exchange.clone());
-        Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
+        Running::new(
+            async move { gateway.pipeline.serve(call, line).await },
+            exchange,
+        )
     }
 
     /// What there is to call.
@@ -206,7 +215,13 @@ impl GatewayBuilder {
 
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
-        let Self { identity, settings, witnesses, gates, wards } = self;
+        let Self {
+            identity,
+            settings,
+            witnesses,
+            gates,
+            wards,
+        } = self;
         let events = Arc::new(Events::new(settings.settle));
         let pages = PageSettings {
             size: settings.page_size.max(1),
@@ -224,12 +239,21 @@ impl GatewayBuilder {
             deadline: settings.deadline,
             rounds: settings.input_rounds.max(1),
         };
-        Arc::new(Gateway { identity, settings, catalog, pipeline, events })
+        Arc::new(Gateway {
+            identity,
+            settings,
+            catalog,
+            pipeline,
+            events,
+        })
     }
 }
 
 impl std::fmt::Debug for GatewayBuilder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("GatewayBuilder").field("settings", &self.settings).finish_non_exhaustive()
+        formatter
+            .debug_struct("GatewayBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }

@@ -5,6 +5,7 @@ pub mod template;
 
 pub use handlers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Prompt, PromptMessage, PromptResult,
-    RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool, ToolOutput, ToolResult,
+    RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool, ToolOutput,
+    ToolResult,
 };
 pub use template::{Template, TemplateError, Variable, Variables};

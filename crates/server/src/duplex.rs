@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use gantry_protocol::jsonrpc::{self, Incoming, decode};
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::jsonrpc::{self, Incoming, decode};
 use gantry_protocol::{Id, Message, Method, Notification, Request, RpcError, code};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::era::{
-    Handled, Handshake, Listening, Live, Prepared, Said, Session, Ticket, Wire, drive, is_stateless,
-    listen_for, prepare,
+    Handled, Handshake, Listening, Live, Prepared, Said, Session, Ticket, Wire, drive,
+    is_stateless, listen_for, prepare,
 };
 use crate::lobby::Lobby;
 use crate::settings::Eras;
@@ -116,11 +116,13 @@ impl Connection {
             (None, Method::Initialize) if eras != Eras::Modern => self.shake_hands(&request).await,
             (None, Method::Ping) if eras != Eras::Modern => {
                 let empty = gantry_protocol::RawJson::EMPTY_OBJECT;
-                self.send(jsonrpc::result(&request.id, &empty).into_bytes()).await;
+                self.send(jsonrpc::result(&request.id, &empty).into_bytes())
+                    .await;
             }
             (None, _) => {
                 let error = stranger(&self.lobby, &request);
-                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+                self.send(jsonrpc::error(&request.id, &error).into_bytes())
+                    .await;
             }
         }
     }
@@ -138,7 +140,8 @@ impl Connection {
                 });
             }
             Err(error) => {
-                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+                self.send(jsonrpc::error(&request.id, &error).into_bytes())
+                    .await;
             }
         }
     }
@@ -204,7 +207,9 @@ impl Connection {
             Ok(Prepared::Listening(listening)) => {
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    token.run_until_cancelled(connection.run_listening(&id, listening)).await;
+                    token
+                        .run_until_cancelled(connection.run_listening(&id, listening))
+                        .await;
                     connection.calls().remove(&id);
                 });
             }
@@ -214,7 +219,8 @@ impl Connection {
             }
             Err(refusal) => {
                 self.calls().remove(&id);
-                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes()).await;
+                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes())
+                    .await;
             }
         }
     }
@@ -229,7 +235,9 @@ impl Connection {
     }
 
     async fn run_listening(&self, id: &Id, mut listening: Listening) {
-        let Some(_permit) = self.lobby.open_stream() else { return self.refuse_busy(id).await };
+        let Some(_permit) = self.lobby.open_stream() else {
+            return self.refuse_busy(id).await;
+        };
         self.send(listening.acknowledgement()).await;
         while let Some(message) = listening.next(&self.lobby).await {
             self.send(message).await;
@@ -238,7 +246,11 @@ impl Connection {
         // either of the two is served.
         self.send(listening.end()).await;
         let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
-        self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
+        self.send(jsonrpc::notification(
+            Method::Cancelled.as_str(),
+            Some(&params),
+        ))
+        .await;
     }
 
     /// Takes a notification. Returns whether the connection goes on.
@@ -250,7 +262,10 @@ impl Connection {
         {
             call.cancel();
         }
-        let done = self.session.get().is_some_and(|session| session.hear(notification));
+        let done = self
+            .session
+            .get()
+            .is_some_and(|session| session.hear(notification));
         !done && notification.method != Method::Closed
     }
 
@@ -266,7 +281,10 @@ impl Connection {
     }
 
     async fn complain(&self, id: Option<&Id>, error: &RpcError) {
-        let null_id = self.session.get().is_some_and(|it| !it.revision.omits_unknown_id());
+        let null_id = self
+            .session
+            .get()
+            .is_some_and(|it| !it.revision.omits_unknown_id());
         let reply = match id {
             Some(id) => jsonrpc::error(id, error),
             None => jsonrpc::error_without_id(error, null_id),
@@ -290,7 +308,11 @@ impl Connection {
     async fn finish(&self) {
         let settings = &self.lobby.settings;
         let stopping = self.lobby.stopping.is_cancelled();
-        let patience = if stopping { settings.drain } else { settings.linger };
+        let patience = if stopping {
+            settings.drain
+        } else {
+            settings.linger
+        };
         let places = u32::try_from(settings.calls_of_connection).unwrap_or(u32::MAX);
         let idle = async { drop(self.slots.acquire_many(places).await) };
         tokio::select! {
@@ -319,7 +341,9 @@ pub(crate) fn stranger(lobby: &Lobby, request: &Request) -> RpcError {
     match (lobby.settings.eras, &request.method) {
         (Eras::Modern, Method::Initialize) => {
             let params = request.params.as_ref();
-            let version = params.and_then(|it| it.get("protocolVersion")).and_then(|it| it.to_text());
+            let version = params
+                .and_then(|it| it.get("protocolVersion"))
+                .and_then(|it| it.to_text());
             crate::era::unsupported(lobby, version.as_deref().unwrap_or_default())
         }
         (Eras::Legacy, Method::Discover) => RpcError::method_not_found(request.method.as_str()),

@@ -55,7 +55,10 @@ impl Lobby {
         let left = tokio::time::timeout(self.settings.drain, self.tasks.wait()).await;
         if left.is_err() {
             let tasks = self.tasks.len();
-            tracing::warn!(tasks, "stopping with work still under way: the drain time is over");
+            tracing::warn!(
+                tasks,
+                "stopping with work still under way: the drain time is over"
+            );
         }
     }
 

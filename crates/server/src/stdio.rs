@@ -1,66 +1,86 @@
 //! The stdio door: one client on standard input and output, one message a line.
+//!
+//! Both streams get a thread of their own. A read of standard input cannot be given up, and a
+//! runtime that waited for it could not end.
 
+use std::io::{Read, Write};
 use std::sync::Arc;
+use std::thread;
 
 use bytes::Bytes;
 use gantry_protocol::RpcError;
-use gantry_transport::lines::{LineReader, to_line};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use gantry_transport::lines::{LineDecoder, LineTooLong, to_line};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::duplex::{self, Inbound};
 use crate::lobby::Lobby;
 
-/// Messages that may wait for a client that is slow to read.
+type Line = Result<Bytes, LineTooLong>;
+
+/// Messages that may wait on either side.
 const WAITING: usize = 64;
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
 
 /// Serves one client on standard input and output until it is done.
 pub async fn serve_stdio(lobby: Arc<Lobby>) -> std::io::Result<()> {
-    serve(lobby, tokio::io::stdin(), tokio::io::stdout()).await
-}
-
-/// Serves one client on any pair of streams.
-pub(crate) async fn serve(
-    lobby: Arc<Lobby>,
-    input: impl AsyncRead + Unpin + Send,
-    output: impl AsyncWrite + Unpin + Send + 'static,
-) -> std::io::Result<()> {
-    let (out, messages) = mpsc::channel(WAITING);
-    let writer = lobby.tasks.spawn(write(messages, output));
     let limit = lobby.settings.message.size;
-    let inbound = Lines(LineReader::new(input, limit));
+    let (lines, inbound) = mpsc::channel(WAITING);
+    let (out, messages) = mpsc::channel(WAITING);
+    let (written, all_written) = oneshot::channel();
+    thread::Builder::new().name("gantry-stdin".to_owned()).spawn(move || {
+        read(std::io::stdin().lock(), limit, &lines);
+    })?;
+    thread::Builder::new().name("gantry-stdout".to_owned()).spawn(move || {
+        let _ = written.send(write(messages, std::io::stdout().lock()));
+    })?;
     let local = lobby.local.clone();
-    duplex::serve(lobby, local, inbound, out).await;
-    writer.await.unwrap_or(Ok(()))
+    duplex::serve(lobby, local, Lines(inbound), out).await;
+    all_written.await.unwrap_or(Ok(()))
 }
 
-struct Lines<R>(LineReader<R>);
+struct Lines(mpsc::Receiver<Line>);
 
-impl<R: AsyncRead + Unpin + Send> Inbound for Lines<R> {
+impl Inbound for Lines {
     async fn next(&mut self) -> Option<Result<Bytes, RpcError>> {
-        match self.0.next().await {
-            Ok(line) => {
-                line.map(|line| line.map_err(|error| RpcError::parse_error(error.to_string())))
-            }
-            Err(error) => {
-                tracing::warn!(%error, "standard input failed");
-                None
+        let line = self.0.recv().await?;
+        Some(line.map_err(|error| RpcError::parse_error(error.to_string())))
+    }
+}
+
+/// Reads lines until the input ends or nobody takes them.
+fn read(mut input: impl Read, limit: usize, lines: &mpsc::Sender<Line>) {
+    let mut decoder = LineDecoder::new(limit);
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        while let Some(line) = decoder.next_line() {
+            if lines.blocking_send(line).is_err() {
+                return;
             }
         }
+        match input.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(length) => decoder.feed(&chunk[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::warn!(%error, "standard input failed");
+                break;
+            }
+        }
+    }
+    if let Some(line) = decoder.finish() {
+        let _ = lines.blocking_send(line);
     }
 }
 
 /// Writes messages as they come, and flushes when there is none to follow at once.
-async fn write(
-    mut messages: mpsc::Receiver<Bytes>,
-    mut output: impl AsyncWrite + Unpin,
-) -> std::io::Result<()> {
-    while let Some(message) = messages.recv().await {
-        output.write_all(&to_line(&message)).await?;
+fn write(mut messages: mpsc::Receiver<Bytes>, mut output: impl Write) -> std::io::Result<()> {
+    while let Some(message) = messages.blocking_recv() {
+        output.write_all(&to_line(&message))?;
         while let Ok(message) = messages.try_recv() {
-            output.write_all(&to_line(&message)).await?;
+            output.write_all(&to_line(&message))?;
         }
-        output.flush().await?;
+        output.flush()?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! One message a line, with a bound on its length.
 
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// A line was longer than the limit. It is skipped; the lines after it are read as ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +23,12 @@ pub struct LineDecoder {
 impl LineDecoder {
     /// Lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: false }
+        Self {
+            buffer: BytesMut::new(),
+            searched: 0,
+            limit,
+            skipping: false,
+        }
     }
 
     /// Adds bytes as they come.
@@ -88,45 +92,15 @@ impl LineDecoder {
     }
 }
 
-/// Reads lines from a stream.
-#[derive(Debug)]
-pub struct LineReader<R> {
-    source: R,
-    decoder: LineDecoder,
-    ended: bool,
-}
-
-/// How much is read at once.
-const CHUNK: usize = 16 * 1024;
-
-impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// Reads lines of at most `limit` bytes.
-    pub fn new(source: R, limit: usize) -> Self {
-        Self { source, decoder: LineDecoder::new(limit), ended: false }
-    }
-
-    /// The next line; none at the end of the stream. Safe to drop and call again.
-    pub async fn next(&mut self) -> std::io::Result<Option<Result<Bytes, LineTooLong>>> {
-        loop {
-            if let Some(line) = self.decoder.next_line() {
-                return Ok(Some(line));
-            }
-            if self.ended {
-                return Ok(self.decoder.finish());
-            }
-            self.decoder.buffer.reserve(CHUNK);
-            self.ended = self.source.read_buf(&mut self.decoder.buffer).await? == 0;
-        }
-    }
-}
-
 /// Makes one line of a JSON text. An end of line can stand only between tokens there, so a
 /// space means the same.
 pub fn to_line(message: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(message.len() + 1);
     line.extend_from_slice(message);
     if memchr::memchr2(b'\n', b'\r', message).is_some() {
-        line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+        line.iter_mut()
+            .filter(|byte| matches!(byte, b'\n' | b'\r'))
+            .for_each(|byte| *byte = b' ');
     }
     line.extend_from_slice(b"\n");
     line.freeze()

@@ -21,7 +21,10 @@ pub struct Event {
 impl Event {
     /// An event that carries a message.
     pub fn message(data: Bytes) -> Self {
-        Self { data, ..Self::default() }
+        Self {
+            data,
+            ..Self::default()
+        }
     }
 
     /// The event as it goes over the wire. Names and ids must not hold ends of line.
@@ -110,7 +113,8 @@ impl EventDecoder {
             }
             let mut event = std::mem::take(&mut self.event);
             event.data = self.data.split().freeze();
-            let told = std::mem::take(&mut self.has_data) || event.id.is_some() || event.retry.is_some();
+            let told =
+                std::mem::take(&mut self.has_data) || event.id.is_some() || event.retry.is_some();
             if told {
                 return Ok(Some(event));
             }

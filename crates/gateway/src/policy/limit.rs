@@ -19,7 +19,10 @@ pub struct Permit(Arc<AtomicUsize>);
 impl InFlight {
     /// At most this many at once.
     pub fn new(limit: usize) -> Self {
-        Self { count: Arc::default(), limit }
+        Self {
+            count: Arc::default(),
+            limit,
+        }
     }
 
     /// Calls under way now.
@@ -34,9 +37,14 @@ impl InFlight {
         if before < self.limit {
             return Ok(permit);
         }
-        let kind = ErrorKind::LimitExceeded { retry_after: Some(std::time::Duration::from_secs(1)) };
+        let kind = ErrorKind::LimitExceeded {
+            retry_after: Some(std::time::Duration::from_secs(1)),
+        };
         let limit = self.limit;
-        Err(CallError::new(kind, format!("{limit} calls are under way, as many as may be; try again shortly")))
+        Err(CallError::new(
+            kind,
+            format!("{limit} calls are under way, as many as may be; try again shortly"),
+        ))
     }
 }
 

@@ -9,21 +9,37 @@ use crate::reply::Reply;
 
 /// Checks a tool's arguments and fills in what the schema gives a default for.
 pub fn check_arguments(mut resolved: Resolved) -> Result<Resolved, CallError> {
-    let Target::Tool(tool) = &resolved.target else { return Ok(resolved) };
-    let given = resolved.call.params.get("arguments").filter(|given| !given.is_null());
+    let Target::Tool(tool) = &resolved.target else {
+        return Ok(resolved);
+    };
+    let given = resolved
+        .call
+        .params
+        .get("arguments")
+        .filter(|given| !given.is_null());
     let arguments = tool.input.accept(given.as_ref()).map_err(|violations| {
-        let text = format!("the arguments of `{}` are not valid: {violations}", tool.name);
+        let text = format!(
+            "the arguments of `{}` are not valid: {violations}",
+            tool.name
+        );
         CallError::new(ErrorKind::InvalidArguments, text)
     })?;
     if given.as_ref() != Some(&arguments) {
-        resolved.call.params = resolved.call.params.edit().set("arguments", arguments).apply();
+        resolved.call.params = resolved
+            .call
+            .params
+            .edit()
+            .set("arguments", arguments)
+            .apply();
     }
     Ok(resolved)
 }
 
 /// Checks a tool's structured result against the schema it promised.
 pub fn check_result(target: &Target, reply: Reply) -> Result<Reply, CallError> {
-    let (Target::Tool(tool), Reply::Result(result)) = (target, &reply) else { return Ok(reply) };
+    let (Target::Tool(tool), Reply::Result(result)) = (target, &reply) else {
+        return Ok(reply);
+    };
     match &tool.output {
         Some(_) if !is_error(result) => check_structured(tool, result).map(|()| reply),
         _ => Ok(reply),
@@ -31,7 +47,9 @@ pub fn check_result(target: &Target, reply: Reply) -> Result<Reply, CallError> {
 }
 
 fn check_structured(tool: &ToolEntry, result: &RawJson) -> Result<(), CallError> {
-    let Some(schema) = &tool.output else { return Ok(()) };
+    let Some(schema) = &tool.output else {
+        return Ok(());
+    };
     let problem = match result.get("structuredContent") {
         Some(structured) => match schema.check(&structured) {
             Ok(()) => return Ok(()),
@@ -39,10 +57,15 @@ fn check_structured(tool: &ToolEntry, result: &RawJson) -> Result<(), CallError>
         },
         None => "it has no structuredContent".to_owned(),
     };
-    let text = format!("the tool `{}` broke its own outputSchema: {problem}", tool.name);
+    let text = format!(
+        "the tool `{}` broke its own outputSchema: {problem}",
+        tool.name
+    );
     Err(CallError::new(ErrorKind::ToolFailed, text))
 }
 
 fn is_error(result: &RawJson) -> bool {
-    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
+    result
+        .get("isError")
+        .is_some_and(|flag| flag.as_str() == "true")
 }

@@ -17,21 +17,21 @@ pub(super) type Completer = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 const MOST: usize = 100;
 
 /// Completes an argument of a prompt or a variable of a template.
-pub(super) fn complete(
-    tables: &Tables,
-    target: &Target,
-    params: &RawJson,
-) -> Handling<Reply> {
+pub(super) fn complete(tables: &Tables, target: &Target, params: &RawJson) -> Handling<Reply> {
     let result = values(completers(tables, target), params);
     Box::pin(async move { result.map_err(Failure::Call) })
 }
 
 fn completers<'a>(tables: &'a Tables, target: &Target) -> Option<&'a HashMap<String, Completer>> {
     match target {
-        Target::Prompt(entry) => tables.prompts.get(&entry.name).map(|(_, it)| &it.completers),
-        Target::Template(entry, _) => {
-            tables.templates.get(&entry.uri_template).map(|(_, it)| &it.completers)
-        }
+        Target::Prompt(entry) => tables
+            .prompts
+            .get(&entry.name)
+            .map(|(_, it)| &it.completers),
+        Target::Template(entry, _) => tables
+            .templates
+            .get(&entry.uri_template)
+            .map(|(_, it)| &it.completers),
         Target::Tool(_) | Target::Resource(_) => None,
     }
 }
@@ -41,7 +41,9 @@ fn values(
     params: &RawJson,
 ) -> Result<Reply, CallError> {
     let text = |member: &str| {
-        let value = params.get("argument").and_then(|argument| argument.get(member)?.to_text());
+        let value = params
+            .get("argument")
+            .and_then(|argument| argument.get(member)?.to_text());
         value.ok_or_else(|| {
             CallError::invalid_params(format!("`argument.{member}` must be a string"))
         })
@@ -55,5 +57,7 @@ fn values(
         .value("total", &all.len())
         .value("hasMore", &(shown.len() < all.len()))
         .finish();
-    Ok(Reply::Result(ObjectWriter::new().raw("completion", &completion).finish()))
+    Ok(Reply::Result(
+        ObjectWriter::new().raw("completion", &completion).finish(),
+    ))
 }

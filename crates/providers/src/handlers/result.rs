@@ -119,7 +119,6 @@ impl ToolOutput for Content {
     }
 }
 
-
 impl<T: Serialize + JsonSchema> ToolOutput for Json<T> {
     fn schema() -> Option<serde_json::Value> {
         Some(schemars::schema_for!(T).to_value())
@@ -127,6 +126,8 @@ impl<T: Serialize + JsonSchema> ToolOutput for Json<T> {
 
     fn into_reply(self) -> Result<Reply, Failure> {
         let value = RawJson::of(&self.0)?;
-        ToolResult::text(value.as_str()).structured(value.clone()).into_reply()
+        ToolResult::text(value.as_str())
+            .structured(value.clone())
+            .into_reply()
     }
 }

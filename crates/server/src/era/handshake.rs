@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gantry_gateway::Caller;
-use gantry_protocol::{
-    ClientCapabilities, RawJson, Request, Revision, RpcError, jsonrpc, wire,
-};
+use gantry_protocol::{ClientCapabilities, RawJson, Request, Revision, RpcError, jsonrpc, wire};
 
 use super::discover;
 use super::session::Session;
@@ -29,7 +27,9 @@ impl Handshake {
     ) -> Result<Self, RpcError> {
         let params = request.params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
         let Some(requested) = params.get("protocolVersion").and_then(|it| it.to_text()) else {
-            return Err(RpcError::invalid_params("`protocolVersion` must be a string"));
+            return Err(RpcError::invalid_params(
+                "`protocolVersion` must be a string",
+            ));
         };
         let revision = Revision::parse(&requested)
             .filter(|revision| !revision.is_stateless())
@@ -43,6 +43,9 @@ impl Handshake {
         };
         let result = discover::initialize(lobby, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();
-        Ok(Self { session: Session::new(revision, caller), answer })
+        Ok(Self {
+            session: Session::new(revision, caller),
+            answer,
+        })
     }
 }

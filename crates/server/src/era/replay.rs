@@ -100,7 +100,9 @@ impl StreamLog {
 
     /// Whether the stream ended longer ago than `kept`.
     pub(super) fn is_stale(&self, kept: Duration) -> bool {
-        self.state().finished.is_some_and(|finished| finished.elapsed() > kept)
+        self.state()
+            .finished
+            .is_some_and(|finished| finished.elapsed() > kept)
     }
 
     /// Whether the last follower left longer ago than `kept`.
@@ -116,7 +118,13 @@ impl StreamLog {
         state.followers += 1;
         let arrived = state.departures;
         drop(state);
-        Follower { log: self.clone(), after, arrived, prime, farewell: false }
+        Follower {
+            log: self.clone(),
+            after,
+            arrived,
+            prime,
+            farewell: false,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -156,7 +164,11 @@ impl Follower {
 
     fn ready(&mut self) -> Option<Option<Bytes>> {
         let state = self.log.state();
-        let next = state.events.iter().find(|(number, _)| *number > self.after).cloned();
+        let next = state
+            .events
+            .iter()
+            .find(|(number, _)| *number > self.after)
+            .cloned();
         let (departures, retry) = (state.departures, state.retry);
         let finished = state.finished.is_some();
         drop(state);
@@ -178,7 +190,13 @@ impl Follower {
 
     fn event(&self, number: u64, data: Bytes, retry: Option<Duration>) -> Bytes {
         let retry = retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
-        sse::Event { name: None, id: Some(self.place(number)), retry, data }.encode()
+        sse::Event {
+            name: None,
+            id: Some(self.place(number)),
+            retry,
+            data,
+        }
+        .encode()
     }
 
     fn place(&self, number: u64) -> String {

@@ -44,9 +44,10 @@ impl http_body::Body for Body {
                 let piece = pieces.iter_mut().find(|piece| !piece.is_empty());
                 Poll::Ready(piece.map(|piece| Ok(Frame::data(std::mem::take(piece)))))
             }
-            Self::Events(events) => {
-                events.as_mut().poll_next(context).map(|it| it.map(|bytes| Ok(Frame::data(bytes))))
-            }
+            Self::Events(events) => events
+                .as_mut()
+                .poll_next(context)
+                .map(|it| it.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
@@ -75,17 +76,28 @@ pub(crate) async fn read(
 ) -> Result<Bytes, (StatusCode, String)> {
     let limit = settings.message.size;
     let too_large = || {
-        (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than the limit of {limit} bytes"))
+        (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than the limit of {limit} bytes"),
+        )
     };
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|it| it.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length: u64| length > limit as u64) {
         return Err(too_large());
     }
     match tokio::time::timeout(settings.body_timeout, collect(body, limit)).await {
         Ok(Ok(Some(bytes))) => Ok(bytes),
         Ok(Ok(None)) => Err(too_large()),
-        Ok(Err(error)) => Err((StatusCode::BAD_REQUEST, format!("the body broke off: {error}"))),
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".to_owned())),
+        Ok(Err(error)) => Err((
+            StatusCode::BAD_REQUEST,
+            format!("the body broke off: {error}"),
+        )),
+        Err(_) => Err((
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not arrive in time".to_owned(),
+        )),
     }
 }
 
@@ -94,7 +106,9 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Option<Bytes>, hype
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
         if first.len() + rest.len() + data.len() > limit {
             return Ok(None);
         }

@@ -72,7 +72,10 @@ enum Stage {
 
 impl ListenEvents {
     pub(crate) fn new(listening: Listening) -> Self {
-        Self { listening, stage: Stage::Begun }
+        Self {
+            listening,
+            stage: Stage::Begun,
+        }
     }
 }
 

@@ -16,8 +16,8 @@ use super::endpoint::{header, refuse};
 use super::{Hall, answer, events};
 use crate::duplex::{UNKNOWN, sort, to_array, too_many};
 use crate::era::{
-    Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire, drive, finish,
-    listen_for, mint,
+    Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire, drive,
+    finish, listen_for, mint,
 };
 use crate::lobby::Lobby;
 
@@ -26,7 +26,10 @@ const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 /// Opens a session.
 pub(crate) fn initialize(hall: &Hall, request: &Request) -> Response<Body> {
     let handshake = Handshake::read(&hall.lobby, &hall.lobby.local, request);
-    let Handshake { session, answer: text } = match handshake {
+    let Handshake {
+        session,
+        answer: text,
+    } = match handshake {
         Ok(handshake) => handshake,
         Err(error) => return answer::reply(StatusCode::OK, jsonrpc::error(&request.id, &error)),
     };
@@ -77,7 +80,9 @@ pub(crate) fn get(hall: &Arc<Hall>, headers: &HeaderMap) -> Response<Body> {
         Ok(session) => session,
         Err((status, error)) => return answer::error(status, &error),
     };
-    let Some(permit) = hall.lobby.open_stream() else { return busy() };
+    let Some(permit) = hall.lobby.open_stream() else {
+        return busy();
+    };
     let place = header(headers, headers::LAST_EVENT_ID);
     let resumed = place.and_then(|place| session.find_stream(place));
     let follower = match resumed {
@@ -105,7 +110,9 @@ pub(crate) async fn batch(
     accept: Accept,
     messages: Vec<Result<Message, Malformed>>,
 ) -> Response<Body> {
-    let session = find(hall, headers).ok().filter(|it| it.session.revision.has_batches());
+    let session = find(hall, headers)
+        .ok()
+        .filter(|it| it.session.revision.has_batches());
     let Some(session) = session else {
         return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
     };
@@ -113,14 +120,24 @@ pub(crate) async fn batch(
         return answer::error(StatusCode::BAD_REQUEST, &error);
     }
     let sorted = sort(messages);
-    if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
+    if sorted
+        .notifications
+        .iter()
+        .any(|notification| session.session.hear(notification))
+    {
         end(hall, headers);
     }
-    sorted.responses.into_iter().for_each(|response| session.session.take(response));
+    sorted
+        .responses
+        .into_iter()
+        .for_each(|response| session.session.take(response));
     if sorted.requests.is_empty() && sorted.replies.is_empty() {
         return answer::accepted();
     }
-    let log = accept.events.then(|| session.open_stream(&hall.lobby.settings)).flatten();
+    let log = accept
+        .events
+        .then(|| session.open_stream(&hall.lobby.settings))
+        .flatten();
     let wire = log.clone().map_or(Wire::Nowhere, Wire::Log);
     let gathering = gather(hall.lobby.clone(), session.clone(), sorted.requests, wire);
     match log {
@@ -192,7 +209,13 @@ async fn run(
     };
     let running = Some(hall.lobby.gateway.start(call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
-    let mut flight = Flight { lobby, session, ticket, token, running };
+    let mut flight = Flight {
+        lobby,
+        session,
+        ticket,
+        token,
+        running,
+    };
     let first = match flight.first(accept).await {
         First::Answer(reply) => return answer::reply(StatusCode::OK, reply),
         First::Cancelled => return answer::accepted(),
@@ -205,7 +228,9 @@ async fn run(
         };
     }
     let session = flight.session.clone();
-    let Some(log) = session.open_stream(&hall.lobby.settings) else { return busy() };
+    let Some(log) = session.open_stream(&hall.lobby.settings) else {
+        return busy();
+    };
     let filled = log.clone();
     hall.spawn(async move {
         if let Some(reply) = flight.drive(first, &Wire::Log(filled.clone())).await {
@@ -226,7 +251,9 @@ enum First {
 
 impl Flight {
     async fn first(&mut self, accept: Accept) -> First {
-        let Some(running) = self.running.as_mut() else { return First::Cancelled };
+        let Some(running) = self.running.as_mut() else {
+            return First::Cancelled;
+        };
         let step = tokio::select! {
             step = running.step() => step,
             () = self.token.cancelled() => {
@@ -314,13 +341,19 @@ fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
 
 /// The answer to a call as a stream.
 fn follow(hall: &Hall, session: &HttpSession, log: &Arc<StreamLog>) -> Response<Body> {
-    let Some(permit) = hall.lobby.open_stream() else { return busy() };
+    let Some(permit) = hall.lobby.open_stream() else {
+        return busy();
+    };
     let follower = log.follow(0, prime(&hall.lobby, session));
     answer::events(events::stream(&hall.lobby, follower, permit))
 }
 
 fn prime(lobby: &Lobby, session: &HttpSession) -> Option<std::time::Duration> {
-    session.session.revision.has_priming_events().then_some(lobby.settings.retry)
+    session
+        .session
+        .revision
+        .has_priming_events()
+        .then_some(lobby.settings.retry)
 }
 
 /// An answer that is ready at once, in a form the client takes.

@@ -1,0 +1,87 @@
+//! `gantry serve`: runs the gateway until it is told to stop.
+
+use std::process::exit;
+
+use gantry::{DoorSettings, ListenError, Server};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::args::ServeOptions;
+use super::exit::{Code, Exit};
+use super::{render, samples, state};
+
+/// Where the gateway listens unless told otherwise.
+const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
+
+/// Runs the gateway.
+pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
+    let doors = DoorSettings {
+        key: Some(state::key()?),
+        ..DoorSettings::default()
+    };
+    let server = samples::server().door_settings(doors).build();
+    let server = server.map_err(|error| Exit::bug(format!("an example is wrong: {error}")))?;
+    let stopper = server.clone();
+    tokio::spawn(async move { stop_on_signal(&stopper).await });
+    match (options.stdio, options.listen) {
+        (true, None) => serve_stdio(server).await,
+        (true, Some(address)) => {
+            let http = listen(&server, &address).await?;
+            let serving = tokio::spawn(http.serve());
+            let served = serve_stdio(server.clone()).await;
+            server.stop();
+            let _ = serving.await;
+            served
+        }
+        (false, address) => {
+            listen(&server, address.as_deref().unwrap_or(DEFAULT_ADDRESS))
+                .await?
+                .serve()
+                .await;
+            Ok(())
+        }
+    }
+}
+
+async fn listen(server: &Server, address: &str) -> Result<gantry::HttpServer, Exit> {
+    let http = server.listen(address).await.map_err(|error| {
+        let exit = Exit::new(Code::Failed, error.to_string());
+        match error {
+            ListenError::Bind { .. } => {
+                exit.hint("another gantry may be running; `--listen 127.0.0.1:0` takes a free port")
+            }
+            ListenError::Exposed(_) => exit,
+        }
+    })?;
+    render::listening(http.address());
+    Ok(http)
+}
+
+async fn serve_stdio(server: Server) -> Result<(), Exit> {
+    let served = server.serve_stdio().await;
+    served.map_err(|error| Exit::new(Code::Failed, format!("standard output failed: {error}")))
+}
+
+/// The exit code of a program that an interrupt has ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// The first signal lets work under way end; the second does not wait for it.
+#[expect(clippy::exit, reason = "the user has asked twice")]
+async fn stop_on_signal(server: &Server) {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return;
+    };
+    let mut next = async || {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    next().await;
+    tracing::info!("stopping; calls under way may finish, a second signal ends them");
+    server.stop();
+    next().await;
+    exit(i32::from(INTERRUPTED));
+}
