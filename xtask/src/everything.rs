@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Outcome};
@@ -49,29 +49,11 @@ impl Everything {
             .stderr(Stdio::piped());
         let mut group = Group::start(&mut command)?;
         let lines = group.error_lines();
-        let deadline = Instant::now() + START_LIMIT;
-        loop {
-            match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => {
-                    if let Some(authority) = authority_in(&line) {
-                        return Ok(Self {
-                            _group: group,
-                            authority,
-                        });
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Failure::new(
-                        "the `everything` example ended before it listened",
-                    ));
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    return Err(Failure::new(
-                        "the `everything` example printed no address in time",
-                    ));
-                }
-            }
-        }
+        let authority = announced(&lines)?;
+        Ok(Self {
+            _group: group,
+            authority,
+        })
     }
 
     /// Its Streamable HTTP endpoint.
@@ -90,6 +72,29 @@ impl Everything {
     }
 }
 
+/// Reads lines until one announces the endpoint; a failure repeats what was printed instead.
+fn announced(lines: &Receiver<String>) -> Outcome<String> {
+    let deadline = Instant::now() + START_LIMIT;
+    let mut printed = Vec::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let line = lines.recv_timeout(left).map_err(|end| {
+            let what = match end {
+                RecvTimeoutError::Disconnected => "ended before it listened",
+                RecvTimeoutError::Timeout => "printed no address in time",
+            };
+            Failure::new(format!(
+                "the `everything` example {what}\n{}",
+                printed.join("\n")
+            ))
+        })?;
+        if let Some(authority) = authority_in(&line) {
+            return Ok(authority);
+        }
+        printed.push(line);
+    }
+}
+
 /// Host and port of the endpoint that a line announces, if it does.
 fn authority_in(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("http://127.0.0.1:")?;
@@ -101,6 +106,23 @@ fn authority_in(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn an_early_end_repeats_what_was_printed() {
+        let (sender, lines) = mpsc::channel();
+        sender
+            .send("address in use".to_owned())
+            .expect("the receiver is alive");
+        drop(sender);
+        let failure = announced(&lines)
+            .expect_err("no line announces anything")
+            .to_string();
+        assert!(
+            failure.contains("ended before") && failure.contains("address in use"),
+            "{failure}"
+        );
+    }
 
     #[test]
     fn finds_the_announced_port() {

@@ -32,7 +32,7 @@ pub(crate) fn files(root: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Cargo's output directory, as cargo itself would choose it.
+/// Cargo's output directory: the variable's, or `target` in the root.
 pub(crate) fn target(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }

@@ -1,5 +1,7 @@
 //! Log lines: on standard error, readable or as JSON, chosen by `GANTRY_LOG`.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 use super::args::LogFormat;
@@ -11,7 +13,10 @@ pub(crate) fn start(format: LogFormat) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
     match format {
-        LogFormat::Text => lines.with_target(false).init(),
+        LogFormat::Text => {
+            let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            lines.with_target(false).with_ansi(colour).init();
+        }
         LogFormat::Json => lines.json().init(),
     }
 }
