@@ -1,8 +1,6 @@
 //! Tools that change the server they belong to, so that clients are told.
 
-use gantry::{
-    Context, Failure, Handlers, Prompt, PromptMessage, ServerBuilder, Tool,
-};
+use gantry::{Context, Failure, Handlers, Prompt, PromptMessage, ServerBuilder, Tool};
 
 use crate::resources::WATCHED;
 use crate::tools::Nothing;
@@ -19,9 +17,21 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
             async move { changed }
         })
     };
-    let tool = trigger("test_trigger_tool_change", "Adds or removes a tool.", toggle_tool);
-    let prompt = trigger("test_trigger_prompt_change", "Adds or removes a prompt.", toggle_prompt);
-    let update = trigger("test_trigger_resource_update", "Updates a resource.", update);
+    let tool = trigger(
+        "test_trigger_tool_change",
+        "Adds or removes a tool.",
+        toggle_tool,
+    );
+    let prompt = trigger(
+        "test_trigger_prompt_change",
+        "Adds or removes a prompt.",
+        toggle_prompt,
+    );
+    let update = trigger(
+        "test_trigger_resource_update",
+        "Updates a resource.",
+        update,
+    );
     server.tool(tool).tool(prompt).tool(update)
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use gantry::{
-    Content, Context, Failure, Prompt, PromptMessage, ResourceContents, ServerBuilder,
-};
+use gantry::{Content, Context, Failure, Prompt, PromptMessage, ResourceContents, ServerBuilder};
 
 use crate::rounds::fill_in;
 use crate::samples;
@@ -18,7 +16,9 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
         .prompt(
             Prompt::new("test_simple_prompt")
                 .description("A prompt without arguments.")
-                .render(async |_, _| Ok(PromptMessage::user("This is a simple prompt for testing."))),
+                .render(async |_, _| {
+                    Ok(PromptMessage::user("This is a simple prompt for testing."))
+                }),
         )
         .prompt(
             Prompt::new("test_prompt_with_arguments")
@@ -47,7 +47,11 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
 }
 
 fn places(typed: &str) -> Vec<String> {
-    PLACES.iter().filter(|place| place.starts_with(typed)).map(|&place| place.to_owned()).collect()
+    PLACES
+        .iter()
+        .filter(|place| place.starts_with(typed))
+        .map(|&place| place.to_owned())
+        .collect()
 }
 
 type Given = HashMap<String, String>;

@@ -1,1 +1,12 @@
-//! Tests of the whole program from outside.
+//! What the tests of the whole program share: a server with fixtures, and clients that can send
+//! anything and see every byte of the answer.
+
+pub mod checks;
+pub mod door;
+pub mod fixtures;
+pub mod gate;
+pub mod house;
+pub mod http;
+pub mod matching;
+pub mod request;
+pub mod transcript;

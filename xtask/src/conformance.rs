@@ -2,6 +2,7 @@
 //! verdict comes from the suite's own check files and has no list of expected failures.
 
 mod probe;
+mod runs;
 mod tally;
 
 use std::fs::{self, File};
@@ -13,69 +14,11 @@ use crate::everything::{self, Everything};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Group};
 use crate::{provision, steps, workspace};
+use runs::{RUNS, Run};
 use tally::Tally;
 
-/// The suite that knows the stateless revision.
-const CURRENT: &str = "0.2.0-alpha.12";
-/// The suite's last stable line.
-const STABLE: &str = "0.1.16";
 /// Far above what a run takes; a run that reaches it hangs.
 const RUN_LIMIT: Duration = Duration::from_secs(600);
-
-/// One call of the suite.
-struct Run {
-    name: &'static str,
-    suite: &'static str,
-    arguments: &'static [&'static str],
-    /// How many scenarios the suite has for these arguments, without those of the tasks extension:
-    /// fewer means that it stopped early.
-    scenarios: usize,
-}
-
-const RUNS: &[Run] = &[
-    Run {
-        name: "required-2025-11-25",
-        suite: CURRENT,
-        arguments: &["--requirements", "2025-11-25"],
-        scenarios: 33,
-    },
-    Run {
-        name: "required-2026-07-28",
-        suite: CURRENT,
-        arguments: &["--requirements", "2026-07-28"],
-        scenarios: 40,
-    },
-    Run {
-        name: "all-2025-03-26",
-        suite: CURRENT,
-        arguments: &["--suite", "all", "--spec-version", "2025-03-26"],
-        scenarios: 1,
-    },
-    Run {
-        name: "all-2025-06-18",
-        suite: CURRENT,
-        arguments: &["--suite", "all", "--spec-version", "2025-06-18"],
-        scenarios: 27,
-    },
-    Run {
-        name: "all-2025-11-25",
-        suite: CURRENT,
-        arguments: &["--suite", "all", "--spec-version", "2025-11-25"],
-        scenarios: 33,
-    },
-    Run {
-        name: "all-2026-07-28",
-        suite: CURRENT,
-        arguments: &["--suite", "all", "--spec-version", "2026-07-28"],
-        scenarios: 40,
-    },
-    Run {
-        name: "stable-all",
-        suite: STABLE,
-        arguments: &["--suite", "all"],
-        scenarios: 32,
-    },
-];
 
 /// What the developer asked for.
 #[derive(Default, PartialEq, Eq, Debug)]

@@ -30,7 +30,7 @@ struct Peer {
     proof: &'static str,
 }
 
-/// Every version the tests rely on stands here and nowhere else.
+/// Every version the tests rely on is pinned here; elsewhere peers are named by their folder.
 const PEERS: &[Peer] = &[
     Peer {
         folder: "node22",

@@ -81,7 +81,7 @@ impl Server {
 
     /// Waits until everything under way has ended, within the settings' drain time.
     pub async fn drained(&self) {
-        self.lobby.drained().await;
+        self.lobby.drained(async {}).await;
     }
 }
 

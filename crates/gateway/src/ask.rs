@@ -1,5 +1,7 @@
 //! Questions to the client in the middle of a call: elicitation, sampling, roots.
 
+use std::time::Duration;
+
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
 use tokio::sync::oneshot;
@@ -44,6 +46,9 @@ pub enum AskError {
         /// The error object.
         error: RawJson,
     },
+    /// The client is there but says nothing.
+    #[error("the client did not answer the question within {0:?}")]
+    Unanswered(Duration),
     /// Nobody is there to answer any more.
     #[error("the client went away before it answered")]
     Gone,
@@ -114,6 +119,7 @@ impl From<AskError> for CallError {
         let kind = match error {
             AskError::Unsupported { required } => ErrorKind::MissingCapability { required },
             AskError::Inexpressible(_) | AskError::Refused { .. } => ErrorKind::ToolFailed,
+            AskError::Unanswered(_) => ErrorKind::Timeout,
             AskError::Gone => ErrorKind::Cancelled,
         };
         Self::new(kind, text)

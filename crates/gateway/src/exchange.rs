@@ -24,6 +24,7 @@ struct Line {
     wants_progress: bool,
     log_level: Option<Level>,
     outbox: Outbox,
+    answer_within: Duration,
     state: Mutex<State>,
     over: AtomicBool,
     ended: Notify,
@@ -55,7 +56,7 @@ pub struct Progress {
 
 impl Exchange {
     /// The line of one call.
-    pub(crate) fn new(call: &Call, notices: usize) -> Self {
+    pub(crate) fn new(call: &Call, notices: usize, answer_within: Duration) -> Self {
         let state = State {
             responses: call.input.responses.clone(),
             ..State::default()
@@ -65,6 +66,7 @@ impl Exchange {
             wants_progress: call.wants_progress,
             log_level: call.log_level,
             outbox: Outbox::new(notices),
+            answer_within,
             state: Mutex::new(state),
             over: AtomicBool::new(false),
             ended: Notify::new(),
@@ -121,7 +123,10 @@ impl Exchange {
             ask,
             answer,
         });
-        answered.await.unwrap_or(Err(AskError::Gone))
+        match tokio::time::timeout(self.0.answer_within, answered).await {
+            Ok(answer) => answer.unwrap_or(Err(AskError::Gone)),
+            Err(_) => Err(AskError::Unanswered(self.0.answer_within)),
+        }
     }
 
     /// Whether the client gave up or left.

@@ -48,6 +48,8 @@ pub struct Settings {
     pub calls_in_flight: usize,
     /// Notices a call may have waiting for its client.
     pub notices: usize,
+    /// How long a client may take to answer a question.
+    pub answer_within: Duration,
     /// How often one call may ask its client for input by way of its reply.
     pub input_rounds: usize,
     /// Items on a page of a list. Many clients read only the first page.
@@ -66,6 +68,7 @@ impl Default for Settings {
             deadline: Duration::from_secs(30),
             calls_in_flight: 4096,
             notices: 64,
+            answer_within: Duration::from_secs(10 * 60),
             input_rounds: 16,
             page_size: 1000,
             list_ttl_ms: 60_000,
@@ -124,7 +127,7 @@ impl Gateway {
 
     /// Starts a call. It runs while the door steps it.
     pub fn start(self: &Arc<Self>, call: Call) -> Running {
-        let exchange = Exchange::new(&call, self.settings.notices);
+        let exchange = Exchange::new(&call, self.settings.notices, self.settings.answer_within);
         let (gateway, line) = (self.clone(), exchange.clone());
         Running::new(
             async move { gateway.pipeline.serve(call, line).await },

@@ -39,6 +39,7 @@ pub(crate) async fn serve(
     let connection = Arc::new(Connection {
         slots: Arc::new(Semaphore::new(lobby.settings.calls_of_connection)),
         session: OnceLock::new(),
+        initialized: CancellationToken::new(),
         calls: Mutex::default(),
         tasks: TaskTracker::new(),
         closed: CancellationToken::new(),
@@ -73,6 +74,8 @@ struct Connection {
     out: mpsc::Sender<Bytes>,
     /// What a client with a handshake has agreed on.
     session: OnceLock<Arc<Session>>,
+    /// Says that this client is ready to be spoken to.
+    initialized: CancellationToken,
     /// Requests that stand alone and are under way, so that the client can give them up.
     calls: Mutex<HashMap<Id, CancellationToken>>,
     slots: Arc<Semaphore>,
@@ -135,7 +138,10 @@ impl Connection {
                 let connection = self.clone();
                 self.tasks.spawn(async move {
                     let wire = Wire::Channel(connection.out.clone());
-                    let listening = listen_for(&connection.lobby, &session, &wire);
+                    let listening = async {
+                        connection.initialized.cancelled().await;
+                        listen_for(&connection.lobby, &session, &wire).await;
+                    };
                     connection.closed.run_until_cancelled(listening).await;
                 });
             }
@@ -323,6 +329,7 @@ impl Connection {
             session.ended.cancel();
         }
         self.tasks.close();
+        self.initialized.cancel();
         if stopping {
             // Listeners say goodbye by themselves.
             let _ = tokio::time::timeout(patience, self.tasks.wait()).await;

@@ -117,8 +117,7 @@ impl HttpServer {
         }
         drop(listener);
         hall.tasks.close();
-        let _ = tokio::time::timeout(hall.lobby.settings.drain, hall.tasks.wait()).await;
-        hall.lobby.drained().await;
+        hall.lobby.drained(hall.tasks.wait()).await;
     }
 }
 

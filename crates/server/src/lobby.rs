@@ -49,16 +49,17 @@ impl Lobby {
         self.stopping.cancel();
     }
 
-    /// Waits until nothing is under way any more, but no longer than the settings allow.
-    pub async fn drained(&self) {
+    /// Waits until `others` and everything under way here have ended, but no longer than the
+    /// settings allow.
+    pub async fn drained(&self, others: impl Future<Output = ()>) {
         self.tasks.close();
-        let left = tokio::time::timeout(self.settings.drain, self.tasks.wait()).await;
-        if left.is_err() {
-            let tasks = self.tasks.len();
-            tracing::warn!(
-                tasks,
-                "stopping with work still under way: the drain time is over"
-            );
+        let ended = async {
+            others.await;
+            self.tasks.wait().await;
+        };
+        let limit = self.settings.drain;
+        if tokio::time::timeout(limit, ended).await.is_err() {
+            tracing::warn!("stopping with work still under way: the drain time is over");
         }
     }
 

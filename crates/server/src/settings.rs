@@ -37,7 +37,7 @@ pub struct Settings {
     pub session_lifetime: Duration,
     /// Event streams open at once, over all clients.
     pub streams: usize,
-    /// Event streams open at once for one session.
+    /// Event streams of one session, open or kept for its client to come back to.
     pub streams_of_session: usize,
     /// Resources one session or listener may watch.
     pub watched: usize,
@@ -53,6 +53,8 @@ pub struct Settings {
     pub replay_events: usize,
     /// Their size in bytes.
     pub replay_bytes: usize,
+    /// The size of everything kept so, over all clients.
+    pub replay_total: usize,
     /// How long a finished stream is kept for a client that comes back.
     pub replay_for: Duration,
     /// How long a client should wait before it comes back.
@@ -88,7 +90,7 @@ impl Default for Settings {
             session_idle: Duration::from_secs(30 * 60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
             streams: 10_000,
-            streams_of_session: 16,
+            streams_of_session: 64,
             watched: 1000,
             calls_of_connection: 256,
             parked: 1000,
@@ -96,6 +98,7 @@ impl Default for Settings {
             parked_for: Duration::from_secs(10 * 60),
             replay_events: 256,
             replay_bytes: 1024 * 1024,
+            replay_total: 256 * 1024 * 1024,
             replay_for: Duration::from_secs(5 * 60),
             retry: Duration::from_millis(500),
             keep_alive: Duration::from_secs(15),

@@ -1,6 +1,7 @@
 //! Streams that a client may leave and take up again: events are kept, numbered, for a while.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,27 @@ pub(crate) struct StreamLog {
     news: Notify,
     most_events: usize,
     most_bytes: usize,
+    budget: Arc<Budget>,
+}
+
+/// What all streams together keep.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    bytes: AtomicUsize,
+    most: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            bytes: AtomicUsize::new(0),
+            most,
+        }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) > self.most
+    }
 }
 
 #[derive(Debug, Default)]
@@ -38,13 +60,14 @@ struct State {
 
 impl StreamLog {
     /// An empty stream.
-    pub(crate) fn new(number: u64, settings: &Settings) -> Arc<Self> {
+    pub(crate) fn new(number: u64, settings: &Settings, budget: &Arc<Budget>) -> Arc<Self> {
         Arc::new(Self {
             number,
             state: Mutex::default(),
             news: Notify::new(),
             most_events: settings.replay_events,
             most_bytes: settings.replay_bytes,
+            budget: budget.clone(),
         })
     }
 
@@ -57,13 +80,19 @@ impl StreamLog {
         }
         state.last += 1;
         state.bytes += message.len();
+        self.budget
+            .bytes
+            .fetch_add(message.len(), Ordering::Relaxed);
         let last = state.last;
         state.events.push_back((last, message));
         while state.events.len() > 1
-            && (state.events.len() > self.most_events || state.bytes > self.most_bytes)
+            && (state.events.len() > self.most_events
+                || state.bytes > self.most_bytes
+                || self.budget.is_spent())
         {
             if let Some((_, oldest)) = state.events.pop_front() {
                 state.bytes -= oldest.len();
+                self.budget.bytes.fetch_sub(oldest.len(), Ordering::Relaxed);
             }
         }
         drop(state);
@@ -129,6 +158,13 @@ impl StreamLog {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for StreamLog {
+    fn drop(&mut self) {
+        let kept = self.state().bytes;
+        self.budget.bytes.fetch_sub(kept, Ordering::Relaxed);
     }
 }
 

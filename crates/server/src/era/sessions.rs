@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gantry_gateway::Caller;
@@ -11,7 +11,7 @@ use gantry_protocol::{ClientCapabilities, JsonLimits, RawJson, Revision};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::replay::{StreamLog, parse_place};
+use super::replay::{Budget, StreamLog, parse_place};
 use super::session::Session;
 use crate::lobby::Lobby;
 use crate::seal::{Purpose, random};
@@ -22,6 +22,8 @@ use crate::settings::Settings;
 pub(crate) struct Sessions {
     live: RwLock<HashMap<String, Arc<HttpSession>>>,
     ended: Mutex<Ended>,
+    /// What all their streams together keep.
+    budget: OnceLock<Arc<Budget>>,
 }
 
 /// Ids that must not be taken again although their seal is good.
@@ -188,6 +190,11 @@ impl Sessions {
             .len()
     }
 
+    fn budget(&self, settings: &Settings) -> &Arc<Budget> {
+        self.budget
+            .get_or_init(|| Arc::new(Budget::new(settings.replay_total)))
+    }
+
     fn ended(&self) -> MutexGuard<'_, Ended> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,7 +213,8 @@ impl HttpSession {
     }
 
     /// Opens a stream for what one call has to say; none when there are too many.
-    pub(crate) fn open_stream(&self, settings: &Settings) -> Option<Arc<StreamLog>> {
+    pub(crate) fn open_stream(&self, lobby: &Lobby) -> Option<Arc<StreamLog>> {
+        let settings = &lobby.settings;
         let mut streams = self.streams();
         if streams.len() >= settings.streams_of_session {
             streams.retain(|_, log| !log.is_stale(Duration::ZERO));
@@ -215,19 +223,20 @@ impl HttpSession {
             return None;
         }
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let log = StreamLog::new(number, settings);
+        let log = StreamLog::new(number, settings, lobby.sessions.budget(settings));
         streams.insert(number, log.clone());
         Some(log)
     }
 
     /// The stream for what belongs to no call. True when it is new and needs someone to fill it.
-    pub(crate) fn general_stream(&self, settings: &Settings) -> (Arc<StreamLog>, bool) {
+    pub(crate) fn general_stream(&self, lobby: &Lobby) -> (Arc<StreamLog>, bool) {
+        let settings = &lobby.settings;
         let mut general = self.general.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(log) = general.as_ref() {
             return (log.clone(), false);
         }
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let log = StreamLog::new(number, settings);
+        let log = StreamLog::new(number, settings, lobby.sessions.budget(settings));
         *general = Some(log.clone());
         (log, true)
     }

@@ -136,7 +136,7 @@ pub(crate) async fn batch(
     }
     let log = accept
         .events
-        .then(|| session.open_stream(&hall.lobby.settings))
+        .then(|| session.open_stream(&hall.lobby))
         .flatten();
     let wire = log.clone().map_or(Wire::Nowhere, Wire::Log);
     let gathering = gather(hall.lobby.clone(), session.clone(), sorted.requests, wire);
@@ -221,15 +221,17 @@ async fn run(
         First::Cancelled => return answer::accepted(),
         First::Step(step) => step,
     };
-    if !accept.events {
+    let session = flight.session.clone();
+    let log = accept
+        .events
+        .then(|| session.open_stream(&hall.lobby))
+        .flatten();
+    // A client that takes no stream, or has too many, still gets the answer.
+    let Some(log) = log else {
         return match flight.drive(first, &Wire::Nowhere).await {
             Some(reply) => answer::reply(StatusCode::OK, reply),
             None => answer::accepted(),
         };
-    }
-    let session = flight.session.clone();
-    let Some(log) = session.open_stream(&hall.lobby.settings) else {
-        return busy();
     };
     let filled = log.clone();
     hall.spawn(async move {
@@ -328,7 +330,7 @@ fn end(hall: &Hall, headers: &HeaderMap) {
 
 /// Follows what belongs to no call, and sees to it that someone writes it down.
 fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
-    let (log, new) = session.general_stream(&hall.lobby.settings);
+    let (log, new) = session.general_stream(&hall.lobby);
     if new {
         let (lobby, session, log) = (hall.lobby.clone(), session.clone(), log.clone());
         hall.spawn(async move {

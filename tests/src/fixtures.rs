@@ -1,0 +1,26 @@
+//! The server that the tests talk to: one of everything the protocol has.
+
+mod asking;
+mod content;
+mod tools;
+
+use gantry::{Server, ServerBuilder};
+
+use crate::gate::Gate;
+
+/// A server that has one of everything.
+pub fn all(gate: &Gate) -> ServerBuilder {
+    let server = named().instructions("Call `echo` to hear yourself.");
+    let server = content::add(server);
+    let server = asking::add(server);
+    tools::add(server, gate)
+}
+
+/// A server with one tool and nothing else.
+pub fn bare() -> ServerBuilder {
+    named().tool(tools::echo())
+}
+
+fn named() -> ServerBuilder {
+    Server::new("fixture", "1.2.3").info("title", "Fixture")
+}
