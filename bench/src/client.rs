@@ -22,12 +22,7 @@ impl Client {
     /// Connects, and in the session era opens a session.
     pub(crate) async fn open(address: &Address, era: Era) -> Result<Self, Fault> {
         let connection = Connection::open(address).await?;
-        let mut client = Self {
-            connection,
-            address: address.clone(),
-            era,
-            session: None,
-        };
+        let mut client = Self { connection, address: address.clone(), era, session: None };
         if era == Era::Legacy {
             client.open_session().await?;
         }
@@ -42,8 +37,7 @@ impl Client {
         self.session = reply.session;
         let request = Request::initialized(&self.address, self.session.as_deref());
         let reply = self.connection.exchange(request.bytes()).await?;
-        self.connection
-            .expect(&reply, "notifications/initialized", 202)
+        self.connection.expect(&reply, "notifications/initialized", 202)
     }
 
     /// The session in use.
@@ -83,11 +77,7 @@ impl Client {
         let reply = self.connection.open_stream(request.bytes()).await?;
         if reply.status != 200 || !reply.events {
             let body = String::from("no event stream");
-            return Err(Fault::Status {
-                what: "the stream request",
-                status: reply.status,
-                body,
-            });
+            return Err(Fault::Status { what: "the stream request", status: reply.status, body });
         }
         Ok(self.connection)
     }

@@ -16,11 +16,7 @@ pub(crate) enum Fault {
     Slow(&'static str),
     /// The server answered with another status than the exchange calls for.
     #[error("the server answered {status} to {what}: {body}")]
-    Status {
-        what: &'static str,
-        status: u16,
-        body: String,
-    },
+    Status { what: &'static str, status: u16, body: String },
     /// The bytes are not the HTTP this client reads.
     #[error("the reply is not the HTTP that was expected: {0}")]
     Http(&'static str),

@@ -51,25 +51,11 @@ pub(crate) struct Goal {
 }
 
 const fn goal(row: Row, text: &'static str, unit: Unit, goal: f64, limit: f64) -> Goal {
-    Goal {
-        row,
-        text,
-        unit,
-        goal,
-        limit,
-        gate: true,
-    }
+    Goal { row, text, unit, goal, limit, gate: true }
 }
 
 const fn shown(row: Row, text: &'static str, unit: Unit, goal: f64, limit: f64) -> Goal {
-    Goal {
-        row,
-        text,
-        unit,
-        goal,
-        limit,
-        gate: false,
-    }
+    Goal { row, text, unit, goal, limit, gate: false }
 }
 
 /// All goals, in the order of the report.

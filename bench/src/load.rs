@@ -66,9 +66,7 @@ struct Window {
 pub(crate) async fn run(load: &Load) -> Result<Sample, Fault> {
     let limit = Duration::from_millis(load.warm_up + load.window) + PATIENCE;
     let late = |_| Fault::Slow("answer all calls");
-    tokio::time::timeout(limit, measure(load))
-        .await
-        .map_err(late)?
+    tokio::time::timeout(limit, measure(load)).await.map_err(late)?
 }
 
 async fn measure(load: &Load) -> Result<Sample, Fault> {
@@ -132,9 +130,7 @@ async fn repeat(
 pub(crate) fn quantile(sorted: &[Duration], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1);
     let at = (last as f64 * share).round() as usize;
-    sorted
-        .get(at)
-        .map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
+    sorted.get(at).map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
 }
 
 #[cfg(test)]

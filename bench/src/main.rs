@@ -75,10 +75,7 @@ struct Run {
     out: Option<PathBuf>,
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "progress and failures of a program for a terminal"
-)]
+#[expect(clippy::print_stderr, reason = "progress and failures of a program for a terminal")]
 fn main() -> ExitCode {
     let line = Line::parse();
     match line.verb.unwrap_or(Verb::Run(line.run)).execute() {
@@ -106,19 +103,11 @@ impl Verb {
 }
 
 impl Run {
-    #[expect(
-        clippy::print_stdout,
-        clippy::print_stderr,
-        reason = "the report is the output"
-    )]
+    #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the report is the output")]
     fn execute(self) -> Result<ExitCode, Fault> {
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
         let programs = Programs::find(self.everything, self.gantry)?;
-        let stage = Stage {
-            programs,
-            plan,
-            runtime: one_thread()?,
-        };
+        let stage = Stage { programs, plan, runtime: one_thread()? };
         let report = suite::run(&stage, |section| eprintln!("measuring {section}"));
         println!("{}", report.markdown());
         if !self.quick {
@@ -131,24 +120,14 @@ impl Run {
         for row in &broken {
             eprintln!("exceeded or not measured: {row}");
         }
-        Ok(if broken.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "the process that started this one reads the sample"
-)]
+#[expect(clippy::print_stdout, reason = "the process that started this one reads the sample")]
 fn sample(load: &load::Load) -> Result<(), Fault> {
     let sample = one_thread()?.block_on(load::run(load))?;
-    println!(
-        "{}",
-        serde_json::to_string(&sample).map_err(|error| Fault::Load(error.to_string()))?
-    );
+    println!("{}", serde_json::to_string(&sample).map_err(|error| Fault::Load(error.to_string()))?);
     Ok(())
 }
 
@@ -164,9 +143,7 @@ fn write(report: &Report, folder: &Path) -> Result<(), Fault> {
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or("unknown processor", |(_, name)| name);
     format!(
         "Written by `cargo xtask bench`. Loopback, {cores} cores ({model}) shared by load generator \
@@ -176,15 +153,9 @@ fn machine() -> String {
 }
 
 fn many_threads() -> Result<Runtime, Fault> {
-    Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Fault::machine("start a runtime"))
+    Builder::new_multi_thread().enable_all().build().map_err(Fault::machine("start a runtime"))
 }
 
 fn one_thread() -> Result<Runtime, Fault> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Fault::machine("start a runtime"))
+    Builder::new_current_thread().enable_all().build().map_err(Fault::machine("start a runtime"))
 }

@@ -51,11 +51,7 @@ mod tests {
 
     #[test]
     fn each_bar_is_drawn_with_its_value() {
-        let bar = |value, ours| Bar {
-            label: "a".to_owned(),
-            value,
-            ours,
-        };
+        let bar = |value, ours| Bar { label: "a".to_owned(), value, ours };
         let picture = svg(&[bar(10.0, true), bar(20.0, false)]);
         assert_eq!(picture.matches("<rect").count(), 3);
         for part in ["class=\"ours\"", "class=\"theirs\"", ">10.0<", ">20.0<"] {

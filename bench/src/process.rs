@@ -29,22 +29,14 @@ impl Server {
         let second = writer.try_clone().map_err(Fault::machine("make a pipe"))?;
         command.stdin(Stdio::null()).stdout(second).stderr(writer);
         let began = Instant::now();
-        let child = command
-            .spawn()
-            .map_err(Fault::machine(format!("start `{program}`")))?;
+        let child = command.spawn().map_err(Fault::machine(format!("start `{program}`")))?;
         // The command holds the writing ends; the reader would never see the end otherwise.
         drop(command);
         let (tx, rx) = mpsc::channel();
         std::thread::spawn(move || drain(reader, &tx));
         // From here on the child must be ended if anything fails.
-        let mut server = Self {
-            child,
-            address: nowhere(),
-            began,
-        };
-        let found = rx
-            .recv_timeout(START_LIMIT)
-            .map_err(|_| Fault::Slow("print its URL"))?;
+        let mut server = Self { child, address: nowhere(), began };
+        let found = rx.recv_timeout(START_LIMIT).map_err(|_| Fault::Slow("print its URL"))?;
         server.address = found.map_err(|output| Fault::NoUrl { program, output })?;
         Ok(server)
     }
@@ -69,10 +61,7 @@ impl Drop for Server {
 }
 
 fn nowhere() -> Address {
-    Address {
-        authority: String::new(),
-        path: String::new(),
-    }
+    Address { authority: String::new(), path: String::new() }
 }
 
 /// Reports the first URL, then keeps reading so that the server never blocks on a full pipe.
@@ -109,14 +98,8 @@ mod tests {
     #[test]
     fn a_url_is_found_among_words() {
         for (line, expected) in [
-            (
-                "listening on http://127.0.0.1:80/mcp",
-                Some("http://127.0.0.1:80/mcp"),
-            ),
-            (
-                "\"url\": \"http://127.0.0.1:80/mcp\",",
-                Some("http://127.0.0.1:80/mcp"),
-            ),
+            ("listening on http://127.0.0.1:80/mcp", Some("http://127.0.0.1:80/mcp")),
+            ("\"url\": \"http://127.0.0.1:80/mcp\",", Some("http://127.0.0.1:80/mcp")),
             ("health at http://127.0.0.1:80/healthz", None),
             ("nothing here", None),
         ] {

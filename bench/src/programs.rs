@@ -25,19 +25,11 @@ impl Programs {
         let beside = bench.with_file_name("");
         let default = |file: &str| {
             let candidate = beside.join(file);
-            if candidate.exists() {
-                candidate
-            } else {
-                root().join("target/release").join(file)
-            }
+            if candidate.exists() { candidate } else { root().join("target/release").join(file) }
         };
         let everything = everything.unwrap_or_else(|| default("examples/everything"));
         let gantry = gantry.unwrap_or_else(|| default("gantry"));
-        Ok(Self {
-            bench,
-            everything,
-            gantry,
-        })
+        Ok(Self { bench, everything, gantry })
     }
 
     /// This program, with a sub-command.
@@ -75,30 +67,21 @@ impl Programs {
     pub(crate) fn gantry_size(&self) -> Result<u64, Fault> {
         existing(&self.gantry, BUILD_GANTRY)?;
         let path = self.gantry.display();
-        let metadata = self
-            .gantry
-            .metadata()
-            .map_err(Fault::machine(format!("read {path}")))?;
+        let metadata = self.gantry.metadata().map_err(Fault::machine(format!("read {path}")))?;
         Ok(metadata.len())
     }
 }
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .map(Path::to_path_buf)
-        .unwrap_or_default()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 fn existing(path: &Path, build: &'static str) -> Result<Command, Fault> {
     if path.exists() {
         return Ok(command(path));
     }
-    Err(Fault::Missing {
-        path: path.display().to_string(),
-        build,
-    })
+    Err(Fault::Missing { path: path.display().to_string(), build })
 }
 
 #[expect(

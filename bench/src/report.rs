@@ -97,11 +97,8 @@ impl Report {
     }
 
     fn verdict(&self, goal: &Goal) -> (Verdict, f64) {
-        let values = self
-            .figures
-            .iter()
-            .filter(|(row, _)| *row == goal.row)
-            .map(|(_, value)| *value);
+        let values =
+            self.figures.iter().filter(|(row, _)| *row == goal.row).map(|(_, value)| *value);
         let Some(worst) = values.max_by(f64::total_cmp) else {
             return (Verdict::Missing, f64::NAN);
         };
@@ -126,11 +123,8 @@ impl Report {
                 Verdict::Missing => "not measured",
             };
             let unit = goal.unit;
-            let measured = if verdict == Verdict::Missing {
-                "-".to_owned()
-            } else {
-                unit.write(value)
-            };
+            let measured =
+                if verdict == Verdict::Missing { "-".to_owned() } else { unit.write(value) };
             let (aim, limit) = (unit.write(goal.goal), unit.write(goal.limit));
             vec![goal.text.to_owned(), aim, limit, measured, words.to_owned()]
         };
@@ -140,10 +134,7 @@ impl Report {
     fn promise_rows(&self) -> Vec<Vec<String>> {
         let mut rows = Vec::new();
         for promise in PROMISES {
-            let value = self
-                .levels
-                .iter()
-                .find(|(level, _)| *level == promise.level);
+            let value = self.levels.iter().find(|(level, _)| *level == promise.level);
             let (measured, verdict) = match value {
                 Some((_, value)) if promise.bound.holds(*value) => {
                     (promise.bound.write(*value), "met")
@@ -152,12 +143,7 @@ impl Report {
                 None => ("-".to_owned(), "not measured"),
             };
             let words = promise.bound.words();
-            rows.push(vec![
-                promise.text.to_owned(),
-                words,
-                measured,
-                verdict.to_owned(),
-            ]);
+            rows.push(vec![promise.text.to_owned(), words, measured, verdict.to_owned()]);
         }
         rows
     }
@@ -166,18 +152,12 @@ impl Report {
 /// Writes a Markdown table whose columns line up, so that it reads well in a terminal too.
 fn table(out: &mut String, title: &str, head: &[&str], rows: &[Vec<String>]) {
     let width = |column: usize| {
-        let cells = rows
-            .iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count());
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain([head[column].len(), 3]).max().unwrap_or(3)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let line = |cells: &[String]| {
-        let padded = cells
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!(" {cell:width$} "));
+        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!(" {cell:width$} "));
         format!("|{}|\n", padded.collect::<Vec<_>>().join("|"))
     };
     let head: Vec<String> = head.iter().map(|it| (*it).to_owned()).collect();

@@ -22,21 +22,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Less than a minute in all.
-    pub(crate) const QUICK: Self = Self {
-        rounds: 3,
-        warm_up: 100,
-        window: 600,
-        starts: 7,
-        peers: false,
-    };
+    pub(crate) const QUICK: Self =
+        Self { rounds: 3, warm_up: 100, window: 600, starts: 7, peers: false };
     /// Some minutes.
-    pub(crate) const FULL: Self = Self {
-        rounds: 5,
-        warm_up: 400,
-        window: 2500,
-        starts: 21,
-        peers: true,
-    };
+    pub(crate) const FULL: Self =
+        Self { rounds: 5, warm_up: 400, window: 2500, starts: 21, peers: true };
 }
 
 /// One target of the rounds.
@@ -73,10 +63,7 @@ pub(crate) fn interleave(
     plan: Plan,
     runs: &[Run<'_>],
 ) -> Result<Vec<Series>, Fault> {
-    let empty = |run: &Run<'_>| Series {
-        label: run.label.clone(),
-        samples: Vec::new(),
-    };
+    let empty = |run: &Run<'_>| Series { label: run.label.clone(), samples: Vec::new() };
     let mut all: Vec<Series> = runs.iter().map(empty).collect();
     for _ in 0..plan.rounds {
         for (run, series) in runs.iter().zip(&mut all) {
@@ -91,14 +78,8 @@ fn once(programs: &Programs, plan: Plan, run: &Run<'_>) -> Result<Sample, Fault>
     let mut command = programs.bench("load");
     command.arg("--url").arg(run.server.address.url());
     command.arg("--pid").arg(run.server.pid().to_string());
-    command
-        .arg("--era")
-        .arg(word(&run.era))
-        .arg("--work")
-        .arg(word(&run.work));
-    command
-        .arg("--connections")
-        .arg(run.connections.to_string());
+    command.arg("--era").arg(word(&run.era)).arg("--work").arg(word(&run.work));
+    command.arg("--connections").arg(run.connections.to_string());
     command.arg("--warm-up").arg(plan.warm_up.to_string());
     command.arg("--window").arg(plan.window.to_string());
     let output = command
@@ -113,20 +94,14 @@ fn once(programs: &Programs, plan: Plan, run: &Run<'_>) -> Result<Sample, Fault>
 }
 
 fn word(value: &impl clap::ValueEnum) -> String {
-    value
-        .to_possible_value()
-        .map(|it| it.get_name().to_owned())
-        .unwrap_or_default()
+    value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
 /// The middle value; the lower of the two when there are two.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    values
-        .get(values.len().saturating_sub(1) / 2)
-        .copied()
-        .unwrap_or(f64::NAN)
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
@@ -135,11 +110,9 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle_value() {
-        for (values, expected) in [
-            (vec![3.0, 1.0, 2.0], 2.0),
-            (vec![5.0], 5.0),
-            (vec![4.0, 1.0], 1.0),
-        ] {
+        for (values, expected) in
+            [(vec![3.0, 1.0, 2.0], 2.0), (vec![5.0], 5.0), (vec![4.0, 1.0], 1.0)]
+        {
             assert!((median(values.into_iter()) - expected).abs() < 1e-9);
         }
         assert!(median(std::iter::empty()).is_nan());

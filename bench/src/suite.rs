@@ -33,9 +33,7 @@ impl Stage {
     /// Runs a section's own requests to their end.
     fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         let limited = async { tokio::time::timeout(PATIENCE, work).await };
-        self.runtime
-            .block_on(limited)
-            .map_err(|_| Fault::Slow("answer"))?
+        self.runtime.block_on(limited).map_err(|_| Fault::Slow("answer"))?
     }
 }
 

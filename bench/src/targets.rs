@@ -12,10 +12,7 @@ use tokio::net::TcpListener;
 use crate::fault::Fault;
 
 /// Binds a free port and prints the URL for whoever started this process.
-#[expect(
-    clippy::print_stderr,
-    reason = "the parent process reads the URL there"
-)]
+#[expect(clippy::print_stderr, reason = "the parent process reads the URL there")]
 async fn listen() -> Result<TcpListener, Fault> {
     let failed = || Fault::machine("listen on 127.0.0.1");
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed())?;

@@ -57,21 +57,15 @@ impl Arguments {
             .map_err(|error| format!("cannot read the key file `{name}`: {error}"))?;
         match parse_key(text.trim()) {
             Some(key) => Ok(Some(key)),
-            None => Err(format!(
-                "the key file `{name}` must hold 64 hexadecimal digits"
-            )),
+            None => Err(format!("the key file `{name}` must hold 64 hexadecimal digits")),
         }
     }
 }
 
 fn parse_key(text: &str) -> Option<[u8; 32]> {
-    let digits: Vec<u8> = text
-        .chars()
-        .map(|digit| digit.to_digit(16).map(|it| it as u8))
-        .collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits
-        .chunks(2)
-        .map(|pair| pair.iter().fold(0, |byte, it| byte << 4 | it))
-        .collect();
+    let digits: Vec<u8> =
+        text.chars().map(|digit| digit.to_digit(16).map(|it| it as u8)).collect::<Option<_>>()?;
+    let bytes: Vec<u8> =
+        digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, it| byte << 4 | it)).collect();
     (digits.len() == 64).then(|| bytes.try_into().ok())?
 }

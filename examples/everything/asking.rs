@@ -17,11 +17,8 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
         .tool(Tool::new("test_missing_capability", "Asks the client's model.").run(greeting))
         .tool(Tool::new("test_elicitation", "Asks the user for name and address.").run(elicitation))
         .tool(
-            Tool::new(
-                "test_elicitation_sep1034_defaults",
-                "Asks with values filled in.",
-            )
-            .run(defaults),
+            Tool::new("test_elicitation_sep1034_defaults", "Asks with values filled in.")
+                .run(defaults),
         )
         .tool(Tool::new("test_elicitation_sep1330_enums", "Asks to choose.").run(choices))
         .tool(Tool::new("test_url_elicitation", "Sends the user to a page.").run(page))
@@ -55,19 +52,12 @@ pub(crate) fn question(text: &str, most_tokens: u32) -> Value {
 
 /// The first text that the model said. Clients give one block of content or a list of them.
 pub(crate) fn said(answer: &RawJson) -> String {
-    let content: Value = answer
-        .get("content")
-        .and_then(|it| it.read())
-        .unwrap_or_default();
+    let content: Value = answer.get("content").and_then(|it| it.read()).unwrap_or_default();
     let blocks = match content {
         Value::Array(blocks) => blocks,
         block => vec![block],
     };
-    blocks
-        .iter()
-        .find_map(|block| block["text"].as_str())
-        .unwrap_or_default()
-        .to_owned()
+    blocks.iter().find_map(|block| block["text"].as_str()).unwrap_or_default().to_owned()
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -86,11 +76,7 @@ async fn elicitation(message: Message, context: Context) -> Result<String, Failu
         "required": ["username", "email"]
     });
     let answer = context.elicit(&message.message, &form).await?;
-    Ok(format!(
-        "User response: action: {}, content: {}",
-        answer.action,
-        filled_in(&answer)
-    ))
+    Ok(format!("User response: action: {}, content: {}", answer.action, filled_in(&answer)))
 }
 
 async fn defaults(_: Nothing, context: Context) -> Result<String, Failure> {
@@ -143,9 +129,7 @@ async fn choices(_: Nothing, context: Context) -> Result<String, Failure> {
 async fn complete(context: &Context, message: &str, form: &Value) -> Result<String, Failure> {
     let answer = context.elicit(message, form).await?;
     let (action, content) = (&answer.action, filled_in(&answer));
-    Ok(format!(
-        "Elicitation completed: action={action}, content={content}"
-    ))
+    Ok(format!("Elicitation completed: action={action}, content={content}"))
 }
 
 fn filled_in(answer: &Elicitation) -> RawJson {
@@ -153,9 +137,7 @@ fn filled_in(answer: &Elicitation) -> RawJson {
 }
 
 async fn page(_: Nothing, context: Context) -> Result<String, Failure> {
-    let answer = context
-        .elicit_url("Please confirm.", "https://example.com/confirm")
-        .await?;
+    let answer = context.elicit_url("Please confirm.", "https://example.com/confirm").await?;
     Ok(format!("action={}", answer.action))
 }
 
@@ -173,9 +155,6 @@ async fn stream(_: Nothing, context: Context) -> Result<String, Failure> {
 async fn roots(_: Nothing, context: Context) -> Result<String, Failure> {
     let roots = context.roots().await?.get("roots");
     let roots: Vec<Value> = roots.and_then(|it| it.read()).unwrap_or_default();
-    let uris: Vec<&str> = roots
-        .iter()
-        .filter_map(|root| root["uri"].as_str())
-        .collect();
+    let uris: Vec<&str> = roots.iter().filter_map(|root| root["uri"].as_str()).collect();
     Ok(uris.join(","))
 }

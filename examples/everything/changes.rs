@@ -17,21 +17,9 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
             async move { changed }
         })
     };
-    let tool = trigger(
-        "test_trigger_tool_change",
-        "Adds or removes a tool.",
-        toggle_tool,
-    );
-    let prompt = trigger(
-        "test_trigger_prompt_change",
-        "Adds or removes a prompt.",
-        toggle_prompt,
-    );
-    let update = trigger(
-        "test_trigger_resource_update",
-        "Updates a resource.",
-        update,
-    );
+    let tool = trigger("test_trigger_tool_change", "Adds or removes a tool.", toggle_tool);
+    let prompt = trigger("test_trigger_prompt_change", "Adds or removes a prompt.", toggle_prompt);
+    let update = trigger("test_trigger_resource_update", "Updates a resource.", update);
     server.tool(tool).tool(prompt).tool(update)
 }
 

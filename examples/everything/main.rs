@@ -43,16 +43,10 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 fn build(arguments: &Arguments) -> Result<Server, Box<dyn Error>> {
-    let doors = DoorSettings {
-        eras: arguments.era.into(),
-        key: arguments.key()?,
-        ..Default::default()
-    };
+    let doors =
+        DoorSettings { eras: arguments.era.into(), key: arguments.key()?, ..Default::default() };
     // `test_slow` is asked to take a minute.
-    let middle = GatewaySettings {
-        deadline: Duration::from_secs(5 * 60),
-        ..Default::default()
-    };
+    let middle = GatewaySettings { deadline: Duration::from_secs(5 * 60), ..Default::default() };
     let server = Server::new("everything", env!("CARGO_PKG_VERSION"))
         .info("title", "One of everything")
         .instructions("Every tool shows one feature of the protocol; its description says which.")
@@ -81,10 +75,7 @@ fn stop_on_signal(server: Server) -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "whoever started this program waits for the address"
-)]
+#[expect(clippy::print_stderr, reason = "whoever started this program waits for the address")]
 fn announce(line: &str) {
     eprintln!("{line}");
 }

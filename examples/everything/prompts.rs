@@ -14,11 +14,9 @@ const PLACES: [&str; 4] = ["paris", "park", "party", "london"];
 pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
     server
         .prompt(
-            Prompt::new("test_simple_prompt")
-                .description("A prompt without arguments.")
-                .render(async |_, _| {
-                    Ok(PromptMessage::user("This is a simple prompt for testing."))
-                }),
+            Prompt::new("test_simple_prompt").description("A prompt without arguments.").render(
+                async |_, _| Ok(PromptMessage::user("This is a simple prompt for testing.")),
+            ),
         )
         .prompt(
             Prompt::new("test_prompt_with_arguments")
@@ -47,11 +45,7 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
 }
 
 fn places(typed: &str) -> Vec<String> {
-    PLACES
-        .iter()
-        .filter(|place| place.starts_with(typed))
-        .map(|&place| place.to_owned())
-        .collect()
+    PLACES.iter().filter(|place| place.starts_with(typed)).map(|&place| place.to_owned()).collect()
 }
 
 type Given = HashMap<String, String>;

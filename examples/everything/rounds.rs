@@ -44,9 +44,7 @@ async fn list_roots(_: Nothing, context: Context) -> Result<String, Failure> {
 
 /// The answer comes back with the state that was given out, or it does not come at all.
 async fn confirm(_: Nothing, context: Context) -> Result<String, Failure> {
-    let answer = context
-        .ask("confirm", form("Please confirm.", "ok", "boolean"))
-        .await?;
+    let answer = context.ask("confirm", form("Please confirm.", "ok", "boolean")).await?;
     let ok: bool = member(&answer, "ok").unwrap_or_default();
     Ok(format!("state-ok, confirmed: {ok}"))
 }
@@ -63,13 +61,7 @@ async fn multiple_inputs(_: Nothing, context: Context) -> Result<String, Failure
 
 async fn multi_round(_: Nothing, context: Context) -> Result<String, Failure> {
     let name = fill_in(&context, "step1", "Step 1: What is your name?", "name").await?;
-    let color = fill_in(
-        &context,
-        "step2",
-        "Step 2: What is your favorite color?",
-        "color",
-    )
-    .await?;
+    let color = fill_in(&context, "step2", "Step 2: What is your favorite color?", "color").await?;
     Ok(format!("{name} likes {color}."))
 }
 
@@ -77,10 +69,7 @@ async fn capabilities(_: Nothing, context: Context) -> Result<String, Failure> {
     let client = &context.caller().capabilities;
     let mut answers = Vec::new();
     if client.sampling {
-        let answer = context.ask(
-            "capital_question",
-            sample("What is the capital of France?", 100),
-        );
+        let answer = context.ask("capital_question", sample("What is the capital of France?", 100));
         answers.push(said(&answer.await?));
     }
     if client.elicitation_form {
@@ -90,11 +79,7 @@ async fn capabilities(_: Nothing, context: Context) -> Result<String, Failure> {
         let answer = context.ask("client_roots", Ask::roots()).await?;
         answers.push(format!("{} roots", count_roots(&answer)));
     }
-    Ok(format!(
-        "The client answered {}: {}",
-        answers.len(),
-        answers.join(", ")
-    ))
+    Ok(format!("The client answered {}: {}", answers.len(), answers.join(", ")))
 }
 
 /// Asks the user for one text.
@@ -110,10 +95,7 @@ pub(crate) async fn fill_in(
         return Err(Failure::new(format!("the user did not answer `{message}`")));
     }
     member(&answer, field).ok_or_else(|| {
-        Failure::with_code(
-            INVALID_PARAMS,
-            format!("the answer `{key}` has no text `{field}`"),
-        )
+        Failure::with_code(INVALID_PARAMS, format!("the answer `{key}` has no text `{field}`"))
     })
 }
 

@@ -26,14 +26,12 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
                 async move { slow(wait, &context, &counts).await }
             },
         ))
-        .tool(
-            Tool::new("test_slow_status", "Counts the calls of `test_slow`.").run(
-                move |_: Nothing, _| {
-                    let status = status.status();
-                    async move { Ok(Json(status)) }
-                },
-            ),
-        )
+        .tool(Tool::new("test_slow_status", "Counts the calls of `test_slow`.").run(
+            move |_: Nothing, _| {
+                let status = status.status();
+                async move { Ok(Json(status)) }
+            },
+        ))
         .tool(Tool::new("test_reconnection", "Lets the client hang up and return.").run(reconnect))
 }
 
@@ -97,10 +95,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn start(counts: &'a Counts) -> Self {
         counts.started.fetch_add(1, Ordering::Relaxed);
-        Self {
-            counts,
-            finished: false,
-        }
+        Self { counts, finished: false }
     }
 
     fn finish(mut self) {
@@ -110,11 +105,7 @@ impl<'a> Run<'a> {
 
 impl Drop for Run<'_> {
     fn drop(&mut self) {
-        let count = if self.finished {
-            &self.counts.finished
-        } else {
-            &self.counts.cancelled
-        };
+        let count = if self.finished { &self.counts.finished } else { &self.counts.cancelled };
         count.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -24,40 +24,24 @@ pub(crate) struct Nothing {}
 pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
     let server = contents(server);
     server
-        .tool(
-            Tool::new("echo", "Says what it was told.")
-                .read_only()
-                .run(echo),
-        )
+        .tool(Tool::new("echo", "Says what it was told.").read_only().run(echo))
         .tool(Tool::new("add", "Adds two numbers.").read_only().run(add))
         .tool(Tool::new("test_error_handling", "Always fails.").run(fail))
         .tool(Tool::new("test_tool_with_progress", "Reports progress three times.").run(progress))
         .tool(Tool::new("test_tool_with_logging", "Logs three messages.").run(log))
+        .tool(Tool::new("test_logging_tool", "Logs three messages to who wants them.").run(log))
         .tool(
-            Tool::new(
-                "test_logging_tool",
-                "Logs three messages to who wants them.",
-            )
-            .run(log),
+            Tool::new("json_schema_2020_12_tool", "Has a schema with many keywords.")
+                .input_schema(many_keywords())
+                .run(show),
         )
         .tool(
-            Tool::new(
-                "json_schema_2020_12_tool",
-                "Has a schema with many keywords.",
-            )
-            .input_schema(many_keywords())
-            .run(show),
-        )
-        .tool(
-            Tool::new(
-                "test_custom_header",
-                "Has an argument that clients repeat in a header.",
-            )
-            .input_schema(json!({
-                "type": "object",
-                "properties": {"value": {"type": "string", "x-mcp-header": "Value"}}
-            }))
-            .run(show),
+            Tool::new("test_custom_header", "Has an argument that clients repeat in a header.")
+                .input_schema(json!({
+                    "type": "object",
+                    "properties": {"value": {"type": "string", "x-mcp-header": "Value"}}
+                }))
+                .run(show),
         )
 }
 
@@ -92,9 +76,7 @@ struct Sum {
 }
 
 async fn add(summands: Summands, _: Context) -> Result<Json<Sum>, Failure> {
-    Ok(Json(Sum {
-        sum: summands.a + summands.b,
-    }))
+    Ok(Json(Sum { sum: summands.a + summands.b }))
 }
 
 async fn text(_: Nothing, _: Context) -> Result<&'static str, Failure> {
@@ -111,10 +93,7 @@ async fn audio(_: Nothing, _: Context) -> Result<Content, Failure> {
 
 async fn embedded(_: Nothing, _: Context) -> Result<Content, Failure> {
     let text = ResourceContents::text("This is an embedded resource content.");
-    Ok(Content::resource(
-        &text.mime_type("text/plain"),
-        "test://embedded-resource",
-    ))
+    Ok(Content::resource(&text.mime_type("text/plain"), "test://embedded-resource"))
 }
 
 async fn mixed(_: Nothing, _: Context) -> Result<ToolResult, Failure> {

@@ -13,21 +13,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The weather we know: city, sky, degrees Celsius.
-const WEATHER: [(&str, &str, i32); 3] = [
-    ("Hamburg", "rain", 11),
-    ("Lisbon", "sun", 24),
-    ("Oslo", "snow", -3),
-];
+const WEATHER: [(&str, &str, i32); 3] =
+    [("Hamburg", "rain", 11), ("Lisbon", "sun", 24), ("Oslo", "snow", -3)];
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::new("weather", "1.0.0")
         .instructions("Knows the weather of a few cities; read weather://cities for which.")
-        .tool(
-            Tool::new("weather", "Tells the weather of a city.")
-                .read_only()
-                .run(weather),
-        )
+        .tool(Tool::new("weather", "Tells the weather of a city.").read_only().run(weather))
         .tool(
             Tool::new("forecast", "Tells how warm the next days will be.")
                 .read_only()
@@ -110,10 +103,7 @@ async fn forecast(outlook: Outlook, context: Context) -> Result<String, Failure>
 async fn report(uri: String, variables: Variables, _: Context) -> Result<String, Failure> {
     let city = variables.text("city").unwrap_or_default();
     let weather = look_up(city).map_err(|_| Failure::resource_not_found(&uri))?;
-    Ok(format!(
-        "{city}: {} at {} °C",
-        weather.sky, weather.temperature
-    ))
+    Ok(format!("{city}: {} at {} °C", weather.sky, weather.temperature))
 }
 
 async fn what_to_wear(
@@ -121,29 +111,19 @@ async fn what_to_wear(
     _: Context,
 ) -> Result<PromptMessage, Failure> {
     let occasion = given.get("occasion").map_or("a walk", String::as_str);
-    let text = format!(
-        "Look up the weather in {} and say what to wear for {occasion}.",
-        given["city"]
-    );
+    let text =
+        format!("Look up the weather in {} and say what to wear for {occasion}.", given["city"]);
     Ok(PromptMessage::user(text))
 }
 
 fn look_up(city: &str) -> Result<Weather, Failure> {
-    let known = WEATHER
-        .iter()
-        .find(|(name, ..)| name.eq_ignore_ascii_case(city));
+    let known = WEATHER.iter().find(|(name, ..)| name.eq_ignore_ascii_case(city));
     let (_, sky, temperature) =
         known.ok_or_else(|| Failure::new(format!("the weather of `{city}` is not known")))?;
-    Ok(Weather {
-        sky,
-        temperature: *temperature,
-    })
+    Ok(Weather { sky, temperature: *temperature })
 }
 
 fn cities(typed: &str) -> Vec<String> {
     let names = WEATHER.iter().map(|(name, ..)| *name);
-    names
-        .filter(|name| name.starts_with(typed))
-        .map(str::to_owned)
-        .collect()
+    names.filter(|name| name.starts_with(typed)).map(str::to_owned).collect()
 }

@@ -11,14 +11,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     everything::build(root)?;
     process::run(
         process::cargo(root)
-            .args([
-                "run",
-                "--quiet",
-                "--release",
-                "--package",
-                "gantry-bench",
-                "--",
-            ])
+            .args(["run", "--quiet", "--release", "--package", "gantry-bench", "--"])
             .args(arguments),
     )
 }

@@ -34,11 +34,7 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Outcome {
             }
             perform(root, &cache, client, transport).unwrap_or_else(|failure| {
                 failed += 1;
-                steps::note(&format!(
-                    "{} over {}: {failure}",
-                    client.name,
-                    transport.name()
-                ));
+                steps::note(&format!("{} over {}: {failure}", client.name, transport.name()));
                 "FAILED".to_owned()
             })
         });
@@ -48,20 +44,13 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Outcome {
         .chain(Transport::ALL.iter().map(|transport| transport.name()))
         .collect();
     steps::table(&heads, &rows);
-    if failed == 0 {
-        Ok(())
-    } else {
-        Err(Failure::new(format!("{failed} client runs failed")))
-    }
+    if failed == 0 { Ok(()) } else { Err(Failure::new(format!("{failed} client runs failed"))) }
 }
 
 fn choose(clients: Vec<Client>, names: &[String]) -> Outcome<Vec<Client>> {
     let known: Vec<String> = clients.iter().map(|client| client.name.clone()).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
-        return Err(Failure::new(format!(
-            "no client `{unknown}`; there are {}",
-            known.join(", ")
-        )));
+        return Err(Failure::new(format!("no client `{unknown}`; there are {}", known.join(", "))));
     }
     Ok(clients
         .into_iter()
@@ -88,18 +77,14 @@ fn perform(root: &Path, cache: &Path, client: &Client, transport: Transport) -> 
         _ => Some(Everything::start(root)?),
     };
     let mut script = script_command(root, cache, client);
-    script
-        .args(&client.arguments)
-        .args(["--transport", transport.name()]);
+    script.args(&client.arguments).args(["--transport", transport.name()]);
     match &server {
         None => script.arg("--command").arg(everything::binary(root)),
         Some(server) => script.arg("--url").arg(endpoint(server, transport)),
     };
     let log_path = log_of(root, client, transport)?;
     let log = File::create(&log_path).map_err(|source| Failure::file(&log_path, source))?;
-    let errors = log
-        .try_clone()
-        .map_err(|source| Failure::file(&log_path, source))?;
+    let errors = log.try_clone().map_err(|source| Failure::file(&log_path, source))?;
     let mut group = Group::start(script.stdin(Stdio::null()).stdout(log).stderr(errors))?;
     let ended = group.wait(SCRIPT_LIMIT)?;
     drop(group);
@@ -116,25 +101,15 @@ fn perform(root: &Path, cache: &Path, client: &Client, transport: Transport) -> 
 
 /// How many cases passed; or why the run counts as failed.
 fn judge(success: bool, output: &str) -> Result<usize, String> {
-    let failures: Vec<&str> = output
-        .lines()
-        .filter(|line| line.starts_with("FAIL "))
-        .collect();
+    let failures: Vec<&str> = output.lines().filter(|line| line.starts_with("FAIL ")).collect();
     if !failures.is_empty() {
         return Err(failures.join("; "));
     }
-    let passed = output
-        .lines()
-        .filter(|line| line.starts_with("ok "))
-        .count();
+    let passed = output.lines().filter(|line| line.starts_with("ok ")).count();
     if !success {
         return Err("ended without success".to_owned());
     }
-    if passed == 0 {
-        Err("reported no case".to_owned())
-    } else {
-        Ok(passed)
-    }
+    if passed == 0 { Err("reported no case".to_owned()) } else { Ok(passed) }
 }
 
 fn script_command(root: &Path, cache: &Path, client: &Client) -> Command {
@@ -190,11 +165,7 @@ mod tests {
             (true, "ok list\nnoise\n", Ok(1)),
             (true, "", Err("reported no case")),
             (false, "ok list\n", Err("ended without success")),
-            (
-                true,
-                "ok list\nFAIL call no answer\n",
-                Err("FAIL call no answer"),
-            ),
+            (true, "ok list\nFAIL call no answer\n", Err("FAIL call no answer")),
             (false, "FAIL a x\nFAIL b y\n", Err("FAIL a x; FAIL b y")),
         ];
         for (success, output, expected) in cases {

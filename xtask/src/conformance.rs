@@ -35,10 +35,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let chosen: Vec<&Run> = RUNS.iter().filter(|run| is_chosen(run, &options)).collect();
     if chosen.is_empty() {
         let known: Vec<_> = RUNS.iter().map(|run| run.name).collect();
-        return Err(Failure::new(format!(
-            "no such run; there are {}",
-            known.join(", ")
-        )));
+        return Err(Failure::new(format!("no such run; there are {}", known.join(", "))));
     }
     provision::run()?;
     let subject = match &options.url {
@@ -48,9 +45,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
             Some(Everything::start(root)?)
         }
     };
-    let url = options
-        .url
-        .or_else(|| subject.as_ref().map(Everything::http));
+    let url = options.url.or_else(|| subject.as_ref().map(Everything::http));
     let url = url.expect("either a URL was given or the example was started");
 
     let mut rows = Vec::new();
@@ -63,25 +58,13 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         }
     }
     steps::table(
-        &[
-            "run",
-            "suite",
-            "scenarios",
-            "success",
-            "failure",
-            "warning",
-            "skipped",
-            "result",
-        ],
+        &["run", "suite", "scenarios", "success", "failure", "warning", "skipped", "result"],
         &rows,
     );
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "conformance failed: {}",
-        failed.join(", ")
-    )))
+    Err(Failure::new(format!("conformance failed: {}", failed.join(", "))))
 }
 
 fn parse(arguments: &[String]) -> Outcome<Options> {
@@ -93,19 +76,15 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
             "--only" => &mut options.only,
             unknown => return Err(Failure::new(format!("unexpected argument `{unknown}`"))),
         };
-        let value = rest
-            .next()
-            .ok_or_else(|| Failure::new(format!("`{argument}` wants a value")))?;
+        let value =
+            rest.next().ok_or_else(|| Failure::new(format!("`{argument}` wants a value")))?;
         *place = Some(value.clone());
     }
     Ok(options)
 }
 
 fn is_chosen(run: &Run, options: &Options) -> bool {
-    options
-        .only
-        .as_ref()
-        .is_none_or(|part| run.name.contains(part.as_str()))
+    options.only.as_ref().is_none_or(|part| run.name.contains(part.as_str()))
 }
 
 /// One run: its row of the table, and whether it passed.
@@ -127,12 +106,8 @@ fn perform(root: &Path, run: &Run, url: &str) -> Outcome<(Vec<String>, bool)> {
     }
     let complete = tally.scenarios() >= run.scenarios;
     if !complete {
-        let text = format!(
-            "{}: only {} of {} scenarios ran",
-            run.name,
-            tally.scenarios(),
-            run.scenarios
-        );
+        let text =
+            format!("{}: only {} of {} scenarios ran", run.name, tally.scenarios(), run.scenarios);
         steps::note(&text);
     }
     if !exited_well {
@@ -178,9 +153,7 @@ fn call_suite(run: &Run, url: &str, folder: &Path) -> Outcome<bool> {
     fs::create_dir_all(folder).map_err(|source| Failure::file(folder, source))?;
     let log_path = log_of(folder);
     let log = File::create(&log_path).map_err(|source| Failure::file(&log_path, source))?;
-    let errors = log
-        .try_clone()
-        .map_err(|source| Failure::file(&log_path, source))?;
+    let errors = log.try_clone().map_err(|source| Failure::file(&log_path, source))?;
 
     let cache = workspace::cache()?;
     let mut suite = process::command(provision::node(&cache));
@@ -207,20 +180,14 @@ mod tests {
     use super::*;
 
     fn options(url: Option<&str>, only: Option<&str>) -> Options {
-        Options {
-            url: url.map(str::to_owned),
-            only: only.map(str::to_owned),
-        }
+        Options { url: url.map(str::to_owned), only: only.map(str::to_owned) }
     }
 
     #[test]
     fn arguments() {
         let cases = [
             ("", Some(options(None, None))),
-            (
-                "--url http://h/mcp",
-                Some(options(Some("http://h/mcp"), None)),
-            ),
+            ("--url http://h/mcp", Some(options(Some("http://h/mcp"), None))),
             ("--only all --url u", Some(options(Some("u"), Some("all")))),
             ("--only", None),
             ("all", None),
@@ -233,18 +200,9 @@ mod tests {
 
     #[test]
     fn only_selects_by_part_of_the_name() {
-        let chosen = |part| {
-            RUNS.iter()
-                .filter(|run| is_chosen(run, &options(None, part)))
-                .count()
-        };
+        let chosen = |part| RUNS.iter().filter(|run| is_chosen(run, &options(None, part))).count();
         assert_eq!(
-            [
-                chosen(None),
-                chosen(Some("required")),
-                chosen(Some("2026")),
-                chosen(Some("x"))
-            ],
+            [chosen(None), chosen(Some("required")), chosen(Some("2026")), chosen(Some("x"))],
             [7, 2, 2, 0]
         );
     }

@@ -44,10 +44,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
         steps::note(&format!("{} packages", packages.len()));
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "deny.toml is not met:\n{}",
-        complaints.join("\n")
-    )))
+    Err(Failure::new(format!("deny.toml is not met:\n{}", complaints.join("\n"))))
 }
 
 fn parse_metadata(metadata: &str) -> Outcome<Vec<Package>> {
@@ -83,11 +80,7 @@ fn complaints(packages: &[Package], rules: &Rules) -> Vec<String> {
         if let Some(reason) = rules.banned.get(&package.name) {
             complaints.push(format!("{label} is banned: {reason}"));
         }
-        if package
-            .source
-            .as_deref()
-            .is_some_and(|source| !source.starts_with("registry+"))
-        {
+        if package.source.as_deref().is_some_and(|source| !source.starts_with("registry+")) {
             complaints.push(format!("{label} does not come from the registry"));
         }
     }
@@ -98,20 +91,12 @@ fn complaints(packages: &[Package], rules: &Rules) -> Vec<String> {
 fn duplicates(packages: &[Package], rules: &Rules) -> Vec<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in packages {
-        versions
-            .entry(&package.name)
-            .or_default()
-            .push(&package.version);
+        versions.entry(&package.name).or_default().push(&package.version);
     }
     versions.retain(|_, found| found.len() > 1);
-    let stale = rules
-        .tolerated
-        .iter()
-        .filter(|name| !versions.contains_key(name.as_str()));
+    let stale = rules.tolerated.iter().filter(|name| !versions.contains_key(name.as_str()));
     let stale = stale.map(|name| format!("{name} occurs once: take it out of `bans.skip`"));
-    let unexplained = versions
-        .iter()
-        .filter(|(name, _)| !rules.tolerated.contains(**name));
+    let unexplained = versions.iter().filter(|(name, _)| !rules.tolerated.contains(**name));
     let unexplained =
         unexplained.map(|(name, found)| format!("{name} occurs as {}", found.join(" and ")));
     unexplained.chain(stale).collect()
@@ -146,10 +131,7 @@ mod tests {
         let cases = [
             (package("a", "1", Some("MIT"), Some("registry+x")), None),
             (package("a", "1", Some("MIT"), None), None),
-            (
-                package("a", "1", Some("GPL-3.0"), None),
-                Some("a 1 has the licence `GPL-3.0`"),
-            ),
+            (package("a", "1", Some("GPL-3.0"), None), Some("a 1 has the licence `GPL-3.0`")),
             (package("a", "1", None, None), Some("a 1 names no licence")),
             (
                 package("openssl", "1", Some("MIT"), None),
@@ -171,20 +153,11 @@ mod tests {
         let skip = "deny\"\nskip = [{ crate = \"old\", reason = \"x\" }, { crate = \"b\", reason = \"y\" }]";
         let text = RULES.replacen("deny\"", skip, 1);
         let rules = rules::parse(&text).expect("the rules are well-formed");
-        let packages = [
-            ("a", "1"),
-            ("a", "2"),
-            ("b", "1"),
-            ("old", "1"),
-            ("old", "2"),
-        ]
-        .map(|(name, version)| package(name, version, None, None));
+        let packages = [("a", "1"), ("a", "2"), ("b", "1"), ("old", "1"), ("old", "2")]
+            .map(|(name, version)| package(name, version, None, None));
         assert_eq!(
             duplicates(&packages, &rules),
-            [
-                "a occurs as 1 and 2",
-                "b occurs once: take it out of `bans.skip`"
-            ]
+            ["a occurs as 1 and 2", "b occurs once: take it out of `bans.skip`"]
         );
     }
 }

@@ -50,10 +50,7 @@ impl Everything {
         let mut group = Group::start(&mut command)?;
         let lines = group.error_lines();
         let authority = announced(&lines)?;
-        Ok(Self {
-            _group: group,
-            authority,
-        })
+        Ok(Self { _group: group, authority })
     }
 
     /// Its Streamable HTTP endpoint.
@@ -83,10 +80,7 @@ fn announced(lines: &Receiver<String>) -> Outcome<String> {
                 RecvTimeoutError::Disconnected => "ended before it listened",
                 RecvTimeoutError::Timeout => "printed no address in time",
             };
-            Failure::new(format!(
-                "the `everything` example {what}\n{}",
-                printed.join("\n")
-            ))
+            Failure::new(format!("the `everything` example {what}\n{}", printed.join("\n")))
         })?;
         if let Some(authority) = authority_in(&line) {
             return Ok(authority);
@@ -111,13 +105,9 @@ mod tests {
     #[test]
     fn an_early_end_repeats_what_was_printed() {
         let (sender, lines) = mpsc::channel();
-        sender
-            .send("address in use".to_owned())
-            .expect("the receiver is alive");
+        sender.send("address in use".to_owned()).expect("the receiver is alive");
         drop(sender);
-        let failure = announced(&lines)
-            .expect_err("no line announces anything")
-            .to_string();
+        let failure = announced(&lines).expect_err("no line announces anything").to_string();
         assert!(
             failure.contains("ended before") && failure.contains("address in use"),
             "{failure}"
@@ -127,14 +117,8 @@ mod tests {
     #[test]
     fn finds_the_announced_port() {
         let cases = [
-            (
-                "listening on http://127.0.0.1:4711/mcp",
-                Some("127.0.0.1:4711"),
-            ),
-            (
-                "http://127.0.0.1:80/mcp, http://127.0.0.1:80/sse",
-                Some("127.0.0.1:80"),
-            ),
+            ("listening on http://127.0.0.1:4711/mcp", Some("127.0.0.1:4711")),
+            ("http://127.0.0.1:80/mcp, http://127.0.0.1:80/sse", Some("127.0.0.1:80")),
             ("http://127.0.0.1:x/mcp", None),
             ("http://127.0.0.1:4711/healthz", None),
             ("starting", None),

@@ -18,10 +18,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 impl Failure {
     /// A failure with this message: lower case, no full stop.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            is_told: false,
-        }
+        Self { message: message.into(), is_told: false }
     }
 
     /// A failure to touch a file, naming the file.
@@ -31,10 +28,7 @@ impl Failure {
 
     /// A failure whose message stands on the screen already.
     pub(crate) fn told(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            is_told: true,
-        }
+        Self { message: message.into(), is_told: true }
     }
 
     /// Whether printing it would say the same twice.

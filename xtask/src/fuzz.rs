@@ -37,9 +37,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     }
     let host = host()?;
     build(root, &manifest, &host)?;
-    let chosen = targets
-        .iter()
-        .filter(|name| wanted.is_empty() || wanted.contains(name));
+    let chosen = targets.iter().filter(|name| wanted.is_empty() || wanted.contains(name));
     let mut findings = Vec::new();
     for target in chosen {
         match run_target(root, target, &host, seconds) {
@@ -47,11 +45,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
             Err(failure) => findings.push(format!("{target}: {failure}")),
         }
     }
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::new(findings.join("\n")))
-    }
+    if findings.is_empty() { Ok(()) } else { Err(Failure::new(findings.join("\n"))) }
 }
 
 fn parse(arguments: &[String]) -> Outcome<(u32, Vec<String>)> {
@@ -60,10 +54,8 @@ fn parse(arguments: &[String]) -> Outcome<(u32, Vec<String>)> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         if argument == "--seconds" {
-            let number = rest
-                .next()
-                .and_then(|text| text.parse().ok())
-                .filter(|&number| number > 0);
+            let number =
+                rest.next().and_then(|text| text.parse().ok()).filter(|&number| number > 0);
             seconds =
                 number.ok_or_else(|| Failure::new("`--seconds` wants a number above zero"))?;
         } else {
@@ -75,14 +67,9 @@ fn parse(arguments: &[String]) -> Outcome<(u32, Vec<String>)> {
 
 /// The names of all `[[bin]]` tables of the fuzz crate.
 fn targets_in(manifest: &str) -> Outcome<Vec<String>> {
-    let manifest: toml::Table = manifest
-        .parse()
-        .map_err(|source| Failure::new(format!("fuzz/Cargo.toml: {source}")))?;
-    let binaries = manifest
-        .get("bin")
-        .and_then(toml::Value::as_array)
-        .into_iter()
-        .flatten();
+    let manifest: toml::Table =
+        manifest.parse().map_err(|source| Failure::new(format!("fuzz/Cargo.toml: {source}")))?;
+    let binaries = manifest.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
     let names = binaries.filter_map(|binary| binary.get("name")?.as_str().map(str::to_owned));
     let names: Vec<String> = names.collect();
     if names.is_empty() {
@@ -141,8 +128,7 @@ fn output(root: &Path) -> PathBuf {
 pub(crate) fn host() -> Outcome<String> {
     let version = process::capture(process::command("rustc").arg("-vV"))?;
     let line = version.lines().find_map(|line| line.strip_prefix("host: "));
-    line.map(str::to_owned)
-        .ok_or_else(|| Failure::new("`rustc -vV` names no host"))
+    line.map(str::to_owned).ok_or_else(|| Failure::new("`rustc -vV` names no host"))
 }
 
 #[cfg(test)]
@@ -165,21 +151,14 @@ mod tests {
         ];
         for (line, expected) in cases {
             let parsed = parse(&words(line)).ok();
-            assert_eq!(
-                parsed,
-                expected.map(|(seconds, names)| (seconds, words(names))),
-                "{line}"
-            );
+            assert_eq!(parsed, expected.map(|(seconds, names)| (seconds, words(names))), "{line}");
         }
     }
 
     #[test]
     fn targets_are_read_from_the_manifest() {
         let manifest = "[[bin]]\nname = \"edit\"\n[[bin]]\nname = \"lines\"\n";
-        assert_eq!(
-            targets_in(manifest).expect("two targets"),
-            ["edit", "lines"]
-        );
+        assert_eq!(targets_in(manifest).expect("two targets"), ["edit", "lines"]);
         assert!(targets_in("[package]\nname = \"fuzz\"\n").is_err());
     }
 }

@@ -70,8 +70,6 @@ fn dispatch(arguments: &[String]) -> Outcome {
 fn without_arguments(rest: &[String]) -> Outcome {
     match rest.first() {
         None => Ok(()),
-        Some(extra) => Err(Failure::new(format!(
-            "unexpected argument `{extra}`\n{USAGE}"
-        ))),
+        Some(extra) => Err(Failure::new(format!("unexpected argument `{extra}`\n{USAGE}"))),
     }
 }

@@ -19,10 +19,7 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// A command for `program`, the only place where one is made.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one door to other programs in xtask"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one door to other programs in xtask")]
     Command::new(program)
 }
 
@@ -35,23 +32,15 @@ pub(crate) fn cargo(root: &Path) -> Command {
 
 /// Runs to the end with our own output streams; anything but success is a failure.
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let status = command
-        .status()
-        .map_err(|source| unstarted(command, &source))?;
+    let status = command.status().map_err(|source| unstarted(command, &source))?;
     expect_success(command, status)
 }
 
 /// Runs to the end with both output streams in the file `log`.
 pub(crate) fn run_logged(command: &mut Command, log: &File) -> Outcome {
-    let stream = || {
-        log.try_clone()
-            .map(Stdio::from)
-            .map_err(|source| Failure::new(source.to_string()))
-    };
-    command
-        .stdin(Stdio::null())
-        .stdout(stream()?)
-        .stderr(stream()?);
+    let stream =
+        || log.try_clone().map(Stdio::from).map_err(|source| Failure::new(source.to_string()));
+    command.stdin(Stdio::null()).stdout(stream()?).stderr(stream()?);
     run(command)
 }
 
@@ -63,12 +52,8 @@ pub(crate) fn capture(command: &mut Command) -> Outcome<String> {
         .output()
         .map_err(|source| unstarted(command, &source))?;
     expect_success(command, output.status)?;
-    String::from_utf8(output.stdout).map_err(|_| {
-        Failure::new(format!(
-            "{} printed bytes that are not UTF-8",
-            name_of(command)
-        ))
-    })
+    String::from_utf8(output.stdout)
+        .map_err(|_| Failure::new(format!("{} printed bytes that are not UTF-8", name_of(command))))
 }
 
 /// Whether a program can be started at all, judged by `program --version`.
@@ -91,9 +76,7 @@ impl Group {
     /// Starts the command as the leader of a new group.
     pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
         command.process_group(0);
-        let child = command
-            .spawn()
-            .map_err(|source| unstarted(command, &source))?;
+        let child = command.spawn().map_err(|source| unstarted(command, &source))?;
         Ok(Self { child })
     }
 
@@ -101,10 +84,7 @@ impl Group {
     pub(crate) fn wait(&mut self, limit: Duration) -> Outcome<Option<ExitStatus>> {
         let deadline = Instant::now() + limit;
         loop {
-            let ended = self
-                .child
-                .try_wait()
-                .map_err(|source| Failure::new(source.to_string()))?;
+            let ended = self.child.try_wait().map_err(|source| Failure::new(source.to_string()))?;
             if ended.is_some() || Instant::now() >= deadline {
                 return Ok(ended);
             }
@@ -142,10 +122,7 @@ fn expect_success(command: &Command, status: ExitStatus) -> Outcome {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "{} ended with {status}",
-        name_of(command)
-    )))
+    Err(Failure::new(format!("{} ended with {status}", name_of(command))))
 }
 
 fn unstarted(command: &Command, source: &std::io::Error) -> Failure {
@@ -173,10 +150,7 @@ mod tests {
 
     #[test]
     fn captures_output_and_reports_failure() {
-        assert_eq!(
-            capture(&mut shell("echo hello")).expect("echo succeeds"),
-            "hello\n"
-        );
+        assert_eq!(capture(&mut shell("echo hello")).expect("echo succeeds"), "hello\n");
         let failure = run(&mut shell("exit 3")).expect_err("exit 3 is no success");
         assert!(failure.to_string().contains("exit status: 3"), "{failure}");
     }
@@ -184,12 +158,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_named() {
         let failure = run(&mut command("no-such-program")).expect_err("there is none");
-        assert!(
-            failure
-                .to_string()
-                .contains("`no-such-program` cannot be started"),
-            "{failure}"
-        );
+        assert!(failure.to_string().contains("`no-such-program` cannot be started"), "{failure}");
     }
 
     #[test]
@@ -207,11 +176,6 @@ mod tests {
     #[test]
     fn waiting_stops_at_the_limit() {
         let mut group = Group::start(&mut shell("sleep 60")).expect("sh starts");
-        assert!(
-            group
-                .wait(Duration::from_millis(1))
-                .expect("waiting works")
-                .is_none()
-        );
+        assert!(group.wait(Duration::from_millis(1)).expect("waiting works").is_none());
     }
 }

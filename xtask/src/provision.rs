@@ -88,29 +88,17 @@ pub(crate) fn run() -> Outcome {
     // A second run, perhaps in another clone, waits here and then finds everything installed.
     let lock_path = cache.join("lock");
     let lock = File::create(&lock_path).map_err(|source| Failure::file(&lock_path, source))?;
-    lock.lock()
-        .map_err(|source| Failure::file(&lock_path, source))?;
+    lock.lock().map_err(|source| Failure::file(&lock_path, source))?;
 
-    let missing: Vec<&Peer> = PEERS
-        .iter()
-        .filter(|peer| !is_installed(peer, &cache))
-        .collect();
+    let missing: Vec<&Peer> = PEERS.iter().filter(|peer| !is_installed(peer, &cache)).collect();
     require_installers(&missing)?;
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
-        let workers: Vec<_> = missing
-            .iter()
-            .map(|peer| scope.spawn(|| install(peer, &cache)))
-            .collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().expect("installing never panics"))
-            .collect()
+        let workers: Vec<_> =
+            missing.iter().map(|peer| scope.spawn(|| install(peer, &cache))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("installing never panics")).collect()
     });
-    let failures: Vec<String> = outcomes
-        .into_iter()
-        .filter_map(Result::err)
-        .map(|failure| failure.to_string())
-        .collect();
+    let failures: Vec<String> =
+        outcomes.into_iter().filter_map(Result::err).map(|failure| failure.to_string()).collect();
     if failures.is_empty() {
         steps::note(&format!("{} peers in {}", PEERS.len(), cache.display()));
         return Ok(());
@@ -157,11 +145,7 @@ fn install(peer: &Peer, cache: &Path) -> Outcome {
         Installer::Pip => install_with_pip(peer, &folder, &log),
     };
     installed.map_err(|failure| {
-        Failure::new(format!(
-            "{}: {failure}; see `{}`",
-            peer.folder,
-            log_path.display()
-        ))
+        Failure::new(format!("{}: {failure}; see `{}`", peer.folder, log_path.display()))
     })?;
     if !folder.join(peer.proof).exists() {
         return Err(Failure::new(format!(
@@ -171,11 +155,7 @@ fn install(peer: &Peer, cache: &Path) -> Outcome {
     }
     let stamp = stamp_of(&folder);
     fs::write(&stamp, stamp_text(peer)).map_err(|source| Failure::file(&stamp, source))?;
-    steps::note(&format!(
-        "installed {} in {:.0?}",
-        peer.folder,
-        begun.elapsed()
-    ));
+    steps::note(&format!("installed {} in {:.0?}", peer.folder, begun.elapsed()));
     Ok(())
 }
 
@@ -186,25 +166,15 @@ fn install_with_npm(peer: &Peer, folder: &Path, log: &File) -> Outcome {
         .map_err(|source| Failure::file(&manifest, source))?;
     let mut npm = process::command("npm");
     npm.current_dir(folder)
-        .args([
-            "install",
-            "--save-exact",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-        ])
+        .args(["install", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"])
         .args(peer.pins);
     process::run_logged(&mut npm, log)
 }
 
 fn install_with_pip(peer: &Peer, folder: &Path, log: &File) -> Outcome {
-    process::run_logged(
-        process::command("python3").args(["-m", "venv"]).arg(folder),
-        log,
-    )?;
+    process::run_logged(process::command("python3").args(["-m", "venv"]).arg(folder), log)?;
     let mut pip = process::command(folder.join("bin/python"));
-    pip.args(["-m", "pip", "install", "--quiet"])
-        .args(peer.pins);
+    pip.args(["-m", "pip", "install", "--quiet"]).args(peer.pins);
     process::run_logged(&mut pip, log)
 }
 
@@ -240,10 +210,7 @@ mod tests {
     fn every_pin_is_exact() {
         for pin in PEERS.iter().flat_map(|peer| peer.pins) {
             let version = pin.rsplit(['@', '=']).next().unwrap_or_default();
-            assert!(
-                version.starts_with(|first: char| first.is_ascii_digit()),
-                "`{pin}`"
-            );
+            assert!(version.starts_with(|first: char| first.is_ascii_digit()), "`{pin}`");
             assert!(version.contains('.'), "`{pin}` names no exact version");
         }
     }

@@ -33,37 +33,21 @@ impl Steps {
             None => println!("==> {name}: passed in {}", seconds(took)),
             Some(failure) => println!("==> {name}: FAILED in {}: {failure}", seconds(took)),
         }
-        self.finished.push(Finished {
-            name,
-            took,
-            failure,
-        });
+        self.finished.push(Finished { name, took, failure });
     }
 
     /// Prints the summary; fails if any step did.
     pub(crate) fn finish(self) -> Outcome {
         let rows = self.finished.iter().map(|step| {
-            let verdict = if step.failure.is_none() {
-                "passed"
-            } else {
-                "FAILED"
-            };
+            let verdict = if step.failure.is_none() { "passed" } else { "FAILED" };
             vec![step.name.to_owned(), verdict.to_owned(), seconds(step.took)]
         });
         println!();
         table(&["step", "result", "time"], &rows.collect::<Vec<_>>());
-        let failed = self
-            .finished
-            .iter()
-            .filter(|step| step.failure.is_some())
-            .count();
+        let failed = self.finished.iter().filter(|step| step.failure.is_some()).count();
         let summary = format!("{} passed, {failed} failed", self.finished.len() - failed);
         println!("\n{summary}");
-        if failed == 0 {
-            Ok(())
-        } else {
-            Err(Failure::told(summary))
-        }
+        if failed == 0 { Ok(()) } else { Err(Failure::told(summary)) }
     }
 }
 
@@ -89,21 +73,12 @@ pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) {
 fn table_lines(heads: &[&str], rows: &[Vec<String>]) -> Vec<String> {
     let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
     let width = |column: usize| {
-        let cells = rows
-            .iter()
-            .chain([&heads])
-            .filter_map(|row| row.get(column));
-        cells
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or_default()
+        let cells = rows.iter().chain([&heads]).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     let line = |row: &Vec<String>| {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     std::iter::once(&heads).chain(rows).map(line).collect()
@@ -119,14 +94,9 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let rows = [
-            vec!["a".to_owned(), "long".to_owned()],
-            vec!["bcd".to_owned(), "x".to_owned()],
-        ];
-        assert_eq!(
-            table_lines(&["h", "i"], &rows),
-            ["h    i", "a    long", "bcd  x"]
-        );
+        let rows =
+            [vec!["a".to_owned(), "long".to_owned()], vec!["bcd".to_owned(), "x".to_owned()]];
+        assert_eq!(table_lines(&["h", "i"], &rows), ["h    i", "a    long", "bcd  x"]);
     }
 
     #[test]

@@ -20,51 +20,19 @@ struct Step {
 
 /// The order matters: what is cheap and likely to fail comes first, what needs a build after it.
 const STEPS: &[Step] = &[
-    Step {
-        name: "provision",
-        slow: false,
-        run: |_| provision::run(),
-    },
-    Step {
-        name: "check",
-        slow: false,
-        run: check::run,
-    },
-    Step {
-        name: "build",
-        slow: false,
-        run: everything::build,
-    },
-    Step {
-        name: "units",
-        slow: false,
-        run: units,
-    },
-    Step {
-        name: "doctests",
-        slow: false,
-        run: doctests,
-    },
-    Step {
-        name: "conformance",
-        slow: true,
-        run: |root| conformance::run(root, &[]),
-    },
-    Step {
-        name: "clients",
-        slow: true,
-        run: |root| clients::run(root, &[]),
-    },
+    Step { name: "provision", slow: false, run: |_| provision::run() },
+    Step { name: "check", slow: false, run: check::run },
+    Step { name: "build", slow: false, run: everything::build },
+    Step { name: "units", slow: false, run: units },
+    Step { name: "doctests", slow: false, run: doctests },
+    Step { name: "conformance", slow: true, run: |root| conformance::run(root, &[]) },
+    Step { name: "clients", slow: true, run: |root| clients::run(root, &[]) },
     Step {
         name: "fuzz",
         slow: true,
         run: |root| fuzz::run(root, &words(&["--seconds", FUZZ_SECONDS])),
     },
-    Step {
-        name: "bench",
-        slow: true,
-        run: |root| bench::run(root, &words(&["--quick"])),
-    },
+    Step { name: "bench", slow: true, run: |root| bench::run(root, &words(&["--quick"])) },
 ];
 
 /// Runs the chosen steps, all of them if none is named.
@@ -79,17 +47,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
 
 fn choose(arguments: &[String]) -> Outcome<Vec<&'static Step>> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
-    let names: Vec<&String> = arguments
-        .iter()
-        .filter(|argument| *argument != "--quick")
-        .collect();
+    let names: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();
     for name in &names {
         if !STEPS.iter().any(|step| step.name == name.as_str()) {
             let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-            return Err(Failure::new(format!(
-                "no step `{name}`; there are {}",
-                known.join(", ")
-            )));
+            return Err(Failure::new(format!("no step `{name}`; there are {}", known.join(", "))));
         }
     }
     let is_chosen = |step: &&Step| {
@@ -103,13 +65,7 @@ fn choose(arguments: &[String]) -> Outcome<Vec<&'static Step>> {
 fn units(root: &Path) -> Outcome {
     let mut cargo = process::cargo(root);
     if process::available("cargo-nextest", &["nextest", "--version"]) {
-        cargo.args([
-            "nextest",
-            "run",
-            "--workspace",
-            "--no-fail-fast",
-            "--cargo-quiet",
-        ]);
+        cargo.args(["nextest", "run", "--workspace", "--no-fail-fast", "--cargo-quiet"]);
         cargo.args(["--status-level", "slow", "--final-status-level", "fail"]);
     } else {
         cargo.args(["test", "--quiet", "--workspace", "--no-fail-fast"]);
@@ -144,13 +100,8 @@ mod tests {
         for (line, expected) in cases {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             let chosen = choose(&arguments).ok();
-            let names = chosen.map(|steps| {
-                steps
-                    .iter()
-                    .map(|step| step.name)
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            });
+            let names = chosen
+                .map(|steps| steps.iter().map(|step| step.name).collect::<Vec<_>>().join(" "));
             assert_eq!(names.as_deref(), expected, "{line}");
         }
     }

@@ -36,14 +36,10 @@ pub(crate) fn run(root: &Path) -> Outcome {
     for source in &sources {
         complaints.extend(shape::check(source));
         complaints.extend(places::check(source));
-        complaints.extend(documents::check_links(source, |path| {
-            root.join(path).exists()
-        }));
+        complaints.extend(documents::check_links(source, |path| root.join(path).exists()));
     }
     complaints.extend(layers::check(&sources)?);
-    complaints.extend(documents::check_seeds(&sources, |path| {
-        root.join(path).exists()
-    }));
+    complaints.extend(documents::check_seeds(&sources, |path| root.join(path).exists()));
     complaints.extend(documents::check_dependencies(&sources)?);
     for complaint in &complaints {
         steps::note(&complaint.to_string());
@@ -52,10 +48,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
         steps::note(&format!("{} files", sources.len()));
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "tidy: {} complaints",
-        complaints.len()
-    )))
+    Err(Failure::new(format!("tidy: {} complaints", complaints.len())))
 }
 
 /// All text files; what is not UTF-8 is a picture or the like and has no rules.
@@ -63,27 +56,18 @@ fn read_sources(root: &Path) -> Outcome<Vec<Source>> {
     let files = workspace::files(root)?;
     let read = |file: &std::path::PathBuf| {
         let text = std::fs::read_to_string(root.join(file)).ok()?;
-        Some(Source {
-            path: file.to_string_lossy().replace('\\', "/"),
-            text,
-        })
+        Some(Source { path: file.to_string_lossy().replace('\\', "/"), text })
     };
     Ok(files.iter().filter_map(read).collect())
 }
 
 impl Source {
     fn complaint(&self, line: usize, message: impl Into<String>) -> Complaint {
-        Complaint {
-            path: self.path.clone(),
-            line,
-            message: message.into(),
-        }
+        Complaint { path: self.path.clone(), line, message: message.into() }
     }
 
     fn extension(&self) -> &str {
-        self.path
-            .rsplit_once('.')
-            .map_or("", |(_, extension)| extension)
+        self.path.rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 }
 
@@ -98,8 +82,5 @@ impl fmt::Display for Complaint {
 
 #[cfg(test)]
 fn source(path: &str, text: &str) -> Source {
-    Source {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    }
+    Source { path: path.to_owned(), text: text.to_owned() }
 }

@@ -10,10 +10,7 @@ use crate::process;
 /// The root of the workspace, from the place where this program was built.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest
-        .parent()
-        .expect("xtask lies in the workspace's root")
-        .to_path_buf()
+    manifest.parent().expect("xtask lies in the workspace's root").to_path_buf()
 }
 
 /// Files that git tracks or would track: no build output, nothing ignored. Relative and sorted.
@@ -70,19 +67,10 @@ mod tests {
         ];
         for (variables, expected) in cases {
             let value_of = |name: &str| {
-                let pairs = variables
-                    .split_whitespace()
-                    .filter_map(|pair| pair.split_once('='));
-                pairs
-                    .into_iter()
-                    .find(|(key, _)| *key == name)
-                    .map(|(_, value)| value.into())
+                let pairs = variables.split_whitespace().filter_map(|pair| pair.split_once('='));
+                pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
             };
-            assert_eq!(
-                cache_from(value_of),
-                expected.map(PathBuf::from),
-                "{variables}"
-            );
+            assert_eq!(cache_from(value_of), expected.map(PathBuf::from), "{variables}");
         }
     }
 }

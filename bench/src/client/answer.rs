@@ -43,26 +43,17 @@ pub(crate) fn check(body: &[u8], work: Work, id: u64) -> Result<(), Fault> {
 /// The JSON messages of a body: the body itself, or the data of its events.
 pub(crate) fn messages(body: &[u8]) -> impl Iterator<Item = &[u8]> {
     let plain = body.first() == Some(&b'{');
-    body.split(move |&byte| byte == b'\n' && !plain)
-        .filter_map(move |line| {
-            let data = if plain {
-                line
-            } else {
-                line.strip_prefix(b"data:")?
-            }
-            .trim_ascii();
-            (!data.is_empty()).then_some(data)
-        })
+    body.split(move |&byte| byte == b'\n' && !plain).filter_map(move |line| {
+        let data = if plain { line } else { line.strip_prefix(b"data:")? }.trim_ascii();
+        (!data.is_empty()).then_some(data)
+    })
 }
 
 fn is_echo(message: &[u8], id: u64) -> bool {
     let Ok(answer) = serde_json::from_slice::<Answer<'_>>(message) else {
         return false;
     };
-    let blocks = answer
-        .result
-        .map(|result| result.content)
-        .unwrap_or_default();
+    let blocks = answer.result.map(|result| result.content).unwrap_or_default();
     answer.id == Some(id) && blocks.len() == 1 && blocks[0].text == text(id)
 }
 
@@ -106,11 +97,9 @@ mod tests {
     #[test]
     fn a_list_needs_its_id_unless_the_bytes_are_fixed() {
         let list = br#"{"id":100000000,"result":{"tools":[]}}"#;
-        for (work, id, expected) in [
-            (Work::List, 100_000_000, true),
-            (Work::List, ID, false),
-            (Work::FixedList, ID, true),
-        ] {
+        for (work, id, expected) in
+            [(Work::List, 100_000_000, true), (Work::List, ID, false), (Work::FixedList, ID, true)]
+        {
             assert_eq!(check(list, work, id).is_ok(), expected);
         }
     }

@@ -32,15 +32,9 @@ impl Connection {
     /// Connects to the server.
     pub(crate) async fn open(address: &Address) -> Result<Self, Fault> {
         let failed = || Fault::machine(format!("connect to {}", address.authority));
-        let stream = TcpStream::connect(&address.authority)
-            .await
-            .map_err(failed())?;
+        let stream = TcpStream::connect(&address.authority).await.map_err(failed())?;
         stream.set_nodelay(true).map_err(failed())?;
-        Ok(Self {
-            stream,
-            input: BytesMut::with_capacity(4096),
-            body: Vec::new(),
-        })
+        Ok(Self { stream, input: BytesMut::with_capacity(4096), body: Vec::new() })
     }
 
     /// Sends a request and reads the whole reply.
@@ -59,10 +53,7 @@ impl Connection {
 
     /// Sends a request and reads no more than the head of the reply.
     pub(crate) async fn open_stream(&mut self, request: &[u8]) -> Result<Reply, Fault> {
-        self.stream
-            .write_all(request)
-            .await
-            .map_err(Fault::machine("send a request"))?;
+        self.stream.write_all(request).await.map_err(Fault::machine("send a request"))?;
         self.read_head().await
     }
 
@@ -93,15 +84,8 @@ impl Connection {
         if reply.status == status {
             return Ok(());
         }
-        let body = String::from_utf8_lossy(&self.body)
-            .chars()
-            .take(300)
-            .collect();
-        Err(Fault::Status {
-            what,
-            status: reply.status,
-            body,
-        })
+        let body = String::from_utf8_lossy(&self.body).chars().take(300).collect();
+        Err(Fault::Status { what, status: reply.status, body })
     }
 
     async fn read_head(&mut self) -> Result<Reply, Fault> {
@@ -159,19 +143,11 @@ fn parse_head(head: &str) -> Result<Reply, Fault> {
         .next()
         .and_then(|line| line.split(' ').nth(1)?.parse().ok())
         .ok_or(Fault::Http("no status"))?;
-    let mut reply = Reply {
-        status,
-        events: false,
-        session: None,
-        length: 0,
-        chunked: false,
-    };
+    let mut reply = Reply { status, events: false, session: None, length: 0, chunked: false };
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
         if name.eq_ignore_ascii_case("content-length") {
-            reply.length = value
-                .parse()
-                .map_err(|_| Fault::Http("bad content-length"))?;
+            reply.length = value.parse().map_err(|_| Fault::Http("bad content-length"))?;
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             reply.chunked = value.eq_ignore_ascii_case("chunked");
         } else if name.eq_ignore_ascii_case("content-type") {

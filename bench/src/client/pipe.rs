@@ -29,22 +29,12 @@ impl Pipe {
     /// Starts the child and does the handshake. The child is ended if it is still needed some time
     /// after `lasts`.
     pub(crate) fn start(mut command: Command, lasts: Duration) -> Result<Self, Fault> {
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command
-            .spawn()
-            .map_err(Fault::machine("start a stdio server"))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(Fault::machine("start a stdio server"))?;
         let watch = watch(Pid::from_child(&child), lasts + PATIENCE);
         let input = child.stdin.take().ok_or(Fault::Closed("its input"))?;
         let output = child.stdout.take().ok_or(Fault::Closed("its output"))?;
-        let mut pipe = Self {
-            child,
-            input,
-            output: BufReader::new(output),
-            _watch: watch,
-        };
+        let mut pipe = Self { child, input, output: BufReader::new(output), _watch: watch };
         pipe.write(format!("{INITIALIZE}\n").as_bytes())?;
         pipe.read(&mut String::new())?;
         pipe.write(format!("{INITIALIZED}\n").as_bytes())?;
@@ -107,9 +97,7 @@ impl Pipe {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        self.input
-            .write_all(bytes)
-            .map_err(Fault::machine("write to a stdio server"))
+        self.input.write_all(bytes).map_err(Fault::machine("write to a stdio server"))
     }
 
     fn read(&mut self, line: &mut String) -> Result<(), Fault> {
@@ -153,8 +141,5 @@ fn identify(line: &str) -> Result<Option<u64>, Fault> {
 }
 
 fn unexpected(id: u64, line: &str) -> Fault {
-    Fault::Answer {
-        id,
-        body: line.trim_end().to_owned(),
-    }
+    Fault::Answer { id, body: line.trim_end().to_owned() }
 }

@@ -72,15 +72,11 @@ impl FromStr for Address {
     type Err = String;
 
     fn from_str(url: &str) -> Result<Self, String> {
-        let rest = url
-            .strip_prefix("http://")
-            .ok_or_else(|| format!("`{url}` is not an http URL"))?;
+        let rest =
+            url.strip_prefix("http://").ok_or_else(|| format!("`{url}` is not an http URL"))?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, "mcp"));
         let path = if path.is_empty() { "mcp" } else { path };
-        Ok(Self {
-            authority: authority.to_owned(),
-            path: format!("/{path}"),
-        })
+        Ok(Self { authority: authority.to_owned(), path: format!("/{path}") })
     }
 }
 
@@ -179,9 +175,7 @@ fn body(era: Era, work: Work) -> String {
     let mut members = Vec::new();
     if let Some(name) = work.name() {
         let text = text(HOLE);
-        members.push(format!(
-            r#""name":"{name}","arguments":{{"text":"{text}"}}"#
-        ));
+        members.push(format!(r#""name":"{name}","arguments":{{"text":"{text}"}}"#));
     }
     if era == Era::Modern {
         members.push(META.to_owned());
@@ -191,16 +185,12 @@ fn body(era: Era, work: Work) -> String {
 }
 
 fn session_headers(session: Option<&str>) -> String {
-    let session = session
-        .map(|id| format!("Mcp-Session-Id: {id}\r\n"))
-        .unwrap_or_default();
+    let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
     format!("MCP-Protocol-Version: 2025-11-25\r\n{session}")
 }
 
 fn modern_headers(method: &str, name: Option<&str>) -> String {
-    let name = name
-        .map(|name| format!("Mcp-Name: {name}\r\n"))
-        .unwrap_or_default();
+    let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
     format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}")
 }
 
@@ -223,11 +213,9 @@ mod tests {
 
     #[test]
     fn an_address_without_a_path_means_the_endpoint() {
-        for (url, path) in [
-            ("http://a:1", "/mcp"),
-            ("http://a:1/", "/mcp"),
-            ("http://a:1/mcp/x", "/mcp/x"),
-        ] {
+        for (url, path) in
+            [("http://a:1", "/mcp"), ("http://a:1/", "/mcp"), ("http://a:1/mcp/x", "/mcp/x")]
+        {
             assert_eq!(url.parse::<Address>().expect("a URL").path, path);
         }
     }

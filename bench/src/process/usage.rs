@@ -12,15 +12,8 @@ pub(crate) fn cpu_time(pid: u32) -> Result<Duration, Fault> {
     let stat = read(pid, "stat")?;
     // The second field is the program's name in parentheses and may hold spaces; user and system
     // time are the 14th and 15th field of the line, so the 12th and 13th after the name.
-    let fields = stat
-        .rsplit_once(')')
-        .map_or("", |(_, rest)| rest)
-        .split_ascii_whitespace();
-    let ticks: u64 = fields
-        .skip(11)
-        .take(2)
-        .filter_map(|it| it.parse::<u64>().ok())
-        .sum();
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|it| it.parse::<u64>().ok()).sum();
     let per_second = rustix::param::clock_ticks_per_second();
     Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
 }
@@ -30,18 +23,13 @@ pub(crate) fn resident(pid: u32) -> Result<u64, Fault> {
     let status = read(pid, "status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
-    kilobytes
-        .map(|it| it * 1024)
-        .ok_or(Fault::Closed("its process"))
+    kilobytes.map(|it| it * 1024).ok_or(Fault::Closed("its process"))
 }
 
 /// Raises the number of open files to what the machine allows; children inherit it.
 pub(crate) fn raise_file_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     // A refusal leaves the limit as it is; the caller looks at what is in force.
     let _ = setrlimit(Resource::Nofile, raised);
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)

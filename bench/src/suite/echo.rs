@@ -29,13 +29,7 @@ struct Entrant {
 impl Entrant {
     fn run(&self, era: Era, connections: u16) -> Run<'_> {
         let label = format!("{}, {}", self.name, era.revision());
-        Run {
-            label,
-            server: &self.server,
-            era,
-            work: Work::Echo,
-            connections,
-        }
+        Run { label, server: &self.server, era, work: Work::Echo, connections }
     }
 }
 
@@ -44,16 +38,10 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let entrants = start(stage, &["bare-hyper", "bare-axum", "rmcp"], report)?;
     let both = |entrant| [Era::Modern, Era::Legacy].map(|era| (entrant, era));
     let pairs: Vec<(&Entrant, Era)> = entrants.iter().flat_map(both).collect();
-    let runs: Vec<_> = pairs
-        .iter()
-        .map(|(entrant, era)| entrant.run(*era, 16))
-        .collect();
+    let runs: Vec<_> = pairs.iter().map(|(entrant, era)| entrant.run(*era, 16)).collect();
     let all = interleave(&stage.programs, stage.plan, &runs)?;
 
-    let rows = pairs
-        .iter()
-        .zip(&all)
-        .map(|((entrant, era), series)| row(entrant, *era, series));
+    let rows = pairs.iter().zip(&all).map(|((entrant, era), series)| row(entrant, *era, series));
     report.sections.push(Section {
         title: "echo over HTTP, 16 connections".to_owned(),
         head: HEAD,
@@ -66,11 +54,7 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     for ((entrant, _), series) in pairs.iter().zip(&all) {
         let value = series.median(|it| it.cpu_us);
         let ours = entrant.name == OURS;
-        report.bars.push(Bar {
-            label: series.label.clone(),
-            value,
-            ours,
-        });
+        report.bars.push(Bar { label: series.label.clone(), value, ours });
     }
     figures(&all, report);
     Ok(())
@@ -79,10 +63,7 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 /// Compares the slowest percent at 64 connections.
 pub(crate) fn measure_tail(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let entrants = start(stage, &["bare-hyper"], report)?;
-    let runs: Vec<_> = entrants
-        .iter()
-        .map(|entrant| entrant.run(Era::Modern, 64))
-        .collect();
+    let runs: Vec<_> = entrants.iter().map(|entrant| entrant.run(Era::Modern, 64)).collect();
     let all = interleave(&stage.programs, stage.plan, &runs)?;
     let row = |(entrant, series)| row(entrant, Era::Modern, series);
     report.sections.push(Section {

@@ -29,34 +29,16 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let bare = Server::start(bare(stage, &body.0))?;
     let run = |label: &str, server, era, work, connections| {
         let label = label.to_owned();
-        Run {
-            label,
-            server,
-            era,
-            work,
-            connections,
-        }
+        Run { label, server, era, work, connections }
     };
     let all = interleave(
         &stage.programs,
         stage.plan,
         &[
-            run(
-                "bare hyper, fixed bytes",
-                &bare,
-                Era::Modern,
-                Work::FixedList,
-                16,
-            ),
+            run("bare hyper, fixed bytes", &bare, Era::Modern, Work::FixedList, 16),
             run("gantry, 2026-07-28", &ours, Era::Modern, Work::List, 16),
             run("gantry, 2025-11-25", &ours, Era::Legacy, Work::List, 16),
-            run(
-                "gantry, 2026-07-28, one connection",
-                &ours,
-                Era::Modern,
-                Work::List,
-                1,
-            ),
+            run("gantry, 2026-07-28, one connection", &ours, Era::Modern, Work::List, 1),
         ],
     )?;
     let [bytes, modern, legacy, single] = &all[..] else {
@@ -81,10 +63,7 @@ async fn fetch(server: &Server) -> Result<Vec<u8>, Fault> {
     request.number(FIRST_ID);
     client.send(&request).await?;
     answer::check(client.body(), Work::List, FIRST_ID)?;
-    Ok(answer::messages(client.body())
-        .last()
-        .unwrap_or_default()
-        .to_vec())
+    Ok(answer::messages(client.body()).last().unwrap_or_default().to_vec())
 }
 
 fn keep(list: &[u8]) -> Result<Body, Fault> {

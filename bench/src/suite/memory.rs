@@ -26,11 +26,7 @@ enum Burden {
 }
 
 impl Burden {
-    const ALL: [Self; 3] = [
-        Self::Sessions,
-        Self::Streams(Era::Legacy),
-        Self::Streams(Era::Modern),
-    ];
+    const ALL: [Self; 3] = [Self::Sessions, Self::Streams(Era::Legacy), Self::Streams(Era::Modern)];
 
     fn text(self) -> &'static str {
         match self {
@@ -93,14 +89,7 @@ pub(crate) fn measure_burdens(stage: &Stage, report: &mut Report) -> Result<(), 
     }
     report.sections.push(Section {
         title: "memory".to_owned(),
-        head: &[
-            "holding",
-            "target",
-            "idle RSS MB",
-            "RSS MB",
-            "above idle",
-            "bytes each",
-        ],
+        head: &["holding", "target", "idle RSS MB", "RSS MB", "above idle", "bytes each"],
         rows,
         note: String::new(),
     });
@@ -116,10 +105,7 @@ fn weigh(stage: &Stage, command: Command, burden: Burden) -> Result<(f64, f64), 
         let held = burden.open(&server.address).await?;
         tokio::time::sleep(SETTLE).await;
         let busy = server.resident()?;
-        let open = held
-            .iter()
-            .filter(|connection| connection.is_open())
-            .count();
+        let open = held.iter().filter(|connection| connection.is_open()).count();
         if open < held.len() {
             return Err(Fault::Closed("streams that should stay open"));
         }

@@ -16,22 +16,13 @@ use crate::rounds::median;
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let programs = &stage.programs;
     let mut rows = Vec::new();
-    rows.push(
-        row(stage, "bare-hyper, echo", Work::Echo, || {
-            Ok(programs.bench("bare-hyper"))
-        })?
-        .0,
-    );
-    match row(stage, "example `everything`, echo", Work::Echo, || {
-        programs.everything(0)
-    }) {
+    rows.push(row(stage, "bare-hyper, echo", Work::Echo, || Ok(programs.bench("bare-hyper")))?.0);
+    match row(stage, "example `everything`, echo", Work::Echo, || programs.everything(0)) {
         Ok((row, _)) => rows.push(row),
         Err(fault) => report.gap("start of our example", &fault),
     }
     // The gateway's own tools are not the bench's affair; it answers a list.
-    match row(stage, "`gantry serve`, tools/list", Work::List, || {
-        programs.gantry()
-    }) {
+    match row(stage, "`gantry serve`, tools/list", Work::List, || programs.gantry()) {
         Ok((row, time)) => {
             rows.push(row);
             report.figure(Row::Start, time);
@@ -61,14 +52,7 @@ fn row(
     }
     let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
     let middle = median(times.into_iter());
-    Ok((
-        vec![
-            label.to_owned(),
-            format!("{middle:.1}"),
-            format!("{fastest:.1}"),
-        ],
-        middle,
-    ))
+    Ok((vec![label.to_owned(), format!("{middle:.1}"), format!("{fastest:.1}")], middle))
 }
 
 fn once(stage: &Stage, command: Command, work: Work) -> Result<Duration, Fault> {

@@ -23,18 +23,9 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
         report.gap("our stdio", &fault);
         names.pop();
     }
-    let pairs = DEPTHS
-        .iter()
-        .flat_map(|depth| names.iter().map(move |name| (*name, *depth)));
-    let empty = |(name, depth): (&str, _)| {
-        (
-            depth,
-            Series {
-                label: name.to_owned(),
-                samples: Vec::new(),
-            },
-        )
-    };
+    let pairs = DEPTHS.iter().flat_map(|depth| names.iter().map(move |name| (*name, *depth)));
+    let empty =
+        |(name, depth): (&str, _)| (depth, Series { label: name.to_owned(), samples: Vec::new() });
     let mut all: Vec<(usize, Series)> = pairs.map(empty).collect();
     for _ in 0..stage.plan.rounds {
         for (depth, series) in &mut all {
@@ -47,20 +38,11 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     }
     report.sections.push(Section {
         title: "echo over stdio, 2025-11-25".to_owned(),
-        head: &[
-            "target",
-            "in flight",
-            "calls/s",
-            "p50 us",
-            "p99 us",
-            "CPU us/call",
-        ],
+        head: &["target", "in flight", "calls/s", "p50 us", "p99 us", "CPU us/call"],
         rows: all.iter().map(row).collect(),
         note: String::new(),
     });
-    if let Some((_, ours)) = all
-        .iter()
-        .find(|(depth, series)| *depth == 1 && series.label == OURS)
+    if let Some((_, ours)) = all.iter().find(|(depth, series)| *depth == 1 && series.label == OURS)
     {
         report.level(Level::StdioTime, ours.median(|it| it.p99_us) / 1e3);
         report.level(Level::StdioRate, ours.median(|it| it.calls_per_second));
@@ -81,10 +63,8 @@ fn row((depth, series): &(usize, Series)) -> Vec<String> {
 
 /// One window over a fresh child. A pipe gives many calls in little time, so half a window is enough.
 fn window(command: Command, depth: usize, plan: Plan) -> Result<Sample, Fault> {
-    let (warm_up, lasts) = (
-        Duration::from_millis(plan.warm_up),
-        Duration::from_millis(plan.window / 2),
-    );
+    let (warm_up, lasts) =
+        (Duration::from_millis(plan.warm_up), Duration::from_millis(plan.window / 2));
     let mut pipe = Pipe::start(command, warm_up + lasts)?;
     let (_, next) = pipe.play(FIRST_ID, depth, warm_up)?;
     let (before, began) = (usage::cpu_time(pipe.pid())?, Instant::now());

@@ -18,9 +18,7 @@ pub(crate) async fn serve() -> Result<(), Fault> {
         let _ = stream.set_nodelay(true);
     });
     let router = Router::new().route("/mcp", post(handle));
-    axum::serve(listener, router)
-        .await
-        .map_err(Fault::machine("serve"))
+    axum::serve(listener, router).await.map_err(Fault::machine("serve"))
 }
 
 async fn handle(body: Bytes) -> Response {

@@ -28,9 +28,7 @@ async fn connection(stream: TcpStream) {
     // Without it the kernel holds small answers back.
     let _ = stream.set_nodelay(true);
     // A connection that breaks is the client's affair; the load generator reports it.
-    let _ = http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), service_fn(handle))
-        .await;
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(handle)).await;
 }
 
 async fn handle(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {

@@ -27,9 +27,7 @@ pub(crate) async fn serve(body: &Path) -> Result<(), Fault> {
         tokio::spawn(async move {
             let service = service_fn(|request| handle(request, bytes.clone()));
             // A connection that breaks is reported by the load generator.
-            let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }

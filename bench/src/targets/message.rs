@@ -56,22 +56,10 @@ pub(crate) fn answer(body: &[u8]) -> Result<Option<Vec<u8>>, serde_json::Error> 
         return Ok(Some(handshake(id).into_bytes()));
     }
     let arguments = message.params.and_then(|params| params.arguments);
-    let text = arguments
-        .map(|arguments| arguments.text)
-        .unwrap_or_default();
-    let block = Block {
-        r#type: "text",
-        text: &text,
-    };
-    let result = Outcome {
-        result_type: "complete",
-        content: [block],
-    };
-    let answer = Answer {
-        jsonrpc: "2.0",
-        id,
-        result,
-    };
+    let text = arguments.map(|arguments| arguments.text).unwrap_or_default();
+    let block = Block { r#type: "text", text: &text };
+    let result = Outcome { result_type: "complete", content: [block] };
+    let answer = Answer { jsonrpc: "2.0", id, result };
     serde_json::to_vec(&answer).map(Some)
 }
 

@@ -45,7 +45,5 @@ pub(crate) async fn serve() -> Result<(), Fault> {
     let service: StreamableHttpService<Echo, LocalSessionManager> =
         StreamableHttpService::new(|| Ok(Echo), std::sync::Arc::default(), config);
     let router = Router::new().nest_service("/mcp", service);
-    axum::serve(listener, router)
-        .await
-        .map_err(Fault::machine("serve"))
+    axum::serve(listener, router).await.map_err(Fault::machine("serve"))
 }

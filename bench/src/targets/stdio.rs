@@ -10,19 +10,11 @@ pub(crate) fn serve() -> Result<(), Fault> {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     let mut line = String::new();
-    while input
-        .read_line(&mut line)
-        .map_err(Fault::machine("read standard input"))?
-        > 0
-    {
+    while input.read_line(&mut line).map_err(Fault::machine("read standard input"))? > 0 {
         if let Ok(Some(mut answer)) = message::answer(line.trim_end().as_bytes()) {
             answer.push(b'\n');
-            output
-                .write_all(&answer)
-                .map_err(Fault::machine("write standard output"))?;
-            output
-                .flush()
-                .map_err(Fault::machine("write standard output"))?;
+            output.write_all(&answer).map_err(Fault::machine("write standard output"))?;
+            output.flush().map_err(Fault::machine("write standard output"))?;
         }
         line.clear();
     }

@@ -22,9 +22,7 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => return render::usage(&error),
     };
     logging::start(arguments.log_format);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => runtime.block_on(async {
             match arguments.verb {
@@ -35,9 +33,7 @@ pub(crate) fn run() -> ExitCode {
                 }
             }
         }),
-        Err(error) => Err(Exit::bug(format!(
-            "the runtime could not be started: {error}"
-        ))),
+        Err(error) => Err(Exit::bug(format!("the runtime could not be started: {error}"))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -35,10 +35,7 @@ impl Server {
     #[expect(clippy::new_ret_no_self, reason = "a server begins as its builder")]
     pub fn new(name: &str, version: &str) -> ServerBuilder {
         ServerBuilder {
-            info: vec![
-                ("name".to_owned(), name.into()),
-                ("version".to_owned(), version.into()),
-            ],
+            info: vec![("name".to_owned(), name.into()), ("version".to_owned(), version.into())],
             instructions: None,
             middle: GatewaySettings::default(),
             doors: DoorSettings::default(),
@@ -152,20 +149,12 @@ impl ServerBuilder {
         let info = self
             .info
             .iter()
-            .fold(ObjectWriter::new(), |info, (member, value)| {
-                info.value(member, value)
-            });
-        let identity = Identity {
-            info: info.finish(),
-            instructions: self.instructions,
-        };
+            .fold(ObjectWriter::new(), |info, (member, value)| info.value(member, value));
+        let identity = Identity { info: info.finish(), instructions: self.instructions };
         let gateway = Gateway::builder(identity).settings(self.middle).build();
         let publisher = gateway.attach(Arc::new(self.handlers.clone()));
         self.handlers.publish_to(publisher);
-        Ok(Server {
-            handlers: self.handlers,
-            lobby: Lobby::new(gateway, self.doors),
-        })
+        Ok(Server { handlers: self.handlers, lobby: Lobby::new(gateway, self.doors) })
     }
 
     fn register(mut self, add: impl FnOnce(&Handlers) -> Result<(), RegisterError>) -> Self {

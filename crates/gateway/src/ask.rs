@@ -57,18 +57,12 @@ pub enum AskError {
 impl Ask {
     /// A question with parameters.
     pub fn new(method: Method, params: RawJson) -> Self {
-        Self {
-            method,
-            params: Some(params),
-        }
+        Self { method, params: Some(params) }
     }
 
     /// Which folders the client works in.
     pub fn roots() -> Self {
-        Self {
-            method: Method::RootsList,
-            params: None,
-        }
+        Self { method: Method::RootsList, params: None }
     }
 
     /// The entry of `inputRequests` that asks this.
@@ -95,16 +89,12 @@ impl Ask {
         };
         match declared {
             true => Ok(()),
-            false => Err(AskError::Unsupported {
-                required: RawJson::from_static(required),
-            }),
+            false => Err(AskError::Unsupported { required: RawJson::from_static(required) }),
         }
     }
 
     fn has(&self, member: &str) -> bool {
-        self.params
-            .as_ref()
-            .is_some_and(|params| params.get(member).is_some())
+        self.params.as_ref().is_some_and(|params| params.get(member).is_some())
     }
 
     fn is_url(&self) -> bool {

@@ -18,9 +18,6 @@ pub struct Caller {
 impl Caller {
     /// A caller that declared nothing.
     pub fn new(principal: impl Into<Arc<str>>) -> Self {
-        Self {
-            principal: principal.into(),
-            ..Self::default()
-        }
+        Self { principal: principal.into(), ..Self::default() }
     }
 }

@@ -36,12 +36,7 @@ struct Shelf {
 impl Catalog {
     pub(crate) fn new(pages: PageSettings, events: Arc<Events>) -> Self {
         let current = ArcSwap::from_pointee(Snapshot::merge(&[], &pages));
-        Self {
-            current,
-            shelves: Mutex::default(),
-            pages,
-            events,
-        }
+        Self { current, shelves: Mutex::default(), pages, events }
     }
 
     /// What the catalog holds now.
@@ -57,26 +52,17 @@ impl Catalog {
     /// Adds a provider. It lists nothing until it publishes.
     pub(crate) fn attach(self: &Arc<Self>, provider: Arc<dyn Provider>) -> Publisher {
         let mut shelves = self.shelves();
-        shelves.push(Shelf {
-            provider,
-            listing: Arc::default(),
-        });
-        Publisher {
-            catalog: self.clone(),
-            shelf: shelves.len() - 1,
-        }
+        shelves.push(Shelf { provider, listing: Arc::default() });
+        Publisher { catalog: self.clone(), shelf: shelves.len() - 1 }
     }
 
     fn publish(&self, shelf: usize, listing: Listing) {
         let mut shelves = self.shelves();
         let before = std::mem::replace(&mut shelves[shelf].listing, Arc::new(listing));
         let changed = before.changes_to(&shelves[shelf].listing);
-        let parts: Vec<_> = shelves
-            .iter()
-            .map(|it| (it.provider.clone(), it.listing.clone()))
-            .collect();
-        self.current
-            .store(Arc::new(Snapshot::merge(&parts, &self.pages)));
+        let parts: Vec<_> =
+            shelves.iter().map(|it| (it.provider.clone(), it.listing.clone())).collect();
+        self.current.store(Arc::new(Snapshot::merge(&parts, &self.pages)));
         drop(shelves);
         for kind in changed {
             self.events.list_changed(kind);

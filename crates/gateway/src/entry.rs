@@ -95,33 +95,18 @@ impl ToolEntry {
             return Err(EntryError::Name { name });
         }
         let Some(input) = definition.get("inputSchema") else {
-            return Err(EntryError::Missing {
-                kind: "a tool",
-                member: "inputSchema",
-            });
+            return Err(EntryError::Missing { kind: "a tool", member: "inputSchema" });
         };
-        let compile = |member, schema: &RawJson| {
-            Schema::compile(schema, SchemaLimits::default()).map_err(|error| EntryError::Schema {
-                tool: name.clone(),
-                member,
-                error,
-            })
-        };
-        let output = definition
-            .get("outputSchema")
-            .map(|it| compile("outputSchema", &it));
-        let headers = headers::argument_headers(&input).map_err(|error| EntryError::Header {
-            tool: name.clone(),
-            error,
-        })?;
+        let compile =
+            |member, schema: &RawJson| {
+                Schema::compile(schema, SchemaLimits::default())
+                    .map_err(|error| EntryError::Schema { tool: name.clone(), member, error })
+            };
+        let output = definition.get("outputSchema").map(|it| compile("outputSchema", &it));
+        let headers = headers::argument_headers(&input)
+            .map_err(|error| EntryError::Header { tool: name.clone(), error })?;
         let input = compile("inputSchema", &input)?;
-        Ok(Self {
-            input,
-            output: output.transpose()?,
-            headers,
-            name,
-            definition,
-        })
+        Ok(Self { input, output: output.transpose()?, headers, name, definition })
     }
 }
 
@@ -139,10 +124,7 @@ impl TemplateEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let uri_template = text_member(&definition, "a resource template", "uriTemplate")?;
         text_member(&definition, "a resource template", "name")?;
-        Ok(Self {
-            uri_template,
-            definition,
-        })
+        Ok(Self { uri_template, definition })
     }
 }
 
@@ -163,8 +145,7 @@ fn text_member(
         return Err(EntryError::NotAnObject(kind));
     }
     let text = definition.get(member).and_then(|value| value.to_text());
-    text.filter(|text| !text.is_empty())
-        .ok_or(EntryError::Missing { kind, member })
+    text.filter(|text| !text.is_empty()).ok_or(EntryError::Missing { kind, member })
 }
 
 fn is_name(name: &str) -> bool {

@@ -76,12 +76,7 @@ pub struct CallError {
 impl CallError {
     /// An error with a text for the client.
     pub fn new(kind: ErrorKind, public: impl Into<String>) -> Self {
-        Self {
-            kind,
-            public: public.into(),
-            private: None,
-            data: None,
-        }
+        Self { kind, public: public.into(), private: None, data: None }
     }
 
     /// The parameters are wrong.

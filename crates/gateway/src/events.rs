@@ -54,34 +54,20 @@ impl Watched {
 
     /// Watches one less.
     pub fn remove(&self, uri: &str) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(uri);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }
 
     /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     fn contains(&self, uri: &str) -> bool {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(uri)
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(uri)
     }
 
     fn all(&self) -> Vec<Arc<str>> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
@@ -113,11 +99,7 @@ const UPDATES_KEPT: usize = 1024;
 impl Events {
     pub(crate) fn new(settle: Duration) -> Self {
         let updates = broadcast::channel(UPDATES_KEPT).0;
-        Self {
-            versions: watch::Sender::default(),
-            updates,
-            settle,
-        }
+        Self { versions: watch::Sender::default(), updates, settle }
     }
 
     pub(crate) fn list_changed(&self, kind: ListKind) {
@@ -191,18 +173,8 @@ impl Subscription {
     fn pending(&mut self) -> Option<Event> {
         let current = *self.versions.borrow();
         let wants = [
-            (
-                ListKind::Tools,
-                self.interest.tools,
-                current.tools,
-                &mut self.seen.tools,
-            ),
-            (
-                ListKind::Prompts,
-                self.interest.prompts,
-                current.prompts,
-                &mut self.seen.prompts,
-            ),
+            (ListKind::Tools, self.interest.tools, current.tools, &mut self.seen.tools),
+            (ListKind::Prompts, self.interest.prompts, current.prompts, &mut self.seen.prompts),
             (
                 ListKind::Resources,
                 self.interest.resources,
@@ -216,9 +188,6 @@ impl Subscription {
             }
         }
         let uri = self.overdue.pop_first()?;
-        Some(Event::ResourceUpdated {
-            uri,
-            metadata: None,
-        })
+        Some(Event::ResourceUpdated { uri, metadata: None })
     }
 }

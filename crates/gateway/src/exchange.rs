@@ -57,10 +57,7 @@ pub struct Progress {
 impl Exchange {
     /// The line of one call.
     pub(crate) fn new(call: &Call, notices: usize, answer_within: Duration) -> Self {
-        let state = State {
-            responses: call.input.responses.clone(),
-            ..State::default()
-        };
+        let state = State { responses: call.input.responses.clone(), ..State::default() };
         Self(Arc::new(Line {
             caller: call.caller.clone(),
             wants_progress: call.wants_progress,
@@ -118,11 +115,7 @@ impl Exchange {
         }
         let (answer, answered) = oneshot::channel();
         let _waiting = Waiting::start(self);
-        self.0.outbox.ask(Question {
-            key: key.to_owned(),
-            ask,
-            answer,
-        });
+        self.0.outbox.ask(Question { key: key.to_owned(), ask, answer });
         match tokio::time::timeout(self.0.answer_within, answered).await {
             Ok(answer) => answer.unwrap_or(Err(AskError::Gone)),
             Err(_) => Err(AskError::Unanswered(self.0.answer_within)),
@@ -149,10 +142,7 @@ impl Exchange {
     /// How long the call has waited for its client, which is not counted against its deadline.
     pub fn waited(&self) -> Duration {
         let state = self.state();
-        state.waited
-            + state
-                .asking_since
-                .map_or(Duration::ZERO, |since| since.elapsed())
+        state.waited + state.asking_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Whether a question is open.
@@ -205,10 +195,7 @@ impl Drop for Waiting<'_> {
         let mut state = self.0.state();
         state.asking -= 1;
         if state.asking == 0 {
-            let spent = state
-                .asking_since
-                .take()
-                .map_or(Duration::ZERO, |since| since.elapsed());
+            let spent = state.asking_since.take().map_or(Duration::ZERO, |since| since.elapsed());
             state.waited += spent;
         }
     }

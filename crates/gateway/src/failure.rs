@@ -32,25 +32,16 @@ impl ErrorDetail {
             _ => return None,
         };
         let error_message = error.public.clone();
-        Some(Self {
-            error_type,
-            error_message,
-            error_details: error.data.clone(),
-        })
+        Some(Self { error_type, error_message, error_details: error.data.clone() })
     }
 
     /// A tool result that reports this failure.
     pub fn to_result(&self) -> RawJson {
-        let text = ObjectWriter::new()
-            .value("type", "text")
-            .value("text", &self.error_message);
+        let text = ObjectWriter::new().value("type", "text").value("text", &self.error_message);
         ObjectWriter::new()
             .array("content", [&text.finish()])
             .value("isError", &true)
-            .raw(
-                "_meta",
-                &ObjectWriter::new().value(ERROR_META, self).finish(),
-            )
+            .raw("_meta", &ObjectWriter::new().value(ERROR_META, self).finish())
             .finish()
     }
 }

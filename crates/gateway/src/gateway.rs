@@ -28,14 +28,8 @@ pub struct Identity {
 impl Identity {
     /// A server of that name and version.
     pub fn new(name: &str, version: &str) -> Self {
-        let info = ObjectWriter::new()
-            .value("name", name)
-            .value("version", version)
-            .finish();
-        Self {
-            info,
-            instructions: None,
-        }
+        let info = ObjectWriter::new().value("name", name).value("version", version).finish();
+        Self { info, instructions: None }
     }
 }
 
@@ -129,10 +123,7 @@ impl Gateway {
     pub fn start(self: &Arc<Self>, call: Call) -> Running {
         let exchange = Exchange::new(&call, self.settings.notices, self.settings.answer_within);
         let (gateway, line) = (self.clone(), exchange.clone());
-        Running::new(
-            async move { gateway.pipeline.serve(call, line).await },
-            exchange,
-        )
+        Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
     }
 
     /// What there is to call.
@@ -218,13 +209,7 @@ impl GatewayBuilder {
 
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
-        let Self {
-            identity,
-            settings,
-            witnesses,
-            gates,
-            wards,
-        } = self;
+        let Self { identity, settings, witnesses, gates, wards } = self;
         let events = Arc::new(Events::new(settings.settle));
         let pages = PageSettings {
             size: settings.page_size.max(1),
@@ -242,13 +227,7 @@ impl GatewayBuilder {
             deadline: settings.deadline,
             rounds: settings.input_rounds.max(1),
         };
-        Arc::new(Gateway {
-            identity,
-            settings,
-            catalog,
-            pipeline,
-            events,
-        })
+        Arc::new(Gateway { identity, settings, catalog, pipeline, events })
     }
 }
 

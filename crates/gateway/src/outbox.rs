@@ -48,11 +48,7 @@ struct Queue {
 
 impl Outbox {
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            queue: Mutex::default(),
-            room: Notify::new(),
-            limit: limit.max(1),
-        }
+        Self { queue: Mutex::default(), room: Notify::new(), limit: limit.max(1) }
     }
 
     /// Queues a notice unless the queue is full. Returns whether it was taken.

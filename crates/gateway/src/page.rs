@@ -45,10 +45,7 @@ pub struct Page {
 impl Page {
     /// A page holding this result.
     pub fn new(result: RawJson) -> Self {
-        Self {
-            result,
-            variants: Default::default(),
-        }
+        Self { result, variants: Default::default() }
     }
 
     /// The result in the newest form.

@@ -57,12 +57,7 @@ impl Pipeline {
         self.meter.record(&method, &outcome, took);
         for witness in &self.witnesses {
             let principal = &caller.principal;
-            witness.ended(&CallSummary {
-                method: &method,
-                principal,
-                outcome: &outcome,
-                took,
-            });
+            witness.ended(&CallSummary { method: &method, principal, outcome: &outcome, took });
         }
         outcome
     }
@@ -98,32 +93,20 @@ impl Pipeline {
                 reply => return Ok(reply),
             }
         }
-        let text = format!(
-            "the provider asked for input more than {} times",
-            self.rounds
-        );
+        let text = format!("the provider asked for input more than {} times", self.rounds);
         Err(CallError::new(ErrorKind::ToolFailed, text))
     }
 }
 
 /// Asks every question at once and gathers the answers by key.
 async fn answer(required: InputRequired, exchange: &Exchange) -> Result<Input, CallError> {
-    let requests = required
-        .requests
-        .iter()
-        .flat_map(|requests| requests.members());
+    let requests = required.requests.iter().flat_map(|requests| requests.members());
     let asked = requests.map(|member| {
         let key = member.key().into_owned();
         let entry = member.value();
         async move {
-            let method = entry
-                .get("method")
-                .and_then(|it| it.to_text())
-                .unwrap_or_default();
-            let ask = Ask {
-                method: Method::parse(&method),
-                params: entry.get("params"),
-            };
+            let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
+            let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
             Ok::<_, AskError>((exchange.ask(&key, ask).await?, key))
         }
     });
@@ -132,24 +115,16 @@ async fn answer(required: InputRequired, exchange: &Exchange) -> Result<Input, C
     for (answer, key) in &answers {
         object = object.raw(key, answer);
     }
-    Ok(Input {
-        responses: Some(object.finish()),
-        state: required.state,
-    })
+    Ok(Input { responses: Some(object.finish()), state: required.state })
 }
 
 fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message");
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
     let name = resolved.target.name();
     tracing::error!(name, panic = text, "a provider panicked");
-    CallError::new(
-        ErrorKind::ToolFailed,
-        format!("`{name}` failed inside; its log says more"),
-    )
-    .with_private(text)
+    CallError::new(ErrorKind::ToolFailed, format!("`{name}` failed inside; its log says more"))
+        .with_private(text)
 }
 
 fn list_kind(method: &Method) -> Option<ListKind> {
@@ -175,9 +150,6 @@ fn as_tool_result(method: &Method, outcome: Outcome) -> Outcome {
 
 impl std::fmt::Debug for Pipeline {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Pipeline")
-            .field("stages", &STAGES)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Pipeline").field("stages", &STAGES).finish_non_exhaustive()
     }
 }

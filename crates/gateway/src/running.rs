@@ -34,11 +34,7 @@ impl Running {
         call: impl Future<Output = Outcome> + Send + 'static,
         exchange: Exchange,
     ) -> Self {
-        Self {
-            call: Some(Box::pin(call)),
-            exchange,
-            outcome: None,
-        }
+        Self { call: Some(Box::pin(call)), exchange, outcome: None }
     }
 
     /// Waits for the next thing to happen. Safe to drop and call again.

@@ -73,28 +73,18 @@ pub struct Schema {
 impl Schema {
     /// Compiles a schema: JSON Schema 2020-12, or the dialect that its `$schema` names.
     pub fn compile(raw: &RawJson, limits: SchemaLimits) -> Result<Self, SchemaError> {
-        let bounds = JsonLimits {
-            size: limits.size,
-            depth: limits.depth,
-        };
+        let bounds = JsonLimits { size: limits.size, depth: limits.depth };
         let raw = RawJson::parse(raw.bytes().clone(), bounds)?;
-        let document: Value = raw
-            .try_read()
-            .map_err(|error| SchemaError::unreadable(&error))?;
+        let document: Value = raw.try_read().map_err(|error| SchemaError::unreadable(&error))?;
         let draft = draft_of(&document)?;
         let registry = registry_of(&document, draft)?;
         let root = jsonschema::uri::from_str(survey::BASE)?;
-        let resolver = registry
-            .resolver(root)
-            .in_subresource(draft.create_resource_ref(&document))?;
+        let resolver =
+            registry.resolver(root).in_subresource(draft.create_resource_ref(&document))?;
         let survey = Surveyor::new(limits).survey(&document, &resolver, draft)?;
         let validator = build(&document, draft, limits)?;
         let defaults = Defaults::collect(&raw, &document, &resolver, draft, limits.defaults)?;
-        Ok(Self {
-            validator,
-            survey,
-            defaults,
-        })
+        Ok(Self { validator, survey, defaults })
     }
 
     /// Checks a value.
@@ -102,9 +92,7 @@ impl Schema {
     /// A number beyond the range of a 64-bit float cannot be checked and is a violation; one with
     /// more digits than such a float holds is checked as the nearest float.
     pub fn check(&self, value: &RawJson) -> Result<(), Violations> {
-        let parsed: Value = value
-            .try_read()
-            .map_err(|error| Violations::unreadable(&error))?;
+        let parsed: Value = value.try_read().map_err(|error| Violations::unreadable(&error))?;
         if self.validator.is_valid(&parsed) {
             return Ok(());
         }
@@ -155,10 +143,7 @@ fn draft_of(document: &Value) -> Result<Draft, SchemaError> {
 
 fn registry_of(document: &Value, draft: Draft) -> Result<Registry<'_>, ReferencingError> {
     let resource = draft.create_resource_ref(document);
-    Registry::new()
-        .draft(draft)
-        .add(survey::BASE, resource)?
-        .prepare()
+    Registry::new().draft(draft).add(survey::BASE, resource)?.prepare()
 }
 
 /// Compiles with the linear-time engine. It knows no look-around, which generated schemas use
@@ -176,10 +161,7 @@ fn build(document: &Value, draft: Draft, limits: SchemaLimits) -> Result<Validat
     let bounded = PatternOptions::fancy_regex()
         .size_limit(limits.pattern_size)
         .backtrack_limit(limits.backtracks);
-    options
-        .with_pattern_options(bounded)
-        .build(document)
-        .map_err(SchemaError::from)
+    options.with_pattern_options(bounded).build(document).map_err(SchemaError::from)
 }
 
 #[cfg(test)]

@@ -51,11 +51,7 @@ pub struct RpcError {
 impl RpcError {
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 
     /// The same error with data.
@@ -77,10 +73,7 @@ impl RpcError {
 
     /// Nobody serves the method.
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(
-            code::METHOD_NOT_FOUND,
-            format!("the method `{method}` is not served here"),
-        )
+        Self::new(code::METHOD_NOT_FOUND, format!("the method `{method}` is not served here"))
     }
 
     /// The parameters are wrong.

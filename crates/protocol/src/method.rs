@@ -79,10 +79,7 @@ impl Method {
 
     /// Whether a server may answer this request with questions of its own (2026-07-28).
     pub fn takes_input(&self) -> bool {
-        matches!(
-            self,
-            Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead
-        )
+        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
     }
 
     /// The member of `params` that the header `Mcp-Name` repeats, if one does.

@@ -44,9 +44,7 @@ impl Revision {
 
     /// The revision of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|revision| revision.as_str() == name)
+        Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
     /// Whether every request stands alone, with no handshake and no session.

@@ -108,11 +108,7 @@ impl Handlers {
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), RegisterError> {
         let (entry, render) = prompt.into_entry()?;
         let name = entry.name.clone();
-        self.change(|tables| {
-            insert(&mut tables.prompts, name, entry, render, |it| {
-                &it.definition
-            })
-        })
+        self.change(|tables| insert(&mut tables.prompts, name, entry, render, |it| &it.definition))
     }
 
     /// Removes a prompt. Returns whether it was there.
@@ -169,26 +165,14 @@ impl Handlers {
 impl Tables {
     fn listing(&self) -> Listing {
         Listing {
-            tools: self
-                .tools
-                .values()
-                .map(|(entry, _)| entry.clone())
-                .collect(),
-            resources: self
-                .resources
-                .values()
-                .map(|(entry, _)| entry.clone())
-                .collect(),
+            tools: self.tools.values().map(|(entry, _)| entry.clone()).collect(),
+            resources: self.resources.values().map(|(entry, _)| entry.clone()).collect(),
             templates: self
                 .templates
                 .values()
                 .map(|(entry, read)| (entry.clone(), read.matcher()))
                 .collect(),
-            prompts: self
-                .prompts
-                .values()
-                .map(|(entry, _)| entry.clone())
-                .collect(),
+            prompts: self.prompts.values().map(|(entry, _)| entry.clone()).collect(),
         }
     }
 }
@@ -245,10 +229,7 @@ impl Handlers {
         match &resolved.target {
             Target::Tool(entry) => {
                 let (_, run) = tables.tools.get(&entry.name)?;
-                Some(run(
-                    params.get("arguments").unwrap_or(RawJson::EMPTY_OBJECT),
-                    context,
-                ))
+                Some(run(params.get("arguments").unwrap_or(RawJson::EMPTY_OBJECT), context))
             }
             Target::Resource(entry) => {
                 let (_, read) = tables.resources.get(&entry.uri)?;
@@ -268,9 +249,6 @@ impl Handlers {
 
 impl std::fmt::Debug for Handlers {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_tuple("Handlers")
-            .field(&self.tables().listing())
-            .finish()
+        formatter.debug_tuple("Handlers").field(&self.tables().listing()).finish()
     }
 }

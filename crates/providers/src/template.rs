@@ -87,10 +87,7 @@ impl Template {
         if tokens.iter().map(syntax::Token::variables).sum::<usize>() > VARIABLES {
             return Err(TemplateError::TooManyVariables);
         }
-        Ok(Self {
-            text: text.to_owned(),
-            pattern: Pattern::new(&tokens)?,
-        })
+        Ok(Self { text: text.to_owned(), pattern: Pattern::new(&tokens)? })
     }
 
     /// The template as it was written.
@@ -122,10 +119,8 @@ impl Template {
 }
 
 fn tokens_of(text: &str) -> Result<Vec<syntax::Token<'_>>, TemplateError> {
-    syntax::tokens(text).map_err(|reason| TemplateError::Syntax {
-        template: text.to_owned(),
-        reason,
-    })
+    syntax::tokens(text)
+        .map_err(|reason| TemplateError::Syntax { template: text.to_owned(), reason })
 }
 
 impl std::fmt::Display for Template {

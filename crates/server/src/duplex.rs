@@ -119,13 +119,11 @@ impl Connection {
             (None, Method::Initialize) if eras != Eras::Modern => self.shake_hands(&request).await,
             (None, Method::Ping) if eras != Eras::Modern => {
                 let empty = gantry_protocol::RawJson::EMPTY_OBJECT;
-                self.send(jsonrpc::result(&request.id, &empty).into_bytes())
-                    .await;
+                self.send(jsonrpc::result(&request.id, &empty).into_bytes()).await;
             }
             (None, _) => {
                 let error = stranger(&self.lobby, &request);
-                self.send(jsonrpc::error(&request.id, &error).into_bytes())
-                    .await;
+                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
             }
         }
     }
@@ -146,8 +144,7 @@ impl Connection {
                 });
             }
             Err(error) => {
-                self.send(jsonrpc::error(&request.id, &error).into_bytes())
-                    .await;
+                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
             }
         }
     }
@@ -213,9 +210,7 @@ impl Connection {
             Ok(Prepared::Listening(listening)) => {
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    token
-                        .run_until_cancelled(connection.run_listening(&id, listening))
-                        .await;
+                    token.run_until_cancelled(connection.run_listening(&id, listening)).await;
                     connection.calls().remove(&id);
                 });
             }
@@ -225,8 +220,7 @@ impl Connection {
             }
             Err(refusal) => {
                 self.calls().remove(&id);
-                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes())
-                    .await;
+                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes()).await;
             }
         }
     }
@@ -252,11 +246,7 @@ impl Connection {
         // either of the two is served.
         self.send(listening.end()).await;
         let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
-        self.send(jsonrpc::notification(
-            Method::Cancelled.as_str(),
-            Some(&params),
-        ))
-        .await;
+        self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
     }
 
     /// Takes a notification. Returns whether the connection goes on.
@@ -268,10 +258,10 @@ impl Connection {
         {
             call.cancel();
         }
-        let done = self
-            .session
-            .get()
-            .is_some_and(|session| session.hear(notification));
+        if notification.method == Method::Initialized {
+            self.initialized.cancel();
+        }
+        let done = self.session.get().is_some_and(|session| session.hear(notification));
         !done && notification.method != Method::Closed
     }
 
@@ -287,10 +277,7 @@ impl Connection {
     }
 
     async fn complain(&self, id: Option<&Id>, error: &RpcError) {
-        let null_id = self
-            .session
-            .get()
-            .is_some_and(|it| !it.revision.omits_unknown_id());
+        let null_id = self.session.get().is_some_and(|it| !it.revision.omits_unknown_id());
         let reply = match id {
             Some(id) => jsonrpc::error(id, error),
             None => jsonrpc::error_without_id(error, null_id),
@@ -314,11 +301,7 @@ impl Connection {
     async fn finish(&self) {
         let settings = &self.lobby.settings;
         let stopping = self.lobby.stopping.is_cancelled();
-        let patience = if stopping {
-            settings.drain
-        } else {
-            settings.linger
-        };
+        let patience = if stopping { settings.drain } else { settings.linger };
         let places = u32::try_from(settings.calls_of_connection).unwrap_or(u32::MAX);
         let idle = async { drop(self.slots.acquire_many(places).await) };
         tokio::select! {
@@ -348,9 +331,8 @@ pub(crate) fn stranger(lobby: &Lobby, request: &Request) -> RpcError {
     match (lobby.settings.eras, &request.method) {
         (Eras::Modern, Method::Initialize) => {
             let params = request.params.as_ref();
-            let version = params
-                .and_then(|it| it.get("protocolVersion"))
-                .and_then(|it| it.to_text());
+            let version =
+                params.and_then(|it| it.get("protocolVersion")).and_then(|it| it.to_text());
             crate::era::unsupported(lobby, version.as_deref().unwrap_or_default())
         }
         (Eras::Legacy, Method::Discover) => RpcError::method_not_found(request.method.as_str()),

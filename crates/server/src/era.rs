@@ -34,12 +34,7 @@ pub(crate) fn supported(eras: Eras) -> Vec<&'static str> {
         Eras::Legacy => !revision.is_stateless(),
         Eras::Modern => revision.is_stateless(),
     };
-    Revision::ALL
-        .into_iter()
-        .rev()
-        .filter(serves)
-        .map(Revision::as_str)
-        .collect()
+    Revision::ALL.into_iter().rev().filter(serves).map(Revision::as_str).collect()
 }
 
 /// Whether a header names a revision of the era without handshake.

@@ -72,10 +72,7 @@ pub(crate) struct Hall {
 impl HttpServer {
     /// Listens on an address of this machine that no other machine can reach.
     pub async fn bind(lobby: Arc<Lobby>, address: &str) -> Result<Self, ListenError> {
-        let failed = |error| ListenError::Bind {
-            address: address.to_owned(),
-            error,
-        };
+        let failed = |error| ListenError::Bind { address: address.to_owned(), error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
         if !local.ip().is_loopback() {
@@ -88,10 +85,7 @@ impl HttpServer {
             address: local,
             lobby,
         };
-        Ok(Self {
-            hall: Arc::new(hall),
-            listener,
-        })
+        Ok(Self { hall: Arc::new(hall), listener })
     }
 
     /// Where it listens.
@@ -143,18 +137,14 @@ impl Hall {
     async fn connection(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
         let settings = &self.lobby.settings;
         let mut builder = http1::Builder::new();
-        builder
-            .timer(TokioTimer::new())
-            .header_read_timeout(settings.head_timeout);
+        builder.timer(TokioTimer::new()).header_read_timeout(settings.head_timeout);
         builder.max_buf_size(settings.head.max(8192));
         let hall = self.clone();
         let service = service_fn(move |request| {
             let hall = hall.clone();
             async move { Ok::<_, Infallible>(hall.route(request).await) }
         });
-        let serving = builder
-            .serve_connection(TokioIo::new(stream), service)
-            .with_upgrades();
+        let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let mut serving = std::pin::pin!(serving);
         tokio::select! {
             ended = serving.as_mut() => {
@@ -188,10 +178,7 @@ impl Hall {
             ("/metrics", &Method::GET) => status::metrics(&self.lobby),
             ("/sse" | "/ws" | "/healthz" | "/readyz" | "/metrics", _) => answer::not_allowed("GET"),
             ("/message", _) => answer::not_allowed("POST"),
-            _ => answer::text(
-                StatusCode::NOT_FOUND,
-                "nothing here; the MCP endpoint is /mcp\n",
-            ),
+            _ => answer::text(StatusCode::NOT_FOUND, "nothing here; the MCP endpoint is /mcp\n"),
         };
         guard::mark(response, origin)
     }

@@ -27,10 +27,7 @@ impl Link {
         let (out, from_server) = mpsc::channel(WAITING);
         let serving = duplex::serve(lobby.clone(), Arc::from(principal), Queue(inbound), out);
         lobby.tasks.spawn(serving);
-        Self {
-            to_server,
-            from_server,
-        }
+        Self { to_server, from_server }
     }
 
     /// Sends one message. Returns false when the connection is over.

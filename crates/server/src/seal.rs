@@ -37,10 +37,7 @@ impl Seal {
     /// Seals a text into characters that may stand in a header.
     pub(crate) fn seal(&self, purpose: Purpose, text: &[u8]) -> Option<String> {
         let nonce: [u8; NONCE] = random();
-        let payload = Payload {
-            msg: text,
-            aad: purpose.label(),
-        };
+        let payload = Payload { msg: text, aad: purpose.label() };
         let sealed = self.0.encrypt(&XNonce::from(nonce), payload).ok()?;
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
@@ -49,10 +46,7 @@ impl Seal {
     pub(crate) fn open(&self, purpose: Purpose, sealed: &str) -> Option<Vec<u8>> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
-        let payload = Payload {
-            msg: sealed,
-            aad: purpose.label(),
-        };
+        let payload = Payload { msg: sealed, aad: purpose.label() };
         self.0.decrypt(&XNonce::from(*nonce), payload).ok()
     }
 }

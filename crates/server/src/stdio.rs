@@ -28,16 +28,12 @@ pub async fn serve_stdio(lobby: Arc<Lobby>) -> std::io::Result<()> {
     let (lines, inbound) = mpsc::channel(WAITING);
     let (out, messages) = mpsc::channel(WAITING);
     let (written, all_written) = oneshot::channel();
-    thread::Builder::new()
-        .name("gantry-stdin".to_owned())
-        .spawn(move || {
-            read(std::io::stdin().lock(), limit, &lines);
-        })?;
-    thread::Builder::new()
-        .name("gantry-stdout".to_owned())
-        .spawn(move || {
-            let _ = written.send(write(messages, std::io::stdout().lock()));
-        })?;
+    thread::Builder::new().name("gantry-stdin".to_owned()).spawn(move || {
+        read(std::io::stdin().lock(), limit, &lines);
+    })?;
+    thread::Builder::new().name("gantry-stdout".to_owned()).spawn(move || {
+        let _ = written.send(write(messages, std::io::stdout().lock()));
+    })?;
     let local = lobby.local.clone();
     duplex::serve(lobby, local, Lines(inbound), out).await;
     all_written.await.unwrap_or(Ok(()))

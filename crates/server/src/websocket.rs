@@ -35,13 +35,8 @@ pub(crate) fn upgrade(
     mut request: Request<hyper::body::Incoming>,
 ) -> Response<Body> {
     let headers = request.headers();
-    let wanted = headers
-        .get(UPGRADE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let version = headers
-        .get(SEC_WEBSOCKET_VERSION)
-        .map(HeaderValue::as_bytes);
+    let wanted = headers.get(UPGRADE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let version = headers.get(SEC_WEBSOCKET_VERSION).map(HeaderValue::as_bytes);
     let key = headers.get(SEC_WEBSOCKET_KEY).cloned();
     let (true, Some(b"13"), Some(key)) = (wanted.eq_ignore_ascii_case("websocket"), version, key)
     else {
@@ -49,9 +44,7 @@ pub(crate) fn upgrade(
             StatusCode::UPGRADE_REQUIRED,
             "this is a WebSocket endpoint; connect to it with the subprotocol `mcp`\n",
         );
-        response
-            .headers_mut()
-            .insert(UPGRADE, HeaderValue::from_static("websocket"));
+        response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
         return response;
     };
     let Some(permit) = hall.lobby.open_stream() else {
@@ -93,16 +86,12 @@ fn switch(key: &HeaderValue, mcp: bool) -> Response<Body> {
 async fn serve(lobby: Arc<Lobby>, upgraded: OnUpgrade) {
     let Ok(upgraded) = upgraded.await else { return };
     let limit = Some(lobby.settings.message.size);
-    let config = WebSocketConfig::default()
-        .max_message_size(limit)
-        .max_frame_size(limit);
+    let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
     let socket =
         WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
     let (out, messages) = mpsc::channel(WAITING);
-    let writer = lobby
-        .tasks
-        .spawn(write(sink, messages, lobby.settings.keep_alive));
+    let writer = lobby.tasks.spawn(write(sink, messages, lobby.settings.keep_alive));
     let local = lobby.local.clone();
     duplex::serve(lobby, local, Frames(stream), out).await;
     let _ = writer.await;

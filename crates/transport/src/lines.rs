@@ -23,12 +23,7 @@ pub struct LineDecoder {
 impl LineDecoder {
     /// Lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self {
-            buffer: BytesMut::new(),
-            searched: 0,
-            limit,
-            skipping: false,
-        }
+        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: false }
     }
 
     /// Adds bytes as they come.
@@ -98,9 +93,7 @@ pub fn to_line(message: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(message.len() + 1);
     line.extend_from_slice(message);
     if memchr::memchr2(b'\n', b'\r', message).is_some() {
-        line.iter_mut()
-            .filter(|byte| matches!(byte, b'\n' | b'\r'))
-            .for_each(|byte| *byte = b' ');
+        line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     }
     line.extend_from_slice(b"\n");
     line.freeze()

@@ -21,10 +21,7 @@ pub struct Event {
 impl Event {
     /// An event that carries a message.
     pub fn message(data: Bytes) -> Self {
-        Self {
-            data,
-            ..Self::default()
-        }
+        Self { data, ..Self::default() }
     }
 
     /// The event as it goes over the wire. Names and ids must not hold ends of line.

@@ -65,9 +65,7 @@ impl Transport {
     }
 
     fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|transport| transport.name() == name)
+        Self::ALL.into_iter().find(|transport| transport.name() == name)
     }
 }
 
@@ -111,10 +109,7 @@ fn arguments(entry: &Value) -> Option<Vec<String>> {
     let Some(list) = entry.get("args") else {
         return Some(Vec::new());
     };
-    list.as_array()?
-        .iter()
-        .map(|word| word.as_str().map(str::to_owned))
-        .collect()
+    list.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
 fn wrong(what: &str) -> Failure {
@@ -131,10 +126,7 @@ mod tests {
         let clients = parse(text).expect("the entry is complete");
         assert_eq!(clients.len(), 1);
         assert_eq!(clients[0].runtime, Runtime::Node22);
-        assert_eq!(
-            clients[0].transports,
-            [Transport::Stdio, Transport::WebSocket]
-        );
+        assert_eq!(clients[0].transports, [Transport::Stdio, Transport::WebSocket]);
         assert_eq!(clients[0].arguments, ["--era", "legacy"]);
         assert_eq!(clients[0].dir.as_deref(), Some("ts-sdk-1"));
     }
@@ -145,18 +137,9 @@ mod tests {
             ("[]", "lists no client"),
             ("{}", "is no list"),
             (r#"[{"runtime":"node"}]"#, "no `name`"),
-            (
-                r#"[{"name":"a","runtime":"deno","script":"s","transports":["http"]}]"#,
-                "`deno`",
-            ),
-            (
-                r#"[{"name":"a","runtime":"node","script":"s","transports":[]}]"#,
-                "no `transports`",
-            ),
-            (
-                r#"[{"name":"a","runtime":"node","script":"s","transports":["tcp"]}]"#,
-                "\"tcp\"",
-            ),
+            (r#"[{"name":"a","runtime":"deno","script":"s","transports":["http"]}]"#, "`deno`"),
+            (r#"[{"name":"a","runtime":"node","script":"s","transports":[]}]"#, "no `transports`"),
+            (r#"[{"name":"a","runtime":"node","script":"s","transports":["tcp"]}]"#, "\"tcp\""),
         ];
         for (text, expected) in cases {
             let failure = parse(text).expect_err(text).to_string();

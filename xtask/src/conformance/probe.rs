@@ -22,9 +22,7 @@ const DISCOVER: &str = concat!(
 pub(super) fn declares_tasks(url: &str) -> Outcome<bool> {
     let (authority, path) = split(url)?;
     let answer = post(authority, path).map_err(|source| {
-        Failure::new(format!(
-            "`{url}` did not answer `server/discover`: {source}"
-        ))
+        Failure::new(format!("`{url}` did not answer `server/discover`: {source}"))
     })?;
     Ok(answer.contains(EXTENSION))
 }
@@ -75,10 +73,9 @@ mod tests {
 
     #[test]
     fn the_answer_decides() {
-        for (extensions, expected) in [
-            ("{\"io.modelcontextprotocol/tasks\":{}}", true),
-            ("{}", false),
-        ] {
+        for (extensions, expected) in
+            [("{\"io.modelcontextprotocol/tasks\":{}}", true), ("{}", false)]
+        {
             let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
             let address = listener.local_addr().expect("it is bound");
             let server = thread::spawn(move || {
@@ -90,11 +87,8 @@ mod tests {
                     request.extend_from_slice(&part[..read]);
                 }
                 assert!(request.starts_with(b"POST /mcp HTTP/1.1\r\n"));
-                write!(
-                    stream,
-                    "HTTP/1.1 200 OK\r\n\r\n{{\"extensions\":{extensions}}}"
-                )
-                .expect("it reads");
+                write!(stream, "HTTP/1.1 200 OK\r\n\r\n{{\"extensions\":{extensions}}}")
+                    .expect("it reads");
             });
             let declared = declares_tasks(&format!("http://{address}/mcp")).expect("it answers");
             server.join().expect("the server has seen the request");

@@ -53,10 +53,5 @@ pub(super) const RUNS: &[Run] = &[
         arguments: &["--suite", "all", "--spec-version", "2026-07-28"],
         scenarios: 40,
     },
-    Run {
-        name: "stable-all",
-        suite: STABLE,
-        arguments: &["--suite", "all"],
-        scenarios: 32,
-    },
+    Run { name: "stable-all", suite: STABLE, arguments: &["--suite", "all"], scenarios: 32 },
 ];

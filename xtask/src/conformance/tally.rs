@@ -46,15 +46,10 @@ impl Tally {
         let entries = fs::read_dir(folder).map_err(|source| Failure::file(folder, source))?;
         let mut scenarios = Vec::new();
         for entry in entries {
-            let path = entry
-                .map_err(|source| Failure::file(folder, source))?
-                .path();
+            let path = entry.map_err(|source| Failure::file(folder, source))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let checks = read_checks(&path.join("checks.json"))?;
-            scenarios.push(Scenario {
-                name: scenario_name(&name).to_owned(),
-                checks,
-            });
+            scenarios.push(Scenario { name: scenario_name(&name).to_owned(), checks });
         }
         scenarios.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(Self { scenarios })
@@ -62,41 +57,26 @@ impl Tally {
 
     /// Whether scenarios of the tasks extension ran.
     pub(super) fn has_tasks(&self) -> bool {
-        self.scenarios
-            .iter()
-            .any(|scenario| scenario.name.starts_with(TASKS))
+        self.scenarios.iter().any(|scenario| scenario.name.starts_with(TASKS))
     }
 
     /// Forgets the scenarios of the tasks extension and says how many there were.
     pub(super) fn leave_out_tasks(&mut self) -> usize {
         let before = self.scenarios.len();
-        self.scenarios
-            .retain(|scenario| !scenario.name.starts_with(TASKS));
+        self.scenarios.retain(|scenario| !scenario.name.starts_with(TASKS));
         before - self.scenarios.len()
     }
 
     /// How many scenarios came to a verdict; one whose checks were all skipped did not.
     pub(super) fn scenarios(&self) -> usize {
         let judged = |check: &Check| !matches!(check.status, Status::Skipped | Status::Information);
-        self.scenarios
-            .iter()
-            .filter(|scenario| scenario.checks.iter().any(judged))
-            .count()
+        self.scenarios.iter().filter(|scenario| scenario.checks.iter().any(judged)).count()
     }
 
     /// Checks with success, failure, warning, and skipped.
     pub(super) fn counts(&self) -> [usize; 4] {
-        [
-            Status::Success,
-            Status::Failure,
-            Status::Warning,
-            Status::Skipped,
-        ]
-        .map(|status| {
-            self.checks()
-                .filter(|(_, check)| check.status == status)
-                .count()
-        })
+        [Status::Success, Status::Failure, Status::Warning, Status::Skipped]
+            .map(|status| self.checks().filter(|(_, check)| check.status == status).count())
     }
 
     /// No failure and no warning.
@@ -109,18 +89,11 @@ impl Tally {
     pub(super) fn problems(&self) -> Vec<String> {
         let spoils = |status| matches!(status, Status::Failure | Status::Warning);
         let line = |(scenario, check): (&Scenario, &Check)| {
-            let word = if check.status == Status::Failure {
-                "FAILURE"
-            } else {
-                "WARNING"
-            };
+            let word = if check.status == Status::Failure { "FAILURE" } else { "WARNING" };
             let message = check.message.lines().next().unwrap_or_default();
             format!("{word} {} {}: {message}", scenario.name, check.id)
         };
-        self.checks()
-            .filter(|(_, check)| spoils(check.status))
-            .map(line)
-            .collect()
+        self.checks().filter(|(_, check)| spoils(check.status)).map(line).collect()
     }
 
     fn checks(&self) -> impl Iterator<Item = (&Scenario, &Check)> {
@@ -141,11 +114,7 @@ fn scenario_name(folder: &str) -> &str {
 fn read_checks(file: &Path) -> Outcome<Vec<Check>> {
     if !file.exists() {
         let message = "the scenario broke off and wrote no checks".to_owned();
-        return Ok(vec![Check {
-            id: "completed".to_owned(),
-            status: Status::Failure,
-            message,
-        }]);
+        return Ok(vec![Check { id: "completed".to_owned(), status: Status::Failure, message }]);
     }
     parse_checks(&workspace::read(file)?).map_err(|failure| Failure::file(file, failure))
 }
@@ -153,20 +122,12 @@ fn read_checks(file: &Path) -> Outcome<Vec<Check>> {
 fn parse_checks(text: &str) -> Outcome<Vec<Check>> {
     let document: Value =
         serde_json::from_str(text).map_err(|source| Failure::new(source.to_string()))?;
-    let checks = document
-        .as_array()
-        .ok_or_else(|| Failure::new("is no list of checks"))?;
+    let checks = document.as_array().ok_or_else(|| Failure::new("is no list of checks"))?;
     checks.iter().map(parse_check).collect()
 }
 
 fn parse_check(check: &Value) -> Outcome<Check> {
-    let text = |key: &str| {
-        check
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |key: &str| check.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let status = match text("status").as_str() {
         "SUCCESS" => Status::Success,
         "FAILURE" => Status::Failure,
@@ -174,20 +135,14 @@ fn parse_check(check: &Value) -> Outcome<Check> {
         "SKIPPED" => Status::Skipped,
         "INFO" => Status::Information,
         unknown => {
-            return Err(Failure::new(format!(
-                "a check has the unknown status `{unknown}`"
-            )));
+            return Err(Failure::new(format!("a check has the unknown status `{unknown}`")));
         }
     };
     let message = match text("errorMessage") {
         empty if empty.is_empty() => text("description"),
         message => message,
     };
-    Ok(Check {
-        id: text("id"),
-        status,
-        message,
-    })
+    Ok(Check { id: text("id"), status, message })
 }
 
 #[cfg(test)]
@@ -195,28 +150,18 @@ mod tests {
     use super::*;
 
     fn scenario(name: &str, statuses: &[&str]) -> Scenario {
-        let checks = statuses
-            .iter()
-            .map(|status| format!("{{\"id\":\"i\",\"status\":\"{status}\"}}"));
+        let checks =
+            statuses.iter().map(|status| format!("{{\"id\":\"i\",\"status\":\"{status}\"}}"));
         let text = format!("[{}]", checks.collect::<Vec<_>>().join(","));
-        Scenario {
-            name: name.to_owned(),
-            checks: parse_checks(&text).expect("well-formed checks"),
-        }
+        Scenario { name: name.to_owned(), checks: parse_checks(&text).expect("well-formed checks") }
     }
 
     #[test]
     fn scenario_names_lose_prefix_and_time() {
         let cases = [
             ("server-tools-list-2026-11-15T20-52-38-064Z", "tools-list"),
-            (
-                "server-server-stateless-2026-11-15T20-52-38-064Z",
-                "server-stateless",
-            ),
-            (
-                "tasks-lifecycle-2026-11-15T20-52-38-064Z",
-                "tasks-lifecycle",
-            ),
+            ("server-server-stateless-2026-11-15T20-52-38-064Z", "server-stateless"),
+            ("tasks-lifecycle-2026-11-15T20-52-38-064Z", "tasks-lifecycle"),
             ("short", ""),
         ];
         for (folder, expected) in cases {
@@ -235,9 +180,7 @@ mod tests {
             (&[], [0, 0, 0, 0], true, 0),
         ];
         for (statuses, counts, clean, judged) in cases {
-            let tally = Tally {
-                scenarios: vec![scenario("ping", statuses)],
-            };
+            let tally = Tally { scenarios: vec![scenario("ping", statuses)] };
             assert_eq!(
                 (tally.counts(), tally.is_clean(), tally.scenarios()),
                 (*counts, *clean, *judged),
@@ -248,15 +191,8 @@ mod tests {
 
     #[test]
     fn tasks_can_be_left_out_and_nothing_else() {
-        let names = [
-            "tasks-lifecycle",
-            "tools-list",
-            "tasks-wire-fields",
-            "subtasks-x",
-        ];
-        let mut tally = Tally {
-            scenarios: names.map(|name| scenario(name, &["FAILURE"])).into(),
-        };
+        let names = ["tasks-lifecycle", "tools-list", "tasks-wire-fields", "subtasks-x"];
+        let mut tally = Tally { scenarios: names.map(|name| scenario(name, &["FAILURE"])).into() };
         assert!(tally.has_tasks());
         assert_eq!(tally.leave_out_tasks(), 2);
         assert!(!tally.has_tasks());

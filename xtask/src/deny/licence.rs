@@ -5,15 +5,9 @@ use std::collections::BTreeSet;
 /// Whether the expression can be met with allowed licences alone. A malformed one cannot.
 pub(super) fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     // Before SPDX expressions were required, crates wrote a slash for "or".
-    let spaced = expression
-        .replace('/', " OR ")
-        .replace('(', " ( ")
-        .replace(')', " ) ");
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader {
-        words: &words,
-        allowed,
-    };
+    let mut reader = Reader { words: &words, allowed };
     let verdict = reader.alternatives();
     reader.words.is_empty() && verdict == Some(true)
 }

@@ -22,19 +22,14 @@ pub(super) fn parse(text: &str) -> Outcome<Rules> {
     let licences = section(&document, "licenses", &["allow"])?;
     let bans = section(&document, "bans", &["multiple-versions", "deny", "skip"])?;
     let sources = section(&document, "sources", &["unknown-git"])?;
-    if let Some(unknown) = document
-        .keys()
-        .find(|key| !["licenses", "bans", "sources"].contains(&key.as_str()))
+    if let Some(unknown) =
+        document.keys().find(|key| !["licenses", "bans", "sources"].contains(&key.as_str()))
     {
         return Err(wrong(&format!("unknown section `{unknown}`")));
     }
     require_deny(bans, "multiple-versions")?;
     require_deny(sources, "unknown-git")?;
-    let allow = licences
-        .get("allow")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
+    let allow = licences.get("allow").and_then(Value::as_array).into_iter().flatten();
     Ok(Rules {
         licences: allow.filter_map(Value::as_str).map(str::to_owned).collect(),
         banned: crates(bans, "deny")?,
@@ -61,18 +56,12 @@ fn require_deny(table: &Table, key: &str) -> Outcome {
 
 /// A list of `{ crate = "NAME", reason = "WHY" }`.
 fn crates(bans: &Table, key: &str) -> Outcome<BTreeMap<String, String>> {
-    let entries = bans
-        .get(key)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
+    let entries = bans.get(key).and_then(Value::as_array).into_iter().flatten();
     let pair = |entry: &Value| {
         let text = |key: &str| Some(entry.get(key)?.as_str()?.to_owned());
-        text("crate").zip(text("reason")).ok_or_else(|| {
-            wrong(&format!(
-                "an entry of `bans.{key}` lacks `crate` or `reason`"
-            ))
-        })
+        text("crate")
+            .zip(text("reason"))
+            .ok_or_else(|| wrong(&format!("an entry of `bans.{key}` lacks `crate` or `reason`")))
     };
     entries.map(pair).collect()
 }
@@ -97,28 +86,16 @@ mod tests {
     #[test]
     fn faults_are_named() {
         let cases = [
-            (
-                GOOD.replacen("\"deny\"", "\"warn\"", 1),
-                "multiple-versions",
-            ),
+            (GOOD.replacen("\"deny\"", "\"warn\"", 1), "multiple-versions"),
             (GOOD.replace("unknown-git = \"deny\"", ""), "unknown-git"),
-            (
-                GOOD.replace("allow =", "exceptions ="),
-                "licenses.exceptions",
-            ),
+            (GOOD.replace("allow =", "exceptions ="), "licenses.exceptions"),
             (format!("{GOOD}[advisories]\n"), "advisories"),
-            (
-                GOOD.replace("[bans]", "[bans]\ndeny = [{ crate = \"a\" }]"),
-                "bans.deny",
-            ),
+            (GOOD.replace("[bans]", "[bans]\ndeny = [{ crate = \"a\" }]"), "bans.deny"),
             ("[bans]\n".to_owned(), "no section `licenses`"),
             ("[".to_owned(), "deny.toml"),
         ];
         for (text, expected) in cases {
-            let failure = parse(&text)
-                .err()
-                .map(|failure| failure.to_string())
-                .unwrap_or_default();
+            let failure = parse(&text).err().map(|failure| failure.to_string()).unwrap_or_default();
             assert!(failure.contains(expected), "{text}: {failure}");
         }
     }

@@ -13,17 +13,8 @@ const DEPENDENCIES: &str = "docs/dependencies.md";
 /// The requirements: a letter, and how many there are of it.
 const REQUIREMENTS: [(char, usize); 4] = [('E', 22), ('C', 21), ('A', 10), ('L', 6)];
 /// Folders of the root; a path that begins with one is a promise that it exists.
-const FOLDERS: [&str; 9] = [
-    "crates/",
-    "xtask/",
-    "bench/",
-    "tests/",
-    "examples/",
-    "docs/",
-    "fuzz/",
-    "ui/",
-    ".ci/",
-];
+const FOLDERS: [&str; 9] =
+    ["crates/", "xtask/", "bench/", "tests/", "examples/", "docs/", "fuzz/", "ui/", ".ci/"];
 
 /// Relative links of a Markdown file lead to files that exist.
 pub(super) fn check_links(source: &Source, exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
@@ -54,13 +45,8 @@ pub(super) fn check_seeds(sources: &[Source], exists: impl Fn(&Path) -> bool) ->
     let numbers = REQUIREMENTS
         .iter()
         .flat_map(|&(letter, count)| (1..=count).map(move |number| format!("{letter}{number}")));
-    let has_row = |wanted: &String| {
-        seeds
-            .text
-            .lines()
-            .filter_map(first_cell)
-            .any(|cell| cell == wanted)
-    };
+    let has_row =
+        |wanted: &String| seeds.text.lines().filter_map(first_cell).any(|cell| cell == wanted);
     let mut complaints: Vec<Complaint> = numbers
         .filter(|number| !has_row(number))
         .map(|number| seeds.complaint(0, format!("no row for `{number}`")))
@@ -82,19 +68,14 @@ pub(super) fn check_dependencies(sources: &[Source]) -> Outcome<Vec<Complaint>> 
     let manifest = find("Cargo.toml").map_or("", |source| source.text.as_str());
     let mentions = |name: &String| document.text.contains(&format!("`{name}`"));
     let missing = theirs(manifest)?.into_iter().filter(|name| !mentions(name));
-    Ok(missing
-        .map(|name| document.complaint(0, format!("no line for `{name}`")))
-        .collect())
+    Ok(missing.map(|name| document.complaint(0, format!("no line for `{name}`"))).collect())
 }
 
 /// The workspace's dependencies that are not ours.
 fn theirs(manifest: &str) -> Outcome<Vec<String>> {
-    let manifest: Table = manifest
-        .parse()
-        .map_err(|error| Failure::new(format!("Cargo.toml: {error}")))?;
-    let table = manifest
-        .get("workspace")
-        .and_then(|workspace| workspace.get("dependencies"));
+    let manifest: Table =
+        manifest.parse().map_err(|error| Failure::new(format!("Cargo.toml: {error}")))?;
+    let table = manifest.get("workspace").and_then(|workspace| workspace.get("dependencies"));
     let entries = table.and_then(Value::as_table).into_iter().flatten();
     Ok(entries
         .filter(|(_, value)| value.get("path").is_none())
@@ -115,10 +96,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// The targets of `[text](target)`, leaving out what stands in backticks.
 fn links(line: &str) -> Vec<String> {
     let visible: String = line.split('`').step_by(2).collect();
-    let targets = visible
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split([')', ' ']).next());
+    let targets = visible.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
     targets.map(str::to_owned).collect()
 }
 
@@ -153,11 +131,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn absent(path: &str) -> Complaint {
-    Complaint {
-        path: path.to_owned(),
-        line: 0,
-        message: "is missing".to_owned(),
-    }
+    Complaint { path: path.to_owned(), line: 0, message: "is missing".to_owned() }
 }
 
 #[cfg(test)]
@@ -169,19 +143,11 @@ mod tests {
     fn relative_links() {
         let cases = [
             ("README.md", "see [a](docs/a.md)", true),
-            (
-                "README.md",
-                "see [a](docs/a.md#part) and [b](docs/b.md)",
-                false,
-            ),
+            ("README.md", "see [a](docs/a.md#part) and [b](docs/b.md)", false),
             ("docs/x.md", "see [a](a.md)", true),
             ("docs/x.md", "see [a](../docs/a.md \"title\")", true),
             ("docs/x.md", "see [a](docs/a.md)", false),
-            (
-                "README.md",
-                "see [a](https://example.com/x), [b](#here)",
-                true,
-            ),
+            ("README.md", "see [a](https://example.com/x), [b](#here)", true),
             ("README.md", "```\n[a](nowhere)\n```", true),
             ("README.md", "written as `[a](nowhere)`", true),
             ("README.md", "see [`a`](nowhere)", false),
@@ -207,16 +173,12 @@ mod tests {
             (all_rows().replace("| E7 |", "| **E7** |"), 0),
             (all_rows().replace("| E1 |", "| E1x |"), 1),
             (format!("{}| E9 | `crates/b.rs` |\n", all_rows()), 1),
-            (
-                format!("{}| E9 | `crates/a.rs:item` and `b.rs` |\n", all_rows()),
-                0,
-            ),
+            (format!("{}| E9 | `crates/a.rs:item` and `b.rs` |\n", all_rows()), 0),
             (String::new(), 59),
         ];
         for (text, complaints) in cases {
-            let found = check_seeds(&[source(SEEDS, &text)], |path| {
-                path == Path::new("crates/a.rs")
-            });
+            let found =
+                check_seeds(&[source(SEEDS, &text)], |path| path == Path::new("crates/a.rs"));
             assert_eq!(found.len(), complaints, "{text}: {found:?}");
         }
         assert_eq!(check_seeds(&[], |_| true), [absent(SEEDS)]);
@@ -225,16 +187,9 @@ mod tests {
     #[test]
     fn dependencies() {
         let manifest = "[workspace.dependencies]\nours = { path = \"a\" }\nserde = \"1\"\ntoml = { version = \"1\" }\n";
-        let cases = [
-            ("`serde` x\n`toml` y", 0),
-            ("`serde` x", 1),
-            ("serde toml ours", 2),
-        ];
+        let cases = [("`serde` x\n`toml` y", 0), ("`serde` x", 1), ("serde toml ours", 2)];
         for (document, complaints) in cases {
-            let sources = [
-                source("Cargo.toml", manifest),
-                source(DEPENDENCIES, document),
-            ];
+            let sources = [source("Cargo.toml", manifest), source(DEPENDENCIES, document)];
             let found = check_dependencies(&sources).expect("the manifest is well-formed");
             assert_eq!(found.len(), complaints, "{document}: {found:?}");
         }

@@ -7,16 +7,8 @@ use super::{Complaint, Source};
 use crate::failure::{Failure, Outcome};
 
 /// Folders of `crates/`, from the bottom up: a crate may use only those before it.
-const ORDER: [&str; 8] = [
-    "protocol",
-    "transport",
-    "client",
-    "gateway",
-    "server",
-    "providers",
-    "store",
-    "gantry",
-];
+const ORDER: [&str; 8] =
+    ["protocol", "transport", "client", "gateway", "server", "providers", "store", "gantry"];
 
 /// Edges that the order would allow and that are refused all the same.
 fn is_refused(from: &str, to: &str) -> bool {
@@ -27,10 +19,8 @@ fn is_refused(from: &str, to: &str) -> bool {
 pub(super) fn check(sources: &[Source]) -> Outcome<Vec<Complaint>> {
     let mut complaints = Vec::new();
     for source in sources {
-        let name = source
-            .path
-            .strip_prefix("crates/")
-            .and_then(|rest| rest.strip_suffix("/Cargo.toml"));
+        let name =
+            source.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml"));
         if let Some(name) = name {
             complaints.extend(check_manifest(source, name)?);
         }
@@ -43,26 +33,19 @@ fn check_manifest(source: &Source, from: &str) -> Outcome<Vec<Complaint>> {
         let message = format!("`{from}` has no place in the layers: {}", ORDER.join(", "));
         return Ok(vec![source.complaint(0, message)]);
     };
-    let manifest: Table = source
-        .text
-        .parse()
-        .map_err(|error| Failure::new(format!("{}: {error}", source.path)))?;
+    let manifest: Table =
+        source.text.parse().map_err(|error| Failure::new(format!("{}: {error}", source.path)))?;
     let forbidden = dependencies(&manifest).into_iter().filter(|to| {
         let allowed = ORDER[..height].contains(&to.as_str()) && !is_refused(from, to);
         !allowed
     });
-    Ok(forbidden
-        .map(|to| source.complaint(0, format!("`{from}` may not use `{to}`")))
-        .collect())
+    Ok(forbidden.map(|to| source.complaint(0, format!("`{from}` may not use `{to}`"))).collect())
 }
 
 /// The folders of those of our crates that a manifest names, in any kind of dependency.
 fn dependencies(manifest: &Table) -> Vec<String> {
     let targets = manifest.get("target").and_then(Value::as_table);
-    let for_targets = targets
-        .into_iter()
-        .flat_map(Table::values)
-        .filter_map(Value::as_table);
+    let for_targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
     std::iter::once(manifest)
         .chain(for_targets)
         .flat_map(|table| {
@@ -80,11 +63,7 @@ fn dependencies(manifest: &Table) -> Vec<String> {
 }
 
 fn folder_of(package: &str) -> Option<&str> {
-    if package == "gantry" {
-        Some(package)
-    } else {
-        package.strip_prefix("gantry-")
-    }
+    if package == "gantry" { Some(package) } else { package.strip_prefix("gantry-") }
 }
 
 #[cfg(test)]
@@ -95,10 +74,7 @@ mod tests {
     fn messages(from: &str, manifest: &str) -> Vec<String> {
         let sources = [source(&format!("crates/{from}/Cargo.toml"), manifest)];
         let found = check(&sources).expect("the manifest is well-formed");
-        found
-            .into_iter()
-            .map(|complaint| complaint.message)
-            .collect()
+        found.into_iter().map(|complaint| complaint.message).collect()
     }
 
     #[test]
@@ -118,17 +94,9 @@ mod tests {
             ("gateway", "bench", false),
         ];
         for (from, to, allowed) in cases {
-            for kind in [
-                "dependencies",
-                "dev-dependencies",
-                "target.'cfg(unix)'.dependencies",
-            ] {
+            for kind in ["dependencies", "dev-dependencies", "target.'cfg(unix)'.dependencies"] {
                 let found = messages(from, &format!("[{kind}]\ngantry-{to}.workspace = true\n"));
-                assert_eq!(
-                    found.is_empty(),
-                    allowed,
-                    "{from} -> {to} in {kind}: {found:?}"
-                );
+                assert_eq!(found.is_empty(), allowed, "{from} -> {to} in {kind}: {found:?}");
             }
         }
     }
@@ -141,10 +109,7 @@ mod tests {
         );
         let renamed =
             "[dependencies]\nbase = { package = \"gantry-server\", path = \"../server\" }\n";
-        assert_eq!(
-            messages("gateway", renamed),
-            ["`gateway` may not use `server`"]
-        );
+        assert_eq!(messages("gateway", renamed), ["`gateway` may not use `server`"]);
         assert_eq!(
             messages("gateway", "[dependencies]\nserde.workspace = true\n"),
             Vec::<String>::new()

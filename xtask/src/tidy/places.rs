@@ -35,11 +35,7 @@ const PLACES: &[Place] = &[
         reason: "only the doors know revisions; the middle speaks the latest",
     },
     Place {
-        words: &[
-            "std::process::Command",
-            "process::Command",
-            "tokio::process",
-        ],
+        words: &["std::process::Command", "process::Command", "tokio::process"],
         allowed: &["crates/transport/", "xtask/", "bench/", "tests/"],
         reason: "child processes belong to `transport`, which ends them by group",
     },
@@ -93,10 +89,7 @@ pub(super) fn check(source: &Source) -> Vec<Complaint> {
 }
 
 fn misplaced(source: &Source, place: &Place) -> Vec<Complaint> {
-    let is_allowed = place
-        .allowed
-        .iter()
-        .any(|beginning| source.path.starts_with(beginning));
+    let is_allowed = place.allowed.iter().any(|beginning| source.path.starts_with(beginning));
     if is_allowed || is_test(&source.path) {
         return Vec::new();
     }
@@ -108,10 +101,7 @@ fn misplaced(source: &Source, place: &Place) -> Vec<Complaint> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"));
     code.filter_map(|(index, line)| {
         let word = place.words.iter().find(|word| has_word(line, word))?;
-        Some(source.complaint(
-            index + 1,
-            format!("`{word}` has no place here: {}", place.reason),
-        ))
+        Some(source.complaint(index + 1, format!("`{word}` has no place here: {}", place.reason)))
     })
     .collect()
 }
@@ -155,32 +145,12 @@ mod tests {
     #[test]
     fn revisions() {
         check_cases(&[
-            (
-                "crates/gateway/src/call.rs",
-                "let r = \"2025-11-25\";",
-                false,
-            ),
-            (
-                "crates/gateway/src/call.rs",
-                "match r { Revision::V2025_11_25 => 1 }",
-                false,
-            ),
-            (
-                "crates/server/src/http.rs",
-                "let r = Revision::V2026_07_28;",
-                false,
-            ),
-            (
-                "crates/server/src/era/detect.rs",
-                "let r = Revision::V2026_07_28;",
-                true,
-            ),
+            ("crates/gateway/src/call.rs", "let r = \"2025-11-25\";", false),
+            ("crates/gateway/src/call.rs", "match r { Revision::V2025_11_25 => 1 }", false),
+            ("crates/server/src/http.rs", "let r = Revision::V2026_07_28;", false),
+            ("crates/server/src/era/detect.rs", "let r = Revision::V2026_07_28;", true),
             ("crates/protocol/src/revision.rs", "\"2024-11-05\"", true),
-            (
-                "crates/gateway/src/call.rs",
-                "    // As 2025-11-25 says, \"2025-11-25\".",
-                true,
-            ),
+            ("crates/gateway/src/call.rs", "    // As 2025-11-25 says, \"2025-11-25\".", true),
             (
                 "crates/gateway/src/call.rs",
                 "fn a() {}\n#[cfg(test)]\nmod tests { \"2025-11-25\" }",
@@ -195,26 +165,10 @@ mod tests {
     #[test]
     fn processes() {
         check_cases(&[
-            (
-                "crates/gantry/src/main.rs",
-                "use std::process::Command;",
-                false,
-            ),
-            (
-                "crates/server/src/http.rs",
-                "tokio::process::Command::new(\"a\")",
-                false,
-            ),
-            (
-                "crates/transport/src/child.rs",
-                "tokio::process::Command::new(\"a\")",
-                true,
-            ),
-            (
-                "crates/gantry/src/main.rs",
-                "use std::process::ExitCode;",
-                true,
-            ),
+            ("crates/gantry/src/main.rs", "use std::process::Command;", false),
+            ("crates/server/src/http.rs", "tokio::process::Command::new(\"a\")", false),
+            ("crates/transport/src/child.rs", "tokio::process::Command::new(\"a\")", true),
+            ("crates/gantry/src/main.rs", "use std::process::ExitCode;", true),
         ]);
     }
 
@@ -222,25 +176,13 @@ mod tests {
     fn printing() {
         check_cases(&[
             ("crates/server/src/http.rs", "println!(\"a\");", false),
-            (
-                "crates/server/src/http.rs",
-                "let out = tokio::io::stdout();",
-                false,
-            ),
+            ("crates/server/src/http.rs", "let out = tokio::io::stdout();", false),
             ("crates/server/src/http.rs", "print!(\"a\");", false),
             ("crates/server/src/http.rs", "eprintln!(\"a\");", true),
-            (
-                "crates/server/src/stdio.rs",
-                "let out = tokio::io::stdout();",
-                true,
-            ),
+            ("crates/server/src/stdio.rs", "let out = tokio::io::stdout();", true),
             ("crates/gantry/src/cli/serve.rs", "println!(\"a\");", true),
             ("crates/gantry/src/main.rs", "println!(\"a\");", false),
-            (
-                "crates/transport/src/child.rs",
-                "command.stdout(Stdio::piped())",
-                true,
-            ),
+            ("crates/transport/src/child.rs", "command.stdout(Stdio::piped())", true),
         ]);
     }
 

@@ -7,24 +7,15 @@ const LINE_LIMIT: usize = 800;
 /// A generated file says so in its first lines.
 const GENERATED: &str = concat!("@", "generated");
 /// Names that have no natural end.
-const VAGUE: [&str; 9] = [
-    "utils", "util", "common", "helpers", "helper", "types", "manager", "misc", "mod",
-];
+const VAGUE: [&str; 9] =
+    ["utils", "util", "common", "helpers", "helper", "types", "manager", "misc", "mod"];
 /// What people write by hand, and so has to stay readable.
-const WRITTEN: [&str; 11] = [
-    "rs", "js", "mjs", "ts", "py", "sh", "css", "html", "md", "toml", "sql",
-];
+const WRITTEN: [&str; 11] =
+    ["rs", "js", "mjs", "ts", "py", "sh", "css", "html", "md", "toml", "sql"];
 
 /// Checks name, beginning and length.
 pub(super) fn check(source: &Source) -> Vec<Complaint> {
-    [
-        vague_name(source),
-        missing_purpose(source),
-        too_long(source),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [vague_name(source), missing_purpose(source), too_long(source)].into_iter().flatten().collect()
 }
 
 fn vague_name(source: &Source) -> Option<Complaint> {
@@ -33,35 +24,21 @@ fn vague_name(source: &Source) -> Option<Complaint> {
         VAGUE.contains(&stem)
     };
     let part = source.path.split('/').find(is_vague)?;
-    Some(source.complaint(
-        0,
-        format!("`{part}` says nothing: name it after one noun or verb"),
-    ))
+    Some(source.complaint(0, format!("`{part}` says nothing: name it after one noun or verb")))
 }
 
 fn missing_purpose(source: &Source) -> Option<Complaint> {
     let wanted = source.extension() == "rs" && !source.text.starts_with("//!");
-    wanted.then(|| {
-        source.complaint(
-            1,
-            "begins without `//!`: say what this file is responsible for",
-        )
-    })
+    wanted
+        .then(|| source.complaint(1, "begins without `//!`: say what this file is responsible for"))
 }
 
 fn too_long(source: &Source) -> Option<Complaint> {
     let lines = source.text.lines().count();
-    let generated = source
-        .text
-        .lines()
-        .take(5)
-        .any(|line| line.contains(GENERATED));
+    let generated = source.text.lines().take(5).any(|line| line.contains(GENERATED));
     let wanted = WRITTEN.contains(&source.extension()) && lines > LINE_LIMIT && !generated;
     wanted.then(|| {
-        source.complaint(
-            0,
-            format!("{lines} lines, more than {LINE_LIMIT}: find the second noun"),
-        )
+        source.complaint(0, format!("{lines} lines, more than {LINE_LIMIT}: find the second noun"))
     })
 }
 
@@ -99,11 +76,7 @@ mod tests {
             ("a.py", "import os\n", true),
         ];
         for (path, text, good) in cases {
-            assert_eq!(
-                check(&source(path, text)).is_empty(),
-                good,
-                "{path}: {text:?}"
-            );
+            assert_eq!(check(&source(path, text)).is_empty(), good, "{path}: {text:?}");
         }
     }
 

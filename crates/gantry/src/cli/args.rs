@@ -4,21 +4,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// One endpoint between AI clients and tools, on every revision of the Model Context Protocol.
 #[derive(Debug, Parser)]
-#[command(
-    name = "gantry",
-    version,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(name = "gantry", version, arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     /// How log lines are written.
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value = "text",
-        env = "GANTRY_LOG_FORMAT"
-    )]
+    #[arg(long, global = true, value_enum, default_value = "text", env = "GANTRY_LOG_FORMAT")]
     pub(crate) log_format: LogFormat,
 
     #[command(subcommand)]

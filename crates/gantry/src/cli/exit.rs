@@ -27,11 +27,7 @@ pub(crate) enum Code {
 
 impl Exit {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            hint: None,
-        }
+        Self { code, message: message.into(), hint: None }
     }
 
     pub(crate) fn bug(message: impl Into<String>) -> Self {

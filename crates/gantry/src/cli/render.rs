@@ -1,10 +1,6 @@
 //! The only place of the command line that writes to the terminal.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where writing happens"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where writing happens")]
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -52,9 +48,5 @@ pub(crate) fn listening(address: SocketAddr) {
 /// Colours, when someone is looking.
 fn colours() -> (&'static str, &'static str, &'static str) {
     let wanted = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if wanted {
-        ("\x1b[1;31m", "\x1b[1m", "\x1b[0m")
-    } else {
-        ("", "", "")
-    }
+    if wanted { ("\x1b[1;31m", "\x1b[1m", "\x1b[0m") } else { ("", "", "") }
 }

@@ -14,31 +14,17 @@ pub(crate) fn server() -> ServerBuilder {
     Server::new("gantry", env!("CARGO_PKG_VERSION"))
         .info("title", "Gantry")
         .instructions("Example tools, served because Gantry has no configuration yet.")
+        .tool(Tool::new("echo", "Gives back the text it is given.").read_only().run(echo))
         .tool(
-            Tool::new("echo", "Gives back the text it is given.")
+            Tool::new("word_count", "Counts the lines, words and characters of a text.")
                 .read_only()
-                .run(echo),
+                .run(word_count),
         )
+        .tool(Tool::new("clock", "Tells the time, in seconds since 1970.").read_only().run(clock))
         .tool(
-            Tool::new(
-                "word_count",
-                "Counts the lines, words and characters of a text.",
-            )
-            .read_only()
-            .run(word_count),
-        )
-        .tool(
-            Tool::new("clock", "Tells the time, in seconds since 1970.")
+            Tool::new("countdown", "Counts down, reporting progress once for each step.")
                 .read_only()
-                .run(clock),
-        )
-        .tool(
-            Tool::new(
-                "countdown",
-                "Counts down, reporting progress once for each step.",
-            )
-            .read_only()
-            .run(countdown),
+                .run(countdown),
         )
         .resource(
             Resource::new("gantry://welcome", "welcome")
@@ -51,10 +37,7 @@ pub(crate) fn server() -> ServerBuilder {
                 .description("Asks for a summary of a text.")
                 .required("text", "The text.")
                 .render(async |arguments, _| {
-                    let text = arguments
-                        .get("text")
-                        .map(String::as_str)
-                        .unwrap_or_default();
+                    let text = arguments.get("text").map(String::as_str).unwrap_or_default();
                     let ask = format!("Summarize this in three sentences:\n\n{text}");
                     Ok::<_, Failure>(PromptMessage::user(ask))
                 }),
@@ -110,9 +93,7 @@ async fn word_count(Text { text }: Text, _: Context) -> Result<Json<Count>, Fail
 
 async fn clock(Nothing {}: Nothing, _: Context) -> Result<Json<Time>, Failure> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    Ok(Json(Time {
-        unix_seconds: since.as_secs(),
-    }))
+    Ok(Json(Time { unix_seconds: since.as_secs() }))
 }
 
 async fn countdown(Steps { from }: Steps, context: Context) -> Result<String, Failure> {

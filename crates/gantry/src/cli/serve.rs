@@ -14,10 +14,7 @@ const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
 
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
-    let doors = DoorSettings {
-        key: Some(state::key()?),
-        ..DoorSettings::default()
-    };
+    let doors = DoorSettings { key: Some(state::key()?), ..DoorSettings::default() };
     let server = samples::server().door_settings(doors).build();
     let server = server.map_err(|error| Exit::bug(format!("an example is wrong: {error}")))?;
     let stopper = server.clone();
@@ -33,10 +30,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
             served
         }
         (false, address) => {
-            listen(&server, address.as_deref().unwrap_or(DEFAULT_ADDRESS))
-                .await?
-                .serve()
-                .await;
+            listen(&server, address.as_deref().unwrap_or(DEFAULT_ADDRESS)).await?.serve().await;
             Ok(())
         }
     }
@@ -67,10 +61,9 @@ const INTERRUPTED: u8 = 130;
 /// The first signal lets work under way end; the second does not wait for it.
 #[expect(clippy::exit, reason = "the user has asked twice")]
 async fn stop_on_signal(server: &Server) {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return;
     };
     let mut next = async || {

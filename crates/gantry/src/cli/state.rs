@@ -11,11 +11,8 @@ use super::exit::{Code, Exit};
 pub(crate) fn key() -> Result<[u8; 32], Exit> {
     let directory = directory()?;
     let failed = |what: &str, error: std::io::Error| {
-        Exit::new(
-            Code::Configuration,
-            format!("cannot {what} {}: {error}", directory.display()),
-        )
-        .hint("set XDG_STATE_HOME to a directory that can be written")
+        Exit::new(Code::Configuration, format!("cannot {what} {}: {error}", directory.display()))
+            .hint("set XDG_STATE_HOME to a directory that can be written")
     };
     DirBuilder::new()
         .recursive(true)
@@ -26,18 +23,11 @@ pub(crate) fn key() -> Result<[u8; 32], Exit> {
 }
 
 fn directory() -> Result<PathBuf, Exit> {
-    let given = |name: &str| {
-        std::env::var_os(name)
-            .filter(|it| !it.is_empty())
-            .map(PathBuf::from)
-    };
+    let given = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let base = given("XDG_STATE_HOME").or_else(|| given("HOME").map(|it| it.join(".local/state")));
     base.map(|base| base.join("gantry")).ok_or_else(|| {
-        Exit::new(
-            Code::Configuration,
-            "there is no place for the state directory",
-        )
-        .hint("set HOME or XDG_STATE_HOME")
+        Exit::new(Code::Configuration, "there is no place for the state directory")
+            .hint("set HOME or XDG_STATE_HOME")
     })
 }
 
@@ -46,12 +36,8 @@ fn read_or_make(path: &Path) -> std::io::Result<[u8; 32]> {
     let mut fresh = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut fresh)?;
     let unique = path.with_extension(std::process::id().to_string());
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&unique)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unique)?;
     file.write_all(&fresh)?;
     file.sync_all()?;
     let linked = std::fs::hard_link(&unique, path);

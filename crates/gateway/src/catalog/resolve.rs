@@ -24,11 +24,7 @@ impl Catalog {
             Method::Complete => snapshot.find_reference(&call.params),
             _ => Err(unserved(&call.method)),
         })?;
-        Ok(Resolved {
-            call,
-            target,
-            provider,
-        })
+        Ok(Resolved { call, target, provider })
     }
 
     /// The page of a list that the call asks for.
@@ -37,14 +33,12 @@ impl Catalog {
             None => None,
             Some(cursor) => Some(cursor.to_text().ok_or_else(bad_cursor)?),
         };
-        self.with(|snapshot| snapshot.page(kind, cursor.as_deref()))
-            .ok_or_else(bad_cursor)
+        self.with(|snapshot| snapshot.page(kind, cursor.as_deref())).ok_or_else(bad_cursor)
     }
 
     /// Whether a client may watch this resource.
     pub fn has_resource(&self, uri: &str) -> Result<(), CallError> {
-        self.with(|snapshot| snapshot.find_resource(uri))
-            .map(|_| ())
+        self.with(|snapshot| snapshot.find_resource(uri)).map(|_| ())
     }
 }
 
@@ -80,18 +74,12 @@ impl Snapshot {
         }
         let covering = self.templates.iter().find(|(_, matches)| matches(uri));
         let (listed, _) = covering.ok_or_else(|| resource_not_found(uri))?;
-        Ok(found(listed, |entry| {
-            Target::Template(entry, uri.to_owned())
-        }))
+        Ok(found(listed, |entry| Target::Template(entry, uri.to_owned())))
     }
 
     fn find_reference(&self, params: &RawJson) -> Result<Found, CallError> {
         let reference = params.get("ref").unwrap_or(RawJson::NULL);
-        match reference
-            .get("type")
-            .and_then(|kind| kind.to_text())
-            .as_deref()
-        {
+        match reference.get("type").and_then(|kind| kind.to_text()).as_deref() {
             Some("ref/prompt") => self.find_prompt(&text(&reference, "name")?),
             Some("ref/resource") => self.find_template(&text(&reference, "uri")?),
             _ => Err(CallError::invalid_params(
@@ -102,14 +90,8 @@ impl Snapshot {
 
     /// A template by its own text, or a resource by its URI.
     fn find_template(&self, uri: &str) -> Result<Found, CallError> {
-        match self
-            .templates
-            .iter()
-            .find(|(listed, _)| listed.entry.uri_template == uri)
-        {
-            Some((listed, _)) => Ok(found(listed, |entry| {
-                Target::Template(entry, uri.to_owned())
-            })),
+        match self.templates.iter().find(|(listed, _)| listed.entry.uri_template == uri) {
+            Some((listed, _)) => Ok(found(listed, |entry| Target::Template(entry, uri.to_owned()))),
             None => self.find_resource(uri),
         }
     }
@@ -122,11 +104,8 @@ fn found<T>(listed: &Listed<T>, target: impl FnOnce(Arc<T>) -> Target) -> Found 
 /// The error for a URI that nothing answers to.
 pub(crate) fn resource_not_found(uri: &str) -> CallError {
     let data = ObjectWriter::new().value("uri", uri).finish();
-    CallError::new(
-        ErrorKind::ResourceNotFound,
-        format!("there is no resource `{uri}`"),
-    )
-    .with_data(data)
+    CallError::new(ErrorKind::ResourceNotFound, format!("there is no resource `{uri}`"))
+        .with_data(data)
 }
 
 fn unserved(method: &Method) -> CallError {

@@ -56,13 +56,7 @@ impl Snapshot {
     pub(super) fn merge(parts: &[(Arc<dyn Provider>, Arc<Listing>)], pages: &PageSettings) -> Self {
         let matchers = parts.iter().flat_map(|(provider, listing)| {
             let list = |(entry, matcher): &(Arc<TemplateEntry>, Matcher)| {
-                (
-                    Listed {
-                        entry: entry.clone(),
-                        provider: provider.clone(),
-                    },
-                    matcher.clone(),
-                )
+                (Listed { entry: entry.clone(), provider: provider.clone() }, matcher.clone())
             };
             listing.templates.iter().map(list)
         });
@@ -113,9 +107,7 @@ impl Snapshot {
 
     fn build_pages(&self, kind: ListKind) -> Vec<Arc<Page>> {
         let starts = (0..self.count(kind).max(1)).step_by(self.pages.size);
-        starts
-            .map(|start| Arc::new(self.build_page(kind, start)))
-            .collect()
+        starts.map(|start| Arc::new(self.build_page(kind, start))).collect()
     }
 
     fn build_page(&self, kind: ListKind, start: usize) -> Page {
@@ -125,11 +117,7 @@ impl Snapshot {
         let size: usize = items.iter().map(|item| item.bytes().len() + 1).sum();
         let names = self.names(kind);
         let next = (end < names.len()).then(|| cursor::encode(kind, names[end - 1]));
-        let scope = if self.pages.public {
-            "public"
-        } else {
-            "private"
-        };
+        let scope = if self.pages.public { "public" } else { "private" };
         let result = ObjectWriter::with_capacity(size + 256)
             .array(kind.member(), items.iter().copied())
             .value_some("nextCursor", next)
@@ -152,30 +140,18 @@ impl Snapshot {
     fn definitions(&self, kind: ListKind) -> Vec<&RawJson> {
         match kind {
             ListKind::Tools => self.tools.iter().map(|it| it.entry.definition()).collect(),
-            ListKind::Resources => self
-                .resources
-                .iter()
-                .map(|it| it.entry.definition())
-                .collect(),
-            ListKind::Templates => self
-                .templates
-                .iter()
-                .map(|it| it.0.entry.definition())
-                .collect(),
-            ListKind::Prompts => self
-                .prompts
-                .iter()
-                .map(|it| it.entry.definition())
-                .collect(),
+            ListKind::Resources => self.resources.iter().map(|it| it.entry.definition()).collect(),
+            ListKind::Templates => {
+                self.templates.iter().map(|it| it.0.entry.definition()).collect()
+            }
+            ListKind::Prompts => self.prompts.iter().map(|it| it.entry.definition()).collect(),
         }
     }
 }
 
 /// Finds by name in a sorted list.
 pub(super) fn find<'a, T: Named>(list: &'a [Listed<T>], name: &str) -> Option<&'a Listed<T>> {
-    let index = list
-        .binary_search_by(|listed| listed.entry.name().cmp(name))
-        .ok()?;
+    let index = list.binary_search_by(|listed| listed.entry.name().cmp(name)).ok()?;
     list.get(index)
 }
 
@@ -186,10 +162,7 @@ fn collect<T: Named>(
     let list = |(provider, listing): &(Arc<dyn Provider>, Arc<Listing>)| {
         let provider = provider.clone();
         let entries = pick(listing).clone();
-        entries.into_iter().map(move |entry| Listed {
-            entry,
-            provider: provider.clone(),
-        })
+        entries.into_iter().map(move |entry| Listed { entry, provider: provider.clone() })
     };
     let mut all: Vec<_> = parts.iter().flat_map(list).collect();
     // The sort is stable, so of two with one name the earlier provider's comes first.
@@ -197,17 +170,9 @@ fn collect<T: Named>(
     all.dedup_by(|later, first| {
         let same = later.entry.name() == first.entry.name();
         if same {
-            let (name, kept, hidden) = (
-                first.entry.name(),
-                first.provider.name(),
-                later.provider.name(),
-            );
-            tracing::warn!(
-                name,
-                kept,
-                hidden,
-                "two providers list the same name; rename one"
-            );
+            let (name, kept, hidden) =
+                (first.entry.name(), first.provider.name(), later.provider.name());
+            tracing::warn!(name, kept, hidden, "two providers list the same name; rename one");
         }
         same
     });

@@ -19,10 +19,7 @@ pub struct Permit(Arc<AtomicUsize>);
 impl InFlight {
     /// At most this many at once.
     pub fn new(limit: usize) -> Self {
-        Self {
-            count: Arc::default(),
-            limit,
-        }
+        Self { count: Arc::default(), limit }
     }
 
     /// Calls under way now.
@@ -37,9 +34,8 @@ impl InFlight {
         if before < self.limit {
             return Ok(permit);
         }
-        let kind = ErrorKind::LimitExceeded {
-            retry_after: Some(std::time::Duration::from_secs(1)),
-        };
+        let kind =
+            ErrorKind::LimitExceeded { retry_after: Some(std::time::Duration::from_secs(1)) };
         let limit = self.limit;
         Err(CallError::new(
             kind,

@@ -21,9 +21,8 @@ const METHODS: [Method; 8] = [
 ];
 
 /// Upper bounds of the duration buckets, in microseconds.
-const BOUNDS: [u64; 10] = [
-    100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 1_000_000, 10_000_000, 60_000_000,
-];
+const BOUNDS: [u64; 10] =
+    [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 1_000_000, 10_000_000, 60_000_000];
 
 /// What a call came to, as a label.
 const OUTCOMES: [&str; 4] = ["ok", "tool_error", "input_required", "error"];
@@ -44,10 +43,7 @@ struct Row {
 impl Meter {
     /// Counts one call.
     pub fn record(&self, method: &Method, outcome: &Outcome, took: Duration) {
-        let index = METHODS
-            .iter()
-            .position(|known| known == method)
-            .unwrap_or(METHODS.len());
+        let index = METHODS.iter().position(|known| known == method).unwrap_or(METHODS.len());
         let row = &self.rows[index];
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         row.outcomes[label(outcome)].fetch_add(1, Relaxed);
@@ -57,11 +53,7 @@ impl Meter {
 
     /// How many calls have ended, whatever their outcome.
     pub fn total(&self) -> u64 {
-        self.rows
-            .iter()
-            .flat_map(|row| &row.outcomes)
-            .map(|count| count.load(Relaxed))
-            .sum()
+        self.rows.iter().flat_map(|row| &row.outcomes).map(|count| count.load(Relaxed)).sum()
     }
 
     /// Writes the counters as Prometheus reads them.
@@ -84,9 +76,7 @@ impl Meter {
 
     fn each(&self, mut visit: impl FnMut(&str, &Row)) {
         let names = METHODS.iter().map(Method::as_str).chain(["other"]);
-        names
-            .zip(&self.rows)
-            .for_each(|(method, row)| visit(method, row));
+        names.zip(&self.rows).for_each(|(method, row)| visit(method, row));
     }
 }
 
@@ -95,9 +85,7 @@ impl Row {
         let mut below = 0;
         for (index, bucket) in self.buckets.iter().enumerate() {
             below += bucket.load(Relaxed);
-            let bound = BOUNDS
-                .get(index)
-                .map_or("+Inf".to_owned(), |it| seconds(*it).to_string());
+            let bound = BOUNDS.get(index).map_or("+Inf".to_owned(), |it| seconds(*it).to_string());
             let _ = writeln!(
                 out,
                 "gantry_call_seconds_bucket{{method=\"{method}\",le=\"{bound}\"}} {below}"
@@ -105,10 +93,7 @@ impl Row {
         }
         let sum = seconds(self.micros.load(Relaxed));
         let _ = writeln!(out, "gantry_call_seconds_sum{{method=\"{method}\"}} {sum}");
-        let _ = writeln!(
-            out,
-            "gantry_call_seconds_count{{method=\"{method}\"}} {below}"
-        );
+        let _ = writeln!(out, "gantry_call_seconds_count{{method=\"{method}\"}} {below}");
     }
 }
 
@@ -126,7 +111,5 @@ fn label(outcome: &Outcome) -> usize {
 }
 
 fn is_tool_error(result: &gantry_protocol::RawJson) -> bool {
-    result
-        .get("isError")
-        .is_some_and(|flag| flag.as_str() == "true")
+    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }

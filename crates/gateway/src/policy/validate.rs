@@ -12,25 +12,13 @@ pub fn check_arguments(mut resolved: Resolved) -> Result<Resolved, CallError> {
     let Target::Tool(tool) = &resolved.target else {
         return Ok(resolved);
     };
-    let given = resolved
-        .call
-        .params
-        .get("arguments")
-        .filter(|given| !given.is_null());
+    let given = resolved.call.params.get("arguments").filter(|given| !given.is_null());
     let arguments = tool.input.accept(given.as_ref()).map_err(|violations| {
-        let text = format!(
-            "the arguments of `{}` are not valid: {violations}",
-            tool.name
-        );
+        let text = format!("the arguments of `{}` are not valid: {violations}", tool.name);
         CallError::new(ErrorKind::InvalidArguments, text)
     })?;
     if given.as_ref() != Some(&arguments) {
-        resolved.call.params = resolved
-            .call
-            .params
-            .edit()
-            .set("arguments", arguments)
-            .apply();
+        resolved.call.params = resolved.call.params.edit().set("arguments", arguments).apply();
     }
     Ok(resolved)
 }
@@ -57,15 +45,10 @@ fn check_structured(tool: &ToolEntry, result: &RawJson) -> Result<(), CallError>
         },
         None => "it has no structuredContent".to_owned(),
     };
-    let text = format!(
-        "the tool `{}` broke its own outputSchema: {problem}",
-        tool.name
-    );
+    let text = format!("the tool `{}` broke its own outputSchema: {problem}", tool.name);
     Err(CallError::new(ErrorKind::ToolFailed, text))
 }
 
 fn is_error(result: &RawJson) -> bool {
-    result
-        .get("isError")
-        .is_some_and(|flag| flag.as_str() == "true")
+    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }

@@ -46,15 +46,9 @@ impl Defaults {
         gather.object(document, resolver, draft)?;
         let mut objects = gather.objects;
         prune(&mut objects);
-        if objects
-            .iter()
-            .any(|properties| properties.len() > PROPERTIES)
-        {
+        if objects.iter().any(|properties| properties.len() > PROPERTIES) {
             let what = "properties with defaults in one object";
-            return Err(SchemaError::TooMany {
-                what,
-                limit: PROPERTIES,
-            });
+            return Err(SchemaError::TooMany { what, limit: PROPERTIES });
         }
         Ok((!objects[0].is_empty()).then_some(Self { objects, limit }))
     }
@@ -118,10 +112,7 @@ impl Defaults {
 fn present(value: &RawJson, properties: &[Property]) -> Vec<Option<RawJson>> {
     let mut present = vec![None; properties.len()];
     for member in value.members() {
-        if let Some(index) = properties
-            .iter()
-            .position(|property| member.is(&property.name))
-        {
+        if let Some(index) = properties.iter().position(|property| member.is(&property.name)) {
             present[index] = Some(member.value());
         }
     }
@@ -136,9 +127,7 @@ fn prune(objects: &mut [Vec<Property>]) {
         changed = false;
         for (index, properties) in objects.iter().enumerate() {
             let leads = |property: &Property| property.object.is_some_and(|it| useful[it]);
-            let now = properties
-                .iter()
-                .any(|it| it.default.is_some() || leads(it));
+            let now = properties.iter().any(|it| it.default.is_some() || leads(it));
             if now && !useful[index] {
                 useful[index] = true;
                 changed = true;

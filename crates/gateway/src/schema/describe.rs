@@ -49,10 +49,7 @@ fn demand(kind: &ValidationErrorKind) -> String {
             "must have exactly one of the allowed forms, but has more".to_owned()
         }
         Kind::PropertyNames { error } => {
-            format!(
-                "has a member whose name {}",
-                fault(error.kind(), error.instance())
-            )
+            format!("has a member whose name {}", fault(error.kind(), error.instance()))
         }
         Kind::FalseSchema => "is not allowed".to_owned(),
         Kind::Not { schema } => format!("must not match {}", value(schema)),
@@ -75,11 +72,7 @@ fn forms(context: &[Vec<ValidationError<'static>>]) -> String {
             forms.push(form);
         }
     }
-    let more = if forms.len() > ALTERNATIVES {
-        ", or others"
-    } else {
-        ""
-    };
+    let more = if forms.len() > ALTERNATIVES { ", or others" } else { "" };
     forms.truncate(ALTERNATIVES);
     format!("{}{more}", forms.join(", or "))
 }
@@ -87,11 +80,9 @@ fn forms(context: &[Vec<ValidationError<'static>>]) -> String {
 fn types(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(kind) => with_article(*kind).to_owned(),
-        TypeKind::Multiple(kinds) => kinds
-            .iter()
-            .map(with_article)
-            .collect::<Vec<_>>()
-            .join(" or "),
+        TypeKind::Multiple(kinds) => {
+            kinds.iter().map(with_article).collect::<Vec<_>>().join(" or ")
+        }
     }
 }
 
@@ -128,16 +119,8 @@ pub(super) fn value(value: &Value) -> String {
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::Object(members) if members.is_empty() => "an empty object".to_owned(),
         Value::Object(members) => {
-            let names: Vec<_> = members
-                .keys()
-                .take(ALTERNATIVES)
-                .map(|name| cut(name))
-                .collect();
-            let more = if members.len() > names.len() {
-                ", ..."
-            } else {
-                ""
-            };
+            let names: Vec<_> = members.keys().take(ALTERNATIVES).map(|name| cut(name)).collect();
+            let more = if members.len() > names.len() { ", ..." } else { "" };
             format!("an object with {}{more}", names.join(", "))
         }
         scalar => scalar.to_string(),

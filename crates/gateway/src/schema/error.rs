@@ -80,13 +80,8 @@ impl SchemaError {
     }
 
     pub(super) fn unknown_dialect(schema: &Value) -> Self {
-        let dialect = schema
-            .get("$schema")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        Self::UnknownDialect {
-            dialect: describe::cut(dialect),
-        }
+        let dialect = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        Self::UnknownDialect { dialect: describe::cut(dialect) }
     }
 }
 
@@ -103,12 +98,12 @@ impl From<JsonError> for SchemaError {
 impl From<ReferencingError> for SchemaError {
     fn from(error: ReferencingError) -> Self {
         match error {
-            ReferencingError::Unretrievable { uri, .. } => Self::External {
-                reference: describe::cut(&uri),
-            },
-            ReferencingError::UnknownSpecification { specification } => Self::UnknownDialect {
-                dialect: describe::cut(&specification),
-            },
+            ReferencingError::Unretrievable { uri, .. } => {
+                Self::External { reference: describe::cut(&uri) }
+            }
+            ReferencingError::UnknownSpecification { specification } => {
+                Self::UnknownDialect { dialect: describe::cut(&specification) }
+            }
             other => Self::Dangling(describe::cut(&other.to_string())),
         }
     }
@@ -120,14 +115,10 @@ impl From<ValidationError<'static>> for SchemaError {
         let path = parts.instance_path.as_str().to_owned();
         match parts.kind {
             ValidationErrorKind::Referencing(error) => error.into(),
-            ValidationErrorKind::Format { format } if format == "regex" => Self::Pattern {
-                pattern: describe::value(&parts.instance),
-                path,
-            },
-            kind => Self::Invalid {
-                path,
-                message: describe::fault(&kind, &parts.instance),
-            },
+            ValidationErrorKind::Format { format } if format == "regex" => {
+                Self::Pattern { pattern: describe::value(&parts.instance), path }
+            }
+            kind => Self::Invalid { path, message: describe::fault(&kind, &parts.instance) },
         }
     }
 }

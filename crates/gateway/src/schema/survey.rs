@@ -27,8 +27,7 @@ pub(super) struct Survey {
 impl Survey {
     /// About how many steps it takes at most to find every violation in a value this deep.
     pub(super) fn steps(self, depth: u32) -> usize {
-        self.subschemas
-            .saturating_mul(self.loops.max(1).saturating_pow(depth))
+        self.subschemas.saturating_mul(self.loops.max(1).saturating_pow(depth))
     }
 }
 
@@ -42,11 +41,7 @@ pub(super) struct Surveyor {
 
 impl Surveyor {
     pub(super) fn new(limits: SchemaLimits) -> Self {
-        Self {
-            limits,
-            patterns: 0,
-            seen: HashMap::new(),
-        }
+        Self { limits, patterns: 0, seen: HashMap::new() }
     }
 
     pub(super) fn survey(
@@ -69,24 +64,17 @@ impl Surveyor {
         match self.seen.get(&place) {
             Some(Some(known)) => return Ok(*known),
             Some(None) => {
-                return Ok(Survey {
-                    subschemas: 1,
-                    loops: 1,
-                });
+                return Ok(Survey { subschemas: 1, loops: 1 });
             }
             None => self.seen.insert(place, None),
         };
         if draft.detect(schema) == Draft::Unknown {
             return Err(SchemaError::unknown_dialect(schema));
         }
-        let chain = chain.checked_sub(1).ok_or(SchemaError::TooDeep {
-            limit: self.limits.chain,
-        })?;
+        let chain =
+            chain.checked_sub(1).ok_or(SchemaError::TooDeep { limit: self.limits.chain })?;
         self.count_patterns(schema)?;
-        let mut sum = Survey {
-            subschemas: 1,
-            loops: 0,
-        };
+        let mut sum = Survey { subschemas: 1, loops: 0 };
         for reference in references(schema) {
             let (target, resolver, draft) = resolver.lookup(reference)?.into_inner();
             let found = self.visit(target, &resolver, draft, chain)?;
@@ -106,10 +94,7 @@ impl Surveyor {
         sum.loops += found.loops;
         let limit = self.limits.subschemas;
         if sum.subschemas > limit {
-            return Err(SchemaError::TooMany {
-                what: "subschemas",
-                limit,
-            });
+            return Err(SchemaError::TooMany { what: "subschemas", limit });
         }
         Ok(())
     }
@@ -120,10 +105,7 @@ impl Surveyor {
         self.patterns += named.map_or(0, serde_json::Map::len);
         let limit = self.limits.patterns;
         if self.patterns > limit {
-            return Err(SchemaError::TooMany {
-                what: "patterns",
-                limit,
-            });
+            return Err(SchemaError::TooMany { what: "patterns", limit });
         }
         Ok(())
     }
@@ -136,9 +118,7 @@ pub(super) fn address(schema: &Value) -> usize {
 
 /// The references that a subschema makes.
 pub(super) fn references(schema: &Value) -> impl Iterator<Item = &str> {
-    REFERENCES
-        .iter()
-        .filter_map(|keyword| schema.get(keyword)?.as_str())
+    REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
 /// The subschemas of a schema but for its definitions, which count where they are referred to.
@@ -148,9 +128,7 @@ fn children(schema: &Value, draft: Draft) -> impl Iterator<Item = &Value> {
         .filter_map(|keyword| schema.get(keyword)?.as_object())
         .flat_map(|named| named.values().map(address))
         .collect();
-    draft
-        .subresources_of(schema)
-        .filter(move |child| !definitions.contains(&address(child)))
+    draft.subresources_of(schema).filter(move |child| !definitions.contains(&address(child)))
 }
 
 /// How deep a value is nested.

@@ -5,10 +5,7 @@ use gantry_protocol::json::{JsonLimits, RawJson};
 use super::{Schema, SchemaError, SchemaLimits, Subject};
 
 fn raw(text: &str) -> RawJson {
-    let limits = JsonLimits {
-        size: usize::MAX,
-        depth: 126,
-    };
+    let limits = JsonLimits { size: usize::MAX, depth: 126 };
     RawJson::parse(text.to_owned(), limits).unwrap()
 }
 
@@ -22,10 +19,9 @@ fn schema(text: &str) -> Schema {
 
 /// The words of the violations, empty when there are none.
 fn words(schema: &Schema, value: &str) -> String {
-    schema.check(&raw(value)).map_or_else(
-        |it| it.about(Subject::Arguments).to_string(),
-        |()| String::new(),
-    )
+    schema
+        .check(&raw(value))
+        .map_or_else(|it| it.about(Subject::Arguments).to_string(), |()| String::new())
 }
 
 #[test]
@@ -60,41 +56,21 @@ fn values_are_taken_or_not() {
         (identified, r#"{"a":"1"}"#, false),
         (old_items, "[1]", true),
         (old_items, "[1,2]", false),
-        (
-            r#"{"prefixItems":[{"type":"integer"}],"items":false}"#,
-            "[1,2]",
-            false,
-        ),
+        (r#"{"prefixItems":[{"type":"integer"}],"items":false}"#, "[1,2]", false),
         (r##"{"$ref":"#"}"##, "1", true),
-        (
-            r#"{"type":"integer"}"#,
-            "123456789012345678901234567890",
-            true,
-        ),
+        (r#"{"type":"integer"}"#, "123456789012345678901234567890", true),
         (r#"{"maximum":10}"#, "123456789012345678901234567890", false),
         (r#"{"type":"integer"}"#, "1e400", false),
         (r#"{"type":"integer"}"#, "1.0", true),
-        (
-            r#"{"pattern":"^(a+)+$"}"#,
-            r#""aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!""#,
-            false,
-        ),
+        (r#"{"pattern":"^(a+)+$"}"#, r#""aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!""#, false),
         (r#"{"pattern":"^\\d{3}$"}"#, r#""123""#, true),
         (r#"{"pattern":"^(?!\\.)[a-z.]+$"}"#, r#""a.b""#, true),
         (r#"{"pattern":"^(?!\\.)[a-z.]+$"}"#, r#"".b""#, false),
         (r#"{"format":"no-such-format"}"#, r#""x""#, true),
-        (
-            r#"{"$ref":"https://json-schema.org/draft/2020-12/schema"}"#,
-            r#"{"type":"x"}"#,
-            false,
-        ),
+        (r#"{"$ref":"https://json-schema.org/draft/2020-12/schema"}"#, r#"{"type":"x"}"#, false),
     ];
     for (text, value, taken) in cases {
-        assert_eq!(
-            schema(text).check(&raw(value)).is_ok(),
-            taken,
-            "{text} on {value}"
-        );
+        assert_eq!(schema(text).check(&raw(value)).is_ok(), taken, "{text} on {value}");
     }
 }
 
@@ -109,23 +85,11 @@ fn violations_can_be_acted_on() {
             "filter":{"type":"object","properties":{"tags":{"items":{"type":["string","null"]}}}}}}"#,
     );
     let cases = [
-        (
-            r#"{"query":"ab","limit":5000}"#,
-            "argument `limit` must be at most 1000; got 5000",
-        ),
-        (
-            r#"{"query":"ab","limit":"x"}"#,
-            "argument `limit` must be an integer; got \"x\"",
-        ),
-        (
-            r#"{"query":"a"}"#,
-            "argument `query` must have at least 2 characters; got \"a\"",
-        ),
+        (r#"{"query":"ab","limit":5000}"#, "argument `limit` must be at most 1000; got 5000"),
+        (r#"{"query":"ab","limit":"x"}"#, "argument `limit` must be an integer; got \"x\""),
+        (r#"{"query":"a"}"#, "argument `query` must have at least 2 characters; got \"a\""),
         ("{}", "argument `query` is required and missing"),
-        (
-            r#"{"query":"ab","a/b":1}"#,
-            "argument `a/b` is not known; remove it",
-        ),
+        (r#"{"query":"ab","a/b":1}"#, "argument `a/b` is not known; remove it"),
         (
             r#"{"query":"ab","sort":"up"}"#,
             "argument `sort` must be one of \"asc\", \"desc\"; got \"up\"",
@@ -139,10 +103,7 @@ fn violations_can_be_acted_on() {
             r#"{"query":"ab","filter":{"tags":["a",{"b":[]}]}}"#,
             "argument `filter.tags[1]` must be null or a string; got an object with b",
         ),
-        (
-            "[]",
-            "the whole of the arguments must be an object; got an empty array",
-        ),
+        ("[]", "the whole of the arguments must be an object; got an empty array"),
         (
             r#"{"limit":1.5}"#,
             "argument `query` is required and missing; and \
@@ -179,10 +140,7 @@ fn bad_schemas_are_refused() {
         let links: Vec<_> = (0..length)
             .map(|at| format!(r##""d{at}":{{"$ref":"#/$defs/d{}"}}"##, at + 1))
             .collect();
-        format!(
-            r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d{length}":true}}}}"##,
-            links.join(",")
-        )
+        format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d{length}":true}}}}"##, links.join(","))
     };
     let doubling: Vec<_> = (0..40)
         .map(|at| {
@@ -190,10 +148,8 @@ fn bad_schemas_are_refused() {
             format!(r#""d{at}":{{"allOf":[{next},{next}]}}"#)
         })
         .collect();
-    let doubling = format!(
-        r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d40":true}}}}"##,
-        doubling.join(",")
-    );
+    let doubling =
+        format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d40":true}}}}"##, doubling.join(","));
     let patterns = format!("{{\"allOf\":[{}true]}}", r#"{"pattern":"a"},"#.repeat(201));
     let large = format!("{{\"description\":\"{}\"}}", "x".repeat(10 * 1024 * 1024));
     let cases = [
@@ -202,42 +158,18 @@ fn bad_schemas_are_refused() {
         (chain(300), "nested deeper than the limit of 256"),
         (doubling, "more than 100000 subschemas"),
         (patterns, "more than 200 patterns"),
-        (
-            r#"{"$ref":"https://example.com/x.json"}"#.into(),
-            "`https://example.com/x.json`",
-        ),
-        (
-            r#"{"$ref":"file:///etc/passwd"}"#.into(),
-            "`file:///etc/passwd`, which is outside",
-        ),
+        (r#"{"$ref":"https://example.com/x.json"}"#.into(), "`https://example.com/x.json`"),
+        (r#"{"$ref":"file:///etc/passwd"}"#.into(), "`file:///etc/passwd`, which is outside"),
         (r#"{"$ref":"other.json#/a"}"#.into(), "other.json"),
         (r##"{"$ref":"#/$defs/a"}"##.into(), "/$defs/a"),
         (r##"{"$ref":"#a"}"##.into(), "cannot be resolved"),
-        (
-            r#"{"$schema":"https://example.com/d"}"#.into(),
-            "`https://example.com/d`",
-        ),
-        (
-            r#"{"properties":{"a":{"$schema":"urn:x"}}}"#.into(),
-            "dialect `urn:x`",
-        ),
-        (
-            r#"{"$schema":"http://json-schema.org/draft-03/schema#"}"#.into(),
-            "draft-03",
-        ),
+        (r#"{"$schema":"https://example.com/d"}"#.into(), "`https://example.com/d`"),
+        (r#"{"properties":{"a":{"$schema":"urn:x"}}}"#.into(), "dialect `urn:x`"),
+        (r#"{"$schema":"http://json-schema.org/draft-03/schema#"}"#.into(), "draft-03"),
         (r#"{"type":"banana"}"#.into(), "not valid at `/type`"),
-        (
-            r#"{"properties":[]}"#.into(),
-            "not valid at `/properties`: must be an object",
-        ),
-        (
-            r#"{"pattern":"(a"}"#.into(),
-            "the pattern \"(a\" at `/pattern`",
-        ),
-        (
-            r#"{"pattern":"(((a{1,999}){1,999}){1,999})"}"#.into(),
-            "the pattern",
-        ),
+        (r#"{"properties":[]}"#.into(), "not valid at `/properties`: must be an object"),
+        (r#"{"pattern":"(a"}"#.into(), "the pattern \"(a\" at `/pattern`"),
+        (r#"{"pattern":"(((a{1,999}){1,999}){1,999})"}"#.into(), "the pattern"),
         ("5".into(), "must be"),
     ];
     for (text, part) in cases {
@@ -254,10 +186,7 @@ fn hostile_patterns_and_recursion_end() {
     let look = schema(r#"{"pattern":"^(?=a)(a|aa)+\\1$"}"#);
     let slow = format!("\"{}!\"", "a".repeat(5_000));
     assert!(look.check(&raw(&slow)).is_err());
-    let strict = SchemaLimits {
-        backtracks: 0,
-        ..SchemaLimits::default()
-    };
+    let strict = SchemaLimits { backtracks: 0, ..SchemaLimits::default() };
     assert!(Schema::compile(&raw(r#"{"pattern":"(?=a)"}"#), strict).is_err());
     let both = schema(
         r##"{"type":"object","anyOf":[{"required":["a"],"properties":{"a":{"$ref":"#"}}},
@@ -282,16 +211,8 @@ fn defaults_are_filled_in() {
     let endless = r##"{"properties":{"child":{"$ref":"#","default":{}}}}"##;
     let cases = [
         (flat, "{}", r#"{"a":1.10,"b":{"z":1,"a":2}}"#),
-        (
-            flat,
-            r#"{ "a" : 2.50 , "q":[ 1 ]}"#,
-            r#"{ "a" : 2.50 , "q":[ 1 ],"b":{"z":1,"a":2}}"#,
-        ),
-        (
-            flat,
-            r#"{"\u0061":null, "b":0}"#,
-            r#"{"\u0061":null, "b":0}"#,
-        ),
+        (flat, r#"{ "a" : 2.50 , "q":[ 1 ]}"#, r#"{ "a" : 2.50 , "q":[ 1 ],"b":{"z":1,"a":2}}"#),
+        (flat, r#"{"\u0061":null, "b":0}"#, r#"{"\u0061":null, "b":0}"#),
         (flat, "[]", "[]"),
         (nested, "{}", "{}"),
         (nested, r#"{"o":{}}"#, r#"{"o":{"x":1}}"#),
@@ -301,31 +222,15 @@ fn defaults_are_filled_in() {
         (referred, "{}", r#"{"n":7,"o":{"y":0,"x":1}}"#),
         (wrapped, "{}", r#"{"o":{"x":1}}"#),
         (recursive, "{}", r#"{"n":0}"#),
-        (
-            recursive,
-            r#"{"child":{"child":{}}}"#,
-            r#"{"child":{"child":{"n":0},"n":0},"n":0}"#,
-        ),
+        (recursive, r#"{"child":{"child":{}}}"#, r#"{"child":{"child":{"n":0},"n":0},"n":0}"#),
         (endless, "{}", r#"{"child":{"child":{}}}"#),
         (nested, r#"{"o":{"x":2},"o":{}}"#, r#"{"o":{"x":1}}"#),
-        (
-            r#"{"properties":{"default":{"type":"string"}}}"#,
-            "{}",
-            "{}",
-        ),
-        (
-            r#"{"properties":{"default":{"default":"d"}}}"#,
-            "{}",
-            r#"{"default":"d"}"#,
-        ),
+        (r#"{"properties":{"default":{"type":"string"}}}"#, "{}", "{}"),
+        (r#"{"properties":{"default":{"default":"d"}}}"#, "{}", r#"{"default":"d"}"#),
         ("true", "{}", "{}"),
     ];
     for (text, value, expected) in cases {
-        assert_eq!(
-            schema(text).fill_defaults(&raw(value)).as_str(),
-            expected,
-            "{text} on {value}"
-        );
+        assert_eq!(schema(text).fill_defaults(&raw(value)).as_str(), expected, "{text} on {value}");
     }
 }
 
@@ -337,30 +242,14 @@ fn defaults_cannot_grow_without_bound() {
             format!(r##""d{at}":{{"properties":{{"a":{next},"b":{next}}}}}"##)
         })
         .collect();
-    let text = raw(&format!(
-        r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d14":{{}}}}}}"##,
-        levels.join(",")
-    ));
-    let tight = SchemaLimits {
-        defaults: 10_000,
-        ..SchemaLimits::default()
-    };
-    let filled = Schema::compile(&text, tight)
-        .unwrap()
-        .fill_defaults(&RawJson::EMPTY_OBJECT);
-    assert!(
-        (5_000..10_000).contains(&filled.bytes().len()),
-        "{}",
-        filled.bytes().len()
-    );
-    let small = SchemaLimits {
-        defaults: 20,
-        ..SchemaLimits::default()
-    };
+    let text =
+        raw(&format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d14":{{}}}}}}"##, levels.join(",")));
+    let tight = SchemaLimits { defaults: 10_000, ..SchemaLimits::default() };
+    let filled = Schema::compile(&text, tight).unwrap().fill_defaults(&RawJson::EMPTY_OBJECT);
+    assert!((5_000..10_000).contains(&filled.bytes().len()), "{}", filled.bytes().len());
+    let small = SchemaLimits { defaults: 20, ..SchemaLimits::default() };
     let two = raw(r#"{"properties":{"a":{"default":"12345678"},"b":{"default":"12345678"}}}"#);
-    let filled = Schema::compile(&two, small)
-        .unwrap()
-        .fill_defaults(&RawJson::EMPTY_OBJECT);
+    let filled = Schema::compile(&two, small).unwrap().fill_defaults(&RawJson::EMPTY_OBJECT);
     assert_eq!(filled.as_str(), r#"{"a":"12345678"}"#);
 }
 
@@ -373,9 +262,6 @@ fn arguments_are_accepted() {
     let given = raw(r#"{"n" : 4}"#);
     assert_eq!(tool.accept(Some(&given)).unwrap(), given);
     let wrong = tool.accept(Some(&raw(r#"{"n":"4"}"#))).unwrap_err();
-    assert_eq!(
-        wrong.to_string(),
-        "argument `n` must be an integer; got \"4\""
-    );
+    assert_eq!(wrong.to_string(), "argument `n` must be an integer; got \"4\"");
     assert!(tool.accept(Some(&RawJson::NULL)).is_err());
 }

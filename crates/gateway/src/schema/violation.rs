@@ -60,10 +60,7 @@ impl Violations {
             }
         }
         list.truncate(REPORTED);
-        Self {
-            subject: Subject::default(),
-            list,
-        }
+        Self { subject: Subject::default(), list }
     }
 
     pub(super) fn unexplained() -> Self {
@@ -76,10 +73,7 @@ impl Violations {
 
     fn whole(message: String) -> Self {
         let path = String::new();
-        Self {
-            subject: Subject::default(),
-            list: vec![Violation { path, message }],
-        }
+        Self { subject: Subject::default(), list: vec![Violation { path, message }] }
     }
 }
 
@@ -92,24 +86,16 @@ fn violations_of(error: &ValidationError<'_>) -> Vec<Violation> {
     };
     match error.kind() {
         ValidationErrorKind::Required { property } => {
-            vec![at(
-                property.as_str().unwrap_or_default(),
-                "is required and missing",
-            )]
+            vec![at(property.as_str().unwrap_or_default(), "is required and missing")]
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let unknown = unexpected.iter().take(REPORTED);
-            unknown
-                .map(|name| at(name, "is not known; remove it"))
-                .collect()
+            unknown.map(|name| at(name, "is not known; remove it")).collect()
         }
         kind => {
             let message = describe::fault(kind, error.instance());
-            vec![Violation {
-                path: path.to_owned(),
-                message,
-            }]
+            vec![Violation { path: path.to_owned(), message }]
         }
     }
 }

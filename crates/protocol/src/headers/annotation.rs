@@ -78,11 +78,7 @@ pub enum HeaderAnnotationError {
 pub fn argument_headers(input_schema: &RawJson) -> Result<Vec<HeaderParam>, HeaderAnnotationError> {
     let mut found = Vec::new();
     if may_hold_annotation(input_schema) {
-        Walk {
-            found: &mut found,
-            path: Vec::new(),
-        }
-        .schema(input_schema)?;
+        Walk { found: &mut found, path: Vec::new() }.schema(input_schema)?;
     }
     Ok(found)
 }
@@ -113,9 +109,7 @@ impl Walk<'_> {
                     self.path.pop();
                 }
             } else if holds_annotation(&keyword, &value) {
-                return Err(HeaderAnnotationError::Place {
-                    keyword: keyword.into_owned(),
-                });
+                return Err(HeaderAnnotationError::Place { keyword: keyword.into_owned() });
             }
         }
         Ok(())
@@ -127,11 +121,7 @@ impl Walk<'_> {
         annotation: &RawJson,
     ) -> Result<(), HeaderAnnotationError> {
         let argument = self.path.join(".");
-        let kind = match schema
-            .get("type")
-            .and_then(|kind| kind.to_text())
-            .as_deref()
-        {
+        let kind = match schema.get("type").and_then(|kind| kind.to_text()).as_deref() {
             _ if self.path.is_empty() => return Err(HeaderAnnotationError::Kind { argument }),
             Some("string") => HeaderKind::String,
             Some("integer") => HeaderKind::Integer,
@@ -139,20 +129,13 @@ impl Walk<'_> {
             _ => return Err(HeaderAnnotationError::Kind { argument }),
         };
         let Some(name) = annotation.to_text().filter(|name| is_token(name)) else {
-            return Err(HeaderAnnotationError::Name {
-                argument,
-                annotation: annotation.clone(),
-            });
+            return Err(HeaderAnnotationError::Name { argument, annotation: annotation.clone() });
         };
         let header = format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase());
         if self.found.iter().any(|other| other.header == header) {
             return Err(HeaderAnnotationError::Taken { argument, header });
         }
-        self.found.push(HeaderParam {
-            header,
-            path: self.path.clone(),
-            kind,
-        });
+        self.found.push(HeaderParam { header, path: self.path.clone(), kind });
         Ok(())
     }
 }
@@ -170,9 +153,7 @@ fn holds_annotation(keyword: &str, value: &RawJson) -> bool {
 
 fn is_annotated_within(schema: &RawJson) -> bool {
     match schema.kind() {
-        JsonKind::Array => schema
-            .elements()
-            .any(|element| is_annotated_within(&element)),
+        JsonKind::Array => schema.elements().any(|element| is_annotated_within(&element)),
         JsonKind::Object => schema.members().any(|member| {
             member.is(ANNOTATION) || holds_annotation(&member.key(), &member.value())
         }),

@@ -25,10 +25,7 @@ pub fn check_argument(
         }
         (None, Some(_)) => {
             let header = param.header.clone();
-            return Err(HeaderError::Unexpected {
-                header,
-                argument: argument(),
-            });
+            return Err(HeaderError::Unexpected { header, argument: argument() });
         }
     };
     let found = decode_value(header)?;

@@ -26,22 +26,10 @@ impl Decimal {
         let places = i64::try_from(fraction.len()).ok()?;
         let significant = significant.trim_start_matches('0');
         if significant.is_empty() {
-            return Some(Self {
-                negative: false,
-                digits: String::new(),
-                exponent: 0,
-            });
+            return Some(Self { negative: false, digits: String::new(), exponent: 0 });
         }
-        let exponent = power
-            .parse::<i64>()
-            .ok()?
-            .checked_sub(places)?
-            .checked_add(zeros)?;
-        Some(Self {
-            negative: text.starts_with('-'),
-            digits: significant.to_owned(),
-            exponent,
-        })
+        let exponent = power.parse::<i64>().ok()?.checked_sub(places)?.checked_add(zeros)?;
+        Some(Self { negative: text.starts_with('-'), digits: significant.to_owned(), exponent })
     }
 
     /// The number written out, when it is a whole one of bearable length.
@@ -49,9 +37,7 @@ impl Decimal {
         if self.digits.is_empty() {
             return Some("0".to_owned());
         }
-        let zeros = usize::try_from(self.exponent)
-            .ok()
-            .filter(|_| self.exponent <= LONGEST)?;
+        let zeros = usize::try_from(self.exponent).ok().filter(|_| self.exponent <= LONGEST)?;
         let sign = if self.negative { "-" } else { "" };
         Some(format!("{sign}{}{}", self.digits, "0".repeat(zeros)))
     }

@@ -33,38 +33,16 @@ fn values_are_encoded_only_where_http_demands_it() {
 
 #[test]
 fn bad_values_are_refused() {
-    let bad = [
-        "=?base64?YQ?=",
-        "=?base64?YQ=?=",
-        "=?base64?Y Q=?=",
-        "=?base64?_-==?=",
-        "=?base64?!?=",
-    ];
+    let bad =
+        ["=?base64?YQ?=", "=?base64?YQ=?=", "=?base64?Y Q=?=", "=?base64?_-==?=", "=?base64?!?="];
     for value in bad {
-        assert_eq!(
-            decode_value(value),
-            Err(HeaderError::Base64 {
-                value: value.to_owned()
-            })
-        );
+        assert_eq!(decode_value(value), Err(HeaderError::Base64 { value: value.to_owned() }));
     }
     let value = "=?base64?/w==?=".to_owned();
-    assert_eq!(
-        decode_value("=?base64?/w==?="),
-        Err(HeaderError::NotUtf8 { value })
-    );
-    assert_eq!(
-        decode_value("a\nb"),
-        Err(HeaderError::Character { character: '\n' })
-    );
-    assert_eq!(
-        decode_value("ü"),
-        Err(HeaderError::Character { character: 'ü' })
-    );
-    assert_eq!(
-        decode_value(" \ta b \t").expect("whitespace around is trimmed"),
-        "a b"
-    );
+    assert_eq!(decode_value("=?base64?/w==?="), Err(HeaderError::NotUtf8 { value }));
+    assert_eq!(decode_value("a\nb"), Err(HeaderError::Character { character: '\n' }));
+    assert_eq!(decode_value("ü"), Err(HeaderError::Character { character: 'ü' }));
+    assert_eq!(decode_value(" \ta b \t").expect("whitespace around is trimmed"), "a b");
 }
 
 #[test]
@@ -78,18 +56,12 @@ fn annotations_are_found_through_properties() {
             "$defs":{"x-mcp-header":{"type":"string"}}}"#,
     );
     let found = argument_headers(&schema).expect("the annotations are valid");
-    let found: Vec<_> = found
-        .iter()
-        .map(|it| (it.header.as_str(), it.path.join("/"), it.kind))
-        .collect();
+    let found: Vec<_> =
+        found.iter().map(|it| (it.header.as_str(), it.path.join("/"), it.kind)).collect();
     let expected = [
         ("mcp-param-region", "region".to_owned(), HeaderKind::String),
         ("mcp-param-n", "deep/n".to_owned(), HeaderKind::Integer),
-        (
-            "mcp-param-b",
-            "x-mcp-header".to_owned(),
-            HeaderKind::Boolean,
-        ),
+        ("mcp-param-b", "x-mcp-header".to_owned(), HeaderKind::Boolean),
     ];
     assert_eq!(found, expected);
     assert_eq!(argument_headers(&json("{}")), Ok(vec![]));
@@ -123,19 +95,13 @@ fn bad_annotations_are_refused() {
         ),
     ];
     for (schema, reason) in cases {
-        let error = argument_headers(&json(&schema))
-            .expect_err(&schema)
-            .to_string();
+        let error = argument_headers(&json(&schema)).expect_err(&schema).to_string();
         assert!(error.contains(reason), "{schema}: {error}");
     }
 }
 
 fn param(kind: HeaderKind) -> HeaderParam {
-    HeaderParam {
-        header: "mcp-param-h".to_owned(),
-        path: vec!["o".into(), "a".into()],
-        kind,
-    }
+    HeaderParam { header: "mcp-param-h".to_owned(), path: vec!["o".into(), "a".into()], kind }
 }
 
 #[test]
@@ -162,18 +128,8 @@ fn headers_must_say_what_the_arguments_say() {
         (Integer, "42", Some("042"), "expected `42`"),
         (Integer, "42", Some("0x2a"), "expected `42`"),
         (Integer, "42", Some("forty-two"), "expected `42`"),
-        (
-            Integer,
-            big,
-            Some("9007199254740992"),
-            "expected `9007199254740993`",
-        ),
-        (
-            Integer,
-            "1e99999999999999999999",
-            Some("1"),
-            "expected `1e9",
-        ),
+        (Integer, big, Some("9007199254740992"), "expected `9007199254740993`"),
+        (Integer, "1e99999999999999999999", Some("1"), "expected `1e9"),
         (Boolean, "true", Some("true"), "ok"),
         (Boolean, "true", Some("TRUE"), "expected `true`"),
         (Boolean, "false", None, "is missing"),
@@ -189,13 +145,7 @@ fn headers_must_say_what_the_arguments_say() {
 #[test]
 fn absent_arguments_have_no_header() {
     let text = param(HeaderKind::String);
-    for arguments in [
-        None,
-        Some("{}"),
-        Some(r#"{"o":{}}"#),
-        Some(r#"{"o":7}"#),
-        Some("[]"),
-    ] {
+    for arguments in [None, Some("{}"), Some(r#"{"o":{}}"#), Some(r#"{"o":7}"#), Some("[]")] {
         let arguments = arguments.map(json);
         assert_eq!(check_argument(&text, arguments.as_ref(), None), Ok(()));
         assert!(check_argument(&text, arguments.as_ref(), Some("x")).is_err());
@@ -205,19 +155,9 @@ fn absent_arguments_have_no_header() {
 
 #[test]
 fn a_doubled_argument_is_refused() {
-    for arguments in [
-        r#"{"o":{"a":"x","\u0061":"y"}}"#,
-        r#"{"o":{},"o":{"a":"x"}}"#,
-    ] {
-        let found = check_argument(
-            &param(HeaderKind::String),
-            Some(&json(arguments)),
-            Some("x"),
-        );
-        assert!(
-            matches!(found, Err(HeaderError::Doubled { .. })),
-            "{arguments}"
-        );
+    for arguments in [r#"{"o":{"a":"x","\u0061":"y"}}"#, r#"{"o":{},"o":{"a":"x"}}"#] {
+        let found = check_argument(&param(HeaderKind::String), Some(&json(arguments)), Some("x"));
+        assert!(matches!(found, Err(HeaderError::Doubled { .. })), "{arguments}");
     }
 }
 
@@ -236,9 +176,6 @@ fn a_client_sends_what_a_server_expects() {
         let sent = argument_value(&param(kind), Some(&arguments)).expect("the argument is there");
         assert_eq!(sent, expected);
         let header = encode_value(&sent);
-        assert_eq!(
-            check_argument(&param(kind), Some(&arguments), Some(&header)),
-            Ok(())
-        );
+        assert_eq!(check_argument(&param(kind), Some(&arguments), Some(&header)), Ok(()));
     }
 }

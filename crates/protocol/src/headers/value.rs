@@ -106,13 +106,9 @@ pub fn decode_value(value: &str) -> Result<Cow<'_, str>, HeaderError> {
     let value = value.trim_matches(is_blank);
     if let Some(encoded) = marked(value) {
         let bytes = STANDARD.decode(encoded);
-        let bytes = bytes.map_err(|_| HeaderError::Base64 {
-            value: value.to_owned(),
-        })?;
+        let bytes = bytes.map_err(|_| HeaderError::Base64 { value: value.to_owned() })?;
         let text = String::from_utf8(bytes);
-        return text.map(Cow::Owned).map_err(|_| HeaderError::NotUtf8 {
-            value: value.to_owned(),
-        });
+        return text.map(Cow::Owned).map_err(|_| HeaderError::NotUtf8 { value: value.to_owned() });
     }
     match value.chars().find(|character| !is_plain(*character)) {
         Some(character) => Err(HeaderError::Character { character }),

@@ -24,10 +24,7 @@ struct Change<'a> {
 
 impl<'a> Edit<'a> {
     pub(super) fn new(object: &'a RawJson) -> Self {
-        Self {
-            object,
-            changes: Vec::new(),
-        }
+        Self { object, changes: Vec::new() }
     }
 
     /// Gives the member `key` a value: in its place when it is there, at the end when it is not.
@@ -55,11 +52,7 @@ impl<'a> Edit<'a> {
     fn change(mut self, key: Cow<'a, str>, value: Option<RawJson>) -> Self {
         match self.changes.iter_mut().find(|change| change.key == key) {
             Some(change) => change.value = value,
-            None => self.changes.push(Change {
-                key,
-                value,
-                placed: false,
-            }),
+            None => self.changes.push(Change { key, value, placed: false }),
         }
         self
     }
@@ -78,20 +71,11 @@ impl<'a> Edit<'a> {
         }
         let source: &[u8] = self.object.bytes();
         let added: usize = self.changes.iter().map(Change::room).sum();
-        let mut draft = Draft {
-            source,
-            added,
-            out: BytesMut::new(),
-            kept: false,
-        };
+        let mut draft = Draft { source, added, out: BytesMut::new(), kept: false };
         let mut previous_end = 1;
         for member in self.object.members() {
             let lead = previous_end..member.key.start;
-            match self
-                .changes
-                .iter_mut()
-                .find(|change| member.is(&change.key))
-            {
+            match self.changes.iter_mut().find(|change| member.is(&change.key)) {
                 None => draft.put(lead, &member, &source[member.value.clone()]),
                 Some(change) => {
                     draft.begin(previous_end);
@@ -120,9 +104,7 @@ impl<'a> Edit<'a> {
 
 impl Change<'_> {
     fn room(&self) -> usize {
-        self.value
-            .as_ref()
-            .map_or(0, |value| value.bytes().len() + self.key.len() + 4)
+        self.value.as_ref().map_or(0, |value| value.bytes().len() + self.key.len() + 4)
     }
 }
 
@@ -147,8 +129,7 @@ impl Draft<'_> {
     fn put(&mut self, lead: Range<usize>, member: &Member<'_>, value: &[u8]) {
         if !self.out.is_empty() {
             self.put_lead(lead);
-            self.out
-                .put_slice(&self.source[member.key.start..member.value.start]);
+            self.out.put_slice(&self.source[member.key.start..member.value.start]);
             self.out.put_slice(value);
         }
         self.kept = true;
@@ -177,10 +158,7 @@ impl Draft<'_> {
 
 /// Writes `"key":`.
 pub(super) fn put_key(out: &mut BytesMut, key: &str) {
-    if key
-        .bytes()
-        .all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
-    {
+    if key.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
         out.put_u8(b'"');
         out.put_slice(key.as_bytes());
         out.put_u8(b'"');

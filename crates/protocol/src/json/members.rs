@@ -28,11 +28,7 @@ pub struct Member<'a> {
 
 impl<'a> Members<'a> {
     pub(super) fn new(object: &'a RawJson) -> Self {
-        let at = if object.is_object() {
-            1
-        } else {
-            object.bytes().len()
-        };
+        let at = if object.is_object() { 1 } else { object.bytes().len() };
         Self { object, at }
     }
 }
@@ -51,16 +47,8 @@ impl<'a> Iterator for Members<'a> {
         let value_start = scan::skip_whitespace(text, colon + 1);
         let value_end = scan::value_end(text, value_start);
         let after = scan::skip_whitespace(text, value_end);
-        self.at = if text.get(after) == Some(&b',') {
-            after + 1
-        } else {
-            text.len()
-        };
-        Some(Member {
-            object: self.object,
-            key: key_start..key_end,
-            value: value_start..value_end,
-        })
+        self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
+        Some(Member { object: self.object, key: key_start..key_end, value: value_start..value_end })
     }
 }
 
@@ -103,10 +91,7 @@ pub struct Elements<'a> {
 impl<'a> Elements<'a> {
     pub(super) fn new(array: &'a RawJson) -> Self {
         let is_array = array.bytes().first() == Some(&b'[');
-        Self {
-            array,
-            at: if is_array { 1 } else { array.bytes().len() },
-        }
+        Self { array, at: if is_array { 1 } else { array.bytes().len() } }
     }
 }
 
@@ -121,11 +106,7 @@ impl Iterator for Elements<'_> {
         }
         let end = scan::value_end(text, start);
         let after = scan::skip_whitespace(text, end);
-        self.at = if text.get(after) == Some(&b',') {
-            after + 1
-        } else {
-            text.len()
-        };
+        self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
         Some(self.array.slice(start..end))
     }
 }

@@ -23,10 +23,7 @@ pub struct JsonLimits {
 
 impl Default for JsonLimits {
     fn default() -> Self {
-        Self {
-            size: 4 * 1024 * 1024,
-            depth: 128,
-        }
+        Self { size: 4 * 1024 * 1024, depth: 128 }
     }
 }
 
@@ -92,19 +89,13 @@ impl RawJson {
     pub fn parse(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Self, JsonError> {
         let bytes = bytes.into();
         if bytes.len() > limits.size {
-            return Err(JsonError::TooLarge {
-                size: bytes.len(),
-                limit: limits.size,
-            });
+            return Err(JsonError::TooLarge { size: bytes.len(), limit: limits.size });
         }
-        let text = std::str::from_utf8(&bytes).map_err(|error| JsonError::NotUtf8 {
-            at: error.valid_up_to(),
-        })?;
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|error| JsonError::NotUtf8 { at: error.valid_up_to() })?;
         serde_json::from_str::<serde::de::IgnoredAny>(text)?;
         if !scan::within_depth(&bytes, limits.depth) {
-            return Err(JsonError::TooDeep {
-                limit: limits.depth,
-            });
+            return Err(JsonError::TooDeep { limit: limits.depth });
         }
         Ok(Self(bytes.slice_ref(bytes.trim_ascii())))
     }
@@ -202,9 +193,7 @@ impl RawJson {
 
     /// The value of the first member called `key`.
     pub fn get(&self, key: &str) -> Option<Self> {
-        self.members()
-            .find(|member| member.is(key))
-            .map(|member| member.value())
+        self.members().find(|member| member.is(key)).map(|member| member.value())
     }
 
     /// The value of the only member called `key`. A second one is an error: two readers of the
@@ -221,8 +210,7 @@ impl RawJson {
 
     /// The value at the end of a path of member names.
     pub fn at(&self, path: &[&str]) -> Option<Self> {
-        path.iter()
-            .try_fold(self.clone(), |value, key| value.get(key))
+        path.iter().try_fold(self.clone(), |value, key| value.get(key))
     }
 
     /// The same value with no whitespace between its parts.

@@ -10,10 +10,7 @@ use memchr::memchr2;
 pub(crate) fn within_depth(text: &[u8], limit: usize) -> bool {
     // Nesting cannot exceed the number of opening brackets, and counting those is far cheaper
     // than following the strings.
-    let openings = text
-        .iter()
-        .filter(|byte| matches!(byte, b'{' | b'['))
-        .count();
+    let openings = text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
     openings <= limit || deepest(text) <= limit
 }
 
@@ -67,9 +64,7 @@ pub(crate) fn value_end(text: &[u8], start: usize) -> usize {
             let rest = text.get(start..).unwrap_or_default();
             let ends =
                 |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
-            rest.iter()
-                .position(ends)
-                .map_or(text.len(), |length| start + length)
+            rest.iter().position(ends).map_or(text.len(), |length| start + length)
         }
     }
 }

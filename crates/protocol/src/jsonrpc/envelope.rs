@@ -104,15 +104,9 @@ pub fn decode(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Incoming, M
     if raw.kind() != JsonKind::Array {
         return read_message(&raw).map(Incoming::Single);
     }
-    let messages: Vec<_> = raw
-        .elements()
-        .map(|element| read_message(&element))
-        .collect();
+    let messages: Vec<_> = raw.elements().map(|element| read_message(&element)).collect();
     if messages.is_empty() {
-        return Err(Malformed::Envelope {
-            id: None,
-            reason: "a batch must hold a message",
-        });
+        return Err(Malformed::Envelope { id: None, reason: "a batch must hold a message" });
     }
     Ok(Incoming::Batch(messages))
 }
@@ -130,10 +124,7 @@ struct Parts {
 
 fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
     if !raw.is_object() {
-        return Err(Malformed::Envelope {
-            id: None,
-            reason: "a message must be a JSON object",
-        });
+        return Err(Malformed::Envelope { id: None, reason: "a message must be a JSON object" });
     }
     let mut parts = Parts::default();
     let mut doubled = false;
@@ -150,12 +141,7 @@ fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
         doubled |= slot.replace(member.value()).is_some();
     }
     let id = parts.id.clone().and_then(Id::new);
-    let refuse = |reason| {
-        Err(Malformed::Envelope {
-            id: id.clone(),
-            reason,
-        })
-    };
+    let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
     if doubled {
         return refuse("a member of the envelope appears twice; send each once");
     }
@@ -169,12 +155,7 @@ fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
 }
 
 fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
-    let refuse = |reason| {
-        Err(Malformed::Envelope {
-            id: id.clone(),
-            reason,
-        })
-    };
+    let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
     let Some(method) = parts.method.as_ref().and_then(Method::from_json) else {
         return refuse("`method` must be a string");
     };
@@ -185,10 +166,9 @@ fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
     match (parts.id, id) {
         (None, _) => Ok(Message::Notification(Notification { method, params })),
         (Some(_), Some(id)) => Ok(Message::Request(Request { id, method, params })),
-        (Some(_), None) => Err(Malformed::Envelope {
-            id: None,
-            reason: "`id` must be a string or a whole number",
-        }),
+        (Some(_), None) => {
+            Err(Malformed::Envelope { id: None, reason: "`id` must be a string or a whole number" })
+        }
     }
 }
 
@@ -204,10 +184,7 @@ fn read_response(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
         }
     };
     if id.is_none() && outcome.is_ok() {
-        return Err(Malformed::Envelope {
-            id,
-            reason: "a result must name its request in `id`",
-        });
+        return Err(Malformed::Envelope { id, reason: "a result must name its request in `id`" });
     }
     Ok(Message::Response(Response { id, outcome }))
 }

@@ -17,10 +17,7 @@ impl Id {
     pub fn new(raw: RawJson) -> Option<Self> {
         let fits = match raw.kind() {
             JsonKind::String => true,
-            JsonKind::Number => !raw
-                .bytes()
-                .iter()
-                .any(|byte| matches!(byte, b'.' | b'e' | b'E')),
+            JsonKind::Number => !raw.bytes().iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')),
             _ => false,
         };
         fits.then_some(Self(raw))

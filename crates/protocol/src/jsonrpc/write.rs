@@ -42,18 +42,12 @@ impl Reply {
 
 /// A successful response.
 pub fn result(id: &Id, result: &RawJson) -> Reply {
-    Reply {
-        head: head(Some(id), b"\"result\":"),
-        body: result.bytes().clone(),
-    }
+    Reply { head: head(Some(id), b"\"result\":"), body: result.bytes().clone() }
 }
 
 /// A failed response.
 pub fn error(id: &Id, error: &RpcError) -> Reply {
-    Reply {
-        head: head(Some(id), b"\"error\":"),
-        body: error.to_json().bytes().clone(),
-    }
+    Reply { head: head(Some(id), b"\"error\":"), body: error.to_json().bytes().clone() }
 }
 
 /// A failed response to something whose id could not be read. Revisions up to 2025-06-18 demand
@@ -63,10 +57,7 @@ pub fn error_without_id(error: &RpcError, null_id: bool) -> Reply {
         true => Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"),
         false => Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"error\":"),
     };
-    Reply {
-        head,
-        body: error.to_json().bytes().clone(),
-    }
+    Reply { head, body: error.to_json().bytes().clone() }
 }
 
 /// A notification.

@@ -26,8 +26,6 @@ pub fn lower_answer(revision: Revision, method: &Method, result: &RawJson) -> Ra
     if *method != Method::CreateMessage || revision.has_sampling_tools() {
         return edit.apply();
     }
-    let content = result
-        .get("content")
-        .and_then(|content| sampling::single_block(&content));
+    let content = result.get("content").and_then(|content| sampling::single_block(&content));
     edit.set_some("content", content).apply()
 }

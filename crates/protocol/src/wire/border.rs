@@ -38,8 +38,5 @@ fn strip<'a>(edit: Edit<'a>, meta: &RawJson) -> Edit<'a> {
 }
 
 fn hop_key(name: &str) -> Option<&'static str> {
-    key::OF_ONE_HOP
-        .into_iter()
-        .chain([key::SERVER_INFO])
-        .find(|it| *it == name)
+    key::OF_ONE_HOP.into_iter().chain([key::SERVER_INFO]).find(|it| *it == name)
 }

@@ -23,10 +23,9 @@ pub fn lift_client_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
         let value = member.value();
         edit = match &*member.key() {
             "roots" => edit.set("roots", value.edit().remove("listChanged").apply()),
-            "sampling" if !revision.has_sampling_tools() => edit.set(
-                "sampling",
-                value.edit().remove("tools").remove("context").apply(),
-            ),
+            "sampling" if !revision.has_sampling_tools() => {
+                edit.set("sampling", value.edit().remove("tools").remove("context").apply())
+            }
             "elicitation" if !revision.has_elicitation() => edit.remove("elicitation"),
             "elicitation" => edit.set("elicitation", lift_elicitation(revision, &value)),
             "tasks" => edit.remove("tasks"),
@@ -61,9 +60,7 @@ pub fn lower_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
     }
     if let Some(extensions) = raw.get(EXTENSIONS) {
         let experimental = raw.get(EXPERIMENTAL);
-        edit = edit
-            .remove(EXTENSIONS)
-            .set_some(EXPERIMENTAL, merged(experimental, &extensions));
+        edit = edit.remove(EXTENSIONS).set_some(EXPERIMENTAL, merged(experimental, &extensions));
     }
     edit.apply()
 }
@@ -73,10 +70,7 @@ fn merged(experimental: Option<RawJson>, extensions: &RawJson) -> Option<RawJson
     extensions.members().next()?;
     let experimental = experimental.unwrap_or(RawJson::EMPTY_OBJECT);
     let mut edit = experimental.edit();
-    for member in extensions
-        .members()
-        .filter(|it| experimental.get(&it.key()).is_none())
-    {
+    for member in extensions.members().filter(|it| experimental.get(&it.key()).is_none()) {
         edit = edit.set(member.key().into_owned(), member.value());
     }
     Some(edit.apply())

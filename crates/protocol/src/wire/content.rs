@@ -17,14 +17,12 @@ pub(super) fn lower_call<'a>(revision: Revision, result: &'a RawJson, edit: Edit
         return edit.set_some(STRUCTURED, wrapped);
     }
     let content = result.get(CONTENT);
-    let lowered = content
-        .as_ref()
-        .and_then(|content| lower_content(revision, content));
+    let lowered = content.as_ref().and_then(|content| lower_content(revision, content));
     let content = lowered.as_ref().or(content.as_ref());
     match structured {
-        Some(value) if !content.is_some_and(has_text) => edit
-            .remove(STRUCTURED)
-            .set(CONTENT, with_text(content, value.compact().as_str())),
+        Some(value) if !content.is_some_and(has_text) => {
+            edit.remove(STRUCTURED).set(CONTENT, with_text(content, value.compact().as_str()))
+        }
         Some(_) => edit.remove(STRUCTURED).set_some(CONTENT, lowered),
         None => edit.set_some(CONTENT, lowered),
     }
@@ -79,10 +77,7 @@ pub(super) fn block_type(block: &RawJson) -> Option<String> {
 
 /// A content block holding `text`.
 pub(super) fn text_block(text: &str) -> RawJson {
-    ObjectWriter::with_capacity(text.len() + 32)
-        .value("type", "text")
-        .value("text", text)
-        .finish()
+    ObjectWriter::with_capacity(text.len() + 32).value("type", "text").value("text", text).finish()
 }
 
 fn describe_link(block: &RawJson) -> String {
@@ -101,9 +96,7 @@ fn describe_audio(revision: Revision, block: &RawJson) -> String {
 }
 
 fn has_text(content: &RawJson) -> bool {
-    content
-        .elements()
-        .any(|block| block_type(&block).as_deref() == Some("text"))
+    content.elements().any(|block| block_type(&block).as_deref() == Some("text"))
 }
 
 fn with_text(content: Option<&RawJson>, text: &str) -> RawJson {

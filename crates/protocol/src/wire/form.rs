@@ -13,11 +13,7 @@ pub(super) fn lower(
     params: &RawJson,
     elicitation_id: &str,
 ) -> Result<RawJson, Inexpressible> {
-    let url = params
-        .get("mode")
-        .and_then(|mode| mode.to_text())
-        .as_deref()
-        == Some("url");
+    let url = params.get("mode").and_then(|mode| mode.to_text()).as_deref() == Some("url");
     match (url, revision.has_rich_elicitation()) {
         (true, false) => Err(Inexpressible::Url(revision)),
         (true, true) => {
@@ -26,9 +22,7 @@ pub(super) fn lower(
         }
         (false, true) => Ok(without(params, &["task"]).apply()),
         (false, false) => {
-            let schema = params
-                .get(SCHEMA)
-                .map(|schema| lower_schema(revision, &schema));
+            let schema = params.get(SCHEMA).map(|schema| lower_schema(revision, &schema));
             let schema = schema.transpose()?.flatten();
             Ok(without(params, &["mode"]).set_some(SCHEMA, schema).apply())
         }
@@ -64,19 +58,10 @@ fn lower_field(field: &RawJson) -> Result<Option<RawJson>, &'static str> {
     };
     let (mut values, mut names) = (Vec::new(), Vec::new());
     for choice in choices.elements() {
-        let value = choice
-            .get("const")
-            .ok_or("which has a choice without a value")?;
+        let value = choice.get("const").ok_or("which has a choice without a value")?;
         names.push(choice.get("title").unwrap_or_else(|| value.clone()));
         values.push(value);
     }
     let (values, names) = (RawJson::array(&values), RawJson::array(&names));
-    Ok(Some(
-        field
-            .edit()
-            .remove("oneOf")
-            .set("enum", values)
-            .set("enumNames", names)
-            .apply(),
-    ))
+    Ok(Some(field.edit().remove("oneOf").set("enum", values).set("enumNames", names).apply()))
 }

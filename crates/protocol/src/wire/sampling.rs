@@ -14,19 +14,14 @@ pub(super) fn lower(revision: Revision, params: &RawJson) -> Result<RawJson, Ine
     if revision.has_sampling_tools() {
         return Ok(without(params, &["task"]).apply());
     }
-    if params
-        .get("tools")
-        .is_some_and(|tools| tools.elements().next().is_some())
-    {
+    if params.get("tools").is_some_and(|tools| tools.elements().next().is_some()) {
         return Err(Inexpressible::SamplingTools(revision));
     }
     let messages = match params.get("messages") {
         Some(messages) => array::try_map(&messages, |message| lower_message(revision, message))?,
         None => None,
     };
-    Ok(without(params, &["tools", "toolChoice"])
-        .set_some("messages", messages)
-        .apply())
+    Ok(without(params, &["tools", "toolChoice"]).set_some("messages", messages).apply())
 }
 
 fn lower_message(revision: Revision, message: &RawJson) -> Result<Option<RawJson>, Inexpressible> {

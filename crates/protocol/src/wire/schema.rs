@@ -33,13 +33,10 @@ pub(super) fn with_object_root(schema: &RawJson) -> Option<RawJson> {
     let inner = inner.apply();
     let root = root.value("type", "object");
     Some(match choice {
-        true => root
-            .array("anyOf", &[inner.clone(), under_result(&inner)])
-            .finish(),
-        false => root
-            .raw("properties", &only_result(&inner))
-            .value("required", &["result"])
-            .finish(),
+        true => root.array("anyOf", &[inner.clone(), under_result(&inner)]).finish(),
+        false => {
+            root.raw("properties", &only_result(&inner)).value("required", &["result"]).finish()
+        }
     })
 }
 
@@ -49,10 +46,7 @@ fn only_result(schema: &RawJson) -> RawJson {
 
 fn under_result(schema: &RawJson) -> RawJson {
     let properties = only_result(schema);
-    ObjectWriter::new()
-        .raw("properties", &properties)
-        .value("required", &["result"])
-        .finish()
+    ObjectWriter::new().raw("properties", &properties).value("required", &["result"]).finish()
 }
 
 #[derive(PartialEq, Eq)]

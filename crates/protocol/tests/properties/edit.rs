@@ -44,11 +44,7 @@ fn expected(fields: &[Field], changes: &[Change]) -> (Pairs, Vec<String>) {
     }
     for (key, value) in last {
         let there = fields.iter().any(|field| decoded(field) == key);
-        pairs.extend(
-            value
-                .filter(|_| !there)
-                .map(|value| (key.to_owned(), value)),
-        );
+        pairs.extend(value.filter(|_| !there).map(|value| (key.to_owned(), value)));
     }
     (Pairs(pairs), untouched)
 }
@@ -141,8 +137,5 @@ fn half_a_character_is_carried_and_is_no_other_key() {
     let raw = json(r#"{"\ud800":1,"":2,"\\ud800":3,"\udc00":4}"#);
     assert_eq!(raw.get(""), Some(json("2")));
     let edited = raw.edit().set("", RawJson::NULL).apply();
-    assert_eq!(
-        edited.as_str(),
-        r#"{"\ud800":1,"":null,"\\ud800":3,"\udc00":4}"#
-    );
+    assert_eq!(edited.as_str(), r#"{"\ud800":1,"":null,"\\ud800":3,"\udc00":4}"#);
 }

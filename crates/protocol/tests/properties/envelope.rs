@@ -10,10 +10,7 @@ use super::json;
 /// Something like a message: the right members with right and wrong values.
 fn nearly_a_message() -> BoxedStrategy<String> {
     let id = prop_oneof!["-?[0-9]{1,25}", string(), text()].boxed();
-    let method = prop_oneof![
-        one_of(&["\"ping\"", "\"tools/call\"", "\"\\u0070ing\""]),
-        text()
-    ];
+    let method = prop_oneof![one_of(&["\"ping\"", "\"tools/call\"", "\"\\u0070ing\""]), text()];
     object_of(
         vec![],
         vec![
@@ -99,40 +96,17 @@ fn damaged_envelopes_say_what_is_wrong() {
         ("[]", "a batch must hold a message"),
         ("7", "a message must be a JSON object"),
         (r#"{"id":1,"method":"ping"}"#, "`jsonrpc` must be \"2.0\""),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
-            "appears twice",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
-            "`id` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-            "`id` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
-            "`method` must be a string",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
-            "`params` must be an object",
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, "appears twice"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "`id` must be"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "`id` must be"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "`method` must be a string"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, "`params` must be an object"),
         (r#"{"jsonrpc":"2.0","id":1}"#, "must have a `method`"),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#,
-            "must have a `method`",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":null,"result":1}"#,
-            "must name its request",
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#, "must have a `method`"),
+        (r#"{"jsonrpc":"2.0","id":null,"result":1}"#, "must name its request"),
     ];
     for (text, reason) in cases {
-        let error = decode(text, JsonLimits::default())
-            .expect_err(text)
-            .to_string();
+        let error = decode(text, JsonLimits::default()).expect_err(text).to_string();
         assert!(error.contains(reason), "{text}: {error}");
     }
 }

@@ -30,9 +30,7 @@ pub(crate) struct Field {
 impl Field {
     /// The member without the whitespace around it.
     pub(crate) fn text(&self) -> String {
-        [&self.key, &self.colon, &self.value.text()]
-            .map(String::as_str)
-            .concat()
+        [&self.key, &self.colon, &self.value.text()].map(String::as_str).concat()
     }
 }
 
@@ -49,9 +47,7 @@ impl Node {
             }
             Self::Object(fields) => {
                 let texts = fields.iter().map(|field| {
-                    [&field.around.0, &field.text(), &field.around.1]
-                        .map(String::as_str)
-                        .concat()
+                    [&field.around.0, &field.text(), &field.around.1].map(String::as_str).concat()
                 });
                 format!("{{{}}}", texts.collect::<Vec<_>>().join(","))
             }
@@ -72,15 +68,7 @@ fn space() -> BoxedStrategy<String> {
     SPACE.with(Clone::clone)
 }
 
-const ESCAPES: &[&str] = &[
-    "\\n",
-    "\\\"",
-    "\\\\",
-    "\\/",
-    "\\u0041",
-    "\\ud83d\\ude00",
-    "\\u0000",
-];
+const ESCAPES: &[&str] = &["\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\ud83d\\ude00", "\\u0000"];
 
 /// A quoted string as it is written.
 pub(crate) fn string() -> BoxedStrategy<String> {
@@ -99,15 +87,8 @@ fn new_string() -> BoxedStrategy<String> {
         .boxed()
 }
 
-const COMMON_KEYS: &[&str] = &[
-    "\"a\"",
-    "\"\\u0061\"",
-    "\"b\"",
-    "\"\"",
-    "\"_meta\"",
-    "\"a\\\"b\"",
-    "\"ä\"",
-];
+const COMMON_KEYS: &[&str] =
+    &["\"a\"", "\"\\u0061\"", "\"b\"", "\"\"", "\"_meta\"", "\"a\\\"b\"", "\"ä\""];
 
 /// A quoted name as it is written; often one of a few, sometimes in disguise.
 fn key() -> BoxedStrategy<String> {
@@ -130,13 +111,8 @@ fn new_leaf() -> BoxedStrategy<String> {
 
 fn fields(value: BoxedStrategy<Node>) -> impl Strategy<Value = Vec<Field>> {
     let colon = (space(), space()).prop_map(|(before, after)| format!("{before}:{after}"));
-    let field =
-        ((space(), space()), key(), colon, value).prop_map(|(around, key, colon, value)| Field {
-            around,
-            key,
-            colon,
-            value,
-        });
+    let field = ((space(), space()), key(), colon, value)
+        .prop_map(|(around, key, colon, value)| Field { around, key, colon, value });
     proptest::collection::vec(field, 0..5)
 }
 

@@ -12,11 +12,7 @@ fn vendor() -> BoxedStrategy<String> {
 
 /// A `_meta` with keys that cross the gateway.
 fn meta() -> BoxedStrategy<String> {
-    let keys = vec![
-        member("progressToken", leaf()),
-        member("traceparent", string()),
-        vendor(),
-    ];
+    let keys = vec![member("progressToken", leaf()), member("traceparent", string()), vendor()];
     member("_meta", object_of(vec![], keys))
 }
 
@@ -47,10 +43,7 @@ fn tool(revision: Revision) -> BoxedStrategy<String> {
     if revision.has_structured_content() {
         optional.push(member("outputSchema", schema.clone()));
     }
-    object_of(
-        vec![member("name", string()), member("inputSchema", schema)],
-        optional,
-    )
+    object_of(vec![member("name", string()), member("inputSchema", schema)], optional)
 }
 
 /// The methods whose results differ, and one that stands for the others.
@@ -145,10 +138,7 @@ pub(crate) fn sampled(revision: Revision) -> BoxedStrategy<String> {
     if revision.has_sampling_tools() {
         content = prop_oneof![content.clone(), array_of(content)].boxed();
     }
-    object_of(
-        vec![member("content", content)],
-        vec![meta(), vendor(), member("model", string())],
-    )
+    object_of(vec![member("content", content)], vec![meta(), vendor(), member("model", string())])
 }
 
 fn text_or_image() -> BoxedStrategy<String> {

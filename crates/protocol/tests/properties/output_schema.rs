@@ -28,15 +28,7 @@ fn schema() -> BoxedStrategy<String> {
 }
 
 fn value() -> BoxedStrategy<String> {
-    let leaf = one_of(&[
-        "1",
-        "-1",
-        "null",
-        "\"a\"",
-        "{\"a\":1}",
-        "{\"a\":\"b\"}",
-        "{}",
-    ]);
+    let leaf = one_of(&["1", "-1", "null", "\"a\"", "{\"a\":1}", "{\"a\":\"b\"}", "{}"]);
     leaf.prop_recursive(3, 8, 3, |inner| {
         let field = super::generate::member("a", inner.clone().boxed());
         prop_oneof![array_of(inner.boxed()), object_of(vec![field], vec![])]
@@ -46,17 +38,12 @@ fn value() -> BoxedStrategy<String> {
 
 fn fits(schema: &RawJson, value: &RawJson) -> bool {
     let read = |raw: &RawJson| raw.read::<Value>().expect("a small value");
-    jsonschema::validator_for(&read(schema))
-        .expect("a valid schema")
-        .is_valid(&read(value))
+    jsonschema::validator_for(&read(schema)).expect("a valid schema").is_valid(&read(value))
 }
 
 fn lowered(revision: Revision, method: &Method, text: &str, path: &[&str]) -> RawJson {
     let result = wire::lower_result(revision, method, &json(text));
-    let result = result
-        .get("tools")
-        .and_then(|tools| tools.elements().next())
-        .unwrap_or(result);
+    let result = result.get("tools").and_then(|tools| tools.elements().next()).unwrap_or(result);
     result.at(path).expect("the revision has structured output")
 }
 

@@ -10,18 +10,13 @@ use super::{json, messages};
 /// The same object with keys of one hop in its `_meta`.
 fn with_hop_keys(object: &RawJson) -> RawJson {
     let meta = object.get(key::META).unwrap_or(RawJson::EMPTY_OBJECT);
-    let meta = meta
-        .edit()
-        .set(key::SERVER_INFO, RawJson::NULL)
-        .set(key::LOG_LEVEL, RawJson::NULL);
+    let meta = meta.edit().set(key::SERVER_INFO, RawJson::NULL).set(key::LOG_LEVEL, RawJson::NULL);
     object.edit().set(key::META, meta.apply()).apply()
 }
 
 /// An empty `_meta` is the one thing that hop keys take with them.
 fn has_empty_meta(object: &RawJson) -> bool {
-    object
-        .get(key::META)
-        .is_some_and(|meta| meta.members().next().is_none())
+    object.get(key::META).is_some_and(|meta| meta.members().next().is_none())
 }
 
 fn older_and<T: std::fmt::Debug>(

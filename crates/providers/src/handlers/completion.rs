@@ -24,14 +24,10 @@ pub(super) fn complete(tables: &Tables, target: &Target, params: &RawJson) -> Ha
 
 fn completers<'a>(tables: &'a Tables, target: &Target) -> Option<&'a HashMap<String, Completer>> {
     match target {
-        Target::Prompt(entry) => tables
-            .prompts
-            .get(&entry.name)
-            .map(|(_, it)| &it.completers),
-        Target::Template(entry, _) => tables
-            .templates
-            .get(&entry.uri_template)
-            .map(|(_, it)| &it.completers),
+        Target::Prompt(entry) => tables.prompts.get(&entry.name).map(|(_, it)| &it.completers),
+        Target::Template(entry, _) => {
+            tables.templates.get(&entry.uri_template).map(|(_, it)| &it.completers)
+        }
         Target::Tool(_) | Target::Resource(_) => None,
     }
 }
@@ -41,9 +37,7 @@ fn values(
     params: &RawJson,
 ) -> Result<Reply, CallError> {
     let text = |member: &str| {
-        let value = params
-            .get("argument")
-            .and_then(|argument| argument.get(member)?.to_text());
+        let value = params.get("argument").and_then(|argument| argument.get(member)?.to_text());
         value.ok_or_else(|| {
             CallError::invalid_params(format!("`argument.{member}` must be a string"))
         })
@@ -57,7 +51,5 @@ fn values(
         .value("total", &all.len())
         .value("hasMore", &(shown.len() < all.len()))
         .finish();
-    Ok(Reply::Result(
-        ObjectWriter::new().raw("completion", &completion).finish(),
-    ))
+    Ok(Reply::Result(ObjectWriter::new().raw("completion", &completion).finish()))
 }

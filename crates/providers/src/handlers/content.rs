@@ -15,41 +15,22 @@ impl Content {
 
     /// An image, its data in base64.
     pub fn image(data: &str, mime_type: &str) -> Self {
-        Self(
-            block("image")
-                .value("data", data)
-                .value("mimeType", mime_type)
-                .finish(),
-        )
+        Self(block("image").value("data", data).value("mimeType", mime_type).finish())
     }
 
     /// Sound, its data in base64.
     pub fn audio(data: &str, mime_type: &str) -> Self {
-        Self(
-            block("audio")
-                .value("data", data)
-                .value("mimeType", mime_type)
-                .finish(),
-        )
+        Self(block("audio").value("data", data).value("mimeType", mime_type).finish())
     }
 
     /// A resource with its content.
     pub fn resource(contents: &ResourceContents, uri: &str) -> Self {
-        Self(
-            block("resource")
-                .raw("resource", &contents.to_json(uri))
-                .finish(),
-        )
+        Self(block("resource").raw("resource", &contents.to_json(uri)).finish())
     }
 
     /// A link to a resource.
     pub fn link(uri: &str, name: &str) -> Self {
-        Self(
-            block("resource_link")
-                .value("uri", uri)
-                .value("name", name)
-                .finish(),
-        )
+        Self(block("resource_link").value("uri", uri).value("name", name).finish())
     }
 
     /// A block of any other kind.
@@ -89,18 +70,12 @@ enum Body {
 impl ResourceContents {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            mime_type: None,
-            body: Body::Text(text.into()),
-        }
+        Self { mime_type: None, body: Body::Text(text.into()) }
     }
 
     /// Bytes, in base64.
     pub fn blob(base64: impl Into<String>) -> Self {
-        Self {
-            mime_type: None,
-            body: Body::Blob(base64.into()),
-        }
+        Self { mime_type: None, body: Body::Blob(base64.into()) }
     }
 
     /// Says what kind of content it is.
@@ -116,9 +91,8 @@ impl ResourceContents {
     }
 
     pub(super) fn to_json(&self, uri: &str) -> RawJson {
-        let head = ObjectWriter::new()
-            .value("uri", uri)
-            .value_some("mimeType", self.mime_type.as_deref());
+        let head =
+            ObjectWriter::new().value("uri", uri).value_some("mimeType", self.mime_type.as_deref());
         match &self.body {
             Body::Text(text) => head.value("text", text).finish(),
             Body::Blob(blob) => head.value("blob", blob).finish(),

@@ -40,12 +40,7 @@ impl Elicitation {
 impl Context {
     pub(super) fn new(call: &Call, exchange: Exchange) -> Self {
         let (params, input) = (call.params.clone(), call.input.clone());
-        Self {
-            exchange,
-            params,
-            input,
-            questions: Arc::default(),
-        }
+        Self { exchange, params, input, questions: Arc::default() }
     }
 
     /// Who called, and what that client can do.
@@ -66,11 +61,7 @@ impl Context {
     /// Reports progress. `progress` must rise from one report to the next.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let message = message.map(str::to_owned);
-        self.exchange.progress(&Progress {
-            progress,
-            total,
-            message,
-        });
+        self.exchange.progress(&Progress { progress, total, message });
     }
 
     /// Sends a log message to a client that wants it.
@@ -109,8 +100,7 @@ impl Context {
     pub async fn sample(&self, params: &serde_json::Value) -> Result<RawJson, Failure> {
         let params = RawJson::of(params)?;
         let key = self.next_key("sampling");
-        self.ask(&key, Ask::new(Method::CreateMessage, params))
-            .await
+        self.ask(&key, Ask::new(Method::CreateMessage, params)).await
     }
 
     /// The folders the client works in.
@@ -121,10 +111,7 @@ impl Context {
 
     /// Asks anything, under a key that is unique within the call.
     pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, Failure> {
-        self.exchange
-            .ask(key, ask)
-            .await
-            .map_err(Failure::unanswered)
+        self.exchange.ask(key, ask).await.map_err(Failure::unanswered)
     }
 
     /// Lets a client that can come back later hang up until then.
@@ -143,10 +130,7 @@ impl Context {
         let answer = self.ask(&key, Ask::new(Method::Elicit, params)).await?;
         let action = answer.get("action").and_then(|action| action.to_text());
         let action = action.ok_or_else(|| Failure::new("the client's answer has no action"))?;
-        Ok(Elicitation {
-            action,
-            content: answer.get("content"),
-        })
+        Ok(Elicitation { action, content: answer.get("content") })
     }
 
     fn next_key(&self, kind: &str) -> String {

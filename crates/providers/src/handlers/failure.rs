@@ -29,18 +29,12 @@ impl Failure {
 
     /// The request fails with this code and reason.
     pub fn with_code(code: i64, message: impl Into<String>) -> Self {
-        Self::Request {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self::Request { code, message: message.into(), data: None }
     }
 
     /// There is no such resource.
     pub fn resource_not_found(uri: &str) -> Self {
-        let data = gantry_protocol::json::ObjectWriter::new()
-            .value("uri", uri)
-            .finish();
+        let data = gantry_protocol::json::ObjectWriter::new().value("uri", uri).finish();
         let text = format!("there is no resource `{uri}`");
         Self::Call(CallError::new(ErrorKind::ResourceNotFound, text).with_data(data))
     }
@@ -57,11 +51,7 @@ impl Failure {
                 Ok(Reply::Result(detail.to_result()))
             }
             Self::Work(reason) => Err(CallError::new(ErrorKind::Internal, reason)),
-            Self::Request {
-                code,
-                message,
-                data,
-            } => {
+            Self::Request { code, message, data } => {
                 let error = CallError::new(ErrorKind::Handler { code }, message);
                 Err(CallError { data, ..error })
             }

@@ -45,18 +45,12 @@ pub struct PromptResult {
 impl PromptMessage {
     /// What the user says.
     pub fn user(content: impl Into<Content>) -> Self {
-        Self {
-            role: Role::User,
-            content: content.into(),
-        }
+        Self { role: Role::User, content: content.into() }
     }
 
     /// What the model says.
     pub fn assistant(content: impl Into<Content>) -> Self {
-        Self {
-            role: Role::Assistant,
-            content: content.into(),
-        }
+        Self { role: Role::Assistant, content: content.into() }
     }
 
     fn to_json(&self) -> RawJson {
@@ -64,10 +58,7 @@ impl PromptMessage {
             Role::User => "user",
             Role::Assistant => "assistant",
         };
-        ObjectWriter::new()
-            .value("role", role)
-            .raw("content", self.content.as_json())
-            .finish()
+        ObjectWriter::new().value("role", role).raw("content", self.content.as_json()).finish()
     }
 }
 
@@ -104,10 +95,7 @@ impl From<PromptMessage> for PromptResult {
 
 impl From<Vec<PromptMessage>> for PromptResult {
     fn from(messages: Vec<PromptMessage>) -> Self {
-        Self {
-            description: None,
-            messages,
-        }
+        Self { description: None, messages }
     }
 }
 
@@ -184,8 +172,7 @@ impl Prompt {
     where
         F: Fn(&str) -> Vec<String> + Send + Sync + 'static,
     {
-        self.completers
-            .insert(argument.to_owned(), Arc::new(values));
+        self.completers.insert(argument.to_owned(), Arc::new(values));
         self
     }
 
@@ -205,9 +192,7 @@ impl Prompt {
     }
 
     pub(super) fn into_entry(self) -> Result<(PromptEntry, Render), RegisterError> {
-        let render = self
-            .render
-            .ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
+        let render = self.render.ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
         let mut definition = ObjectWriter::new().value("name", &self.name);
         for (name, value) in &self.members {
             definition = definition.value(name, value);
@@ -216,29 +201,14 @@ impl Prompt {
             definition = definition.value("arguments", &self.arguments);
         }
         let entry = PromptEntry::new(definition.finish())?;
-        let required = self
-            .arguments
-            .into_iter()
-            .filter(|it| it.required)
-            .map(|it| it.name);
+        let required = self.arguments.into_iter().filter(|it| it.required).map(|it| it.name);
         let required = required.collect();
-        Ok((
-            entry,
-            Render {
-                required,
-                render,
-                completers: self.completers,
-            },
-        ))
+        Ok((entry, Render { required, render, completers: self.completers }))
     }
 
     fn argument(mut self, name: &str, description: &str, required: bool) -> Self {
         let (name, description) = (name.to_owned(), description.to_owned());
-        self.arguments.push(Argument {
-            name,
-            description,
-            required,
-        });
+        self.arguments.push(Argument { name, description, required });
         self
     }
 }
@@ -256,14 +226,10 @@ impl Render {
         let read = given.map_or(Some(Arguments::new()), |given| given.read());
         let arguments = read
             .ok_or_else(|| CallError::invalid_params("`arguments` must be an object of strings"))?;
-        match self
-            .required
-            .iter()
-            .find(|name| !arguments.contains_key(*name))
-        {
-            Some(name) => Err(CallError::invalid_params(format!(
-                "the argument `{name}` is missing"
-            ))),
+        match self.required.iter().find(|name| !arguments.contains_key(*name)) {
+            Some(name) => {
+                Err(CallError::invalid_params(format!("the argument `{name}` is missing")))
+            }
             None => Ok(arguments),
         }
     }

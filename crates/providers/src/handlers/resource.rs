@@ -51,12 +51,7 @@ struct Definition {
 impl Definition {
     fn new(member: &'static str, address: impl Into<String>, name: impl Into<String>) -> Self {
         let address = (member, address.into());
-        Self {
-            address,
-            name: name.into(),
-            mime_type: None,
-            members: Vec::new(),
-        }
+        Self { address, name: name.into(), mime_type: None, members: Vec::new() }
     }
 
     fn to_json(&self) -> gantry_protocol::RawJson {
@@ -131,10 +126,7 @@ described!(Resource, ResourceTemplate);
 impl Resource {
     /// A resource at that URI.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            definition: Definition::new("uri", uri, name),
-            read: None,
-        }
+        Self { definition: Definition::new("uri", uri, name), read: None }
     }
 
     /// How it is read.
@@ -163,11 +155,7 @@ impl ResourceTemplate {
     /// Resources at URIs of that form (RFC 6570).
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         let definition = Definition::new("uriTemplate", uri_template, name);
-        Self {
-            definition,
-            completers: HashMap::new(),
-            read: None,
-        }
+        Self { definition, completers: HashMap::new(), read: None }
     }
 
     /// How values of a variable are completed while the user types.
@@ -176,8 +164,7 @@ impl ResourceTemplate {
     where
         F: Fn(&str) -> Vec<String> + Send + Sync + 'static,
     {
-        self.completers
-            .insert(variable.to_owned(), Arc::new(values));
+        self.completers.insert(variable.to_owned(), Arc::new(values));
         self
     }
 
@@ -202,14 +189,7 @@ impl ResourceTemplate {
         let read = self.read.ok_or_else(|| no_handler(&self.definition))?;
         let template = Arc::new(Template::parse(&self.definition.address.1)?);
         let entry = TemplateEntry::new(self.definition.to_json())?;
-        Ok((
-            entry,
-            TemplateRead {
-                template,
-                read,
-                completers: self.completers,
-            },
-        ))
+        Ok((entry, TemplateRead { template, read, completers: self.completers }))
     }
 }
 

@@ -126,8 +126,6 @@ impl<T: Serialize + JsonSchema> ToolOutput for Json<T> {
 
     fn into_reply(self) -> Result<Reply, Failure> {
         let value = RawJson::of(&self.0)?;
-        ToolResult::text(value.as_str())
-            .structured(value.clone())
-            .into_reply()
+        ToolResult::text(value.as_str()).structured(value.clone()).into_reply()
     }
 }

@@ -125,9 +125,7 @@ impl Tool {
         self.input_schema.get_or_insert_with(derived);
         self.output_schema = self.output_schema.take().or_else(T::schema);
         self.run = Some(Arc::new(move |arguments, context| {
-            let started = arguments
-                .try_read::<A>()
-                .map(|arguments| handler(arguments, context));
+            let started = arguments.try_read::<A>().map(|arguments| handler(arguments, context));
             Box::pin(async move {
                 match started {
                     Ok(running) => running.await?.into_reply(),
@@ -142,9 +140,7 @@ impl Tool {
     }
 
     pub(super) fn into_entry(self) -> Result<(ToolEntry, Run), RegisterError> {
-        let run = self
-            .run
-            .ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
+        let run = self.run.ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
         let mut definition = ObjectWriter::with_capacity(512)
             .value("name", &self.name)
             .value("description", &self.description)
@@ -178,9 +174,6 @@ fn object_schema(schema: Value) -> Value {
 
 impl std::fmt::Debug for Tool {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Tool")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
     }
 }

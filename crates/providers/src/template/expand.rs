@@ -40,9 +40,7 @@ impl Expansion {
                 Variable::List(items) if items.is_empty() => continue,
                 Variable::Pairs(pairs) if pairs.is_empty() => continue,
                 Variable::List(_) | Variable::Pairs(_) if specifier.prefix.is_some() => {
-                    return Err(TemplateError::Prefix {
-                        variable: specifier.name.to_owned(),
-                    });
+                    return Err(TemplateError::Prefix { variable: specifier.name.to_owned() });
                 }
                 _ => self.out.push_str(lead),
             }
@@ -56,9 +54,7 @@ impl Expansion {
         let reserved = operator.keeps_reserved();
         match variable {
             Variable::Text(text) => {
-                let end = specifier
-                    .prefix
-                    .and_then(|length| text.char_indices().nth(length));
+                let end = specifier.prefix.and_then(|length| text.char_indices().nth(length));
                 let text = end.map_or(text.as_str(), |(end, _)| &text[..end]);
                 self.name(operator, specifier.name, text.is_empty());
                 self.encode(text, reserved);

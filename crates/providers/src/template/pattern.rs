@@ -35,10 +35,7 @@ enum Form {
 
 impl Pattern {
     pub(super) fn new(tokens: &[Token<'_>]) -> Result<Self, TemplateError> {
-        let mut writer = Writer {
-            text: "^(?s:".to_owned(),
-            slots: Vec::new(),
-        };
+        let mut writer = Writer { text: "^(?s:".to_owned(), slots: Vec::new() };
         for (index, token) in tokens.iter().enumerate() {
             match token {
                 Token::Literal(text) => writer.text.push_str(&regex::escape(&normalize(text))),
@@ -53,10 +50,7 @@ impl Pattern {
             template: writer.text,
             reason: error.to_string(),
         })?;
-        Ok(Self {
-            regex,
-            slots: writer.slots,
-        })
+        Ok(Self { regex, slots: writer.slots })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -129,11 +123,7 @@ impl Writer {
         reject_ambiguous(operator, specifiers, next)?;
         let value = value_class(operator, specifiers);
         // A value that could run on into what follows stops as early as it can.
-        let lazy = if matches!(next, Some(Token::Expression(..))) {
-            "?"
-        } else {
-            ""
-        };
+        let lazy = if matches!(next, Some(Token::Expression(..))) { "?" } else { "" };
         match operator {
             Operator::Simple | Operator::Reserved => {
                 self.listed(&value, &format!("+{lazy}"), specifiers);
@@ -255,9 +245,7 @@ fn reject_ambiguous(
         _ => None,
     };
     match greedy.or(runs_on) {
-        Some(open) => Err(TemplateError::Ambiguous {
-            variable: open.name.to_owned(),
-        }),
+        Some(open) => Err(TemplateError::Ambiguous { variable: open.name.to_owned() }),
         None => Ok(()),
     }
 }

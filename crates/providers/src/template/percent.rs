@@ -15,11 +15,7 @@ pub(super) fn normalize(uri: &str) -> String {
             _ if digits > 0 => out.push(char::from(byte.to_ascii_uppercase())),
             _ => out.push(char::from(byte)),
         }
-        digits = if byte == b'%' {
-            2
-        } else {
-            digits.saturating_sub(1)
-        };
+        digits = if byte == b'%' { 2 } else { digits.saturating_sub(1) };
     }
     out
 }
@@ -48,7 +44,5 @@ pub(super) fn decode(text: &str) -> Option<String> {
 }
 
 fn hexadecimal(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|it| u8::try_from(it).ok())
+    char::from(digit).to_digit(16).and_then(|it| u8::try_from(it).ok())
 }

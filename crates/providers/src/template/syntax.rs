@@ -133,14 +133,8 @@ fn is_encoded(text: &str) -> bool {
 fn expression_of(text: &str) -> Result<Token<'_>, String> {
     let operator = text.bytes().next().and_then(Operator::of);
     let list = if operator.is_some() { &text[1..] } else { text };
-    let specifiers = list
-        .split(',')
-        .map(specifier_of)
-        .collect::<Result<_, _>>()?;
-    Ok(Token::Expression(
-        operator.unwrap_or(Operator::Simple),
-        specifiers,
-    ))
+    let specifiers = list.split(',').map(specifier_of).collect::<Result<_, _>>()?;
+    Ok(Token::Expression(operator.unwrap_or(Operator::Simple), specifiers))
 }
 
 fn specifier_of(text: &str) -> Result<Specifier<'_>, String> {
@@ -154,11 +148,7 @@ fn specifier_of(text: &str) -> Result<Specifier<'_>, String> {
     if !name.split('.').all(is_part) || !is_encoded(name) {
         return Err(format!("`{text}` is not a variable"));
     }
-    Ok(Specifier {
-        name,
-        explode,
-        prefix,
-    })
+    Ok(Specifier { name, explode, prefix })
 }
 
 fn prefix_of(length: &str) -> Result<usize, String> {

@@ -188,30 +188,14 @@ fn matches_uris() {
 
 #[test]
 fn refuses_what_cannot_be_matched_or_is_no_template() {
-    let ambiguous = |name: &str| TemplateError::Ambiguous {
-        variable: name.to_owned(),
-    };
-    let cases = [
-        ("{a}{b}", "a"),
-        ("{a}{+b}", "a"),
-        ("{/list*,a}", "list"),
-        ("{?q}{a}", "q"),
-    ];
+    let ambiguous = |name: &str| TemplateError::Ambiguous { variable: name.to_owned() };
+    let cases = [("{a}{b}", "a"), ("{a}{+b}", "a"), ("{/list*,a}", "list"), ("{?q}{a}", "q")];
     for (text, name) in cases {
-        assert_eq!(
-            Template::parse(text).unwrap_err(),
-            ambiguous(name),
-            "{text}"
-        );
+        assert_eq!(Template::parse(text).unwrap_err(), ambiguous(name), "{text}");
     }
-    for text in [
-        "{a", "a}", "{}", "{=a}", "{a b}", "{a:x}", "{a:0}", "{a*:3}", "a b", "%4",
-    ] {
+    for text in ["{a", "a}", "{}", "{=a}", "{a b}", "{a:x}", "{a:0}", "{a*:3}", "a b", "%4"] {
         let error = Template::parse(text).unwrap_err();
-        assert!(
-            matches!(error, TemplateError::Syntax { .. }),
-            "{text}: {error}"
-        );
+        assert!(matches!(error, TemplateError::Syntax { .. }), "{text}: {error}");
     }
     let long = Template::parse(&"a".repeat(5000)).unwrap_err();
     assert_eq!(long, TemplateError::TooLong { length: 5000 });
@@ -221,10 +205,7 @@ fn refuses_what_cannot_be_matched_or_is_no_template() {
 
 #[test]
 fn a_prefix_of_a_list_cannot_be_expanded() {
-    let error = Template::parse("{list:3}")
-        .unwrap()
-        .expand(&example())
-        .unwrap_err();
+    let error = Template::parse("{list:3}").unwrap().expand(&example()).unwrap_err();
     assert!(matches!(error, TemplateError::Prefix { .. }), "{error}");
 }
 
@@ -238,15 +219,9 @@ fn names_each_variable_once() {
 fn hostile_templates_and_uris_end() {
     let template = Template::parse(&"{/a*}/x".repeat(30)).unwrap();
     assert_eq!(template.matches(&"/x/".repeat(5000)), None);
-    let query = (0..64)
-        .map(|it| format!("v{it}"))
-        .collect::<Vec<_>>()
-        .join(",");
+    let query = (0..64).map(|it| format!("v{it}")).collect::<Vec<_>>().join(",");
     let template = Template::parse(&format!("s{{?{query}}}")).unwrap();
-    assert_eq!(
-        written(&template.matches("s?v3=1&v63=2").unwrap()),
-        "v3=1 v63=2"
-    );
+    assert_eq!(written(&template.matches("s?v3=1&v63=2").unwrap()), "v3=1 v63=2");
     assert_eq!(template.matches(&"s".repeat(100_000)), None);
 }
 

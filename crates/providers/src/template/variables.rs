@@ -68,10 +68,7 @@ impl Variables {
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&Variable> {
-        self.0
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
     /// The text of a variable, when it has one.

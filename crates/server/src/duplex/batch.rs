@@ -16,13 +16,9 @@ impl Connection {
         self: Arc<Self>,
         messages: Vec<Result<Message, Malformed>>,
     ) -> bool {
-        let session = self
-            .session
-            .get()
-            .filter(|session| session.revision.has_batches());
+        let session = self.session.get().filter(|session| session.revision.has_batches());
         let Some(session) = session.cloned() else {
-            self.complain(None, &RpcError::invalid_request(UNKNOWN))
-                .await;
+            self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
             return true;
         };
         if let Some(error) = too_many(messages.len(), self.lobby.settings.batch) {
@@ -30,21 +26,12 @@ impl Connection {
             return true;
         }
         let sorted = sort(messages);
-        let goes_on = sorted
-            .notifications
-            .iter()
-            .all(|notification| self.hear(notification));
-        sorted
-            .responses
-            .into_iter()
-            .for_each(|response| session.take(response));
+        let goes_on = sorted.notifications.iter().all(|notification| self.hear(notification));
+        sorted.responses.into_iter().for_each(|response| session.take(response));
         if !sorted.requests.is_empty() || !sorted.replies.is_empty() {
             let connection = self.clone();
             self.tasks.spawn(async move {
-                let answers = sorted
-                    .requests
-                    .into_iter()
-                    .map(|it| connection.answer(&session, it));
+                let answers = sorted.requests.into_iter().map(|it| connection.answer(&session, it));
                 let mut replies = sorted.replies;
                 replies.extend(join_all(answers).await.into_iter().flatten());
                 if !replies.is_empty() {
@@ -78,19 +65,12 @@ pub(crate) struct Sorted {
 /// Sorts the messages of a batch.
 pub(crate) fn sort(messages: Vec<Result<Message, Malformed>>) -> Sorted {
     let (requests, notifications, responses, replies) = Default::default();
-    let mut sorted = Sorted {
-        requests,
-        notifications,
-        responses,
-        replies,
-    };
+    let mut sorted = Sorted { requests, notifications, responses, replies };
     for message in messages {
         match message {
             Ok(Message::Request(request)) if request.method == Method::Initialize => {
                 let error = RpcError::invalid_request("`initialize` must not be part of a batch");
-                sorted
-                    .replies
-                    .push(jsonrpc::error(&request.id, &error).into_bytes());
+                sorted.replies.push(jsonrpc::error(&request.id, &error).into_bytes());
             }
             Ok(Message::Request(request)) => sorted.requests.push(request),
             Ok(Message::Notification(notification)) => sorted.notifications.push(notification),

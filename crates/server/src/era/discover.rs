@@ -37,11 +37,6 @@ pub(super) fn initialize(lobby: &Lobby, revision: Revision) -> RawJson {
         .raw("capabilities", &capabilities)
         .raw("serverInfo", &description.info)
         .value_some("instructions", description.instructions)
-        .raw(
-            "_meta",
-            &ObjectWriter::new()
-                .raw(COUNTS, &description.counts)
-                .finish(),
-        )
+        .raw("_meta", &ObjectWriter::new().raw(COUNTS, &description.counts).finish())
         .finish()
 }

@@ -9,9 +9,7 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
     if let Some(private) = &error.private {
         tracing::warn!(error = %error.public, private, "a call failed");
     }
-    let CallError {
-        kind, public, data, ..
-    } = error;
+    let CallError { kind, public, data, .. } = error;
     let mut data = data;
     let code = match kind {
         ErrorKind::MethodNotFound => code::METHOD_NOT_FOUND,
@@ -21,11 +19,7 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         ErrorKind::ResourceNotFound if revision.is_stateless() => code::INVALID_PARAMS,
         ErrorKind::ResourceNotFound => code::RESOURCE_NOT_FOUND,
         ErrorKind::MissingCapability { required } => {
-            data = Some(
-                ObjectWriter::new()
-                    .raw("requiredCapabilities", &required)
-                    .finish(),
-            );
+            data = Some(ObjectWriter::new().raw("requiredCapabilities", &required).finish());
             match revision.is_stateless() {
                 true => code::MISSING_CLIENT_CAPABILITY,
                 false => code::INVALID_REQUEST,
@@ -33,11 +27,7 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         }
         ErrorKind::LimitExceeded { retry_after } => {
             let wait = retry_after.map(|wait| wait.as_millis());
-            data = data.or(Some(
-                ObjectWriter::new()
-                    .value_some("retryAfterMs", wait)
-                    .finish(),
-            ));
+            data = data.or(Some(ObjectWriter::new().value_some("retryAfterMs", wait).finish()));
             code::LIMIT_EXCEEDED
         }
         ErrorKind::Timeout => code::TIMEOUT,
@@ -47,11 +37,7 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         ErrorKind::Handler { code } => own_code(revision, code),
         ErrorKind::ToolFailed | ErrorKind::Internal => code::INTERNAL_ERROR,
     };
-    RpcError {
-        code,
-        message: public,
-        data,
-    }
+    RpcError { code, message: public, data }
 }
 
 /// A handler's own code, unless the protocol gives that number a meaning on this hop.

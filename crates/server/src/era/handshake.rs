@@ -27,9 +27,7 @@ impl Handshake {
     ) -> Result<Self, RpcError> {
         let params = request.params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
         let Some(requested) = params.get("protocolVersion").and_then(|it| it.to_text()) else {
-            return Err(RpcError::invalid_params(
-                "`protocolVersion` must be a string",
-            ));
+            return Err(RpcError::invalid_params("`protocolVersion` must be a string"));
         };
         let revision = Revision::parse(&requested)
             .filter(|revision| !revision.is_stateless())
@@ -43,9 +41,6 @@ impl Handshake {
         };
         let result = discover::initialize(lobby, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();
-        Ok(Self {
-            session: Session::new(revision, caller),
-            answer,
-        })
+        Ok(Self { session: Session::new(revision, caller), answer })
     }
 }

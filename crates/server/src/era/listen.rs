@@ -23,9 +23,7 @@ impl Listening {
     /// Opens the stream that a request asks for.
     pub(super) fn open(lobby: &Lobby, id: Id, params: &RawJson) -> Result<Self, RpcError> {
         let Some(filter) = params.get("notifications").filter(RawJson::is_object) else {
-            return Err(RpcError::invalid_params(
-                "`notifications` must be an object",
-            ));
+            return Err(RpcError::invalid_params("`notifications` must be an object"));
         };
         let wants = |member: &str| filter.get(member).is_some_and(|it| it.as_str() == "true");
         let interest = Interest {
@@ -38,9 +36,7 @@ impl Listening {
         let uris = filter.get("resourceSubscriptions").unwrap_or(RawJson::NULL);
         for uri in uris.elements() {
             let Some(uri) = uri.to_text() else {
-                return Err(RpcError::invalid_params(
-                    "`resourceSubscriptions` must hold strings",
-                ));
+                return Err(RpcError::invalid_params("`resourceSubscriptions` must hold strings"));
             };
             if lobby.gateway.catalog().has_resource(&uri).is_err() {
                 continue;
@@ -53,11 +49,7 @@ impl Listening {
             watched.push(uri);
         }
         let honoured = honoured(&interest, &watched);
-        Ok(Self {
-            id,
-            honoured,
-            subscription: lobby.gateway.subscribe(interest),
-        })
+        Ok(Self { id, honoured, subscription: lobby.gateway.subscribe(interest) })
     }
 
     /// The first message of the stream: what of the wish is granted.
@@ -88,9 +80,7 @@ impl Listening {
     }
 
     fn tag(&self) -> RawJson {
-        ObjectWriter::new()
-            .raw(key::SUBSCRIPTION_ID, self.id.raw())
-            .finish()
+        ObjectWriter::new().raw(key::SUBSCRIPTION_ID, self.id.raw()).finish()
     }
 }
 
@@ -100,10 +90,7 @@ fn honoured(interest: &Interest, watched: &[String]) -> RawJson {
         .value_some("toolsListChanged", flag(interest.tools))
         .value_some("promptsListChanged", flag(interest.prompts))
         .value_some("resourcesListChanged", flag(interest.resources))
-        .value_some(
-            "resourceSubscriptions",
-            (!watched.is_empty()).then_some(watched),
-        )
+        .value_some("resourceSubscriptions", (!watched.is_empty()).then_some(watched))
         .finish()
 }
 

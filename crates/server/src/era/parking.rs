@@ -63,21 +63,12 @@ impl Parking {
     ) -> Result<RawJson, CallError> {
         let principal = ticket.caller.principal.to_string();
         let until = Instant::now() + lobby.settings.parked_for;
-        let parked = Parked {
-            running,
-            questions,
-            answers: HashMap::new(),
-            principal,
-            until,
-        };
+        let parked = Parked { running, questions, answers: HashMap::new(), principal, until };
         let place = random_name();
         let result = parked.asks(lobby, ticket, &place)?;
         let mut places = self.places();
         places.retain(|_, parked| parked.until > Instant::now());
-        let of_principal = places
-            .values()
-            .filter(|it| it.principal == parked.principal)
-            .count();
+        let of_principal = places.values().filter(|it| it.principal == parked.principal).count();
         if places.len() >= lobby.settings.parked
             || of_principal >= lobby.settings.parked_of_principal
         {
@@ -119,8 +110,7 @@ impl Parking {
 
     /// Drops calls whose client did not come back in time.
     pub(crate) fn sweep(&self) {
-        self.places()
-            .retain(|_, parked| parked.until > Instant::now());
+        self.places().retain(|_, parked| parked.until > Instant::now());
     }
 
     /// Calls waiting now.
@@ -143,10 +133,7 @@ impl Parked {
             }
         }
         let state = State::of(lobby, ticket, Some(place.to_owned()), None);
-        Ok(input_required(
-            Some(&requests.finish()),
-            &state.seal(lobby)?,
-        ))
+        Ok(input_required(Some(&requests.finish()), &state.seal(lobby)?))
     }
 
     /// Takes the answers that fit; one that does not fit its question is an error.
@@ -155,9 +142,7 @@ impl Parked {
             return Ok(());
         };
         if !responses.is_object() {
-            return Err(CallError::invalid_params(
-                "`inputResponses` must be an object",
-            ));
+            return Err(CallError::invalid_params("`inputResponses` must be an object"));
         }
         let mut taken = Vec::new();
         for question in &self.questions {
@@ -196,10 +181,7 @@ pub(super) fn carry(
 ) -> Result<RawJson, CallError> {
     let carried = required.state.as_ref().and_then(|state| state.to_text());
     let state = State::of(lobby, ticket, None, carried);
-    Ok(input_required(
-        required.requests.as_ref(),
-        &state.seal(lobby)?,
-    ))
+    Ok(input_required(required.requests.as_ref(), &state.seal(lobby)?))
 }
 
 fn input_required(requests: Option<&RawJson>, state: &str) -> RawJson {
@@ -224,25 +206,17 @@ impl State {
 
     fn seal(&self, lobby: &Lobby) -> Result<String, CallError> {
         let text = serde_json::to_vec(self).unwrap_or_default();
-        lobby
-            .seal
-            .seal(Purpose::RequestState, &text)
-            .ok_or_else(|| {
-                CallError::new(ErrorKind::Internal, "the request state could not be sealed")
-            })
+        lobby.seal.seal(Purpose::RequestState, &text).ok_or_else(|| {
+            CallError::new(ErrorKind::Internal, "the request state could not be sealed")
+        })
     }
 
     /// Opens the state of a retry and checks that it belongs to this call of this principal.
     fn open(lobby: &Lobby, ticket: &Ticket) -> Result<Self, CallError> {
         let refuse = |what: &str| {
-            Err(CallError::invalid_params(format!(
-                "`requestState` {what}; start the call over"
-            )))
+            Err(CallError::invalid_params(format!("`requestState` {what}; start the call over")))
         };
-        let sealed = ticket
-            .params
-            .get("requestState")
-            .and_then(|state| state.to_text());
+        let sealed = ticket.params.get("requestState").and_then(|state| state.to_text());
         let opened = sealed.and_then(|sealed| lobby.seal.open(Purpose::RequestState, &sealed));
         let Some(state) = opened.and_then(|text| serde_json::from_slice::<Self>(&text).ok()) else {
             return refuse("is not one that this server gave");
@@ -268,29 +242,21 @@ fn fits(method: &Method, answer: &RawJson) -> bool {
                     .is_none_or(|content| content.is_object() || content.is_null())
         }
         Method::CreateMessage => answer.get("content").is_some() && answer.get("role").is_some(),
-        Method::RootsList => answer
-            .get("roots")
-            .is_some_and(|roots| roots.bytes().starts_with(b"[")),
+        Method::RootsList => {
+            answer.get("roots").is_some_and(|roots| roots.bytes().starts_with(b"["))
+        }
         _ => answer.is_object(),
     }
 }
 
 /// What makes two calls the same call: method and parameters, without what a retry adds.
 fn digest(ticket: &Ticket) -> String {
-    let bare = ticket
-        .params
-        .edit()
-        .remove("_meta")
-        .remove("inputResponses")
-        .remove("requestState");
+    let bare = ticket.params.edit().remove("_meta").remove("inputResponses").remove("requestState");
     let value: serde_json::Value = bare.apply().read().unwrap_or_default();
     let mut hash = Sha256::new();
     hash.update(ticket.method.as_str());
     hash_value(&mut hash, &value);
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Hashes by meaning: a client may write the members of an object in another order.
@@ -308,9 +274,7 @@ fn hash_value(hash: &mut Sha256, value: &serde_json::Value) {
         }
         serde_json::Value::Array(elements) => {
             hash.update(b"[");
-            elements
-                .iter()
-                .for_each(|element| hash_value(hash, element));
+            elements.iter().for_each(|element| hash_value(hash, element));
             hash.update(b"]");
         }
         scalar => {
@@ -321,7 +285,5 @@ fn hash_value(hash: &mut Sha256, value: &serde_json::Value) {
 }
 
 fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

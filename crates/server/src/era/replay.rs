@@ -33,10 +33,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(most: usize) -> Self {
-        Self {
-            bytes: AtomicUsize::new(0),
-            most,
-        }
+        Self { bytes: AtomicUsize::new(0), most }
     }
 
     fn is_spent(&self) -> bool {
@@ -80,9 +77,7 @@ impl StreamLog {
         }
         state.last += 1;
         state.bytes += message.len();
-        self.budget
-            .bytes
-            .fetch_add(message.len(), Ordering::Relaxed);
+        self.budget.bytes.fetch_add(message.len(), Ordering::Relaxed);
         let last = state.last;
         state.events.push_back((last, message));
         while state.events.len() > 1
@@ -129,9 +124,7 @@ impl StreamLog {
 
     /// Whether the stream ended longer ago than `kept`.
     pub(super) fn is_stale(&self, kept: Duration) -> bool {
-        self.state()
-            .finished
-            .is_some_and(|finished| finished.elapsed() > kept)
+        self.state().finished.is_some_and(|finished| finished.elapsed() > kept)
     }
 
     /// Whether the last follower left longer ago than `kept`.
@@ -147,13 +140,7 @@ impl StreamLog {
         state.followers += 1;
         let arrived = state.departures;
         drop(state);
-        Follower {
-            log: self.clone(),
-            after,
-            arrived,
-            prime,
-            farewell: false,
-        }
+        Follower { log: self.clone(), after, arrived, prime, farewell: false }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -200,11 +187,7 @@ impl Follower {
 
     fn ready(&mut self) -> Option<Option<Bytes>> {
         let state = self.log.state();
-        let next = state
-            .events
-            .iter()
-            .find(|(number, _)| *number > self.after)
-            .cloned();
+        let next = state.events.iter().find(|(number, _)| *number > self.after).cloned();
         let (departures, retry) = (state.departures, state.retry);
         let finished = state.finished.is_some();
         drop(state);
@@ -226,13 +209,7 @@ impl Follower {
 
     fn event(&self, number: u64, data: Bytes, retry: Option<Duration>) -> Bytes {
         let retry = retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
-        sse::Event {
-            name: None,
-            id: Some(self.place(number)),
-            retry,
-            data,
-        }
-        .encode()
+        sse::Event { name: None, id: Some(self.place(number)), retry, data }.encode()
     }
 
     fn place(&self, number: u64) -> String {

@@ -75,9 +75,9 @@ impl Session {
             Method::SetLevel => answer(self.set_level(&given)),
             Method::ResourcesSubscribe => answer(self.watch(lobby, &given)),
             Method::ResourcesUnsubscribe => answer(self.unwatch(&given)),
-            Method::Initialize => answer(Err(RpcError::invalid_request(
-                "this session is already initialized",
-            ))),
+            Method::Initialize => {
+                answer(Err(RpcError::invalid_request("this session is already initialized")))
+            }
             Method::ToolsList
             | Method::ToolsCall
             | Method::ResourcesList
@@ -131,11 +131,7 @@ impl Session {
     /// Gives up questions that their call no longer needs.
     pub(super) fn forget(&self, numbers: &[u64]) -> Vec<u64> {
         let mut state = self.state();
-        numbers
-            .iter()
-            .copied()
-            .filter(|it| state.questions.remove(it).is_some())
-            .collect()
+        numbers.iter().copied().filter(|it| state.questions.remove(it).is_some()).collect()
     }
 
     /// Registers a call so that the client can give it up. An id in use is not taken twice.
@@ -170,16 +166,7 @@ impl Session {
         call.wants_progress = token.is_some();
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
-        (
-            Ticket {
-                id,
-                method,
-                params,
-                token,
-                caller: self.caller.clone(),
-            },
-            call,
-        )
+        (Ticket { id, method, params, token, caller: self.caller.clone() }, call)
     }
 
     fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {
@@ -235,10 +222,7 @@ pub(crate) async fn listen_for(lobby: &Lobby, session: &Session, wire: &Wire) {
         let Some(event) = event else { return };
         let (method, params) = listen::notification(&event);
         let params = params.map(|it| wire::lower_notification(session.revision, &method, &it));
-        if !wire
-            .send(jsonrpc::notification(method.as_str(), params.as_ref()))
-            .await
-        {
+        if !wire.send(jsonrpc::notification(method.as_str(), params.as_ref())).await {
             return;
         }
     }

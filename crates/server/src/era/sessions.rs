@@ -81,9 +81,7 @@ pub(crate) fn mint(lobby: &Lobby, session: &Session) -> Option<String> {
         client: caller.client_info.as_ref().and_then(carried),
         issued: unix_seconds(),
     };
-    lobby
-        .seal
-        .seal(Purpose::Session, &serde_json::to_vec(&sealed).ok()?)
+    lobby.seal.seal(Purpose::Session, &serde_json::to_vec(&sealed).ok()?)
 }
 
 impl Sealed {
@@ -114,9 +112,7 @@ impl Sessions {
             return SessionLookup::Found(found.clone());
         }
         drop(live);
-        let ended = id
-            .get(..UNIQUE)
-            .is_none_or(|unique| self.ended().known.contains(unique));
+        let ended = id.get(..UNIQUE).is_none_or(|unique| self.ended().known.contains(unique));
         let opened = match ended {
             true => None,
             false => lobby.seal.open(Purpose::Session, id),
@@ -141,19 +137,13 @@ impl Sessions {
                 return SessionLookup::Full;
             }
         }
-        let session = live
-            .entry(id.to_owned())
-            .or_insert_with(|| HttpSession::new(session));
+        let session = live.entry(id.to_owned()).or_insert_with(|| HttpSession::new(session));
         SessionLookup::Found(session.clone())
     }
 
     /// Ends a session for good.
     pub(crate) fn end(&self, settings: &Settings, id: &str) {
-        let removed = self
-            .live
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(id);
+        let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         if let Some(removed) = removed {
             removed.end();
         }
@@ -184,15 +174,11 @@ impl Sessions {
 
     /// Sessions in memory.
     pub(crate) fn count(&self) -> usize {
-        self.live
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
+        self.live.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     fn budget(&self, settings: &Settings) -> &Arc<Budget> {
-        self.budget
-            .get_or_init(|| Arc::new(Budget::new(settings.replay_total)))
+        self.budget.get_or_init(|| Arc::new(Budget::new(settings.replay_total)))
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended> {
@@ -244,11 +230,7 @@ impl HttpSession {
     /// The stream and the place in it that a returning client names, if it is still there.
     pub(crate) fn find_stream(&self, place: &str) -> Option<(Arc<StreamLog>, u64)> {
         let (number, after) = parse_place(place)?;
-        let general = self
-            .general
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let general = self.general.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let found = general.filter(|log| log.number == number);
         let log = found.or_else(|| self.streams().get(&number).cloned())?;
         Some((log, after))
@@ -257,12 +239,7 @@ impl HttpSession {
     fn end(&self) {
         self.session.ended.cancel();
         self.streams().drain().for_each(|(_, log)| log.finish());
-        if let Some(log) = self
-            .general
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
+        if let Some(log) = self.general.lock().unwrap_or_else(PoisonError::into_inner).take() {
             log.finish();
         }
     }
@@ -276,11 +253,7 @@ impl HttpSession {
     }
 
     fn is_idle(&self) -> bool {
-        let general = self
-            .general
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some();
+        let general = self.general.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         !general && self.streams().is_empty() && self.session.is_idle()
     }
 
@@ -294,7 +267,5 @@ impl HttpSession {
 }
 
 fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -53,10 +53,7 @@ pub(crate) async fn drive(
     first: Option<Step>,
     wire: &Wire,
 ) -> jsonrpc::Reply {
-    let mut asked = Asked {
-        session,
-        numbers: Vec::new(),
-    };
+    let mut asked = Asked { session, numbers: Vec::new() };
     let mut next = first;
     loop {
         let step = match next.take() {
@@ -119,11 +116,7 @@ impl Asked<'_> {
                 .value("requestId", &number)
                 .value("reason", "the call that asked is over")
                 .finish();
-            wire.send(jsonrpc::notification(
-                Method::Cancelled.as_str(),
-                Some(&params),
-            ))
-            .await;
+            wire.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
         }
     }
 }

@@ -54,19 +54,13 @@ pub(crate) fn prepare(
     headers: Option<&HeaderMap>,
 ) -> Result<Prepared, Refusal> {
     let Request { id, method, params } = request;
-    let refuse = |(error, status): (RpcError, u16)| Refusal {
-        id: id.clone(),
-        error,
-        status,
-    };
+    let refuse = |(error, status): (RpcError, u16)| Refusal { id: id.clone(), error, status };
     let plain = |error: RpcError| {
         let status = errors::status(&error);
         refuse((error, status))
     };
     let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
-    params
-        .get_unique(key::META)
-        .map_err(|it| plain(RpcError::invalid_request(it.to_string())))?;
+    params.get_unique(key::META).map_err(|it| plain(RpcError::invalid_request(it.to_string())))?;
     let meta = RequestMeta::read(Some(&params));
     if let Some(headers) = headers {
         check_method(headers, &method).map_err(plain)?;
@@ -80,13 +74,7 @@ pub(crate) fn prepare(
         check_arguments(lobby, headers, &method, &params).map_err(plain)?;
     }
     let log_level = read_level(&meta).map_err(plain)?;
-    let ticket = Ticket {
-        id: id.clone(),
-        method,
-        params,
-        token: meta.progress_token,
-        caller,
-    };
+    let ticket = Ticket { id: id.clone(), method, params, token: meta.progress_token, caller };
     match ticket.method {
         Method::Discover => {
             let result = jsonrpc::result(&ticket.id, &discover::discover(lobby));
@@ -117,26 +105,19 @@ fn is_served(method: &Method) -> bool {
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers
-        .get(name)
-        .and_then(|value| value.to_str().ok())
-        .map(str::trim)
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
 fn check_method(headers: &HeaderMap, method: &Method) -> Result<(), RpcError> {
     if header(headers, headers::PROTOCOL_VERSION).is_none() {
-        return Err(RpcError::header_mismatch(
-            "the header MCP-Protocol-Version is missing",
-        ));
+        return Err(RpcError::header_mismatch("the header MCP-Protocol-Version is missing"));
     }
     match header(headers, headers::METHOD) {
         Some(named) if named == method.as_str() => Ok(()),
         Some(named) => Err(RpcError::header_mismatch(format!(
             "the header Mcp-Method says `{named}` but the body says `{method}`"
         ))),
-        None => Err(RpcError::header_mismatch(
-            "the header Mcp-Method is missing",
-        )),
+        None => Err(RpcError::header_mismatch("the header Mcp-Method is missing")),
     }
 }
 
@@ -148,19 +129,11 @@ fn check_meta(
     headers: Option<&HeaderMap>,
 ) -> Result<Arc<Caller>, (RpcError, u16)> {
     let missing = |member: &str| {
-        (
-            RpcError::invalid_params(format!("`params._meta` must have `{member}`")),
-            400,
-        )
+        (RpcError::invalid_params(format!("`params._meta` must have `{member}`")), 400)
     };
-    let version = meta
-        .version
-        .as_deref()
-        .ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
-    let capabilities = meta
-        .capabilities
-        .clone()
-        .ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
+    let version = meta.version.as_deref().ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
+    let capabilities =
+        meta.capabilities.clone().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
     if let Some(named) = headers.and_then(|headers| header(headers, headers::PROTOCOL_VERSION))
         && named != version
     {
@@ -206,9 +179,7 @@ fn check_name(headers: &HeaderMap, method: &Method, params: &RawJson) -> Result<
         Some(body) => Err(RpcError::header_mismatch(format!(
             "the header Mcp-Name says `{named}` but `params.{member}` says `{body}`"
         ))),
-        None => Err(RpcError::invalid_params(format!(
-            "`{member}` must be a string"
-        ))),
+        None => Err(RpcError::invalid_params(format!("`{member}` must be a string"))),
     }
 }
 
@@ -264,19 +235,12 @@ pub(crate) enum Said {
 
 impl Live {
     fn start(lobby: &Arc<Lobby>, ticket: Ticket, log_level: Option<Level>) -> Prepared {
-        let mut call = Call::new(
-            ticket.method.clone(),
-            ticket.params.clone(),
-            ticket.caller.clone(),
-        );
+        let mut call =
+            Call::new(ticket.method.clone(), ticket.params.clone(), ticket.caller.clone());
         call.wants_progress = ticket.token.is_some();
         call.log_level = log_level;
         call.takes_questions = true;
-        let mut live = Self {
-            lobby: lobby.clone(),
-            ticket,
-            running: None,
-        };
+        let mut live = Self { lobby: lobby.clone(), ticket, running: None };
         match live.take_input(&mut call) {
             Ok(None) => live.running = Some(lobby.gateway.start(call)),
             Ok(Some(Resumed::Running(running))) => live.running = Some(running),
@@ -302,24 +266,12 @@ impl Live {
             return Ok(None);
         }
         let responses = call.params.get("inputResponses");
-        if responses
-            .as_ref()
-            .is_some_and(|responses| !responses.is_object())
-        {
-            return Err(CallError::invalid_params(
-                "`inputResponses` must be an object",
-            ));
+        if responses.as_ref().is_some_and(|responses| !responses.is_object()) {
+            return Err(CallError::invalid_params("`inputResponses` must be an object"));
         }
-        call.input = Input {
-            responses,
-            state: None,
-        };
+        call.input = Input { responses, state: None };
         match call.params.get("requestState") {
-            Some(_) => self
-                .lobby
-                .parking
-                .resume(&self.lobby, &self.ticket)
-                .map(Some),
+            Some(_) => self.lobby.parking.resume(&self.lobby, &self.ticket).map(Some),
             None => Ok(None),
         }
     }
@@ -336,17 +288,11 @@ impl Live {
 
     fn say(&mut self, step: Step) -> Option<Said> {
         match step {
-            Step::Notice(notice) => self
-                .ticket
-                .notification(REVISION, &notice)
-                .map(Said::Notice),
+            Step::Notice(notice) => self.ticket.notification(REVISION, &notice).map(Said::Notice),
             Step::Questions(questions) => {
                 let running = self.running.take()?;
                 let asked = match self.ticket.method.takes_input() {
-                    true => self
-                        .lobby
-                        .parking
-                        .park(&self.lobby, &self.ticket, running, questions),
+                    true => self.lobby.parking.park(&self.lobby, &self.ticket, running, questions),
                     false => Err(CallError::new(
                         ErrorKind::ToolFailed,
                         "only a tool, a prompt or a resource may ask for input",

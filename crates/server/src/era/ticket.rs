@@ -27,10 +27,7 @@ impl Ticket {
         let (method, params) = match notice {
             Notice::Progress(params) => {
                 let token = self.token.clone()?;
-                (
-                    Method::Progress,
-                    params.edit().set(key::PROGRESS_TOKEN, token).apply(),
-                )
+                (Method::Progress, params.edit().set(key::PROGRESS_TOKEN, token).apply())
             }
             Notice::Log(_, params) => (Method::LogMessage, params.clone()),
             Notice::HangUp { .. } => return None,

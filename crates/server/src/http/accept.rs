@@ -14,15 +14,9 @@ impl Accept {
     pub(crate) fn read(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all(header::ACCEPT).iter().peekable();
         if values.peek().is_none() {
-            return Self {
-                json: true,
-                events: true,
-            };
+            return Self { json: true, events: true };
         }
-        let mut accept = Self {
-            json: false,
-            events: false,
-        };
+        let mut accept = Self { json: false, events: false };
         for value in values.filter_map(|value| value.to_str().ok()) {
             for range in value.split(',') {
                 let kind = range.split(';').next().unwrap_or_default().trim();

@@ -51,9 +51,7 @@ pub(crate) fn events(body: Body) -> Response<Body> {
 /// The path is right but the method is not.
 pub(crate) fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed}\n"));
-    response
-        .headers_mut()
-        .insert(ALLOW, HeaderValue::from_static(allowed));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 

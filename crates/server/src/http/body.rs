@@ -44,10 +44,9 @@ impl http_body::Body for Body {
                 let piece = pieces.iter_mut().find(|piece| !piece.is_empty());
                 Poll::Ready(piece.map(|piece| Ok(Frame::data(std::mem::take(piece)))))
             }
-            Self::Events(events) => events
-                .as_mut()
-                .poll_next(context)
-                .map(|it| it.map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Events(events) => {
+                events.as_mut().poll_next(context).map(|it| it.map(|bytes| Ok(Frame::data(bytes))))
+            }
         }
     }
 
@@ -81,23 +80,16 @@ pub(crate) async fn read(
             format!("the body is larger than the limit of {limit} bytes"),
         )
     };
-    let announced = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|it| it.to_str().ok()?.parse().ok());
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length: u64| length > limit as u64) {
         return Err(too_large());
     }
     match tokio::time::timeout(settings.body_timeout, collect(body, limit)).await {
         Ok(Ok(Some(bytes))) => Ok(bytes),
         Ok(Ok(None)) => Err(too_large()),
-        Ok(Err(error)) => Err((
-            StatusCode::BAD_REQUEST,
-            format!("the body broke off: {error}"),
-        )),
-        Err(_) => Err((
-            StatusCode::REQUEST_TIMEOUT,
-            "the body did not arrive in time".to_owned(),
-        )),
+        Ok(Err(error)) => Err((StatusCode::BAD_REQUEST, format!("the body broke off: {error}"))),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".to_owned())),
     }
 }
 

@@ -84,11 +84,9 @@ async fn dispatch(
         return refuse(&message, StatusCode::BAD_REQUEST, &error);
     }
     match &message {
-        Message::Request(request) if eras == Eras::Modern => refuse(
-            &message,
-            StatusCode::BAD_REQUEST,
-            &stranger(&hall.lobby, request),
-        ),
+        Message::Request(request) if eras == Eras::Modern => {
+            refuse(&message, StatusCode::BAD_REQUEST, &stranger(&hall.lobby, request))
+        }
         Message::Request(request) if request.method == Method::Initialize => {
             session::initialize(hall, request)
         }
@@ -106,10 +104,7 @@ pub(crate) fn refuse(message: &Message, status: StatusCode, error: &RpcError) ->
 
 /// The value of a header, as text without space around it.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers
-        .get(name)
-        .and_then(|value| value.to_str().ok())
-        .map(str::trim)
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
 fn params(message: &Message) -> Option<&RawJson> {
@@ -121,10 +116,7 @@ fn params(message: &Message) -> Option<&RawJson> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json")
 }

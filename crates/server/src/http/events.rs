@@ -72,10 +72,7 @@ enum Stage {
 
 impl ListenEvents {
     pub(crate) fn new(listening: Listening) -> Self {
-        Self {
-            listening,
-            stage: Stage::Begun,
-        }
+        Self { listening, stage: Stage::Begun }
     }
 }
 

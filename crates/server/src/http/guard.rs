@@ -20,10 +20,7 @@ pub(crate) fn admit(
     local: SocketAddr,
     headers: &HeaderMap,
 ) -> Result<Option<HeaderValue>, Response<Body>> {
-    let host = headers
-        .get(HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !is_ours(settings, local, host) {
         return Err(refuse("Host", host, "allowed hosts"));
     }
@@ -31,13 +28,8 @@ pub(crate) fn admit(
         return Ok(None);
     };
     let name = origin.to_str().unwrap_or_default();
-    let authority = name
-        .split_once("://")
-        .map_or("", |(_, authority)| authority);
-    let listed = settings
-        .allowed_origins
-        .iter()
-        .any(|allowed| allowed == name);
+    let authority = name.split_once("://").map_or("", |(_, authority)| authority);
+    let listed = settings.allowed_origins.iter().any(|allowed| allowed == name);
     if listed || is_ours(settings, local, authority) {
         return Ok(Some(origin.clone()));
     }
@@ -51,10 +43,7 @@ pub(crate) fn preflight(origin: Option<HeaderValue>) -> Response<Body> {
     let headers = response.headers_mut();
     let methods = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    headers.insert(
-        ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("*, Authorization"),
-    );
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*, Authorization"));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     mark(response, origin)
 }
@@ -76,9 +65,7 @@ fn is_ours(settings: &Settings, local: SocketAddr, authority: &str) -> bool {
     let name = host_name(authority);
     let listed = |allowed: &String| allowed == authority || allowed == name;
     name.eq_ignore_ascii_case("localhost")
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|ip| ip.is_loopback() || ip == local.ip())
+        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == local.ip())
         || settings.allowed_hosts.iter().any(listed)
 }
 
@@ -87,9 +74,7 @@ fn host_name(authority: &str) -> &str {
     if let Some(rest) = authority.strip_prefix('[') {
         return rest.split_once(']').map_or("", |(name, _)| name);
     }
-    authority
-        .rsplit_once(':')
-        .map_or(authority, |(name, _)| name)
+    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
 }
 
 fn refuse(header: &str, value: &str, setting: &str) -> Response<Body> {

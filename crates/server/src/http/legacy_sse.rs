@@ -29,10 +29,7 @@ const WAITING: usize = 64;
 /// Opens a connection.
 pub(crate) fn open(hall: &Arc<Hall>) -> Response<Body> {
     if hall.lobby.settings.eras == Eras::Modern {
-        return answer::text(
-            StatusCode::NOT_FOUND,
-            "this server has no HTTP+SSE; use /mcp\n",
-        );
+        return answer::text(StatusCode::NOT_FOUND, "this server has no HTTP+SSE; use /mcp\n");
     }
     let Some(permit) = hall.lobby.open_stream() else {
         let text = "as many streams are open as may be; try again later";
@@ -54,10 +51,7 @@ pub(crate) fn open(hall: &Arc<Hall>) -> Response<Body> {
         duplex::serve(serving.lobby.clone(), local, Queue(inbound), out).await;
         serving.mailboxes.lock().remove(&name);
     });
-    let source = Outgoing {
-        greeting: Some(greeting.encode()),
-        messages,
-    };
+    let source = Outgoing { greeting: Some(greeting.encode()), messages };
     answer::events(events::stream(&hall.lobby, source, permit))
 }
 
@@ -68,9 +62,7 @@ pub(crate) async fn post(
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let query = parts.uri.query().unwrap_or_default();
-    let name = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("session="));
+    let name = query.split('&').find_map(|pair| pair.strip_prefix("session="));
     let mailbox = name.and_then(|name| hall.mailboxes.lock().get(name).cloned());
     let Some(mailbox) = mailbox else {
         let text = "no such session; open one with GET /sse\n";
@@ -105,13 +97,6 @@ impl Source for Outgoing {
         }
         let data = self.messages.recv().await?;
         let name = Some("message".to_owned());
-        Some(
-            Event {
-                name,
-                data,
-                ..Event::default()
-            }
-            .encode(),
-        )
+        Some(Event { name, data, ..Event::default() }.encode())
     }
 }

@@ -26,10 +26,7 @@ const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 /// Opens a session.
 pub(crate) fn initialize(hall: &Hall, request: &Request) -> Response<Body> {
     let handshake = Handshake::read(&hall.lobby, &hall.lobby.local, request);
-    let Handshake {
-        session,
-        answer: text,
-    } = match handshake {
+    let Handshake { session, answer: text } = match handshake {
         Ok(handshake) => handshake,
         Err(error) => return answer::reply(StatusCode::OK, jsonrpc::error(&request.id, &error)),
     };
@@ -110,9 +107,7 @@ pub(crate) async fn batch(
     accept: Accept,
     messages: Vec<Result<Message, Malformed>>,
 ) -> Response<Body> {
-    let session = find(hall, headers)
-        .ok()
-        .filter(|it| it.session.revision.has_batches());
+    let session = find(hall, headers).ok().filter(|it| it.session.revision.has_batches());
     let Some(session) = session else {
         return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
     };
@@ -120,24 +115,14 @@ pub(crate) async fn batch(
         return answer::error(StatusCode::BAD_REQUEST, &error);
     }
     let sorted = sort(messages);
-    if sorted
-        .notifications
-        .iter()
-        .any(|notification| session.session.hear(notification))
-    {
+    if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
         end(hall, headers);
     }
-    sorted
-        .responses
-        .into_iter()
-        .for_each(|response| session.session.take(response));
+    sorted.responses.into_iter().for_each(|response| session.session.take(response));
     if sorted.requests.is_empty() && sorted.replies.is_empty() {
         return answer::accepted();
     }
-    let log = accept
-        .events
-        .then(|| session.open_stream(&hall.lobby))
-        .flatten();
+    let log = accept.events.then(|| session.open_stream(&hall.lobby)).flatten();
     let wire = log.clone().map_or(Wire::Nowhere, Wire::Log);
     let gathering = gather(hall.lobby.clone(), session.clone(), sorted.requests, wire);
     match log {
@@ -209,23 +194,14 @@ async fn run(
     };
     let running = Some(hall.lobby.gateway.start(call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
-    let mut flight = Flight {
-        lobby,
-        session,
-        ticket,
-        token,
-        running,
-    };
+    let mut flight = Flight { lobby, session, ticket, token, running };
     let first = match flight.first(accept).await {
         First::Answer(reply) => return answer::reply(StatusCode::OK, reply),
         First::Cancelled => return answer::accepted(),
         First::Step(step) => step,
     };
     let session = flight.session.clone();
-    let log = accept
-        .events
-        .then(|| session.open_stream(&hall.lobby))
-        .flatten();
+    let log = accept.events.then(|| session.open_stream(&hall.lobby)).flatten();
     // A client that takes no stream, or has too many, still gets the answer.
     let Some(log) = log else {
         return match flight.drive(first, &Wire::Nowhere).await {
@@ -351,11 +327,7 @@ fn follow(hall: &Hall, session: &HttpSession, log: &Arc<StreamLog>) -> Response<
 }
 
 fn prime(lobby: &Lobby, session: &HttpSession) -> Option<std::time::Duration> {
-    session
-        .session
-        .revision
-        .has_priming_events()
-        .then_some(lobby.settings.retry)
+    session.session.revision.has_priming_events().then_some(lobby.settings.retry)
 }
 
 /// An answer that is ready at once, in a form the client takes.

@@ -21,28 +21,13 @@ pub(crate) fn metrics(lobby: &Lobby) -> Response<Body> {
     let mut out = String::with_capacity(8192);
     lobby.gateway.meter().write(&mut out);
     let gauges = [
-        (
-            "gantry_calls_in_flight",
-            "Calls under way.",
-            lobby.gateway.calls_in_flight(),
-        ),
-        (
-            "gantry_calls_parked",
-            "Calls waiting for a client's answers.",
-            lobby.parking.count(),
-        ),
-        (
-            "gantry_sessions",
-            "Sessions in memory.",
-            lobby.sessions.count(),
-        ),
+        ("gantry_calls_in_flight", "Calls under way.", lobby.gateway.calls_in_flight()),
+        ("gantry_calls_parked", "Calls waiting for a client's answers.", lobby.parking.count()),
+        ("gantry_sessions", "Sessions in memory.", lobby.sessions.count()),
         ("gantry_streams", "Open event streams.", lobby.streams()),
     ];
     for (name, help, value) in gauges {
-        let _ = writeln!(
-            out,
-            "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}"
-        );
+        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
     }
     answer::text(StatusCode::OK, out)
 }

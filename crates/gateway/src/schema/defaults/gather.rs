@@ -83,14 +83,8 @@ impl Gather {
     ) -> Result<Property, SchemaError> {
         let object = Some(self.object(schema, resolver, draft)?);
         let parts = Parts::of(schema, resolver, draft)?;
-        let default = parts
-            .iter()
-            .find_map(|(part, ..)| self.texts.get(&address(part)).cloned());
-        Ok(Property {
-            name: name.to_owned(),
-            default,
-            object,
-        })
+        let default = parts.iter().find_map(|(part, ..)| self.texts.get(&address(part)).cloned());
+        Ok(Property { name: name.to_owned(), default, object })
     }
 }
 

@@ -16,30 +16,14 @@ fn client_capabilities_are_lifted() {
         (V2025_06_18, all, forms),
         (V2025_11_25, all, urls),
         (V2026_07_28, all, all),
-        (
-            V2025_11_25,
-            r#"{"elicitation":{}}"#,
-            r#"{"elicitation":{"form":{}}}"#,
-        ),
-        (
-            V2025_11_25,
-            r#"{"elicitation":{"x":1}}"#,
-            r#"{"elicitation":{"x":1,"form":{}}}"#,
-        ),
-        (
-            V2025_06_18,
-            r#"{"elicitation":{"form":{}}}"#,
-            r#"{"elicitation":{"form":{}}}"#,
-        ),
+        (V2025_11_25, r#"{"elicitation":{}}"#, r#"{"elicitation":{"form":{}}}"#),
+        (V2025_11_25, r#"{"elicitation":{"x":1}}"#, r#"{"elicitation":{"x":1,"form":{}}}"#),
+        (V2025_06_18, r#"{"elicitation":{"form":{}}}"#, r#"{"elicitation":{"form":{}}}"#),
         (V2024_11_05, "{}", "{}"),
         (V2024_11_05, r#"{"roots":null}"#, r#"{"roots":null}"#),
     ];
     for (revision, given, expected) in cases {
-        same(
-            &(revision, given),
-            &lift_client_capabilities(revision, &json(given)),
-            expected,
-        );
+        same(&(revision, given), &lift_client_capabilities(revision, &json(given)), expected);
     }
 }
 
@@ -59,10 +43,6 @@ fn server_capabilities_are_lowered() {
         (V2025_11_25, r#"{"prompts":{}}"#, r#"{"prompts":{}}"#),
     ];
     for (revision, given, expected) in cases {
-        same(
-            &(revision, given),
-            &lower_server_capabilities(revision, &json(given)),
-            expected,
-        );
+        same(&(revision, given), &lower_server_capabilities(revision, &json(given)), expected);
     }
 }

@@ -12,11 +12,7 @@ fn asks(revision: Revision, method: &Method, newest: &str, expected: Result<&str
     let found = lower_question(revision, method, Some(&json(newest)), "e1");
     let found = found.map(|params| params.map(|params| params.to_string()).unwrap_or_default());
     let found = found.map_err(|error| error.to_string());
-    assert_eq!(
-        found.as_deref(),
-        expected.map_err(str::to_owned).as_ref().copied(),
-        "{revision}"
-    );
+    assert_eq!(found.as_deref(), expected.map_err(str::to_owned).as_ref().copied(), "{revision}");
 }
 
 fn form(field: &str) -> String {
@@ -98,18 +94,8 @@ fn sampling_messages_fit_the_revision() {
         asks(revision, &CreateMessage, &two, Err(&reason));
         let reason = format!("protocol revision {revision} cannot offer tools to the model");
         asks(revision, &CreateMessage, &tool_use, Err(&reason));
-        asks(
-            revision,
-            &CreateMessage,
-            r#"{"tools":[{"name":"t"}]}"#,
-            Err(&reason),
-        );
-        asks(
-            revision,
-            &CreateMessage,
-            r#"{"tools":[],"toolChoice":{}}"#,
-            Ok("{}"),
-        );
+        asks(revision, &CreateMessage, r#"{"tools":[{"name":"t"}]}"#, Err(&reason));
+        asks(revision, &CreateMessage, r#"{"tools":[],"toolChoice":{}}"#, Ok("{}"));
     }
     let reason = "protocol revision 2024-11-05 cannot show content of type `audio` to the model";
     asks(V2024_11_05, &CreateMessage, &audio, Err(reason));
@@ -125,12 +111,7 @@ fn roots_have_no_params_to_change() {
     for revision in Revision::ALL {
         assert_eq!(lower_question(revision, &RootsList, None, ""), Ok(None));
         assert_eq!(lift_question(revision, &RootsList, None), None);
-        asks(
-            revision,
-            &RootsList,
-            r#"{"_meta":{"a":1}}"#,
-            Ok(r#"{"_meta":{"a":1}}"#),
-        );
+        asks(revision, &RootsList, r#"{"_meta":{"a":1}}"#, Ok(r#"{"_meta":{"a":1}}"#));
     }
 }
 
@@ -142,39 +123,17 @@ fn questions_are_lifted() {
     };
     let visit = r#"{"mode":"url","url":"u","elicitationId":"e","task":{}}"#;
     lifts(V2025_11_25, &Elicit, visit, r#"{"mode":"url","url":"u"}"#);
-    lifts(
-        V2025_11_25,
-        &CreateMessage,
-        r#"{"maxTokens":1,"task":{}}"#,
-        r#"{"maxTokens":1}"#,
-    );
-    lifts(
-        V2025_06_18,
-        &Elicit,
-        &form(r#"{"enum":["a"]}"#),
-        &form(r#"{"enum":["a"]}"#),
-    );
+    lifts(V2025_11_25, &CreateMessage, r#"{"maxTokens":1,"task":{}}"#, r#"{"maxTokens":1}"#);
+    lifts(V2025_06_18, &Elicit, &form(r#"{"enum":["a"]}"#), &form(r#"{"enum":["a"]}"#));
     lifts(V2026_07_28, &Elicit, visit, visit);
 }
 
 #[test]
 fn answers_keep_their_form() {
     let hop = r#"{"action":"accept","_meta":{"io.modelcontextprotocol/related-task":{}}}"#;
-    same(
-        &"lift",
-        &lift_answer(V2025_11_25, &Elicit, &json(hop)),
-        r#"{"action":"accept"}"#,
-    );
-    same(
-        &"lower",
-        &lower_answer(V2025_11_25, &Elicit, &json(hop)),
-        r#"{"action":"accept"}"#,
-    );
-    same(
-        &"newest",
-        &lift_answer(V2026_07_28, &Elicit, &json(hop)),
-        hop,
-    );
+    same(&"lift", &lift_answer(V2025_11_25, &Elicit, &json(hop)), r#"{"action":"accept"}"#);
+    same(&"lower", &lower_answer(V2025_11_25, &Elicit, &json(hop)), r#"{"action":"accept"}"#);
+    same(&"newest", &lift_answer(V2026_07_28, &Elicit, &json(hop)), hop);
 
     let text = |text| format!(r#"{{"type":"text","text":"{text}"}}"#);
     let answer = |content: &str| format!(r#"{{"model":"m","content":{content}}}"#);
@@ -183,22 +142,11 @@ fn answers_keep_their_form() {
         (answer(&a), answer(&a)),
         (answer(&format!("[{a}]")), answer(&a)),
         (answer(&format!("[{a},{b}]")), answer(&text("a\\nb"))),
-        (
-            answer(&format!("[{a},{image}]")),
-            answer(&format!("[{a},{image}]")),
-        ),
+        (answer(&format!("[{a},{image}]")), answer(&format!("[{a},{image}]"))),
         (answer("[]"), answer("[]")),
     ];
     for (newest, lowered) in cases {
-        same(
-            &newest,
-            &lower_answer(V2025_06_18, &CreateMessage, &json(&newest)),
-            &lowered,
-        );
-        same(
-            &newest,
-            &lower_answer(V2025_11_25, &CreateMessage, &json(&newest)),
-            &newest,
-        );
+        same(&newest, &lower_answer(V2025_06_18, &CreateMessage, &json(&newest)), &lowered);
+        same(&newest, &lower_answer(V2025_11_25, &CreateMessage, &json(&newest)), &newest);
     }
 }

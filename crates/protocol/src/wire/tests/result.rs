@@ -11,31 +11,19 @@ use crate::wire::{lift_result, lower_result};
 
 #[track_caller]
 fn lowers(revision: Revision, method: &Method, newest: &str, expected: &str) {
-    same(
-        &(revision, method),
-        &lower_result(revision, method, &json(newest)),
-        expected,
-    );
+    same(&(revision, method), &lower_result(revision, method, &json(newest)), expected);
 }
 
 #[track_caller]
 fn lifts(revision: Revision, method: &Method, older: &str, expected: &str) {
-    same(
-        &(revision, method),
-        &lift_result(revision, method, &json(older)),
-        expected,
-    );
+    same(&(revision, method), &lift_result(revision, method, &json(older)), expected);
 }
 
 #[test]
 fn the_newest_revision_gets_what_it_demands() {
     let cases = [
         (Complete, r#"{"a":1}"#, r#"{"a":1,"resultType":"complete"}"#),
-        (
-            ToolsCall,
-            r#"{"resultType":"complete"}"#,
-            r#"{"resultType":"complete"}"#,
-        ),
+        (ToolsCall, r#"{"resultType":"complete"}"#, r#"{"resultType":"complete"}"#),
         (
             ToolsList,
             r#"{"tools":[]}"#,
@@ -84,12 +72,7 @@ fn older_revisions_lose_the_envelope_of_the_newest() {
         r#"{"_meta":{"a":1,"b":2}}"#,
     );
     lowers(V2025_11_25, &Complete, r#"{"_meta":{}}"#, r#"{"_meta":{}}"#);
-    lowers(
-        V2025_11_25,
-        &Complete,
-        r#"{"_meta":null}"#,
-        r#"{"_meta":null}"#,
-    );
+    lowers(V2025_11_25, &Complete, r#"{"_meta":null}"#, r#"{"_meta":null}"#);
 }
 
 #[test]
@@ -109,19 +92,9 @@ fn structured_content_fits_the_revision() {
         let text = r#"{"content":[{"type":"text","text":"{\"a\":1.0}"}]}"#;
         lowers(revision, &ToolsCall, object, text);
         let absent = r#"{"structuredContent":[true]}"#;
-        lowers(
-            revision,
-            &ToolsCall,
-            absent,
-            r#"{"content":[{"type":"text","text":"[true]"}]}"#,
-        );
+        lowers(revision, &ToolsCall, absent, r#"{"content":[{"type":"text","text":"[true]"}]}"#);
         let said = r#"{"content":[{"type":"text","text":"a"}],"structuredContent":[]}"#;
-        lowers(
-            revision,
-            &ToolsCall,
-            said,
-            r#"{"content":[{"type":"text","text":"a"}]}"#,
-        );
+        lowers(revision, &ToolsCall, said, r#"{"content":[{"type":"text","text":"a"}]}"#);
         let image = r#"{"content":[{"type":"image"}],"structuredContent":1}"#;
         let both = r#"{"content":[{"type":"image"},{"type":"text","text":"1"}]}"#;
         lowers(revision, &ToolsCall, image, both);
@@ -144,12 +117,7 @@ fn unknown_content_becomes_text() {
         (V2025_11_25, [link, audio, image]),
     ];
     for (revision, lowered) in cases {
-        lowers(
-            revision,
-            &ToolsCall,
-            &call(&[link, audio, image]),
-            &call(&lowered),
-        );
+        lowers(revision, &ToolsCall, &call(&[link, audio, image]), &call(&lowered));
         for (block, lowered) in [link, audio, image].into_iter().zip(lowered) {
             lowers(revision, &PromptsGet, &prompt(block), &prompt(lowered));
         }
@@ -206,12 +174,7 @@ fn older_results_are_lifted() {
     let cacheable = r#"{"x":1,"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
     for revision in [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25] {
         lifts(revision, &ToolsCall, r#"{"x":1}"#, complete);
-        lifts(
-            revision,
-            &ToolsCall,
-            r#"{"x":1,"resultType":"input_required"}"#,
-            complete,
-        );
+        lifts(revision, &ToolsCall, r#"{"x":1,"resultType":"input_required"}"#, complete);
         lifts(revision, &ToolsList, r#"{"x":1}"#, cacheable);
         lifts(revision, &ResourcesRead, r#"{"x":1}"#, cacheable);
     }
