@@ -13,8 +13,8 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
     let trigger = |name: &str, description: &str, change: Change| {
         let handlers = server.handlers();
         Tool::new(name, description).run(move |_: Nothing, _: Context| {
-            let changed = change(&handlers);
-            async move { changed }
+            let handlers = handlers.clone();
+            async move { change(&handlers) }
         })
     };
     let tool = trigger("test_trigger_tool_change", "Adds or removes a tool.", toggle_tool);

@@ -21,6 +21,11 @@ pub fn bare() -> ServerBuilder {
     named().tool(tools::echo())
 }
 
+/// A schema that only a full validator understands; clients must get it as it is.
+pub fn keywords_schema() -> serde_json::Value {
+    tools::keywords_schema()
+}
+
 fn named() -> ServerBuilder {
     Server::new("fixture", "1.2.3").info("title", "Fixture")
 }

@@ -27,7 +27,6 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Outcome {
     let mut rows = Vec::new();
     let mut failed = 0;
     for client in &clients {
-        prepare(root, client)?;
         let cells = Transport::ALL.map(|transport| {
             if !client.transports.contains(&transport) {
                 return "-".to_owned();
@@ -72,6 +71,7 @@ fn prepare(root: &Path, client: &Client) -> Outcome {
 
 /// One client over one transport: what to write in the table, or why it failed.
 fn perform(root: &Path, cache: &Path, client: &Client, transport: Transport) -> Outcome<String> {
+    prepare(root, client)?;
     let server = match transport {
         Transport::Stdio => None,
         _ => Some(Everything::start(root)?),

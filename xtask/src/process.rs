@@ -70,14 +70,21 @@ pub(crate) fn available(program: &str, arguments: &[&str]) -> bool {
 /// A child in a process group of its own; the whole group is ended when this is dropped.
 pub(crate) struct Group {
     child: Child,
+    watch: Child,
 }
 
 impl Group {
     /// Starts the command as the leader of a new group.
     pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
         command.process_group(0);
-        let child = command.spawn().map_err(|source| unstarted(command, &source))?;
-        Ok(Self { child })
+        let mut child = command.spawn().map_err(|source| unstarted(command, &source))?;
+        match watch(&child) {
+            Ok(watch) => Ok(Self { child, watch }),
+            Err(failure) => {
+                end_group(&mut child);
+                Err(failure)
+            }
+        }
     }
 
     /// Waits for the leader's end, but no longer than `limit`; `None` says that it still runs.
@@ -104,11 +111,31 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The group outlives its leader, so this is right even after a wait that saw its end. A
-        // failure says that nobody is left in it.
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _ = self.child.wait();
+        // The watch goes first: it must not outlive the number that it would kill.
+        let _ = self.watch.kill();
+        let _ = self.watch.wait();
+        end_group(&mut self.child);
     }
+}
+
+/// A shell that ends the child's group when its standard input closes, that is when we are gone
+/// without a word: interrupted or killed. A group of its own saves it from the same interrupt.
+fn watch(child: &Child) -> Outcome<Child> {
+    let mut shell = command("sh");
+    shell
+        .args(["-c", "read -r line; kill -s KILL -- \"-$1\"", "watch", &child.id().to_string()])
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    shell.spawn().map_err(|source| unstarted(&shell, &source))
+}
+
+/// The group outlives its leader, so this is right even after a wait that saw the leader's end. A
+/// failure says that nobody is left in it.
+fn end_group(leader: &mut Child) {
+    let _ = kill_process_group(Pid::from_child(leader), Signal::KILL);
+    let _ = leader.wait();
 }
 
 fn forward_lines(stream: impl Read, sender: &mpsc::Sender<String>) {
@@ -169,6 +196,17 @@ mod tests {
         assert_eq!(lines.recv().as_deref(), Ok("started"));
         drop(group);
         // The pipe closes when the last process that holds it has ended.
+        let end = lines.recv_timeout(Duration::from_secs(30));
+        assert_eq!(end, Err(mpsc::RecvTimeoutError::Disconnected));
+    }
+
+    #[test]
+    fn the_watch_ends_the_group_when_we_are_gone() {
+        let mut script = shell("echo started >&2; sleep 60");
+        let mut group = Group::start(script.stderr(Stdio::piped())).expect("sh starts");
+        let lines = group.error_lines();
+        assert_eq!(lines.recv().as_deref(), Ok("started"));
+        drop(group.watch.stdin.take());
         let end = lines.recv_timeout(Duration::from_secs(30));
         assert_eq!(end, Err(mpsc::RecvTimeoutError::Disconnected));
     }

@@ -58,13 +58,13 @@ impl Catalog {
 
     fn publish(&self, shelf: usize, listing: Listing) {
         let mut shelves = self.shelves();
-        let before = std::mem::replace(&mut shelves[shelf].listing, Arc::new(listing));
-        let changed = before.changes_to(&shelves[shelf].listing);
+        shelves[shelf].listing = Arc::new(listing);
         let parts: Vec<_> =
             shelves.iter().map(|it| (it.provider.clone(), it.listing.clone())).collect();
-        self.current.store(Arc::new(Snapshot::merge(&parts, &self.pages)));
+        let next = Arc::new(Snapshot::merge(&parts, &self.pages));
+        let before = self.current.swap(next.clone());
         drop(shelves);
-        for kind in changed {
+        for kind in before.changes_to(&next) {
             self.events.list_changed(kind);
         }
     }
@@ -103,3 +103,6 @@ impl std::fmt::Debug for Shelf {
         write!(formatter, "Shelf({})", self.provider.name())
     }
 }
+
+#[cfg(test)]
+mod tests;

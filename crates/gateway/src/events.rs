@@ -187,7 +187,12 @@ impl Subscription {
                 return Some(Event::ListChanged(kind));
             }
         }
-        let uri = self.overdue.pop_first()?;
+        let overdue = std::iter::from_fn(|| self.overdue.pop_first());
+        // Some may no longer be watched.
+        let uri = overdue.into_iter().find(|uri| self.interest.resources_watched.contains(uri))?;
         Some(Event::ResourceUpdated { uri, metadata: None })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,3 +110,6 @@ fn wake(mut queue: MutexGuard<'_, Queue>) {
         reader.wake();
     }
 }
+
+#[cfg(test)]
+mod tests;

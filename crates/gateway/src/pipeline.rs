@@ -1,5 +1,7 @@
 //! The one way to a tool: every policy, in order, a reason on each line.
 
+mod record;
+
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -7,8 +9,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use gantry_protocol::Method;
-use tokio::time::Instant;
 
+use self::record::Record;
 use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
 use crate::catalog::Catalog;
@@ -17,7 +19,7 @@ use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
 use crate::policy::{
-    CallSummary, Deadline, Gate, InFlight, Meter, Ward, Witness, check_arguments, check_result,
+    Deadline, Gate, InFlight, Meter, Ward, Witness, check_arguments, check_result,
 };
 use crate::provider::Resolved;
 use crate::reply::{InputRequired, Outcome, Reply};
@@ -50,15 +52,10 @@ pub struct Pipeline {
 impl Pipeline {
     /// Takes one call all the way.
     pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
-        let started = Instant::now();
-        let (method, caller) = (call.method.clone(), call.caller.clone());
+        let record = Record::open(self, &call);
+        let method = call.method.clone();
         let outcome = as_tool_result(&method, self.admit(call, &exchange).await);
-        let took = started.elapsed();
-        self.meter.record(&method, &outcome, took);
-        for witness in &self.witnesses {
-            let principal = &caller.principal;
-            witness.ended(&CallSummary { method: &method, principal, outcome: &outcome, took });
-        }
+        record.close(&outcome);
         outcome
     }
 
@@ -83,12 +80,19 @@ impl Pipeline {
     /// asks them here and calls again with the answers.
     async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
         for _ in 0..self.rounds {
-            let serving = resolved.provider.serve(resolved.clone(), exchange.clone());
+            let (call, line) = (resolved.clone(), exchange.clone());
+            let serving = async { resolved.provider.serve(call, line).await };
             // A panic in a provider is that call's failure and nobody else's.
             let served = AssertUnwindSafe(serving).catch_unwind().await;
             match served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))? {
                 Reply::InputRequired(required) if !resolved.call.takes_questions => {
                     resolved.call.input = answer(required, exchange).await?;
+                }
+                Reply::InputRequired(required) => {
+                    // What the client cannot answer it must not be asked.
+                    let client = &resolved.call.caller.capabilities;
+                    questions(&required).try_for_each(|(_, ask)| ask.check(client))?;
+                    return Ok(Reply::InputRequired(required));
                 }
                 reply => return Ok(reply),
             }
@@ -98,18 +102,21 @@ impl Pipeline {
     }
 }
 
+/// The questions by key.
+fn questions(required: &InputRequired) -> impl Iterator<Item = (String, Ask)> {
+    let requests = required.requests.iter().flat_map(|requests| requests.members());
+    requests.map(|member| {
+        let entry = member.value();
+        let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
+        let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
+        (member.key().into_owned(), ask)
+    })
+}
+
 /// Asks every question at once and gathers the answers by key.
 async fn answer(required: InputRequired, exchange: &Exchange) -> Result<Input, CallError> {
-    let requests = required.requests.iter().flat_map(|requests| requests.members());
-    let asked = requests.map(|member| {
-        let key = member.key().into_owned();
-        let entry = member.value();
-        async move {
-            let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
-            let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
-            Ok::<_, AskError>((exchange.ask(&key, ask).await?, key))
-        }
-    });
+    let asked = questions(&required)
+        .map(async |(key, ask)| Ok::<_, AskError>((exchange.ask(&key, ask).await?, key)));
     let answers = futures_util::future::try_join_all(asked).await?;
     let mut object = gantry_protocol::json::ObjectWriter::new();
     for (answer, key) in &answers {
@@ -153,3 +160,6 @@ impl std::fmt::Debug for Pipeline {
         formatter.debug_struct("Pipeline").field("stages", &STAGES).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,8 +63,8 @@ struct Registry {
 struct Tables {
     tools: BTreeMap<String, (Arc<ToolEntry>, tool::Run)>,
     resources: BTreeMap<String, (Arc<ResourceEntry>, resource::Read)>,
-    templates: BTreeMap<String, (Arc<TemplateEntry>, resource::TemplateRead)>,
-    prompts: BTreeMap<String, (Arc<PromptEntry>, prompt::Render)>,
+    templates: BTreeMap<String, (Arc<TemplateEntry>, Arc<resource::TemplateRead>)>,
+    prompts: BTreeMap<String, (Arc<PromptEntry>, Arc<prompt::Render>)>,
 }
 
 impl Handlers {
@@ -219,32 +219,37 @@ impl Provider for Handlers {
 }
 
 impl Handlers {
-    /// Starts the handler; none when it was removed since the call was resolved.
+    /// Starts the handler; none when it was removed since the call was resolved. The lock is given
+    /// back before: a handler may change the registry.
     fn handle(&self, resolved: &Resolved, context: Context) -> Option<Handling<Reply>> {
         let params = &resolved.call.params;
-        let tables = self.tables();
         if resolved.call.method == Method::Complete {
-            return Some(completion::complete(&tables, &resolved.target, params));
+            let completers = completion::of(&self.tables(), &resolved.target);
+            return Some(completion::complete(completers.as_deref(), params));
         }
         match &resolved.target {
             Target::Tool(entry) => {
-                let (_, run) = tables.tools.get(&entry.name)?;
+                let run = found(&self.tables().tools, &entry.name)?;
                 Some(run(params.get("arguments").unwrap_or(RawJson::EMPTY_OBJECT), context))
             }
             Target::Resource(entry) => {
-                let (_, read) = tables.resources.get(&entry.uri)?;
+                let read = found(&self.tables().resources, &entry.uri)?;
                 Some(read(entry.uri.clone(), context))
             }
             Target::Template(entry, uri) => {
-                let (_, read) = tables.templates.get(&entry.uri_template)?;
+                let read = found(&self.tables().templates, &entry.uri_template)?;
                 read.start(uri, context)
             }
             Target::Prompt(entry) => {
-                let (_, render) = tables.prompts.get(&entry.name)?;
+                let render = found(&self.tables().prompts, &entry.name)?;
                 Some(render.start(params, context))
             }
         }
     }
+}
+
+fn found<E, H: Clone>(table: &BTreeMap<String, (E, H)>, name: &str) -> Option<H> {
+    table.get(name).map(|(_, handler)| handler.clone())
 }
 
 impl std::fmt::Debug for Handlers {
@@ -252,3 +257,6 @@ impl std::fmt::Debug for Handlers {
         formatter.debug_tuple("Handlers").field(&self.tables().listing()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,6 +88,18 @@ impl Snapshot {
         }
     }
 
+    /// The lists that differ between this state and the next, templates counted as resources.
+    pub(super) fn changes_to(&self, next: &Self) -> Vec<ListKind> {
+        let differs = |kind: ListKind| self.definitions(kind) != next.definitions(kind);
+        let resources = differs(ListKind::Resources) || differs(ListKind::Templates);
+        let changed = [
+            (ListKind::Tools, differs(ListKind::Tools)),
+            (ListKind::Resources, resources),
+            (ListKind::Prompts, differs(ListKind::Prompts)),
+        ];
+        changed.into_iter().filter_map(|(kind, differs)| differs.then_some(kind)).collect()
+    }
+
     /// The page that a cursor points to, the first without one; none for a cursor not of ours.
     pub(crate) fn page(&self, kind: ListKind, cursor: Option<&str>) -> Option<Arc<Page>> {
         let pages = self.lists[kind as usize].get_or_init(|| self.build_pages(kind));

@@ -11,31 +11,34 @@ use super::failure::Failure;
 use super::{Handling, Tables};
 
 /// Gives the values that fit what was typed.
-pub(super) type Completer = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
+type Completer = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
+
+/// Completers by argument.
+pub(super) type Completers = HashMap<String, Completer>;
 
 /// The protocol allows no more values than this.
 const MOST: usize = 100;
 
-/// Completes an argument of a prompt or a variable of a template.
-pub(super) fn complete(tables: &Tables, target: &Target, params: &RawJson) -> Handling<Reply> {
-    let result = values(completers(tables, target), params);
-    Box::pin(async move { result.map_err(Failure::Call) })
-}
-
-fn completers<'a>(tables: &'a Tables, target: &Target) -> Option<&'a HashMap<String, Completer>> {
+/// What completes the arguments of a prompt or the variables of a template.
+pub(super) fn of(tables: &Tables, target: &Target) -> Option<Arc<Completers>> {
     match target {
-        Target::Prompt(entry) => tables.prompts.get(&entry.name).map(|(_, it)| &it.completers),
+        Target::Prompt(entry) => {
+            tables.prompts.get(&entry.name).map(|(_, it)| it.completers.clone())
+        }
         Target::Template(entry, _) => {
-            tables.templates.get(&entry.uri_template).map(|(_, it)| &it.completers)
+            tables.templates.get(&entry.uri_template).map(|(_, it)| it.completers.clone())
         }
         Target::Tool(_) | Target::Resource(_) => None,
     }
 }
 
-fn values(
-    completers: Option<&HashMap<String, Completer>>,
-    params: &RawJson,
-) -> Result<Reply, CallError> {
+/// Completes an argument or a variable.
+pub(super) fn complete(completers: Option<&Completers>, params: &RawJson) -> Handling<Reply> {
+    let result = values(completers, params);
+    Box::pin(async move { result.map_err(Failure::Call) })
+}
+
+fn values(completers: Option<&Completers>, params: &RawJson) -> Result<Reply, CallError> {
     let text = |member: &str| {
         let value = params.get("argument").and_then(|argument| argument.get(member)?.to_text());
         value.ok_or_else(|| {

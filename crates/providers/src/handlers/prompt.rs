@@ -10,7 +10,7 @@ use gantry_protocol::json::ObjectWriter;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::completion::Completer;
+use super::completion::Completers;
 use super::content::Content;
 use super::context::Context;
 use super::failure::Failure;
@@ -111,7 +111,7 @@ pub struct Prompt {
     name: String,
     arguments: Vec<Argument>,
     members: Vec<(String, Value)>,
-    completers: HashMap<String, Completer>,
+    completers: Completers,
     render: Option<RenderWith>,
 }
 
@@ -119,7 +119,7 @@ pub struct Prompt {
 pub(super) struct Render {
     required: Vec<String>,
     render: RenderWith,
-    pub(super) completers: HashMap<String, Completer>,
+    pub(super) completers: Arc<Completers>,
 }
 
 impl Prompt {
@@ -129,7 +129,7 @@ impl Prompt {
             name: name.into(),
             arguments: Vec::new(),
             members: Vec::new(),
-            completers: HashMap::new(),
+            completers: Completers::new(),
             render: None,
         }
     }
@@ -191,7 +191,7 @@ impl Prompt {
         self
     }
 
-    pub(super) fn into_entry(self) -> Result<(PromptEntry, Render), RegisterError> {
+    pub(super) fn into_entry(self) -> Result<(PromptEntry, Arc<Render>), RegisterError> {
         let render = self.render.ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
         let mut definition = ObjectWriter::new().value("name", &self.name);
         for (name, value) in &self.members {
@@ -203,7 +203,7 @@ impl Prompt {
         let entry = PromptEntry::new(definition.finish())?;
         let required = self.arguments.into_iter().filter(|it| it.required).map(|it| it.name);
         let required = required.collect();
-        Ok((entry, Render { required, render, completers: self.completers }))
+        Ok((entry, Arc::new(Render { required, render, completers: Arc::new(self.completers) })))
     }
 
     fn argument(mut self, name: &str, description: &str, required: bool) -> Self {

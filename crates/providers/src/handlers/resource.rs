@@ -1,6 +1,5 @@
 //! Resources and templates of resources as functions.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use gantry_protocol::json::ObjectWriter;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::completion::Completer;
+use super::completion::Completers;
 use super::content::ResourceContents;
 use super::context::Context;
 use super::failure::Failure;
@@ -25,7 +24,7 @@ type ReadMatched = Arc<dyn Fn(String, Variables, Context) -> Handling<Reply> + S
 pub(super) struct TemplateRead {
     template: Arc<Template>,
     read: ReadMatched,
-    pub(super) completers: HashMap<String, Completer>,
+    pub(super) completers: Arc<Completers>,
 }
 
 impl TemplateRead {
@@ -80,7 +79,7 @@ pub struct Resource {
 /// A template of resources on its way into the registry.
 pub struct ResourceTemplate {
     definition: Definition,
-    completers: HashMap<String, Completer>,
+    completers: Completers,
     read: Option<ReadMatched>,
 }
 
@@ -155,7 +154,7 @@ impl ResourceTemplate {
     /// Resources at URIs of that form (RFC 6570).
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         let definition = Definition::new("uriTemplate", uri_template, name);
-        Self { definition, completers: HashMap::new(), read: None }
+        Self { definition, completers: Completers::new(), read: None }
     }
 
     /// How values of a variable are completed while the user types.
@@ -185,11 +184,14 @@ impl ResourceTemplate {
         self
     }
 
-    pub(super) fn into_entry(self) -> Result<(TemplateEntry, TemplateRead), RegisterError> {
+    pub(super) fn into_entry(self) -> Result<(TemplateEntry, Arc<TemplateRead>), RegisterError> {
         let read = self.read.ok_or_else(|| no_handler(&self.definition))?;
         let template = Arc::new(Template::parse(&self.definition.address.1)?);
         let entry = TemplateEntry::new(self.definition.to_json())?;
-        Ok((entry, TemplateRead { template, read, completers: self.completers }))
+        Ok((
+            entry,
+            Arc::new(TemplateRead { template, read, completers: Arc::new(self.completers) }),
+        ))
     }
 }
 

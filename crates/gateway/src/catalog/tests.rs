@@ -1,0 +1,258 @@
+//! Lists are sorted, merged, cut into pages, and hold together while they change.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gantry_protocol::json::JsonLimits;
+use gantry_protocol::{Method, RawJson};
+
+use super::Publisher;
+use crate::{
+    Call, Caller, Event, Exchange, Gateway, Identity, Interest, ListKind, Listing, Outcome,
+    PromptEntry, Provider, Reply, Resolved, Settings, Step, Subscription, ToolEntry,
+};
+
+struct Named(&'static str);
+
+impl Provider for Named {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn serve(&self, _: Resolved, _: Exchange) -> BoxFuture<'static, Outcome> {
+        let result = RawJson::of(self.0).unwrap();
+        Box::pin(async move { Ok(Reply::Result(result)) })
+    }
+}
+
+fn gateway(page_size: usize) -> Arc<Gateway> {
+    let settings = Settings { page_size, ..Settings::default() };
+    Gateway::builder(Identity::new("catalog", "1")).settings(settings).build()
+}
+
+fn raw(text: &str) -> RawJson {
+    RawJson::parse(text.to_owned(), JsonLimits::default()).unwrap()
+}
+
+fn tool(name: &str, description: &str) -> Arc<ToolEntry> {
+    let definition = format!(
+        r#"{{"name":"{name}","description":"{description}","inputSchema":{{"type":"object"}}}}"#
+    );
+    Arc::new(ToolEntry::new(raw(&definition)).unwrap())
+}
+
+fn tools(names: &[&str]) -> Listing {
+    let tools = names.iter().map(|name| tool(name, "")).collect();
+    Listing { tools, ..Listing::default() }
+}
+
+async fn call(gateway: &Arc<Gateway>, method: Method, params: &str) -> Outcome {
+    let caller = Arc::new(Caller::new("someone"));
+    match gateway.start(Call::new(method, raw(params), caller)).step().await {
+        Step::Done(outcome) => outcome,
+        step => panic!("{step:?}"),
+    }
+}
+
+/// The names on a page of the tools, and the cursor of the next.
+async fn page(gateway: &Arc<Gateway>, cursor: Option<&str>) -> (Vec<String>, Option<String>) {
+    let params = cursor.map_or("{}".to_owned(), |cursor| format!(r#"{{"cursor":"{cursor}"}}"#));
+    let Ok(Reply::Page(page)) = call(gateway, Method::ToolsList, &params).await else {
+        panic!("a page for {params}")
+    };
+    let items = page.result().get("tools").unwrap();
+    let names = items.elements().map(|item| item.get("name").unwrap().to_text().unwrap());
+    (names.collect(), page.result().get("nextCursor").map(|it| it.to_text().unwrap()))
+}
+
+/// Every name, page by page, with `between` done after each page.
+async fn walk(gateway: &Arc<Gateway>, mut between: impl FnMut(usize)) -> Vec<String> {
+    let (mut names, mut cursor) = page(gateway, None).await;
+    for number in 1.. {
+        between(number);
+        let Some(next) = cursor else { break };
+        let more;
+        (more, cursor) = page(gateway, Some(&next)).await;
+        names.extend(more);
+    }
+    names
+}
+
+#[tokio::test]
+async fn pages_are_in_order_and_whole() {
+    let names = ["d", "a", "g", "b", "f", "c", "e"];
+    for size in 1..=8 {
+        let gateway = gateway(size);
+        gateway.attach(Arc::new(Named("one"))).publish(tools(&names));
+        let walked = walk(&gateway, |_| {}).await;
+        assert_eq!(walked.concat(), "abcdefg", "pages of {size}");
+        assert!(page(&gateway, None).await.0.len() <= size);
+    }
+}
+
+#[tokio::test]
+async fn the_order_does_not_depend_on_who_published_first() {
+    let (first, second) = (["c", "a"], ["b", "d"]);
+    for swapped in [false, true] {
+        let gateway = gateway(100);
+        let one = gateway.attach(Arc::new(Named("one")));
+        let two = gateway.attach(Arc::new(Named("two")));
+        if swapped {
+            two.publish(tools(&second));
+            one.publish(tools(&first));
+        } else {
+            one.publish(tools(&first));
+            two.publish(tools(&second));
+        }
+        assert_eq!(page(&gateway, None).await.0, ["a", "b", "c", "d"]);
+    }
+}
+
+#[tokio::test]
+async fn changes_between_pages_neither_repeat_nor_lose_what_stayed() {
+    type Change = fn(usize) -> Vec<&'static str>;
+    let changes: [(&str, Change); 4] = [
+        ("one before is removed", |_| vec!["b", "c", "d", "e", "f"]),
+        ("one before is added", |_| vec!["a", "aa", "b", "c", "d", "e", "f"]),
+        ("the one at the cut is removed", |_| vec!["a", "c", "d", "e", "f"]),
+        ("all but the last are removed", |_| vec!["f"]),
+    ];
+    for (what, change) in changes {
+        let gateway = gateway(2);
+        let publisher = gateway.attach(Arc::new(Named("one")));
+        publisher.publish(tools(&["a", "b", "c", "d", "e", "f"]));
+        let names = walk(&gateway, |number| {
+            if number == 1 {
+                publisher.publish(tools(&change(number)));
+            }
+        })
+        .await;
+        let unique: BTreeSet<_> = names.iter().collect();
+        assert_eq!(unique.len(), names.len(), "{what}: {names:?} repeats");
+        for stayed in change(0).into_iter().filter(|name| *name > "b") {
+            assert!(names.iter().any(|name| name == stayed), "{what}: {names:?} lacks {stayed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_emptied_list_ends_the_walk() {
+    let gateway = gateway(1);
+    let publisher = gateway.attach(Arc::new(Named("one")));
+    publisher.publish(tools(&["a", "b"]));
+    let (_, cursor) = page(&gateway, None).await;
+    publisher.publish(tools(&[]));
+    assert_eq!(page(&gateway, cursor.as_deref()).await, (vec![], None));
+    assert_eq!(page(&gateway, None).await, (vec![], None));
+}
+
+#[tokio::test]
+async fn cursors_of_others_are_refused() {
+    let gateway = gateway(1);
+    let publisher = gateway.attach(Arc::new(Named("one")));
+    let prompt =
+        |name: &str| Arc::new(PromptEntry::new(raw(&format!(r#"{{"name":"{name}"}}"#))).unwrap());
+    let prompts = vec![prompt("a"), prompt("b")];
+    publisher.publish(Listing { prompts, ..tools(&["a", "b"]) });
+    let (_, cursor) = page(&gateway, None).await;
+    let of_tools = format!("{:?}", cursor.unwrap());
+    let cases = [
+        (Method::PromptsList, of_tools.as_str()),
+        (Method::ResourcesList, &of_tools),
+        (Method::ToolsList, r#""not base64!""#),
+        (Method::ToolsList, r#""bm90IG91cnM""#),
+        (Method::ToolsList, r#""_w""#),
+        (Method::ToolsList, "7"),
+        (Method::ToolsList, "{}"),
+    ];
+    for (method, cursor) in cases {
+        let outcome = call(&gateway, method.clone(), &format!(r#"{{"cursor":{cursor}}}"#)).await;
+        let Err(error) = outcome else { panic!("{method} with {cursor}: {outcome:?}") };
+        assert_eq!(error.kind, crate::ErrorKind::InvalidParams, "{method} with {cursor}");
+    }
+    assert_eq!(page(&gateway, Some("")).await.0, ["a"], "an empty cursor is none");
+}
+
+#[tokio::test]
+async fn of_two_with_one_name_the_earlier_providers_stays() {
+    let gateway = gateway(100);
+    let one = gateway.attach(Arc::new(Named("one")));
+    let two = gateway.attach(Arc::new(Named("two")));
+    two.publish(tools(&["same", "other"]));
+    one.publish(tools(&["same"]));
+    assert_eq!(page(&gateway, None).await.0, ["other", "same"]);
+    let served = async || {
+        let Ok(Reply::Result(result)) =
+            call(&gateway, Method::ToolsCall, r#"{"name":"same"}"#).await
+        else {
+            panic!("a result")
+        };
+        result.to_text().unwrap()
+    };
+    assert_eq!(served().await, "one");
+    one.publish(tools(&[]));
+    assert_eq!(served().await, "two", "what was hidden shows again");
+}
+
+async fn told(subscription: &mut Subscription) -> bool {
+    let next = tokio::time::timeout(Duration::from_secs(1), subscription.next()).await;
+    match next {
+        Ok(Some(Event::ListChanged(kind))) => kind == ListKind::Tools,
+        Ok(event) => panic!("{event:?}"),
+        Err(_) => false,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_real_changes_are_told() {
+    let gateway = gateway(100);
+    let everything =
+        Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
+    let one = gateway.attach(Arc::new(Named("one")));
+    let two = gateway.attach(Arc::new(Named("two")));
+    let mut subscription = gateway.subscribe(everything);
+    let described = |text: &str| Listing { tools: vec![tool("a", text)], ..Listing::default() };
+    let steps: [(&Publisher, Listing, bool); 8] = [
+        (&one, tools(&["a", "b"]), true),
+        (&one, tools(&["a", "b"]), false),
+        (&one, tools(&["b", "a"]), false),
+        (&two, tools(&["a"]), false),
+        (&two, described("hidden behind the first"), false),
+        (&one, tools(&["b"]), true),
+        (&two, described("now it shows"), true),
+        (&two, described("now it shows"), false),
+    ];
+    for (number, (publisher, listing, expected)) in steps.into_iter().enumerate() {
+        publisher.publish(listing);
+        assert_eq!(told(&mut subscription).await, expected, "step {number}");
+    }
+}
+
+#[tokio::test]
+async fn names_given_twice_or_not_as_text_are_refused() {
+    let gateway = gateway(100);
+    gateway.attach(Arc::new(Named("one"))).publish(tools(&["a", "b"]));
+    let cases = [
+        (Method::ToolsCall, r#"{"name":"a","name":"b"}"#),
+        (Method::ToolsCall, r#"{"name":"a","\u006eame":"b"}"#),
+        (Method::ToolsCall, r#"{"name":"a","arguments":{},"arguments":{}}"#),
+        (Method::ToolsCall, r#"{"name":"a","arguments":[]}"#),
+        (Method::ToolsCall, r#"{"name":"a","arguments":"{}"}"#),
+        (Method::ToolsCall, r#"{"name":7}"#),
+        (Method::ToolsCall, "{}"),
+        (Method::ToolsCall, r#"{"name":"A"}"#),
+        (Method::PromptsGet, r#"{"name":"a","name":"a"}"#),
+        (Method::Complete, "{}"),
+        (Method::Complete, r#"{"ref":{"type":"ref/tool","name":"a"}}"#),
+        (Method::Complete, r#"{"ref":"ref/prompt"}"#),
+        (Method::ResourcesRead, r#"{"uri":"test://a","uri":"test://b"}"#),
+        (Method::ResourcesRead, r#"{"uri":null}"#),
+    ];
+    for (method, params) in cases {
+        let outcome = call(&gateway, method, params).await;
+        let Err(error) = outcome else { panic!("{params}: {outcome:?}") };
+        assert_eq!(error.kind, crate::ErrorKind::InvalidParams, "{params}");
+    }
+}

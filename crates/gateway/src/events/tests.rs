@@ -1,0 +1,117 @@
+//! Changes are gathered, told once, and never pile up.
+
+use std::time::Duration;
+
+use super::{Event, Events, Interest, UPDATES_KEPT};
+use crate::page::ListKind;
+
+const SETTLE: Duration = Duration::from_millis(20);
+
+fn everything() -> Interest {
+    Interest { tools: true, prompts: true, resources: true, ..Interest::default() }
+}
+
+fn watching(uris: &[&str]) -> Interest {
+    let interest = Interest::default();
+    uris.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10)));
+    interest
+}
+
+fn updated(uri: &str) -> Event {
+    Event::ResourceUpdated { uri: uri.into(), metadata: None }
+}
+
+/// What comes until nothing more does.
+async fn drain(subscription: &mut super::Subscription) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Ok(Some(event)) = tokio::time::timeout(SETTLE * 10, subscription.next()).await {
+        events.push(event);
+    }
+    events
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_close_together_are_told_once() {
+    let events = Events::new(SETTLE);
+    let mut subscription = events.subscribe(everything());
+    for _ in 0..1000 {
+        events.list_changed(ListKind::Tools);
+        events.list_changed(ListKind::Templates);
+        events.list_changed(ListKind::Resources);
+    }
+    let told = drain(&mut subscription).await;
+    let (tools, resources) = (ListKind::Tools, ListKind::Resources);
+    assert_eq!(told, [Event::ListChanged(tools), Event::ListChanged(resources)]);
+    events.list_changed(ListKind::Tools);
+    assert_eq!(drain(&mut subscription).await, [Event::ListChanged(tools)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_while_others_settle_is_not_lost() {
+    let events = Events::new(SETTLE);
+    let mut subscription = events.subscribe(everything());
+    events.list_changed(ListKind::Tools);
+    // A sign of life interrupts the wait again and again.
+    for _ in 0..3 {
+        let interrupted = tokio::time::timeout(SETTLE / 4, subscription.next()).await;
+        if let Ok(event) = interrupted {
+            assert_eq!(event, Some(Event::ListChanged(ListKind::Tools)));
+            return;
+        }
+        events.list_changed(ListKind::Tools);
+    }
+    assert_eq!(drain(&mut subscription).await, [Event::ListChanged(ListKind::Tools)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_hears_only_what_it_wants() {
+    let events = Events::new(SETTLE);
+    let mut prompts = events.subscribe(Interest { prompts: true, ..Interest::default() });
+    let mut one = events.subscribe(watching(&["test://one"]));
+    events.list_changed(ListKind::Tools);
+    events.list_changed(ListKind::Prompts);
+    events.resource_updated("test://one".into(), None);
+    events.resource_updated("test://two".into(), None);
+    assert_eq!(drain(&mut prompts).await, [Event::ListChanged(ListKind::Prompts)]);
+    assert_eq!(drain(&mut one).await, [updated("test://one")]);
+    drop(events);
+    assert_eq!(one.next().await, None, "nothing comes when the gateway is gone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_before_the_subscription_are_old_news() {
+    let events = Events::new(SETTLE);
+    events.list_changed(ListKind::Tools);
+    events.resource_updated("test://one".into(), None);
+    let interest = Interest { tools: true, ..watching(&["test://one"]) };
+    assert_eq!(drain(&mut events.subscribe(interest)).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_fell_behind_looks_at_everything_again() {
+    let events = Events::new(SETTLE);
+    let interest = watching(&["test://one", "test://two"]);
+    let watched = interest.resources_watched.clone();
+    let mut subscription = events.subscribe(interest);
+    for _ in 0..UPDATES_KEPT * 3 {
+        events.resource_updated("test://other".into(), None);
+    }
+    assert_eq!(drain(&mut subscription).await, [updated("test://one"), updated("test://two")]);
+
+    for _ in 0..UPDATES_KEPT * 3 {
+        events.resource_updated("test://other".into(), None);
+    }
+    assert_eq!(subscription.next().await, Some(updated("test://one")));
+    watched.remove("test://two");
+    assert_eq!(drain(&mut subscription).await, [], "no longer watched");
+}
+
+#[test]
+fn what_is_watched_is_bounded() {
+    let interest = Interest::default();
+    let watched = &interest.resources_watched;
+    let added: Vec<_> = ["a", "b", "a", "c", "b"].map(|uri| watched.add(uri, 2)).into();
+    assert_eq!(added, [true, true, true, false, true]);
+    watched.remove("a");
+    assert!(watched.add("c", 2));
+}

@@ -1,0 +1,201 @@
+//! The order of the stages, and what each does to a call that fails in it.
+
+mod probe;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gantry_protocol::{ClientCapabilities, Method, RawJson};
+
+use self::probe::{House, call_tool, ended, raw};
+use super::STAGES;
+use crate::{Call, Caller, ErrorKind, Reply, Settings, Step};
+
+/// A call that ends in one stage: what was seen until then, and what it came to.
+struct Case {
+    stage: &'static str,
+    tool: &'static str,
+    arguments: &'static str,
+    calls_in_flight: usize,
+    seen: &'static str,
+    outcome: &'static str,
+}
+
+/// Each case breaks the rules of a later stage too, where one can: the earlier one must win.
+const CASES: [Case; 9] = [
+    Case::new("meter and witness", "good", "{}", "gate ward provider witness", "ok"),
+    Case {
+        calls_in_flight: 0,
+        ..Case::new("in flight", "locked", "{}", "witness", "LimitExceeded")
+    },
+    Case::new("gates", "locked", "{}", "gate witness", "Refused"),
+    Case::new("resolve", "absent", "{}", "gate witness", "InvalidParams"),
+    Case::new("wards", "warded", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
+    Case::new("arguments", "hangs", r#"{"n":"no number"}"#, "gate ward witness", "ValidationError"),
+    Case::new("deadline", "hangs", "{}", "gate ward provider witness", "TimeoutError"),
+    Case::new("provider", "fails", "{}", "gate ward provider witness", "ToolExecutionError"),
+    Case::new("result", "lies", "{}", "gate ward provider witness", "ToolExecutionError"),
+];
+
+impl Case {
+    const fn new(
+        stage: &'static str,
+        tool: &'static str,
+        arguments: &'static str,
+        seen: &'static str,
+        outcome: &'static str,
+    ) -> Self {
+        Self { stage, tool, arguments, calls_in_flight: 1, seen, outcome }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stages_stand_in_their_order() {
+    assert_eq!(CASES.map(|case| case.stage), STAGES);
+    for case in CASES {
+        let settings = Settings { calls_in_flight: case.calls_in_flight, ..Settings::default() };
+        let house = House::new(settings);
+        let outcome = house.run(call_tool(case.tool, case.arguments)).await;
+        assert_eq!(house.seen(), case.seen, "{}", case.stage);
+        assert_eq!(ended(&outcome), case.outcome, "{}", case.stage);
+        assert_eq!(house.witnessed(), [case.outcome], "{}", case.stage);
+        assert_eq!(house.gateway.meter().total(), 1, "{} is metered", case.stage);
+        assert_eq!(house.gateway.calls_in_flight(), 0, "{} gives its place back", case.stage);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_pass_the_limits_but_need_no_target() {
+    let house = House::new(Settings::default());
+    let caller = Arc::new(Caller::new("someone"));
+    let call = Call::new(Method::ToolsList, RawJson::EMPTY_OBJECT, caller);
+    assert_eq!(ended(&house.run(call).await), "page");
+    assert_eq!(house.seen(), "gate witness");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_the_failure_of_its_call_alone() {
+    let house = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
+    for tool in ["panics", "panics_at_once"] {
+        let outcome = house.run(call_tool(tool, "{}")).await;
+        assert_eq!(ended(&outcome), "ToolExecutionError", "{tool}");
+        let Ok(Reply::Result(result)) = outcome else { panic!("a tool's failure is a result") };
+        assert!(!result.as_str().contains("secret"), "the panic's text is private: {result}");
+    }
+    assert_eq!(house.gateway.meter().total(), 2);
+    assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_given_up_is_metered_and_witnessed() {
+    let house = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
+    let mut running = house.gateway.start(call_tool("hangs", "{}"));
+    let waiting = tokio::time::timeout(Duration::from_millis(1), running.step()).await;
+    assert!(waiting.is_err(), "the call hangs");
+    drop(running);
+    assert_eq!(house.witnessed(), ["Cancelled"]);
+    assert_eq!(house.gateway.meter().total(), 1);
+    assert_eq!(house.gateway.calls_in_flight(), 0);
+    assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok", "its place is free again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_counts_the_tools_time_only() {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let cases = [
+        // Work before and after the question, in tenths of the deadline, and how it ends.
+        (4, 4, "ok"),
+        (9, 0, "ok"),
+        (4, 8, "TimeoutError"),
+        (11, 0, "TimeoutError"),
+    ];
+    for (before, after, expected) in cases {
+        let settings = Settings { deadline: Duration::from_secs(10), ..Settings::default() };
+        let house = House::new(settings);
+        let arguments = format!(r#"{{"before":{before},"after":{after}}}"#);
+        let mut asked = false;
+        let mut running = house.gateway.start(asking(call_tool("asks", &arguments)));
+        let outcome = loop {
+            match running.step().await {
+                Step::Questions(questions) => {
+                    asked = true;
+                    // Nobody steps a call that is set aside; its clock must stand still anyway.
+                    tokio::time::sleep(DAY).await;
+                    for question in questions {
+                        let _ = question.answer.send(Ok(raw(r#"{"roots":[]}"#)));
+                    }
+                }
+                Step::Done(outcome) => break outcome,
+                Step::Notice(notice) => panic!("{notice:?}"),
+            }
+        };
+        assert_eq!(ended(&outcome), expected, "{before} and {after} tenths");
+        assert_eq!(asked, before < 10, "{before} and {after} tenths");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_open_while_stepped_stops_the_clock() {
+    let settings = Settings { deadline: Duration::from_secs(10), ..Settings::default() };
+    let house = House::new(settings);
+    let mut running = house.gateway.start(asking(call_tool("asks", r#"{"before":4,"after":4}"#)));
+    let Step::Questions(mut questions) = running.step().await else { panic!("it asks") };
+    let waited = tokio::time::timeout(Duration::from_secs(500), running.step()).await;
+    assert!(waited.is_err(), "the client's time is not the tool's: {waited:?}");
+    let question = questions.remove(0);
+    question.answer.send(Ok(raw(r#"{"roots":[]}"#))).expect("the call waits");
+    let Step::Done(outcome) = running.step().await else { panic!("it ends") };
+    assert_eq!(ended(&outcome), "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_may_ask_by_reply_so_often_and_no_more() {
+    for (rounds, needed, expected) in [(3, 2, "ok"), (3, 3, "ToolExecutionError"), (1, 0, "ok")] {
+        let house = House::new(Settings { input_rounds: rounds, ..Settings::default() });
+        let arguments = format!(r#"{{"rounds":{needed}}}"#);
+        let mut running = house.gateway.start(asking(call_tool("inquires", &arguments)));
+        let outcome = loop {
+            match running.step().await {
+                Step::Questions(questions) => questions.into_iter().for_each(|question| {
+                    let _ = question.answer.send(Ok(raw(r#"{"roots":[]}"#)));
+                }),
+                Step::Done(outcome) => break outcome,
+                Step::Notice(notice) => panic!("{notice:?}"),
+            }
+        };
+        assert_eq!(ended(&outcome), expected, "{needed} of {rounds} rounds");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_that_the_client_cannot_answer_are_not_handed_over() {
+    for takes_questions in [true, false] {
+        let house = House::new(Settings::default());
+        let mut call = call_tool("inquires", r#"{"rounds":1}"#);
+        call.takes_questions = takes_questions;
+        let outcome = house.run(call).await;
+        let Err(error) = outcome else { panic!("{takes_questions}: {outcome:?}") };
+        assert!(matches!(error.kind, ErrorKind::MissingCapability { .. }), "{error:?}");
+    }
+    let house = House::new(Settings::default());
+    let mut call = asking(call_tool("inquires", r#"{"rounds":1}"#));
+    call.takes_questions = true;
+    assert_eq!(ended(&house.run(call).await), "input required");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_nobody_answers_ends_the_call() {
+    let house = House::new(Settings::default());
+    let mut running = house.gateway.start(asking(call_tool("asks", r#"{"before":0,"after":0}"#)));
+    let Step::Questions(questions) = running.step().await else { panic!("it asks") };
+    drop(questions);
+    let Step::Done(outcome) = running.step().await else { panic!("it ends") };
+    assert_eq!(ended(&outcome), "Cancelled");
+}
+
+/// The same call by a client that answers questions about its folders.
+fn asking(mut call: Call) -> Call {
+    let capabilities = ClientCapabilities::read(raw(r#"{"roots":{}}"#));
+    call.caller = Arc::new(Caller { capabilities, ..Caller::new("someone") });
+    call
+}

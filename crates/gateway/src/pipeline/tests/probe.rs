@@ -1,0 +1,194 @@
+//! A gateway whose gate, ward, provider and witness write down that they were reached.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gantry_protocol::json::JsonLimits;
+use gantry_protocol::{Method, RawJson};
+
+use crate::policy::{CallSummary, Gate, Ward, Witness};
+use crate::{
+    Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
+    Outcome, Provider, Reply, Resolved, Settings, Step, ToolEntry,
+};
+
+/// What was reached, in order, and how the calls ended.
+#[derive(Debug, Clone, Default)]
+struct Probe(Arc<Mutex<Notes>>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    seen: Vec<&'static str>,
+    witnessed: Vec<String>,
+}
+
+/// A gateway with probes in every place.
+pub(super) struct House {
+    pub(super) gateway: Arc<Gateway>,
+    probe: Probe,
+}
+
+/// The tools by what they do; `good` only is not told apart.
+const TOOLS: [&str; 9] =
+    ["good", "warded", "hangs", "fails", "lies", "panics", "panics_at_once", "asks", "inquires"];
+
+impl House {
+    pub(super) fn new(settings: Settings) -> Self {
+        let probe = Probe::default();
+        let gateway = Gateway::builder(Identity::new("probe", "1"))
+            .settings(settings)
+            .witness(probe.clone())
+            .gate(probe.clone())
+            .ward(probe.clone())
+            .build();
+        let publisher = gateway.attach(Arc::new(probe.clone()));
+        let tools = TOOLS.map(|name| Arc::new(tool(name)));
+        publisher.publish(Listing { tools: tools.into(), ..Listing::default() });
+        Self { gateway, probe }
+    }
+
+    /// Runs a call that says nothing before its end.
+    pub(super) async fn run(&self, call: Call) -> Outcome {
+        match self.gateway.start(call).step().await {
+            Step::Done(outcome) => outcome,
+            step => panic!("an end, not {step:?}"),
+        }
+    }
+
+    pub(super) fn seen(&self) -> String {
+        self.probe.notes(|notes| notes.seen.join(" "))
+    }
+
+    pub(super) fn witnessed(&self) -> Vec<String> {
+        self.probe.notes(|notes| notes.witnessed.clone())
+    }
+}
+
+impl Probe {
+    fn notes<T>(&self, read: impl FnOnce(&mut Notes) -> T) -> T {
+        read(&mut self.0.lock().unwrap())
+    }
+
+    fn saw(&self, what: &'static str) {
+        self.notes(|notes| notes.seen.push(what));
+    }
+}
+
+impl Gate for Probe {
+    fn admit(&self, call: &Call) -> Result<(), CallError> {
+        self.saw("gate");
+        // Not a tool that is listed: the gate stands before the name is resolved.
+        match is_for(call, "locked") {
+            true => Err(CallError::new(ErrorKind::Refused, "locked")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Ward for Probe {
+    fn admit<'a>(
+        &'a self,
+        resolved: &'a Resolved,
+        _: &'a Exchange,
+    ) -> BoxFuture<'a, Result<(), CallError>> {
+        self.saw("ward");
+        Box::pin(async move {
+            // A person may take longer than any deadline.
+            tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
+            match is_for(&resolved.call, "warded") {
+                true => Err(CallError::new(ErrorKind::Refused, "warded")),
+                false => Ok(()),
+            }
+        })
+    }
+}
+
+impl Witness for Probe {
+    fn ended(&self, call: &CallSummary<'_>) {
+        assert_eq!(call.principal, "someone");
+        self.saw("witness");
+        let outcome = ended(call.outcome);
+        self.notes(|notes| notes.witnessed.push(outcome));
+    }
+}
+
+impl Provider for Probe {
+    fn name(&self) -> &str {
+        "probe"
+    }
+
+    fn serve(&self, resolved: Resolved, exchange: Exchange) -> BoxFuture<'static, Outcome> {
+        self.saw("provider");
+        assert!(resolved.target.name() != "panics_at_once", "a secret");
+        Box::pin(serve(resolved, exchange))
+    }
+}
+
+async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
+    let arguments = resolved.call.params.get("arguments").unwrap();
+    let number = |member| arguments.get(member).and_then(|it| it.read::<u64>()).unwrap_or(0);
+    let good = r#"{"content":[],"structuredContent":{"fine":true}}"#;
+    match resolved.target.name() {
+        "hangs" => std::future::pending().await,
+        "fails" => Err(CallError::new(ErrorKind::ToolFailed, "broken")),
+        "lies" => Ok(Reply::Result(raw(r#"{"content":[],"structuredContent":{"fine":1}}"#))),
+        "panics" => panic!("a secret"),
+        "asks" => {
+            tokio::time::sleep(Duration::from_secs(number("before"))).await;
+            exchange.ask("folders", Ask::roots()).await?;
+            tokio::time::sleep(Duration::from_secs(number("after"))).await;
+            Ok(Reply::Result(raw(good)))
+        }
+        "inquires" => {
+            let state = resolved.call.input.state.and_then(|it| it.to_text());
+            let round: u64 = state.map_or(0, |it| it.parse().unwrap());
+            if round == number("rounds") {
+                return Ok(Reply::Result(raw(good)));
+            }
+            Ok(Reply::InputRequired(InputRequired {
+                requests: Some(raw(r#"{"folders":{"method":"roots/list"}}"#)),
+                state: Some(RawJson::string(&(round + 1).to_string())),
+            }))
+        }
+        _ => Ok(Reply::Result(raw(good))),
+    }
+}
+
+/// What a call came to, in a word.
+pub(super) fn ended(outcome: &Outcome) -> String {
+    match outcome {
+        Ok(Reply::Result(result)) => {
+            let detail = result.get("_meta").and_then(|meta| meta.get("gantry/error"));
+            detail.map_or("ok".to_owned(), |it| it.get("error_type").unwrap().to_text().unwrap())
+        }
+        Ok(Reply::Page(_)) => "page".to_owned(),
+        Ok(Reply::InputRequired(_)) => "input required".to_owned(),
+        Err(error) => {
+            let kind = format!("{:?}", error.kind);
+            kind.split(' ').next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+pub(super) fn call_tool(name: &str, arguments: &str) -> Call {
+    let params = raw(&format!(r#"{{"name":"{name}","arguments":{arguments}}}"#));
+    Call::new(Method::ToolsCall, params, Arc::new(Caller::new("someone")))
+}
+
+pub(super) fn raw(text: &str) -> RawJson {
+    RawJson::parse(text.to_owned(), JsonLimits::default()).unwrap()
+}
+
+fn is_for(call: &Call, tool: &str) -> bool {
+    call.params.get("name").and_then(|name| name.to_text()).as_deref() == Some(tool)
+}
+
+fn tool(name: &str) -> ToolEntry {
+    let definition = format!(
+        r#"{{"name":"{name}",
+            "inputSchema":{{"type":"object","properties":{{"n":{{"type":"number"}}}}}},
+            "outputSchema":{{"type":"object","properties":{{"fine":{{"type":"boolean"}}}}}}}}"#
+    );
+    ToolEntry::new(raw(&definition)).unwrap()
+}

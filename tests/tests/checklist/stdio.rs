@@ -1,0 +1,88 @@
+//! Checks 62 to 65: standard input and output, and giving a call up by message.
+
+use std::process::Stdio;
+
+use gantry_tests::checks::{Check, story};
+use gantry_tests::door::Door;
+use gantry_tests::house::{House, soon};
+use gantry_tests::request::{call, list};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+
+pub fn checks() -> Vec<Check> {
+    vec![
+        story(62, "standard output has messages and nothing else", || Box::pin(only_messages())),
+        story(63, "the program ends when its input does", || Box::pin(ends())),
+        story(64, "nothing is said of a call that was given up", || Box::pin(given_up())),
+        story(65, "giving up what is not there is passed over", || Box::pin(nothing_to_give_up())),
+    ]
+}
+
+/// Runs the program on this input until it ends by itself. Gives what it wrote.
+async fn run(input: String) -> String {
+    #[expect(clippy::disallowed_methods, reason = "the program under test ends with its input")]
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fixture-server"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).await.unwrap();
+    drop(stdin);
+    let mut output = String::new();
+    let mut stdout = child.stdout.take().unwrap();
+    soon("the end of the output", stdout.read_to_string(&mut output)).await.unwrap();
+    let status = soon("the end of the program", child.wait()).await.unwrap();
+    assert!(status.success(), "{status}");
+    output
+}
+
+async fn only_messages() {
+    let good = call("steps", json!({})).meta("logLevel", json!("debug")).body();
+    let input = format!("{good}\nnot json\n\n[]\n{{\"jsonrpc\":\"2.0\",\"id\":{{}}}}\n{}\n", list().set("/id", json!(2)).body());
+    let output = run(input).await;
+    for line in output.lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+    }
+    assert!(output.ends_with('\n'));
+    assert!(output.contains("arrived") && output.contains("keywords"), "{output}");
+}
+
+async fn ends() {
+    assert_eq!(run(String::new()).await, "");
+    // Half a line is no message, and no reason to stay.
+    run("{\"jsonrpc\"".to_owned()).await;
+}
+
+async fn given_up() {
+    let house = House::open().await;
+    let mut link = Door::open(&house, "link").await;
+    link.send(call("wait", json!({})).set("/id", json!("w")).body()).await;
+    house.gate.started(1).await;
+    link.send(cancelled(json!({"requestId": "w", "reason": "no longer needed"}))).await;
+    house.gate.cancelled(1).await;
+    hears_only(&mut link).await;
+}
+
+async fn nothing_to_give_up() {
+    let house = House::open().await;
+    let mut link = Door::open(&house, "link").await;
+    link.send(call("wait", json!({})).set("/id", json!(7)).body()).await;
+    house.gate.started(1).await;
+    for params in [json!({"requestId": 99}), json!({"requestId": {}}), json!({}), json!([]), json!({"requestId": "7"})] {
+        link.send(cancelled(params)).await;
+    }
+    hears_only(&mut link).await;
+    assert_eq!(house.gate.cancels(), 0, "the call has another id");
+}
+
+fn cancelled(params: Value) -> String {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}).to_string()
+}
+
+/// The next thing said is the answer to the next request.
+async fn hears_only(link: &mut Door) {
+    link.send(list().set("/id", json!("next")).body()).await;
+    let answer = link.receive().await.unwrap();
+    assert_eq!(answer["id"], "next", "{answer}");
+}

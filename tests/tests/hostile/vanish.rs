@@ -1,0 +1,109 @@
+//! Clients that are gone before their call is done.
+
+use gantry_tests::door::Door;
+use gantry_tests::house::House;
+use gantry_tests::request::{call, message};
+use serde_json::json;
+
+use crate::crowd::{others_are_served, session, tool_call};
+use crate::websocket::WebSocket;
+
+#[tokio::test]
+async fn alone_over_http_the_call_is_cancelled() {
+    let house = House::open().await;
+    // With progress the answer is a stream that has begun, without it nothing was sent yet.
+    let quiet = call("wait", json!({}));
+    let address = house.address;
+    let sending = tokio::spawn(async move { quiet.send(address).await });
+    house.gate.started(1).await;
+    sending.abort();
+    house.gate.cancelled(1).await;
+    let talking = call("wait", json!({})).set("/params/_meta/progressToken", json!("t"));
+    let answer = talking.send(house.address).await;
+    assert!(answer.is_stream());
+    house.gate.started(2).await;
+    drop(answer);
+    house.gate.cancelled(2).await;
+    others_are_served(&house, "clients that left").await;
+}
+
+#[tokio::test]
+async fn in_a_session_over_http_the_call_goes_on() {
+    for progress in [false, true] {
+        let house = House::open().await;
+        let session = session(&house, "2025-11-25").await;
+        let mut body = tool_call(1, "wait", &json!({}));
+        if progress {
+            body["params"]["_meta"]["progressToken"] = json!("t");
+        }
+        let request = message(body).of(&session);
+        let address = house.address;
+        let sending = tokio::spawn(async move {
+            let mut answer = request.send(address).await;
+            answer.text().await
+        });
+        house.gate.started(1).await;
+        sending.abort();
+        let _ = sending.await;
+        others_are_served(&house, "a client that left").await;
+        house.gate.open();
+        house.gate.finished(1).await;
+        assert_eq!(house.gate.cancels(), 0, "only the client's word ends it");
+    }
+}
+
+#[tokio::test]
+async fn on_a_connection_of_its_own_the_call_is_cancelled() {
+    let house = House::open().await;
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2024-11-05", "capabilities": {},
+        "clientInfo": {"name": "gone", "version": "0"},
+    }});
+    let wait = tool_call(1, "wait", &json!({}));
+
+    let mut socket = WebSocket::open(house.address).await;
+    socket.send(hello.to_string().as_bytes()).await;
+    socket.send(wait.to_string().as_bytes()).await;
+    house.gate.started(1).await;
+    drop(socket);
+    house.gate.cancelled(1).await;
+
+    let mut door = Door::open(&house, "sse").await;
+    door.send(hello.to_string()).await;
+    door.send(wait.to_string()).await;
+    house.gate.started(2).await;
+    drop(door);
+    house.gate.cancelled(2).await;
+
+    let link = house.link();
+    assert!(link.send(hello.to_string()).await && link.send(wait.to_string()).await);
+    house.gate.started(3).await;
+    drop(link);
+    house.gate.cancelled(3).await;
+    others_are_served(&house, "connections that broke").await;
+}
+
+#[tokio::test]
+async fn with_a_question_open_the_call_ends() {
+    let house = House::open().await;
+    let mut socket = WebSocket::open(house.address).await;
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "gone", "version": "0"},
+    }});
+    socket.send(hello.to_string().as_bytes()).await;
+    socket.receive().await.expect("an answer");
+    socket.send(tool_call(1, "ask_name", &json!({})).to_string().as_bytes()).await;
+    let question = socket.receive().await.expect("a question");
+    assert_eq!(question["method"], "elicitation/create");
+    // Answers that nobody asked for, or that are no answers.
+    for answer in [
+        json!({"jsonrpc": "2.0", "id": 999, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": "1", "result": {}}),
+        json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "?"}}),
+    ] {
+        socket.send(answer.to_string().as_bytes()).await;
+    }
+    drop(socket);
+    house.close().await;
+}
