@@ -73,12 +73,7 @@ enum Want {
 
 impl Exchange {
     pub(crate) fn new(request: Request, status: u16) -> Self {
-        Self {
-            request,
-            plan: Plan::default(),
-            status,
-            wants: Vec::new(),
-        }
+        Self { request, plan: Plan::default(), status, wants: Vec::new() }
     }
 
     /// Expects this value at the pointer, in the last message of the answer.

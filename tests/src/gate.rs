@@ -61,9 +61,7 @@ impl Gate {
 async fn reach(counter: &watch::Sender<usize>, count: usize) {
     let mut seen = counter.subscribe();
     let reached = seen.wait_for(|seen| *seen >= count);
-    crate::house::soon("a counter of the gate", reached)
-        .await
-        .expect("the counter is alive");
+    crate::house::soon("a counter of the gate", reached).await.expect("the counter is alive");
 }
 
 /// Someone on the way through the gate, and whether it got there.

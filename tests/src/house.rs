@@ -38,14 +38,8 @@ pub struct Plan {
 impl Plan {
     /// A house for clients of those eras only.
     pub fn eras(eras: Eras) -> Self {
-        let doors = DoorSettings {
-            eras,
-            ..DoorSettings::default()
-        };
-        Self {
-            doors,
-            ..Self::default()
-        }
+        let doors = DoorSettings { eras, ..DoorSettings::default() };
+        Self { doors, ..Self::default() }
     }
 }
 
@@ -71,12 +65,7 @@ impl House {
         let listening = listening.expect("loopback has a free port");
         let address = listening.address();
         let serving = tokio::spawn(listening.serve());
-        Self {
-            server,
-            gate,
-            address,
-            serving,
-        }
+        Self { server, gate, address, serving }
     }
 
     /// A connection inside the process.

@@ -174,11 +174,12 @@ impl Answer {
         if read.is_err() {
             self.pending.truncate(start);
         }
+        let goes_on = read.is_ok() && size > 0;
         match self.framing {
-            Framing::Chunked => drop(line(&mut self.source).await),
+            Framing::Chunked if goes_on => drop(line(&mut self.source).await),
             _ => self.framing = Framing::Length(0),
         }
-        read.is_ok() && size > 0
+        goes_on
     }
 }
 

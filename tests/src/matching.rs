@@ -25,9 +25,8 @@ impl Names {
             (Value::Object(expected), Value::Object(got)) => {
                 let mut members = expected.iter();
                 expected.len() == got.len()
-                    && members.all(|(key, value)| {
-                        got.get(key).is_some_and(|got| self.fits(value, got))
-                    })
+                    && members
+                        .all(|(key, value)| got.get(key).is_some_and(|got| self.fits(value, got)))
             }
             (expected, got) => expected == got,
         }

@@ -92,11 +92,7 @@ pub fn meta() -> Value {
 
 impl Request {
     fn new(http_method: &'static str, body: Body) -> Self {
-        let request = Self {
-            body,
-            http_method,
-            headers: Vec::new(),
-        };
+        let request = Self { body, http_method, headers: Vec::new() };
         request
             .header("Host", "127.0.0.1")
             .header("Content-Type", "application/json")
@@ -143,8 +139,7 @@ impl Request {
 
     /// Says that it comes from an older or unknown revision, in header and body.
     pub fn revision(self, revision: &str) -> Self {
-        self.meta("protocolVersion", json!(revision))
-            .replace("MCP-Protocol-Version", revision)
+        self.meta("protocolVersion", json!(revision)).replace("MCP-Protocol-Version", revision)
     }
 
     /// Belongs to a session.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_protocol::{Level, Method, RawJson};
+use gantry_protocol::{Level, Method, ParamsHead, RawJson};
 
 use crate::caller::Caller;
 
@@ -13,6 +13,8 @@ pub struct Call {
     pub method: Method,
     /// The parameters as they came; an empty object when there were none.
     pub params: RawJson,
+    /// Those of them that matter on the way.
+    pub head: ParamsHead,
     /// Who wants it.
     pub caller: Arc<Caller>,
     /// Whether the client wants to hear of progress.
@@ -35,11 +37,29 @@ pub struct Input {
 }
 
 impl Call {
+    /// Replaces the arguments.
+    pub(crate) fn set_arguments(&mut self, arguments: RawJson) {
+        self.params = self.params.edit().set("arguments", arguments.clone()).apply();
+        self.head.arguments = Some(arguments);
+    }
+
     /// A call with no extras.
     pub fn new(method: Method, params: RawJson, caller: Arc<Caller>) -> Self {
+        let head = ParamsHead::read(&params);
+        Self::with_head(method, params, head, caller)
+    }
+
+    /// A call with no extras, whose head has been read already.
+    pub fn with_head(
+        method: Method,
+        params: RawJson,
+        head: ParamsHead,
+        caller: Arc<Caller>,
+    ) -> Self {
         Self {
             method,
             params,
+            head,
             caller,
             wants_progress: false,
             log_level: None,

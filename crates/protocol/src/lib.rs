@@ -11,6 +11,7 @@ pub mod jsonrpc;
 pub mod level;
 pub mod meta;
 pub mod method;
+pub mod params;
 pub mod revision;
 pub mod wire;
 
@@ -21,4 +22,5 @@ pub use jsonrpc::{Id, Incoming, Malformed, Message, Notification, Request, Respo
 pub use level::Level;
 pub use meta::RequestMeta;
 pub use method::Method;
+pub use params::ParamsHead;
 pub use revision::Revision;

@@ -39,8 +39,8 @@ pub mod key {
 /// What the `_meta` of a request says.
 #[derive(Debug, Clone, Default)]
 pub struct RequestMeta {
-    /// The revision, as text; unknown ones too.
-    pub version: Option<String>,
+    /// The revision; unknown ones too.
+    pub version: Option<RawJson>,
     /// What the client can do, when it says so.
     pub capabilities: Option<ClientCapabilities>,
     /// Who the client says it is.
@@ -54,16 +54,14 @@ pub struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// Reads the `_meta` of a request's params.
-    pub fn read(params: Option<&RawJson>) -> Self {
+    /// Reads a `_meta` object.
+    pub fn read(meta: Option<&RawJson>) -> Self {
         let mut read = Self::default();
-        let Some(meta) = params.and_then(|params| params.get(key::META)) else {
-            return read;
-        };
+        let Some(meta) = meta else { return read };
         for member in meta.members() {
             let value = member.value();
             match &*member.key() {
-                key::PROTOCOL_VERSION => read.version = value.to_text(),
+                key::PROTOCOL_VERSION => read.version = Some(value),
                 key::CLIENT_CAPABILITIES if value.is_object() => {
                     read.capabilities = Some(ClientCapabilities::read(value));
                 }

@@ -71,9 +71,9 @@ methods! {
 impl Method {
     /// The method named by a JSON string.
     pub(crate) fn from_json(raw: &RawJson) -> Option<Self> {
-        match serde_json::from_slice::<&str>(raw.bytes()) {
-            Ok(name) => Some(Self::parse(name)),
-            Err(_) => raw.to_text().map(|name| Self::parse(&name)),
+        match raw.as_text() {
+            Some(name) => Some(Self::parse(name)),
+            None => raw.to_text().map(|name| Self::parse(&name)),
         }
     }
 

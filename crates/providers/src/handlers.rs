@@ -230,7 +230,8 @@ impl Handlers {
         match &resolved.target {
             Target::Tool(entry) => {
                 let run = found(&self.tables().tools, &entry.name)?;
-                Some(run(params.get("arguments").unwrap_or(RawJson::EMPTY_OBJECT), context))
+                let arguments = resolved.call.head.arguments.clone();
+                Some(run(arguments.unwrap_or(RawJson::EMPTY_OBJECT), context))
             }
             Target::Resource(entry) => {
                 let read = found(&self.tables().resources, &entry.uri)?;

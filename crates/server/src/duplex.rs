@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use bytes::Bytes;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
-use gantry_protocol::{Id, Message, Method, Notification, Request, RpcError, code};
+use gantry_protocol::{Id, Message, Method, Notification, RpcError, code};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::era::{
-    Handled, Handshake, Listening, Live, Prepared, Said, Session, Ticket, Wire, drive,
-    is_stateless, listen_for, prepare,
+    Arrival, Handled, Handshake, Listening, Live, Prepared, Said, Session, Ticket, Wire, drive,
+    listen_for, prepare,
 };
 use crate::lobby::Lobby;
 use crate::settings::Eras;
@@ -98,7 +98,7 @@ impl Connection {
 
     async fn take_message(self: Arc<Self>, message: Message) -> bool {
         match message {
-            Message::Request(request) => self.take_request(request).await,
+            Message::Request(request) => self.take_request(Arrival::new(request)).await,
             Message::Notification(notification) => return self.hear(&notification),
             Message::Response(response) => {
                 if let Some(session) = self.session.get() {
@@ -109,9 +109,9 @@ impl Connection {
         true
     }
 
-    async fn take_request(self: Arc<Self>, request: Request) {
+    async fn take_request(self: Arc<Self>, request: Arrival) {
         let eras = self.lobby.settings.eras;
-        if eras != Eras::Legacy && is_stateless(request.params.as_ref()) {
+        if eras != Eras::Legacy && request.is_stateless() {
             return self.take_stateless(request).await;
         }
         match (self.session.get().cloned(), &request.method) {
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    async fn shake_hands(self: &Arc<Self>, request: &Request) {
+    async fn shake_hands(self: &Arc<Self>, request: &Arrival) {
         match Handshake::read(&self.lobby, &self.principal, request) {
             Ok(Handshake { session, answer }) => {
                 let session = self.session.get_or_init(|| Arc::new(session)).clone();
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Request) {
+    async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Arrival) {
         let id = request.id.clone();
         match session.handle(&self.lobby, request) {
             Handled::Answered(reply) => self.send(reply.into_bytes()).await,
@@ -189,7 +189,7 @@ impl Connection {
         reply
     }
 
-    async fn take_stateless(self: Arc<Self>, request: Request) {
+    async fn take_stateless(self: Arc<Self>, request: Arrival) {
         let id = request.id.clone();
         let Some(token) = self.begin(&id) else {
             return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
@@ -327,12 +327,10 @@ impl Connection {
 }
 
 /// The error for a client that has neither introduced itself nor sent a request that stands alone.
-pub(crate) fn stranger(lobby: &Lobby, request: &Request) -> RpcError {
+pub(crate) fn stranger(lobby: &Lobby, request: &Arrival) -> RpcError {
     match (lobby.settings.eras, &request.method) {
         (Eras::Modern, Method::Initialize) => {
-            let params = request.params.as_ref();
-            let version =
-                params.and_then(|it| it.get("protocolVersion")).and_then(|it| it.to_text());
+            let version = request.params.get("protocolVersion").and_then(|it| it.to_text());
             crate::era::unsupported(lobby, version.as_deref().unwrap_or_default())
         }
         (Eras::Legacy, Method::Discover) => RpcError::method_not_found(request.method.as_str()),

@@ -1,6 +1,8 @@
 //! The only place in the doors that knows revisions: what comes in is lifted to the newest form,
 //! what goes out is lowered to the client's, and questions reach clients of either kind.
 
+mod arrival;
+mod checks;
 mod discover;
 mod errors;
 mod handshake;
@@ -13,6 +15,8 @@ mod stateful;
 mod stateless;
 mod ticket;
 
+pub(crate) use arrival::Arrival;
+pub(crate) use checks::unsupported;
 pub(crate) use handshake::Handshake;
 pub(crate) use listen::Listening;
 pub(crate) use parking::Parking;
@@ -20,7 +24,7 @@ pub(crate) use replay::{Follower, StreamLog};
 pub(crate) use session::{Handled, Session, listen_for};
 pub(crate) use sessions::{HttpSession, SessionLookup, Sessions, mint};
 pub(crate) use stateful::{Wire, drive, finish};
-pub(crate) use stateless::{Live, Prepared, Said, is_stateless, prepare, unsupported};
+pub(crate) use stateless::{Live, Prepared, Said, prepare};
 pub(crate) use ticket::Ticket;
 
 use gantry_protocol::Revision;

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gantry_gateway::{Gateway, Subscription};
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::key;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -23,6 +26,8 @@ pub struct Lobby {
     pub(crate) stopping: CancellationToken,
     /// Every task that may outlive the connection that started it.
     pub(crate) tasks: TaskTracker,
+    /// The `_meta` that signs a result.
+    pub(crate) signature: RawJson,
     /// The one who uses this machine.
     pub(crate) local: Arc<str>,
     streams: AtomicUsize,
@@ -31,7 +36,10 @@ pub struct Lobby {
 impl Lobby {
     /// Puts doors before a gateway.
     pub fn new(gateway: Arc<Gateway>, settings: Settings) -> Arc<Self> {
+        let info = &gateway.identity().info;
+        let signature = ObjectWriter::new().raw(key::SERVER_INFO, info).finish();
         Arc::new(Self {
+            signature,
             gateway,
             seal: Seal::new(settings.key),
             parking: Parking::default(),

@@ -68,3 +68,6 @@ impl std::fmt::Debug for Seal {
         formatter.write_str("Seal")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,5 @@
 //! What this client says when the server asks, and where the server's notices go.
-#![expect(
-    deprecated,
-    reason = "sampling, roots and logging are still part of the protocol"
-)]
+#![expect(deprecated, reason = "sampling, roots and logging are still part of the protocol")]
 
 use std::sync::{Arc, Mutex};
 
@@ -37,10 +34,7 @@ pub(crate) struct Answers {
 impl Answers {
     pub(crate) fn new(notices: Sender<Notice>) -> Self {
         let elicitation = Arc::new(Mutex::new(ElicitResult::new(ElicitationAction::Cancel)));
-        Self {
-            elicitation,
-            notices,
-        }
+        Self { elicitation, notices }
     }
 
     async fn note(&self, notice: Notice) {
@@ -81,11 +75,7 @@ impl ClientHandler for Answers {
         _request: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self
-            .elicitation
-            .lock()
-            .expect("no holder of this lock panics")
-            .clone())
+        Ok(self.elicitation.lock().expect("no holder of this lock panics").clone())
     }
 
     async fn on_progress(
@@ -93,8 +83,7 @@ impl ClientHandler for Answers {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.note(Notice::Progress(params.progress_token, params.progress))
-            .await;
+        self.note(Notice::Progress(params.progress_token, params.progress)).await;
     }
 
     async fn on_logging_message(

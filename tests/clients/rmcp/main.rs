@@ -1,8 +1,5 @@
 //! The common script played by rmcp: over a child process or Streamable HTTP, in either era.
-#![expect(
-    clippy::print_stdout,
-    reason = "the verdict of each step is this program's output"
-)]
+#![expect(clippy::print_stdout, reason = "the verdict of each step is this program's output")]
 
 mod answers;
 mod outcome;
@@ -60,11 +57,7 @@ async fn main() -> ExitCode {
         passed &= attempt(name, script::run(name, &mut peer)).await.is_some();
     }
     passed &= attempt("close", peer.close()).await.is_some();
-    if passed {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 async fn connect(options: &Options) -> Result<Peer, Failure> {

@@ -36,10 +36,7 @@ pub(crate) struct Peer {
 impl Peer {
     pub(crate) async fn tools(&self) -> Result<Vec<String>, Failure> {
         let tools = self.client.list_all_tools().await?;
-        Ok(tools
-            .into_iter()
-            .map(|tool| tool.name.into_owned())
-            .collect())
+        Ok(tools.into_iter().map(|tool| tool.name.into_owned()).collect())
     }
 
     pub(crate) async fn resources(&self) -> Result<Vec<String>, Failure> {
@@ -49,10 +46,7 @@ impl Peer {
 
     pub(crate) async fn templates(&self) -> Result<Vec<String>, Failure> {
         let templates = self.client.list_all_resource_templates().await?;
-        Ok(templates
-            .into_iter()
-            .map(|template| template.uri_template)
-            .collect())
+        Ok(templates.into_iter().map(|template| template.uri_template).collect())
     }
 
     pub(crate) async fn prompts(&self) -> Result<Vec<String>, Failure> {
@@ -61,10 +55,7 @@ impl Peer {
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<Outcome, Failure> {
-        let result = self
-            .client
-            .call_tool(self.tool_call(name, arguments))
-            .await?;
+        let result = self.client.call_tool(self.tool_call(name, arguments)).await?;
         Ok(result.into())
     }
 
@@ -100,10 +91,7 @@ impl Peer {
     }
 
     pub(crate) async fn read(&self, uri: &str) -> Result<String, Failure> {
-        let result = self
-            .client
-            .read_resource(ReadResourceRequestParams::new(uri))
-            .await?;
+        let result = self.client.read_resource(ReadResourceRequestParams::new(uri)).await?;
         match result.contents.into_iter().next() {
             Some(ResourceContents::TextResourceContents { text, .. }) => Ok(text),
             other => Err(Failure::Unexpected(format!("{uri} holds {other:?}"))),
@@ -113,10 +101,7 @@ impl Peer {
     pub(crate) async fn prompt(&self, name: &str, arguments: Value) -> Result<String, Failure> {
         let params = GetPromptRequestParams::new(name).with_arguments(object(arguments));
         let result = self.client.get_prompt(params).await?;
-        let text = result
-            .messages
-            .first()
-            .and_then(|message| message.content.as_text());
+        let text = result.messages.first().and_then(|message| message.content.as_text());
         text.map(|text| text.text.clone())
             .ok_or_else(|| Failure::Unexpected(format!("{name} has no text")))
     }
@@ -127,24 +112,16 @@ impl Peer {
         argument: &str,
         value: &str,
     ) -> Result<Vec<String>, Failure> {
-        Ok(self
-            .client
-            .complete_prompt_simple(prompt, argument, value)
-            .await?)
+        Ok(self.client.complete_prompt_simple(prompt, argument, value).await?)
     }
 
     /// Asks for updates of a resource and for changes of the tools.
     pub(crate) async fn watch(&mut self, uri: &str) -> Result<(), Failure> {
         if self.era == Era::Legacy {
-            return Ok(self
-                .client
-                .subscribe(SubscribeRequestParams::new(uri))
-                .await?);
+            return Ok(self.client.subscribe(SubscribeRequestParams::new(uri)).await?);
         }
-        let filter = SubscriptionFilter::builder()
-            .tools_list_changed()
-            .resource_subscription(uri)
-            .build();
+        let filter =
+            SubscriptionFilter::builder().tools_list_changed().resource_subscription(uri).build();
         self.subscription = Some(self.client.listen(filter).await?);
         Ok(())
     }
@@ -152,10 +129,7 @@ impl Peer {
     pub(crate) async fn unwatch(&mut self, uri: &str) -> Result<(), Failure> {
         match self.subscription.take() {
             Some(mut subscription) => Ok(subscription.cancel().await?),
-            None => Ok(self
-                .client
-                .unsubscribe(UnsubscribeRequestParams::new(uri))
-                .await?),
+            None => Ok(self.client.unsubscribe(UnsubscribeRequestParams::new(uri)).await?),
         }
     }
 
@@ -186,9 +160,7 @@ impl Peer {
 
     pub(crate) async fn ping(&self) -> Result<(), Failure> {
         let ping = rmcp::model::PingRequest::default();
-        self.client
-            .send_request(ClientRequest::PingRequest(ping))
-            .await?;
+        self.client.send_request(ClientRequest::PingRequest(ping)).await?;
         Ok(())
     }
 

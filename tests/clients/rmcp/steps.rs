@@ -34,18 +34,12 @@ pub(crate) type Verdict = Result<(), Failure>;
 
 /// Fails the step, saying why, unless the condition holds.
 fn expect(condition: bool, reason: impl FnOnce() -> String) -> Verdict {
-    if condition {
-        Ok(())
-    } else {
-        Err(Failure::Unexpected(reason()))
-    }
+    if condition { Ok(()) } else { Err(Failure::Unexpected(reason())) }
 }
 
 fn expect_names(kind: &str, wanted: &[&str], found: &[String]) -> Verdict {
-    let missing: Vec<_> = wanted
-        .iter()
-        .filter(|name| !found.iter().any(|one| one == *name))
-        .collect();
+    let missing: Vec<_> =
+        wanted.iter().filter(|name| !found.iter().any(|one| one == *name)).collect();
     expect(missing.is_empty(), || format!("{kind} lack {missing:?}"))
 }
 
@@ -59,19 +53,12 @@ pub(crate) async fn list(peer: &mut Peer) -> Verdict {
 pub(crate) async fn call(peer: &mut Peer) -> Verdict {
     let text = "Grüße, 世界 🏗️";
     let outcome = peer.call("echo", json!({ "text": text })).await?;
-    expect(outcome.text == text, || {
-        format!("echo gave {:?}", outcome.text)
-    })
+    expect(outcome.text == text, || format!("echo gave {:?}", outcome.text))
 }
 
 pub(crate) async fn structured(peer: &mut Peer) -> Verdict {
-    let found = peer
-        .call("add", json!({ "a": 2, "b": 40.5 }))
-        .await?
-        .structured;
-    expect(found == Some(json!({ "sum": 42.5 })), || {
-        format!("add gave {found:?}")
-    })
+    let found = peer.call("add", json!({ "a": 2, "b": 40.5 })).await?.structured;
+    expect(found == Some(json!({ "sum": 42.5 })), || format!("add gave {found:?}"))
 }
 
 pub(crate) async fn progress(peer: &mut Peer) -> Verdict {
@@ -83,16 +70,12 @@ pub(crate) async fn progress(peer: &mut Peer) -> Verdict {
             seen.push(progress);
         }
     }
-    expect(seen.is_sorted_by(|one, next| one < next), || {
-        format!("progress was {seen:?}")
-    })
+    expect(seen.is_sorted_by(|one, next| one < next), || format!("progress was {seen:?}"))
 }
 
 pub(crate) async fn error(peer: &mut Peer) -> Verdict {
     let outcome = peer.call("test_error_handling", json!({})).await?;
-    expect(outcome.failed, || {
-        "test_error_handling did not set isError".to_owned()
-    })?;
+    expect(outcome.failed, || "test_error_handling did not set isError".to_owned())?;
     match peer.call("no_such_tool", json!({})).await {
         Err(Failure::Service(ServiceError::McpError(refused))) => {
             expect(refused.code == ErrorCode::INVALID_PARAMS, || {
@@ -100,25 +83,21 @@ pub(crate) async fn error(peer: &mut Peer) -> Verdict {
             })
         }
         Err(failure) => Err(failure),
-        Ok(outcome) => expect(false, || {
-            format!("an unknown tool gave a result: {:?}", outcome.text)
-        }),
+        Ok(outcome) => {
+            expect(false, || format!("an unknown tool gave a result: {:?}", outcome.text))
+        }
     }
 }
 
 pub(crate) async fn validation(peer: &mut Peer) -> Verdict {
     let message = match peer.call("add", json!({ "a": 1, "b": "two" })).await {
-        Ok(Outcome {
-            failed: true, text, ..
-        }) => text,
+        Ok(Outcome { failed: true, text, .. }) => text,
         Ok(_) => return expect(false, || "a wrong type was accepted".to_owned()),
         Err(Failure::Service(ServiceError::McpError(refused))) => refused.message.into_owned(),
         Err(failure) => return Err(failure),
     };
     let mut words = message.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    expect(words.any(|word| word == "b"), || {
-        format!("the argument b is not named in {message:?}")
-    })
+    expect(words.any(|word| word == "b"), || format!("the argument b is not named in {message:?}"))
 }
 
 pub(crate) async fn resource(peer: &mut Peer) -> Verdict {
@@ -126,9 +105,7 @@ pub(crate) async fn resource(peer: &mut Peer) -> Verdict {
     let wanted = "This is the content of the static text resource.";
     expect(text == wanted, || format!("static text is {text:?}"))?;
     let text = peer.read("test://template/42/data").await?;
-    expect(text.contains("Data for ID: 42"), || {
-        format!("the template gave {text:?}")
-    })
+    expect(text.contains("Data for ID: 42"), || format!("the template gave {text:?}"))
 }
 
 pub(crate) async fn subscribe(peer: &mut Peer) -> Verdict {
@@ -147,12 +124,8 @@ pub(crate) async fn prompt(peer: &mut Peer) -> Verdict {
 }
 
 pub(crate) async fn completion(peer: &mut Peer) -> Verdict {
-    let values = peer
-        .complete("test_prompt_with_arguments", "arg1", "par")
-        .await?;
-    expect(values == ["paris", "park", "party"], || {
-        format!("the values are {values:?}")
-    })
+    let values = peer.complete("test_prompt_with_arguments", "arg1", "par").await?;
+    expect(values == ["paris", "park", "party"], || format!("the values are {values:?}"))
 }
 
 pub(crate) async fn elicitation(peer: &mut Peer) -> Verdict {
@@ -166,24 +139,14 @@ pub(crate) async fn elicitation(peer: &mut Peer) -> Verdict {
 }
 
 async fn elicited(peer: &mut Peer, answer: ElicitResult) -> Result<String, Failure> {
-    *peer
-        .elicitation
-        .lock()
-        .expect("no holder of this lock panics") = answer;
-    let outcome = peer
-        .call("test_elicitation", json!({ "message": "Who are you?" }))
-        .await?;
+    *peer.elicitation.lock().expect("no holder of this lock panics") = answer;
+    let outcome = peer.call("test_elicitation", json!({ "message": "Who are you?" })).await?;
     Ok(outcome.text)
 }
 
 pub(crate) async fn sampling(peer: &mut Peer) -> Verdict {
-    let text = peer
-        .call("test_sampling", json!({ "prompt": "What is a gantry?" }))
-        .await?
-        .text;
-    expect(text.contains("a kind of crane"), || {
-        format!("test_sampling gave {text:?}")
-    })
+    let text = peer.call("test_sampling", json!({ "prompt": "What is a gantry?" })).await?.text;
+    expect(text.contains("a kind of crane"), || format!("test_sampling gave {text:?}"))
 }
 
 pub(crate) async fn roots(peer: &mut Peer) -> Verdict {
@@ -205,8 +168,7 @@ pub(crate) async fn logging(peer: &mut Peer) -> Verdict {
 
 pub(crate) async fn cancel(peer: &mut Peer) -> Verdict {
     let before = cancelled(peer).await?;
-    peer.call_then_cancel("test_slow", json!({ "seconds": 30 }))
-        .await?;
+    peer.call_then_cancel("test_slow", json!({ "seconds": 30 })).await?;
     // The status call is the wait: each round trip lets the server go on, and
     // the limit of the step bounds it.
     while cancelled(peer).await? <= before {}
@@ -214,11 +176,7 @@ pub(crate) async fn cancel(peer: &mut Peer) -> Verdict {
 }
 
 async fn cancelled(peer: &Peer) -> Result<u64, Failure> {
-    let status = peer
-        .call("test_slow_status", json!({}))
-        .await?
-        .structured
-        .unwrap_or_default();
+    let status = peer.call("test_slow_status", json!({})).await?.structured.unwrap_or_default();
     status["cancelled"]
         .as_u64()
         .ok_or_else(|| Failure::Unexpected(format!("test_slow_status gave {status}")))
@@ -227,7 +185,6 @@ async fn cancelled(peer: &Peer) -> Result<u64, Failure> {
 pub(crate) async fn list_changed(peer: &mut Peer) -> Verdict {
     peer.watch(WATCHED).await?;
     peer.call("test_trigger_tool_change", json!({})).await?;
-    peer.notice(|notice| *notice == Notice::ToolsChanged)
-        .await?;
+    peer.notice(|notice| *notice == Notice::ToolsChanged).await?;
     peer.unwatch(WATCHED).await
 }

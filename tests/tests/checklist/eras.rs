@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 const WITH_HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-pub fn checks() -> Vec<Check> {
+#[rustfmt::skip] // One case a line.
+pub(crate) fn checks() -> Vec<Check> {
     vec![
         story(126, "clients of all revisions share one endpoint and nothing else", || Box::pin(side_by_side())),
         story(127, "sessions begin, are needed, and end", || Box::pin(sessions())),
@@ -70,7 +71,11 @@ async fn sessions() {
     assert_eq!(status(ping().of(&id)).await, 200);
     assert_eq!(status(ping().of(&id).header("MCP-Protocol-Version", "2025-11-25")).await, 200);
     assert_eq!(status(ping().of(&id).header("MCP-Protocol-Version", "2031-01-01")).await, 400);
-    assert_eq!(status(message(json!({"jsonrpc": "2.0", "id": 77, "result": {}})).of(&id)).await, 202, "a response");
+    assert_eq!(
+        status(message(json!({"jsonrpc": "2.0", "id": 77, "result": {}})).of(&id)).await,
+        202,
+        "a response"
+    );
     assert_eq!(status(bodiless("GET")).await, 400, "a stream without session");
     let mut stream = bodiless("GET").of(&id).send(house.address).await;
     assert_eq!((stream.status, stream.is_stream()), (200, true));
@@ -125,11 +130,16 @@ async fn batches() {
             heard = array.clone();
         }
         if revision == "2025-03-26" {
-            let mut ids: Vec<_> = heard.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+            let mut ids: Vec<_> =
+                heard.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
             ids.sort_unstable();
             assert_eq!((status, ids), (200, vec![1, 2]), "{heard:?}");
         } else {
-            assert_eq!((status, &heard[0]["error"]["code"]), (400, &json!(-32600)), "{revision}: {heard:?}");
+            assert_eq!(
+                (status, &heard[0]["error"]["code"]),
+                (400, &json!(-32600)),
+                "{revision}: {heard:?}"
+            );
         }
     }
     let modern = batch().header("MCP-Protocol-Version", "2026-07-28").send(house.address).await;
@@ -137,7 +147,7 @@ async fn batches() {
 }
 
 /// A session opened before a restart goes on after it, if the key is the same.
-pub async fn restart() {
+pub(crate) async fn restart() {
     let keyed = |key: u8| Plan {
         doors: DoorSettings { key: Some([key; 32]), ..DoorSettings::default() },
         ..Plan::default()

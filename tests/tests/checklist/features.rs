@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::base::bare;
 
-pub fn checks() -> Vec<Check> {
+#[rustfmt::skip] // One case a line.
+pub(crate) fn checks() -> Vec<Check> {
     vec![
         wire(89, "what may be kept says for how long and by whom", [
             kept(request("server/discover", json!({}))), kept(list()), kept(request("prompts/list", json!({}))),
@@ -45,7 +46,7 @@ pub fn checks() -> Vec<Check> {
             complete("test://items/{id}", "").gives(200).at("/result/completion/total", json!(150)).at("/result/completion/hasMore", json!(true))
                 .has("/result/completion/values/99").lacks("/result/completion/values/100"),
             complete("test://items/{id}", "14").gives(200).at("/result/completion/values/0", json!("14")).at("/result/completion/total", json!(11)),
-            complete("test://items/{id}", "").fails(404, -32601).to(bare()),
+            complete("test://items/{id}", "").fails(200, -32602).to(bare()),
         ]),
         story(102, "names of tools are unique and well formed", || Box::pin(names())),
     ]
@@ -57,7 +58,10 @@ fn kept(request: Request) -> gantry_tests::checks::Exchange {
 
 fn complete(template: &str, typed: &str) -> Request {
     let reference = json!({"type": "ref/resource", "uri": template});
-    request("completion/complete", json!({"ref": reference, "argument": {"name": "id", "value": typed}}))
+    request(
+        "completion/complete",
+        json!({"ref": reference, "argument": {"name": "id", "value": typed}}),
+    )
 }
 
 async fn pages() {
@@ -87,7 +91,8 @@ async fn schemas() {
     assert_eq!(tool["inputSchema"].to_string(), keywords_schema().to_string());
     let strange = json!({"$schema": "https://example.com/another-dialect", "type": "object"});
     let tool = Tool::new("strange", "Strange.").input_schema(strange);
-    let added = house.server.handlers().add_tool(tool.run(async |_: Value, _| Ok::<_, Failure>("")));
+    let added =
+        house.server.handlers().add_tool(tool.run(async |_: Value, _| Ok::<_, Failure>("")));
     assert!(added.unwrap_err().to_string().contains("another-dialect"));
 }
 
@@ -100,13 +105,20 @@ async fn logging() {
         (json!("emergency"), &[]),
     ];
     for (level, expected) in cases {
-        let mut heard = call("chatter", json!({})).meta("logLevel", level.clone()).send(house.address).await.messages().await;
+        let mut heard = call("chatter", json!({}))
+            .meta("logLevel", level.clone())
+            .send(house.address)
+            .await
+            .messages()
+            .await;
         let answer = heard.pop().unwrap();
         assert_eq!(answer["result"]["content"][0]["text"], "said it", "{answer}");
-        let levels: Vec<_> = heard.iter().map(|message| message["params"]["level"].as_str().unwrap()).collect();
+        let levels: Vec<_> =
+            heard.iter().map(|message| message["params"]["level"].as_str().unwrap()).collect();
         assert_eq!(levels, expected, "at {level}");
     }
-    let answer = call("chatter", json!({})).meta("logLevel", json!("loud")).ask(house.address).await;
+    let answer =
+        call("chatter", json!({})).meta("logLevel", json!("loud")).ask(house.address).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
@@ -118,7 +130,8 @@ async fn progress() {
         let asked = call("steps", json!({})).set("/params/_meta/progressToken", token.clone());
         let mut heard = asked.send(house.address).await.messages().await;
         assert!(heard.pop().unwrap().get("result").is_some(), "the answer is last");
-        let steps: Vec<_> = heard.iter().map(|step| step["params"]["progress"].as_f64().unwrap()).collect();
+        let steps: Vec<_> =
+            heard.iter().map(|step| step["params"]["progress"].as_f64().unwrap()).collect();
         assert_eq!(steps, [1.0, 2.0, 3.0]);
         assert!(heard.iter().all(|step| step["params"]["progressToken"] == token), "{heard:?}");
     }

@@ -8,7 +8,8 @@ use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{Request, bodiless, call, list, message, meta, request};
 use serde_json::{Value, json};
 
-pub fn checks() -> Vec<Check> {
+#[rustfmt::skip] // One case a line.
+pub(crate) fn checks() -> Vec<Check> {
     vec![
         wire(30, "an answer is JSON, or a stream when there is something to say before it", [
             list().gives(200).header("content-type", "application/json"),
@@ -136,7 +137,8 @@ async fn hang_up() {
 async fn alive() {
     let doors = DoorSettings { keep_alive: Duration::from_millis(10), ..DoorSettings::default() };
     let house = House::with(Plan { doors, ..Plan::default() }).await;
-    let listen = request("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let listen =
+        request("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let mut stream = listen.send(house.address).await;
     assert!(stream.event().await.unwrap().data.is_some(), "the acknowledgement");
     let sign = stream.event().await.unwrap();

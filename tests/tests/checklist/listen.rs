@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 const TAG: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 
-pub fn checks() -> Vec<Check> {
+#[rustfmt::skip] // One case a line.
+pub(crate) fn checks() -> Vec<Check> {
     vec![
         story(81, "a stream begins with what is granted", || Box::pin(granted())),
         story(82, "everything on a stream carries the id of its request", || Box::pin(tagged())),
@@ -46,12 +47,14 @@ fn add_tool(server: &Server) {
 }
 
 fn add_prompt(server: &Server) {
-    let prompt = Prompt::new("added").render(async |_, _| Ok::<_, Failure>(PromptMessage::user("new")));
+    let prompt =
+        Prompt::new("added").render(async |_, _| Ok::<_, Failure>(PromptMessage::user("new")));
     server.handlers().add_prompt(prompt).unwrap();
 }
 
 fn add_resource(server: &Server) {
-    let resource = Resource::new("test://added", "added").read(async |_, _| Ok::<_, Failure>("new"));
+    let resource =
+        Resource::new("test://added", "added").read(async |_, _| Ok::<_, Failure>("new"));
     server.handlers().add_resource(resource).unwrap();
 }
 
@@ -62,7 +65,8 @@ async fn granted() {
         "resourceSubscriptions": ["test://watched", "test://nothing"],
     });
     let expected = json!({"toolsListChanged": true, "resourceSubscriptions": ["test://watched"]});
-    let first = listen(json!("l"), wanted.clone()).send(house.address).await.message().await.unwrap();
+    let first =
+        listen(json!("l"), wanted.clone()).send(house.address).await.message().await.unwrap();
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
     assert_eq!(first["params"]["notifications"], expected, "{first}");
     assert_eq!(first.pointer(TAG), Some(&json!("l")), "{first}");
@@ -94,7 +98,9 @@ async fn nothing_else() {
     add_tool(&house.server);
     add_resource(&house.server);
     house.server.handlers().resource_updated("test://watched");
-    let talkative = call("steps", json!({})).set("/params/_meta/progressToken", json!(1)).meta("logLevel", json!("debug"));
+    let talkative = call("steps", json!({}))
+        .set("/params/_meta/progressToken", json!(1))
+        .meta("logLevel", json!("debug"));
     talkative.ask(house.address).await;
     add_prompt(&house.server);
     let message = stream.message().await.unwrap();

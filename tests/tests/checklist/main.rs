@@ -14,7 +14,15 @@ use gantry_tests::checks::Check;
 /// The numbers that the table must have.
 fn scope() -> Vec<u32> {
     let ranges = [
-        (1, 17), (23, 25), (30, 51), (62, 65), (70, 76), (81, 86), (89, 90), (93, 94), (96, 102),
+        (1, 17),
+        (23, 25),
+        (30, 51),
+        (62, 65),
+        (70, 76),
+        (81, 86),
+        (89, 90),
+        (93, 94),
+        (96, 102),
         (126, 129),
     ];
     ranges.into_iter().flat_map(|(first, last)| first..=last).collect()
@@ -22,8 +30,13 @@ fn scope() -> Vec<u32> {
 
 fn table() -> Vec<Check> {
     let parts = [
-        base::checks(), http::checks(), stdio::checks(), questions::checks(), listen::checks(),
-        features::checks(), eras::checks(),
+        base::checks(),
+        http::checks(),
+        stdio::checks(),
+        questions::checks(),
+        listen::checks(),
+        features::checks(),
+        eras::checks(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -9,7 +9,8 @@ use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{Request, call, request};
 use serde_json::{Value, json};
 
-pub fn checks() -> Vec<Check> {
+#[rustfmt::skip] // One case a line.
+pub(crate) fn checks() -> Vec<Check> {
     vec![
         wire(70, "only a tool, a prompt or a resource asks for input", [
             asking().gives(200).at("/result/resultType", json!("input_required")),
@@ -74,7 +75,8 @@ async fn bad_states() {
     let doors = DoorSettings { parked_for: Duration::ZERO, ..DoorSettings::default() };
     let hasty = House::with(Plan { doors, ..Plan::default() }).await;
     let first = asking().ask(hasty.address).await;
-    let answer = again(asking(), &first, json!({"elicitation-1": named("Ann")})).ask(hasty.address).await;
+    let answer =
+        again(asking(), &first, json!({"elicitation-1": named("Ann")})).ask(hasty.address).await;
     assert_eq!(answer["error"]["code"], -32602, "expired: {answer}");
 }
 
@@ -100,19 +102,33 @@ async fn partly() {
     let both = || able(call("ask_both", json!({})));
     let first = both().ask(house.address).await;
     assert_eq!(first["result"]["inputRequests"].as_object().unwrap().len(), 2, "{first}");
-    for bad in [json!([]), json!("x"), json!({"elicitation-1": {"action": "shrug"}}), json!({"elicitation-1": 5})] {
+    for bad in [
+        json!([]),
+        json!("x"),
+        json!({"elicitation-1": {"action": "shrug"}}),
+        json!({"elicitation-1": 5}),
+    ] {
         let answer = again(both(), &first, bad).ask(house.address).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    let second = again(both(), &first, json!({"elicitation-1": named("Ann"), "other": {}})).ask(house.address).await;
+    let second = again(both(), &first, json!({"elicitation-1": named("Ann"), "other": {}}))
+        .ask(house.address)
+        .await;
     let left = second["result"]["inputRequests"].as_object().unwrap();
     assert_eq!(left.keys().collect::<Vec<_>>(), ["elicitation-2"], "{second}");
-    let last = again(both(), &second, json!({"elicitation-2": {"action": "decline"}})).ask(house.address).await;
+    let last = again(both(), &second, json!({"elicitation-2": {"action": "decline"}}))
+        .ask(house.address)
+        .await;
     assert_eq!(last["result"]["content"][0]["text"], "accept Ann, decline nobody", "{last}");
 }
 
 async fn abandoned() {
-    let doors = DoorSettings { parked_for: Duration::ZERO, parked: 1, parked_of_principal: 1, ..DoorSettings::default() };
+    let doors = DoorSettings {
+        parked_for: Duration::ZERO,
+        parked: 1,
+        parked_of_principal: 1,
+        ..DoorSettings::default()
+    };
     let house = House::with(Plan { doors, ..Plan::default() }).await;
     for _ in 0..5 {
         let answer = asking().ask(house.address).await;

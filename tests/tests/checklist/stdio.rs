@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-pub fn checks() -> Vec<Check> {
+#[rustfmt::skip] // One case a line.
+pub(crate) fn checks() -> Vec<Check> {
     vec![
         story(62, "standard output has messages and nothing else", || Box::pin(only_messages())),
         story(63, "the program ends when its input does", || Box::pin(ends())),
@@ -38,10 +39,14 @@ async fn run(input: String) -> String {
 
 async fn only_messages() {
     let good = call("steps", json!({})).meta("logLevel", json!("debug")).body();
-    let input = format!("{good}\nnot json\n\n[]\n{{\"jsonrpc\":\"2.0\",\"id\":{{}}}}\n{}\n", list().set("/id", json!(2)).body());
+    let input = format!(
+        "{good}\nnot json\n\n[]\n{{\"jsonrpc\":\"2.0\",\"id\":{{}}}}\n{}\n",
+        list().set("/id", json!(2)).body()
+    );
     let output = run(input).await;
     for line in output.lines() {
-        let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let message: Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
     }
     assert!(output.ends_with('\n'));
@@ -69,7 +74,13 @@ async fn nothing_to_give_up() {
     let mut link = Door::open(&house, "link").await;
     link.send(call("wait", json!({})).set("/id", json!(7)).body()).await;
     house.gate.started(1).await;
-    for params in [json!({"requestId": 99}), json!({"requestId": {}}), json!({}), json!([]), json!({"requestId": "7"})] {
+    for params in [
+        json!({"requestId": 99}),
+        json!({"requestId": {}}),
+        json!({}),
+        json!([]),
+        json!({"requestId": "7"}),
+    ] {
         link.send(cancelled(params)).await;
     }
     hears_only(&mut link).await;

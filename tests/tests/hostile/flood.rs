@@ -6,6 +6,7 @@ use gantry_tests::request::meta;
 use serde_json::{Value, json};
 
 use crate::crowd::{others_are_served, tool_call};
+use crate::websocket::WebSocket;
 
 const LIMIT: usize = 4;
 
@@ -100,22 +101,12 @@ async fn an_id_in_use_is_not_taken_twice() {
 async fn thousands_of_requests_without_a_pause() {
     const COUNT: u64 = 5000;
     let house = house().await;
-    let link = connect(&house, "2025-11-25").await;
-    let (to, from) = link.split();
-    let sending = tokio::spawn(async move {
-        for id in 1..=COUNT {
-            let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
-            assert!(to.send(ping.to_string()).await);
-        }
-        to
-    });
-    let mut from = from;
+    let mut socket = WebSocket::open(house.address).await;
+    let pings = (1..=COUNT).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+    socket.send_all(pings.map(|ping| ping.to_string())).await;
     for id in 1..=COUNT {
-        let answer = soon("an answer", from.receive()).await.expect("the connection goes on");
-        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
-        assert_eq!(answer["id"], id);
+        assert_eq!(socket.receive().await.expect("the connection goes on")["id"], id);
     }
-    drop(sending.await);
     others_are_served(&house, "thousands of requests").await;
 }
 
@@ -143,7 +134,8 @@ async fn listeners_of_one_connection_do_not_take_every_stream() {
     let mut refused = 0;
     for id in 0..50 {
         let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});
-        let listen = json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
+        let listen =
+            json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
         assert!(link.send(listen.to_string()).await);
         refused += usize::from(receive(&mut link).await["error"]["code"] == -32010);
     }

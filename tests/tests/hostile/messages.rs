@@ -179,9 +179,8 @@ async fn body(socket: &mut Socket, head: &str) -> Value {
     let head = head.to_ascii_lowercase();
     let length = head.split("content-length: ").nth(1).and_then(|it| it.lines().next());
     let length: usize = length.expect("a length").trim().parse().expect("a number");
-    let text = socket.until(|bytes| {
-        (bytes.len() >= length).then(|| (length, bytes[..length].to_vec()))
-    });
+    let text =
+        socket.until(|bytes| (bytes.len() >= length).then(|| (length, bytes[..length].to_vec())));
     serde_json::from_slice(&text.await.expect("a body")).expect("JSON")
 }
 
@@ -202,7 +201,11 @@ async fn of_the_newest_revision_over_http() {
         assert_eq!(answer["error"]["code"], code, "{shown} gave {answer}");
         assert_eq!(answer["id"], id, "{shown} gave {answer}");
         let members = answer.as_object().expect("an object");
-        assert_eq!(members.contains_key("id"), !id.is_null(), "an unknown id is left out: {answer}");
+        assert_eq!(
+            members.contains_key("id"),
+            !id.is_null(),
+            "an unknown id is left out: {answer}"
+        );
     }
     others_are_served(&house, "bad bodies").await;
 }
@@ -217,7 +220,8 @@ async fn batches_with_bad_members() {
         assert!(link.send(text.to_owned()).await);
         serde_json::from_slice(&link.receive().await.expect("an answer")).expect("JSON")
     };
-    let answers = ask(&format!(r#"[1, {{}}, {PING}, [], {{"jsonrpc":"2.0","id":1.5,"method":"x"}}]"#)).await;
+    let answers =
+        ask(&format!(r#"[1, {{}}, {PING}, [], {{"jsonrpc":"2.0","id":1.5,"method":"x"}}]"#)).await;
     let answers = answers.as_array().expect("a batch is answered with one");
     let count = |code: i64| answers.iter().filter(|it| it["error"]["code"] == code).count();
     assert_eq!((answers.len(), count(-32600)), (5, 4), "{answers:?}");

@@ -90,10 +90,12 @@ async fn request_states() {
         let answer = named(state.clone(), asking.clone()).ask(house.address).await;
         assert_eq!(answer["error"]["code"], -32602, "{state} gave {answer}");
     }
-    let other_call = named(json!(state), call("ask_both", json!({})).can(json!({"elicitation": {}})));
+    let other_call =
+        named(json!(state), call("ask_both", json!({})).can(json!({"elicitation": {}})));
     let answer = other_call.ask(house.address).await;
     assert_eq!(answer["error"]["code"], -32602, "the state of another call gave {answer}");
-    let other_arguments = named(json!(state), asking.clone()).set("/params/arguments", json!({"x": 1}));
+    let other_arguments =
+        named(json!(state), asking.clone()).set("/params/arguments", json!({"x": 1}));
     let answer = other_arguments.ask(house.address).await;
     assert_eq!(answer["error"]["code"], -32602, "other arguments gave {answer}");
 
@@ -117,12 +119,14 @@ async fn answers_that_do_not_fit() {
         json!({"elicitation-1": {"action": "accept", "content": []}}),
     ];
     for responses in bad {
-        let retry = named(json!(state), asking.clone()).set("/params/inputResponses", responses.clone());
+        let retry =
+            named(json!(state), asking.clone()).set("/params/inputResponses", responses.clone());
         let answer = retry.ask(house.address).await;
         assert_eq!(answer["error"]["code"], -32602, "{responses} gave {answer}");
     }
     for missing in [Value::Null, json!({}), json!({"other": {"action": "accept"}})] {
-        let retry = named(json!(state), asking.clone()).set("/params/inputResponses", missing.clone());
+        let retry =
+            named(json!(state), asking.clone()).set("/params/inputResponses", missing.clone());
         let answer = retry.ask(house.address).await;
         assert_eq!(answer["result"]["resultType"], "input_required", "{missing} gave {answer}");
         assert!(answer["result"]["inputRequests"]["elicitation-1"].is_object(), "asked again");

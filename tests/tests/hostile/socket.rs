@@ -35,7 +35,10 @@ impl Socket {
     }
 
     /// Reads until `enough` finds what it looks for, and takes that out.
-    pub(crate) async fn until<T>(&mut self, enough: impl Fn(&[u8]) -> Option<(usize, T)>) -> Option<T> {
+    pub(crate) async fn until<T>(
+        &mut self,
+        enough: impl Fn(&[u8]) -> Option<(usize, T)>,
+    ) -> Option<T> {
         loop {
             if let Some((length, found)) = enough(&self.pending) {
                 self.pending.drain(..length);

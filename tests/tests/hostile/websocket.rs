@@ -33,6 +33,12 @@ impl WebSocket {
         assert!(self.0.write(&frame(0x80 | kind, message)).await, "the connection goes on");
     }
 
+    /// Sends many messages without a pause.
+    pub(crate) async fn send_all(&mut self, messages: impl Iterator<Item = String>) {
+        let frames = messages.map(|message| frame(0x80 | TEXT, message.as_bytes()));
+        assert!(self.0.write(&frames.collect::<Vec<_>>().concat()).await);
+    }
+
     /// The next message; none when the server has closed.
     pub(crate) async fn receive(&mut self) -> Option<Value> {
         loop {
@@ -112,7 +118,11 @@ async fn handshakes_that_are_none() {
         ("no upgrade", HANDSHAKE.replace("Upgrade: websocket\r\n", ""), "426"),
         ("an old version", HANDSHAKE.replace("Version: 13", "Version: 8"), "426"),
         ("no key", HANDSHAKE.replace("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ""), "426"),
-        ("a foreign page", HANDSHAKE.replace("Host:", "Origin: https://evil.example\r\nHost:"), "403"),
+        (
+            "a foreign page",
+            HANDSHAKE.replace("Host:", "Origin: https://evil.example\r\nHost:"),
+            "403",
+        ),
         ("a POST", HANDSHAKE.replace("GET", "POST"), "405"),
     ];
     for (what, text, expected) in cases {

@@ -1,9 +1,10 @@
 //! Finding what a call is for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use gantry_protocol::json::{Duplicate, ObjectWriter};
-use gantry_protocol::{Method, RawJson};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, ParamsHead, RawJson};
 
 use super::Catalog;
 use super::snapshot::{Listed, Snapshot, find};
@@ -17,10 +18,14 @@ type Found = (Target, Arc<dyn Provider>);
 impl Catalog {
     /// Finds the target of a call and who serves it.
     pub(crate) fn resolve(&self, call: Call) -> Result<Resolved, CallError> {
+        let head = &call.head;
+        if let Some(doubled) = head.doubled {
+            return Err(CallError::invalid_params(doubled.to_string()));
+        }
         let (target, provider) = self.with(|snapshot| match call.method {
-            Method::ToolsCall => snapshot.find_tool(&call.params),
-            Method::PromptsGet => snapshot.find_prompt(&text(&call.params, "name")?),
-            Method::ResourcesRead => snapshot.find_resource(&text(&call.params, "uri")?),
+            Method::ToolsCall => snapshot.find_tool(head),
+            Method::PromptsGet => snapshot.find_prompt(&text(head.name.as_ref(), "name")?),
+            Method::ResourcesRead => snapshot.find_resource(&text(head.uri.as_ref(), "uri")?),
             Method::Complete => snapshot.find_reference(&call.params),
             _ => Err(unserved(&call.method)),
         })?;
@@ -43,20 +48,19 @@ impl Catalog {
 }
 
 impl Snapshot {
-    fn find_tool(&self, params: &RawJson) -> Result<Found, CallError> {
-        let name = text(params, "name")?;
+    fn find_tool(&self, head: &ParamsHead) -> Result<Found, CallError> {
+        let name = text(head.name.as_ref(), "name")?;
         let Some(listed) = find(&self.tools, &name) else {
             return Err(CallError::invalid_params(format!(
                 "there is no tool `{name}`; tools/list shows those there are"
             )));
         };
-        if let Some(arguments) = params.get_unique("arguments").map_err(doubled)?
-            && !arguments.is_object()
-            && !arguments.is_null()
-        {
-            return Err(CallError::invalid_params("`arguments` must be an object"));
+        match &head.arguments {
+            Some(arguments) if !arguments.is_object() && !arguments.is_null() => {
+                Err(CallError::invalid_params("`arguments` must be an object"))
+            }
+            _ => Ok(found(listed, Target::Tool)),
         }
-        Ok(found(listed, Target::Tool))
     }
 
     fn find_prompt(&self, name: &str) -> Result<Found, CallError> {
@@ -80,8 +84,10 @@ impl Snapshot {
     fn find_reference(&self, params: &RawJson) -> Result<Found, CallError> {
         let reference = params.get("ref").unwrap_or(RawJson::NULL);
         match reference.get("type").and_then(|kind| kind.to_text()).as_deref() {
-            Some("ref/prompt") => self.find_prompt(&text(&reference, "name")?),
-            Some("ref/resource") => self.find_template(&text(&reference, "uri")?),
+            Some("ref/prompt") => self.find_prompt(&text(reference.get("name").as_ref(), "name")?),
+            Some("ref/resource") => {
+                self.find_template(&text(reference.get("uri").as_ref(), "uri")?)
+            }
             _ => Err(CallError::invalid_params(
                 "`ref.type` must be \"ref/prompt\" or \"ref/resource\"",
             )),
@@ -117,13 +123,11 @@ fn bad_cursor() -> CallError {
     CallError::invalid_params("the cursor is not one of ours; list again from the start")
 }
 
-fn text(params: &RawJson, member: &'static str) -> Result<String, CallError> {
-    let value = params.get_unique(member).map_err(doubled)?;
-    value
-        .and_then(|value| value.to_text())
-        .ok_or_else(|| CallError::invalid_params(format!("`{member}` must be a string")))
-}
-
-fn doubled(duplicate: Duplicate) -> CallError {
-    CallError::invalid_params(duplicate.to_string())
+fn text<'a>(value: Option<&'a RawJson>, member: &str) -> Result<Cow<'a, str>, CallError> {
+    let missing = || CallError::invalid_params(format!("`{member}` must be a string"));
+    let value = value.ok_or_else(missing)?;
+    match value.as_text() {
+        Some(text) => Ok(Cow::Borrowed(text)),
+        None => value.to_text().map(Cow::Owned).ok_or_else(missing),
+    }
 }

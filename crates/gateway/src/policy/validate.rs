@@ -12,13 +12,13 @@ pub fn check_arguments(mut resolved: Resolved) -> Result<Resolved, CallError> {
     let Target::Tool(tool) = &resolved.target else {
         return Ok(resolved);
     };
-    let given = resolved.call.params.get("arguments").filter(|given| !given.is_null());
-    let arguments = tool.input.accept(given.as_ref()).map_err(|violations| {
+    let given = resolved.call.head.arguments.as_ref().filter(|given| !given.is_null());
+    let arguments = tool.input.accept(given).map_err(|violations| {
         let text = format!("the arguments of `{}` are not valid: {violations}", tool.name);
         CallError::new(ErrorKind::InvalidArguments, text)
     })?;
-    if given.as_ref() != Some(&arguments) {
-        resolved.call.params = resolved.call.params.edit().set("arguments", arguments).apply();
+    if given != Some(&arguments) {
+        resolved.call.set_arguments(arguments);
     }
     Ok(resolved)
 }

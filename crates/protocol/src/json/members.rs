@@ -64,7 +64,7 @@ impl Member<'_> {
     /// it is given as it is written.
     pub fn key(&self) -> Cow<'_, str> {
         let text = self.quoted_key();
-        if let Ok(key) = serde_json::from_slice::<&str>(text) {
+        if let Some(key) = plain_text(text) {
             return Cow::Borrowed(key);
         }
         let escaped = || String::from_utf8_lossy(&text[1..text.len() - 1]);
@@ -78,6 +78,15 @@ impl Member<'_> {
 
     fn quoted_key(&self) -> &[u8] {
         &self.object.bytes()[self.key.clone()]
+    }
+}
+
+/// What a quoted string says, when it has no escapes and so says what it shows.
+pub(super) fn plain_text(quoted: &[u8]) -> Option<&str> {
+    let inside = quoted.get(1..quoted.len().checked_sub(1)?)?;
+    match inside.contains(&b'\\') {
+        true => None,
+        false => std::str::from_utf8(inside).ok(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::edit::Edit;
-use super::members::{Duplicate, Elements, Members};
+use super::members::{Duplicate, Elements, Members, plain_text};
 use super::scan;
 use super::writer::put_array;
 
@@ -168,7 +168,12 @@ impl RawJson {
 
     /// The string's value, when this is a string.
     pub fn to_text(&self) -> Option<String> {
-        self.read()
+        self.as_text().map(str::to_owned).or_else(|| self.read())
+    }
+
+    /// The string's value without a copy, when this is a string and has no escapes.
+    pub fn as_text(&self) -> Option<&str> {
+        if self.kind() == JsonKind::String { plain_text(&self.0) } else { None }
     }
 
     /// Reads the value into a type.

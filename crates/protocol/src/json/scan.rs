@@ -42,9 +42,19 @@ pub(crate) fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// Most strings are names and short words. Up to this length a plain loop beats a vector search.
+const SHORT: usize = 24;
+
 /// The position after the string that starts at `start`.
 pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
+    for &byte in text.get(at..).unwrap_or_default().iter().take(SHORT) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => break,
+            _ => at += 1,
+        }
+    }
     while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found;
         if text[at] == b'"' {

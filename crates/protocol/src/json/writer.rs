@@ -56,9 +56,14 @@ impl ObjectWriter {
 
     /// Adds a member with a value to serialize. A value that cannot be serialized becomes null.
     #[must_use]
-    pub fn value<T: Serialize + ?Sized>(self, key: &str, value: &T) -> Self {
-        let raw = RawJson::of(value).unwrap_or(RawJson::NULL);
-        self.raw(key, &raw)
+    pub fn value<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
+        self.key(key);
+        let start = self.out.len();
+        if serde_json::to_writer((&mut self.out).writer(), value).is_err() {
+            self.out.truncate(start);
+            self.out.put_slice(b"null");
+        }
+        self
     }
 
     /// Adds a member when there is a value to serialize.

@@ -8,7 +8,7 @@ use gantry_protocol::jsonrpc::{self, Malformed};
 use gantry_protocol::{Message, Method, Request, RpcError};
 
 use super::Connection;
-use crate::era::{Handled, Session};
+use crate::era::{Arrival, Handled, Session};
 
 impl Connection {
     /// Takes a batch. Returns whether the connection goes on.
@@ -43,7 +43,7 @@ impl Connection {
     }
 
     async fn answer(&self, session: &Session, request: Request) -> Option<Bytes> {
-        let reply = match session.handle(&self.lobby, request) {
+        let reply = match session.handle(&self.lobby, Arrival::new(request)) {
             Handled::Answered(reply) => Some(reply),
             Handled::Call(ticket, call) => self.run_stateful(session, ticket, call).await,
         };

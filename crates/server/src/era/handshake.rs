@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gantry_gateway::Caller;
-use gantry_protocol::{ClientCapabilities, RawJson, Request, Revision, RpcError, jsonrpc, wire};
+use gantry_protocol::{ClientCapabilities, RawJson, Revision, RpcError, jsonrpc, wire};
 
+use super::arrival::Arrival;
 use super::discover;
 use super::session::Session;
 use crate::lobby::Lobby;
@@ -23,9 +24,9 @@ impl Handshake {
     pub(crate) fn read(
         lobby: &Lobby,
         principal: &Arc<str>,
-        request: &Request,
+        request: &Arrival,
     ) -> Result<Self, RpcError> {
-        let params = request.params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
+        let params = &request.params;
         let Some(requested) = params.get("protocolVersion").and_then(|it| it.to_text()) else {
             return Err(RpcError::invalid_params("`protocolVersion` must be a string"));
         };

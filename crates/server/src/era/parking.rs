@@ -287,3 +287,6 @@ fn hash_value(hash: &mut Sha256, value: &serde_json::Value) {
 fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
+
+#[cfg(test)]
+mod tests;

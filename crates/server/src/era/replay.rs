@@ -230,3 +230,6 @@ pub(super) fn parse_place(place: &str) -> Option<(u64, u64)> {
     let (stream, number) = place.split_once('-')?;
     Some((stream.parse().ok()?, number.parse().ok()?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gantry_gateway::{AskError, Call, Caller, Interest, Watched};
-use gantry_protocol::meta::RequestMeta;
 use gantry_protocol::{
-    Id, Level, Method, Notification, RawJson, Request, Response, Revision, RpcError, jsonrpc, wire,
+    Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
+    wire,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::arrival::Arrival;
 use super::stateful::Wire;
 use super::ticket::Ticket;
 use super::{errors, listen};
@@ -63,13 +64,12 @@ impl Session {
     }
 
     /// Serves what concerns the session itself, and lifts everything else.
-    pub(crate) fn handle(&self, lobby: &Lobby, request: Request) -> Handled {
-        let Request { id, method, params } = request;
+    pub(crate) fn handle(&self, lobby: &Lobby, arrival: Arrival) -> Handled {
+        let Arrival { id, method, params: given, head, meta } = arrival;
         let answer = |result: Result<(), RpcError>| match result {
             Ok(()) => Handled::Answered(jsonrpc::result(&id, &RawJson::EMPTY_OBJECT)),
             Err(error) => Handled::Answered(jsonrpc::error(&id, &error)),
         };
-        let given = params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
         match method {
             Method::Ping => answer(Ok(())),
             Method::SetLevel => answer(self.set_level(&given)),
@@ -86,8 +86,11 @@ impl Session {
             | Method::PromptsList
             | Method::PromptsGet
             | Method::Complete => {
-                let (ticket, call) = self.lift(id, method, &given);
-                Handled::Call(ticket, call)
+                let params = wire::lift_params(self.revision, &method, &given);
+                // What was found before still holds unless lifting changed something.
+                let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
+                let head = if unchanged { head } else { ParamsHead::read(&params) };
+                self.lift(Arrival { id, method, params, head, meta })
             }
             unknown => answer(Err(RpcError::method_not_found(unknown.as_str()))),
         }
@@ -159,14 +162,14 @@ impl Session {
             && self.watched.is_empty()
     }
 
-    fn lift(&self, id: Id, method: Method, params: &RawJson) -> (Ticket, Call) {
-        let params = wire::lift_params(self.revision, &method, params);
-        let token = RequestMeta::read(Some(&params)).progress_token;
-        let mut call = Call::new(method.clone(), params.clone(), self.caller.clone());
+    fn lift(&self, arrival: Arrival) -> Handled {
+        let Arrival { id, method, params, head, meta } = arrival;
+        let (token, caller) = (meta.progress_token, self.caller.clone());
+        let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
         call.wants_progress = token.is_some();
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
-        (Ticket { id, method, params, token, caller: self.caller.clone() }, call)
+        Handled::Call(Ticket { id, method, params, token, caller }, call)
     }
 
     fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gantry_gateway::{Call, CallError, Caller, ErrorKind, Input, Outcome, Reply, Running, Step};
-use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::meta::{RequestMeta, key};
-use gantry_protocol::{
-    Id, Level, Method, RawJson, Request, Revision, RpcError, code, headers, jsonrpc, wire,
-};
+use gantry_gateway::{Call, CallError, ErrorKind, Input, Outcome, Reply, Running, Step};
+use gantry_protocol::meta::key;
+use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, jsonrpc, wire};
 use http::HeaderMap;
 
+use super::arrival::Arrival;
 use super::listen::Listening;
 use super::parking::{Resumed, carry};
 use super::ticket::Ticket;
-use super::{discover, errors, supported};
+use super::{checks, discover, errors};
 use crate::lobby::Lobby;
 
 /// The revision spoken here.
@@ -39,182 +37,28 @@ pub(crate) enum Prepared {
     Listening(Listening),
 }
 
-/// Whether a message says that it stands alone.
-pub(crate) fn is_stateless(params: Option<&RawJson>) -> bool {
-    params
-        .and_then(|it| it.get(key::META))
-        .is_some_and(|it| it.get(key::PROTOCOL_VERSION).is_some())
-}
-
-/// Checks a request in the order that the revision's transport section implies, and starts it.
+/// Checks a request and starts it.
 pub(crate) fn prepare(
     lobby: &Arc<Lobby>,
     principal: &Arc<str>,
-    request: Request,
+    arrival: Arrival,
     headers: Option<&HeaderMap>,
 ) -> Result<Prepared, Refusal> {
-    let Request { id, method, params } = request;
-    let refuse = |(error, status): (RpcError, u16)| Refusal { id: id.clone(), error, status };
-    let plain = |error: RpcError| {
-        let status = errors::status(&error);
-        refuse((error, status))
-    };
-    let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
-    params.get_unique(key::META).map_err(|it| plain(RpcError::invalid_request(it.to_string())))?;
-    let meta = RequestMeta::read(Some(&params));
-    if let Some(headers) = headers {
-        check_method(headers, &method).map_err(plain)?;
-    }
-    let caller = check_meta(lobby, principal, &meta, headers).map_err(refuse)?;
-    if !is_served(&method) {
-        return Err(plain(RpcError::method_not_found(method.as_str())));
-    }
-    if let Some(headers) = headers {
-        check_name(headers, &method, &params).map_err(plain)?;
-        check_arguments(lobby, headers, &method, &params).map_err(plain)?;
-    }
-    let log_level = read_level(&meta).map_err(plain)?;
-    let ticket = Ticket { id: id.clone(), method, params, token: meta.progress_token, caller };
+    let id = &arrival.id;
+    let checked = checks::check(lobby, principal, &arrival, headers);
+    let (caller, log_level) = checked.map_err(|refusal| refusal.of(id))?;
+    let Arrival { id, method, params, head, meta } = arrival;
+    let ticket = Ticket { id, method, params, token: meta.progress_token, caller };
     match ticket.method {
         Method::Discover => {
             let result = jsonrpc::result(&ticket.id, &discover::discover(lobby));
             Ok(Prepared::Answered(result.into_bytes()))
         }
-        Method::Listen => {
-            let listening = Listening::open(lobby, ticket.id, &ticket.params).map_err(plain)?;
-            Ok(Prepared::Listening(listening))
-        }
-        _ => Ok(Live::start(lobby, ticket, log_level)),
+        Method::Listen => Listening::open(lobby, ticket.id.clone(), &ticket.params)
+            .map(Prepared::Listening)
+            .map_err(|error| checks::Refused::from(error).of(&ticket.id)),
+        _ => Ok(Live::start(lobby, ticket, head, log_level)),
     }
-}
-
-fn is_served(method: &Method) -> bool {
-    matches!(
-        method,
-        Method::Discover
-            | Method::Listen
-            | Method::ToolsList
-            | Method::ToolsCall
-            | Method::ResourcesList
-            | Method::ResourceTemplatesList
-            | Method::ResourcesRead
-            | Method::PromptsList
-            | Method::PromptsGet
-            | Method::Complete
-    )
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
-}
-
-fn check_method(headers: &HeaderMap, method: &Method) -> Result<(), RpcError> {
-    if header(headers, headers::PROTOCOL_VERSION).is_none() {
-        return Err(RpcError::header_mismatch("the header MCP-Protocol-Version is missing"));
-    }
-    match header(headers, headers::METHOD) {
-        Some(named) if named == method.as_str() => Ok(()),
-        Some(named) => Err(RpcError::header_mismatch(format!(
-            "the header Mcp-Method says `{named}` but the body says `{method}`"
-        ))),
-        None => Err(RpcError::header_mismatch("the header Mcp-Method is missing")),
-    }
-}
-
-/// Checks what every request must say of itself, and reads who makes it.
-fn check_meta(
-    lobby: &Lobby,
-    principal: &Arc<str>,
-    meta: &RequestMeta,
-    headers: Option<&HeaderMap>,
-) -> Result<Arc<Caller>, (RpcError, u16)> {
-    let missing = |member: &str| {
-        (RpcError::invalid_params(format!("`params._meta` must have `{member}`")), 400)
-    };
-    let version = meta.version.as_deref().ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
-    let capabilities =
-        meta.capabilities.clone().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
-    if let Some(named) = headers.and_then(|headers| header(headers, headers::PROTOCOL_VERSION))
-        && named != version
-    {
-        let text =
-            format!("the header MCP-Protocol-Version says `{named}` but the body says `{version}`");
-        return Err((RpcError::header_mismatch(text), 400));
-    }
-    if version != REVISION.as_str() {
-        return Err((unsupported(lobby, version), 400));
-    }
-    Ok(Arc::new(Caller {
-        principal: principal.clone(),
-        capabilities,
-        client_info: meta.client_info.clone(),
-    }))
-}
-
-/// The error for a revision that is not served this way.
-pub(crate) fn unsupported(lobby: &Lobby, requested: &str) -> RpcError {
-    let data = ObjectWriter::new()
-        .value("supported", &supported(lobby.settings.eras))
-        .value("requested", requested)
-        .finish();
-    let text = format!("the protocol version `{requested}` is not served here in this way");
-    RpcError::new(code::UNSUPPORTED_VERSION, text).with_data(data)
-}
-
-fn check_name(headers: &HeaderMap, method: &Method, params: &RawJson) -> Result<(), RpcError> {
-    let Some(member) = method.name_member() else {
-        return Ok(());
-    };
-    let Some(named) = header(headers, headers::NAME) else {
-        return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
-    };
-    let named =
-        headers::decode_value(named).map_err(|it| RpcError::header_mismatch(it.to_string()))?;
-    let body = params
-        .get_unique(member)
-        .map_err(|it| RpcError::invalid_params(it.to_string()))?
-        .and_then(|name| name.to_text());
-    match body {
-        Some(body) if body == named => Ok(()),
-        Some(body) => Err(RpcError::header_mismatch(format!(
-            "the header Mcp-Name says `{named}` but `params.{member}` says `{body}`"
-        ))),
-        None => Err(RpcError::invalid_params(format!("`{member}` must be a string"))),
-    }
-}
-
-fn check_arguments(
-    lobby: &Lobby,
-    given: &HeaderMap,
-    method: &Method,
-    params: &RawJson,
-) -> Result<(), RpcError> {
-    if *method != Method::ToolsCall {
-        return Ok(());
-    }
-    let Some(name) = params.get("name").and_then(|name| name.to_text()) else {
-        return Ok(());
-    };
-    lobby.gateway.catalog().with(|snapshot| {
-        let Some(tool) = snapshot.tool(&name).filter(|tool| !tool.headers.is_empty()) else {
-            return Ok(());
-        };
-        let arguments = params.get("arguments");
-        for param in &tool.headers {
-            let value = header(given, &param.header);
-            headers::check_argument(param, arguments.as_ref(), value)
-                .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
-        }
-        Ok(())
-    })
-}
-
-fn read_level(meta: &RequestMeta) -> Result<Option<Level>, RpcError> {
-    let Some(level) = &meta.log_level else {
-        return Ok(None);
-    };
-    let read = level.read().map(Some);
-    read.ok_or_else(|| RpcError::invalid_params(format!("{level} is not a log level")))
 }
 
 /// A request under way.
@@ -234,9 +78,14 @@ pub(crate) enum Said {
 }
 
 impl Live {
-    fn start(lobby: &Arc<Lobby>, ticket: Ticket, log_level: Option<Level>) -> Prepared {
-        let mut call =
-            Call::new(ticket.method.clone(), ticket.params.clone(), ticket.caller.clone());
+    fn start(
+        lobby: &Arc<Lobby>,
+        ticket: Ticket,
+        head: ParamsHead,
+        log_level: Option<Level>,
+    ) -> Prepared {
+        let (method, params) = (ticket.method.clone(), ticket.params.clone());
+        let mut call = Call::with_head(method, params, head, ticket.caller.clone());
         call.wants_progress = ticket.token.is_some();
         call.log_level = log_level;
         call.takes_questions = true;
@@ -265,12 +114,12 @@ impl Live {
         if !call.method.takes_input() {
             return Ok(None);
         }
-        let responses = call.params.get("inputResponses");
+        let responses = call.head.input_responses.clone();
         if responses.as_ref().is_some_and(|responses| !responses.is_object()) {
             return Err(CallError::invalid_params("`inputResponses` must be an object"));
         }
         call.input = Input { responses, state: None };
-        match call.params.get("requestState") {
+        match call.head.request_state {
             Some(_) => self.lobby.parking.resume(&self.lobby, &self.ticket).map(Some),
             None => Ok(None),
         }
@@ -333,11 +182,13 @@ impl Live {
 
     /// Every result says who made it.
     fn named(&self, result: RawJson) -> RawJson {
-        let info = self.lobby.gateway.identity().info.clone();
         let meta = match result.get(key::META) {
             Some(meta) if meta.get(key::SERVER_INFO).is_some() => return result,
-            Some(meta) => meta.edit().set(key::SERVER_INFO, info).apply(),
-            None => ObjectWriter::new().raw(key::SERVER_INFO, &info).finish(),
+            Some(meta) => {
+                let info = self.lobby.gateway.identity().info.clone();
+                meta.edit().set(key::SERVER_INFO, info).apply()
+            }
+            None => self.lobby.signature.clone(),
         };
         result.edit().set(key::META, meta).apply()
     }

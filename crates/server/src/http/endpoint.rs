@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
-use gantry_protocol::{Message, Method, RawJson, RpcError, headers};
+use gantry_protocol::{Id, Message, Method, RpcError, headers};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Request, Response, StatusCode};
 
@@ -11,7 +11,7 @@ use super::accept::Accept;
 use super::body::{self, Body};
 use super::{Hall, answer, session, stateless};
 use crate::duplex::stranger;
-use crate::era::{is_stateless, names_stateful, names_stateless, unsupported};
+use crate::era::{Arrival, names_stateful, names_stateless, unsupported};
 use crate::settings::Eras;
 
 /// Serves one request to the endpoint.
@@ -72,47 +72,39 @@ async fn dispatch(
 ) -> Response<Body> {
     let eras = hall.lobby.settings.eras;
     let version = header(headers, headers::PROTOCOL_VERSION);
-    let alone = is_stateless(params(&message)) || version.is_some_and(names_stateless);
+    let by_header = version.is_some_and(names_stateless);
+    let request = match message {
+        Message::Request(request) => Arrival::new(request),
+        other if by_header && eras != Eras::Legacy => return stateless::take(&other),
+        other => return session::take(hall, headers, other),
+    };
+    let alone = request.is_stateless() || by_header;
     if alone && eras != Eras::Legacy {
-        return stateless::serve(hall, headers, accept, message).await;
+        return stateless::serve(hall, headers, accept, request).await;
     }
     if let Some(version) = version
         && !names_stateful(version)
         && !alone
     {
-        let error = unsupported(&hall.lobby, version);
-        return refuse(&message, StatusCode::BAD_REQUEST, &error);
+        return refuse(&request.id, StatusCode::BAD_REQUEST, &unsupported(&hall.lobby, version));
     }
-    match &message {
-        Message::Request(request) if eras == Eras::Modern => {
-            refuse(&message, StatusCode::BAD_REQUEST, &stranger(&hall.lobby, request))
+    match request.method {
+        _ if eras == Eras::Modern => {
+            refuse(&request.id, StatusCode::BAD_REQUEST, &stranger(&hall.lobby, &request))
         }
-        Message::Request(request) if request.method == Method::Initialize => {
-            session::initialize(hall, request)
-        }
-        _ => session::serve(hall, headers, accept, message).await,
+        Method::Initialize => session::initialize(hall, &request),
+        _ => session::serve(hall, headers, accept, request).await,
     }
 }
 
-/// Answers a message with an error, by its id if it has one.
-pub(crate) fn refuse(message: &Message, status: StatusCode, error: &RpcError) -> Response<Body> {
-    match message {
-        Message::Request(request) => answer::reply(status, jsonrpc::error(&request.id, error)),
-        _ => answer::error(status, error),
-    }
+/// Answers a request with an error.
+pub(crate) fn refuse(id: &Id, status: StatusCode, error: &RpcError) -> Response<Body> {
+    answer::reply(status, jsonrpc::error(id, error))
 }
 
 /// The value of a header, as text without space around it.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
-}
-
-fn params(message: &Message) -> Option<&RawJson> {
-    match message {
-        Message::Request(request) => request.params.as_ref(),
-        Message::Notification(notification) => notification.params.as_ref(),
-        Message::Response(_) => None,
-    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

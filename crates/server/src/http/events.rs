@@ -23,6 +23,7 @@ pub(crate) fn stream(lobby: &Arc<Lobby>, source: impl Source, permit: StreamPerm
     let events = stream::unfold(start, |(lobby, mut source, permit)| async move {
         let silence = tokio::time::sleep(lobby.settings.keep_alive);
         let event = tokio::select! {
+            biased;
             event = source.next(&lobby) => event?,
             () = silence => Bytes::from_static(KEEP_ALIVE),
         };

@@ -16,15 +16,15 @@ use super::endpoint::{header, refuse};
 use super::{Hall, answer, events};
 use crate::duplex::{UNKNOWN, sort, to_array, too_many};
 use crate::era::{
-    Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire, drive,
-    finish, listen_for, mint,
+    Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire,
+    drive, finish, listen_for, mint,
 };
 use crate::lobby::Lobby;
 
 const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 
 /// Opens a session.
-pub(crate) fn initialize(hall: &Hall, request: &Request) -> Response<Body> {
+pub(crate) fn initialize(hall: &Hall, request: &Arrival) -> Response<Body> {
     let handshake = Handshake::read(&hall.lobby, &hall.lobby.local, request);
     let Handshake { session, answer: text } = match handshake {
         Ok(handshake) => handshake,
@@ -38,33 +38,37 @@ pub(crate) fn initialize(hall: &Hall, request: &Request) -> Response<Body> {
     response
 }
 
-/// Serves one message of a session.
+/// Serves one request of a session.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
     headers: &HeaderMap,
     accept: Accept,
-    message: Message,
+    request: Arrival,
 ) -> Response<Body> {
     let session = match find(hall, headers) {
         Ok(session) => session,
-        Err((status, error)) => return refuse(&message, status, &error),
+        Err((status, error)) => return refuse(&request.id, status, &error),
+    };
+    match session.session.handle(&hall.lobby, request) {
+        Handled::Answered(reply) => whole(accept, reply),
+        Handled::Call(ticket, call) => run(hall, &session, accept, ticket, call).await,
+    }
+}
+
+/// Takes what is no request.
+pub(crate) fn take(hall: &Hall, headers: &HeaderMap, message: Message) -> Response<Body> {
+    let session = match find(hall, headers) {
+        Ok(session) => session,
+        Err((status, error)) => return answer::error(status, &error),
     };
     match message {
-        Message::Request(request) => match session.session.handle(&hall.lobby, request) {
-            Handled::Answered(reply) => whole(accept, reply),
-            Handled::Call(ticket, call) => run(hall, &session, accept, ticket, call).await,
-        },
-        Message::Notification(notification) => {
-            if session.session.hear(&notification) {
-                end(hall, headers);
-            }
-            answer::accepted()
+        Message::Notification(notification) if session.session.hear(&notification) => {
+            end(hall, headers);
         }
-        Message::Response(response) => {
-            session.session.take(response);
-            answer::accepted()
-        }
+        Message::Response(response) => session.session.take(response),
+        _ => {}
     }
+    answer::accepted()
 }
 
 /// Opens a stream, or takes one up again.
@@ -157,7 +161,7 @@ async fn gather(
     wire: Wire,
 ) -> Vec<Bytes> {
     let answers = requests.into_iter().map(async |request| {
-        let (ticket, call) = match session.session.handle(&lobby, request) {
+        let (ticket, call) = match session.session.handle(&lobby, Arrival::new(request)) {
             Handled::Answered(reply) => return Some(reply.into_bytes()),
             Handled::Call(ticket, call) => (ticket, call),
         };
@@ -233,6 +237,8 @@ impl Flight {
             return First::Cancelled;
         };
         let step = tokio::select! {
+            // Most calls are over when first looked at, and need no timer.
+            biased;
             step = running.step() => step,
             () = self.token.cancelled() => {
                 self.running = None;

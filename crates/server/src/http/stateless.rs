@@ -10,24 +10,27 @@ use super::accept::Accept;
 use super::body::Body;
 use super::events::{self, ListenEvents, LiveEvents};
 use super::{Hall, answer};
-use crate::era::{Live, Prepared, Said, prepare};
+use crate::era::{Arrival, Live, Prepared, Said, prepare};
 
-/// Serves one message.
+/// Takes what is no request.
+pub(crate) fn take(message: &Message) -> Response<Body> {
+    match message {
+        Message::Response(_) => {
+            let error = RpcError::invalid_request("this revision knows no responses from clients");
+            answer::error(StatusCode::BAD_REQUEST, &error)
+        }
+        // Nothing is cancelled by notification here, and nothing else is defined: it is taken.
+        _ => answer::accepted(),
+    }
+}
+
+/// Serves one request.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
     headers: &HeaderMap,
     accept: Accept,
-    message: Message,
+    request: Arrival,
 ) -> Response<Body> {
-    let request = match message {
-        Message::Request(request) => request,
-        // Nothing is cancelled by notification here, and nothing else is defined: it is taken.
-        Message::Notification(_) => return answer::accepted(),
-        Message::Response(_) => {
-            let error = RpcError::invalid_request("this revision knows no responses from clients");
-            return answer::error(StatusCode::BAD_REQUEST, &error);
-        }
-    };
     let id = request.id.clone();
     match prepare(&hall.lobby, &hall.lobby.local, request, Some(headers)) {
         Ok(Prepared::Live(live)) => run(hall, accept, live).await,
@@ -53,6 +56,8 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
     tokio::pin!(patience);
     let first = loop {
         tokio::select! {
+            // Most calls are over when first looked at, and need no timer.
+            biased;
             said = live.next() => match said {
                 Some(Said::Answer(reply, code)) if accept.json => {
                     return answer::reply(status(code), reply);

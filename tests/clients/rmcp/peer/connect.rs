@@ -19,10 +19,7 @@ const NOTICES: usize = 1024;
 
 impl Peer {
     /// Starts the server as a child process and connects to it.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "rmcp's own transport ends this child"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "rmcp's own transport ends this child")]
     pub(crate) async fn spawn(command: &str, era: Era) -> Result<Self, Failure> {
         let mut command = Command::new(command);
         command.arg("--stdio");
@@ -43,10 +40,7 @@ impl Peer {
         let answers = Answers::new(sender);
         let elicitation = Arc::clone(&answers.elicitation);
         let (lifecycle, wanted) = match era {
-            Era::Legacy => (
-                ClientLifecycleMode::Initialize,
-                ProtocolVersion::V_2025_11_25,
-            ),
+            Era::Legacy => (ClientLifecycleMode::Initialize, ProtocolVersion::V_2025_11_25),
             Era::Modern => (
                 ClientLifecycleMode::Auto {
                     preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -55,22 +49,12 @@ impl Peer {
                 ProtocolVersion::V_2026_07_28,
             ),
         };
-        let client = answers
-            .serve_with_lifecycle(transport, lifecycle)
-            .await
-            .map_err(Box::new)?;
+        let client = answers.serve_with_lifecycle(transport, lifecycle).await.map_err(Box::new)?;
         let found = client.peer_info().map(|info| info.protocol_version.clone());
         if found.as_ref() != Some(&wanted) {
             let reason = format!("the client settled on {found:?}, not {wanted}");
             return Err(Failure::Unexpected(reason));
         }
-        Ok(Self {
-            era,
-            elicitation,
-            notices,
-            client,
-            subscription: None,
-            logs: false,
-        })
+        Ok(Self { era, elicitation, notices, client, subscription: None, logs: false })
     }
 }

@@ -1,0 +1,177 @@
+//! The checks that a request which stands alone must pass, in the order that the revision's
+//! transport section implies.
+
+use std::sync::Arc;
+
+use gantry_gateway::Caller;
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::{RequestMeta, key};
+use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, headers};
+use http::HeaderMap;
+
+use super::arrival::Arrival;
+use super::stateless::Refusal;
+use super::{errors, supported};
+use crate::lobby::Lobby;
+
+/// Why a request is not run, and the HTTP status that says so.
+pub(super) struct Refused {
+    error: RpcError,
+    status: u16,
+}
+
+impl Refused {
+    /// The refusal of the request with that id.
+    pub(super) fn of(self, id: &Id) -> Refusal {
+        Refusal { id: id.clone(), error: self.error, status: self.status }
+    }
+}
+
+impl From<RpcError> for Refused {
+    fn from(error: RpcError) -> Self {
+        Self { status: errors::status(&error), error }
+    }
+}
+
+/// Checks a request. Gives who makes it and the least severe log message wanted.
+pub(super) fn check(
+    lobby: &Lobby,
+    principal: &Arc<str>,
+    arrival: &Arrival,
+    headers: Option<&HeaderMap>,
+) -> Result<(Arc<Caller>, Option<Level>), Refused> {
+    if let Some(headers) = headers {
+        check_method(headers, &arrival.method)?;
+    }
+    let caller = check_meta(lobby, principal, &arrival.meta, headers)?;
+    if !is_served(&arrival.method) {
+        return Err(RpcError::method_not_found(arrival.method.as_str()).into());
+    }
+    if let Some(doubled) = arrival.head.doubled {
+        return Err(RpcError::invalid_params(doubled.to_string()).into());
+    }
+    if let Some(headers) = headers {
+        check_name(headers, arrival)?;
+        check_arguments(lobby, headers, arrival)?;
+    }
+    Ok((caller, read_level(&arrival.meta)?))
+}
+
+fn is_served(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::Discover
+            | Method::Listen
+            | Method::ToolsList
+            | Method::ToolsCall
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::ResourcesRead
+            | Method::PromptsList
+            | Method::PromptsGet
+            | Method::Complete
+    )
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+}
+
+fn check_method(headers: &HeaderMap, method: &Method) -> Result<(), RpcError> {
+    if header(headers, headers::PROTOCOL_VERSION).is_none() {
+        return Err(RpcError::header_mismatch("the header MCP-Protocol-Version is missing"));
+    }
+    match header(headers, headers::METHOD) {
+        Some(named) if named == method.as_str() => Ok(()),
+        Some(named) => Err(RpcError::header_mismatch(format!(
+            "the header Mcp-Method says `{named}` but the body says `{method}`"
+        ))),
+        None => Err(RpcError::header_mismatch("the header Mcp-Method is missing")),
+    }
+}
+
+/// Checks what every request must say of itself, and reads who makes it.
+fn check_meta(
+    lobby: &Lobby,
+    principal: &Arc<str>,
+    meta: &RequestMeta,
+    headers: Option<&HeaderMap>,
+) -> Result<Arc<Caller>, Refused> {
+    let missing = |member: &str| Refused {
+        error: RpcError::invalid_params(format!("`params._meta` must have `{member}`")),
+        status: 400,
+    };
+    let version = meta.version.as_ref().and_then(RawJson::as_text);
+    let version = version.ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
+    let capabilities =
+        meta.capabilities.clone().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
+    if let Some(named) = headers.and_then(|headers| header(headers, headers::PROTOCOL_VERSION))
+        && named != version
+    {
+        let text =
+            format!("the header MCP-Protocol-Version says `{named}` but the body says `{version}`");
+        return Err(RpcError::header_mismatch(text).into());
+    }
+    if version != Revision::LATEST.as_str() {
+        return Err(unsupported(lobby, version).into());
+    }
+    Ok(Arc::new(Caller {
+        principal: principal.clone(),
+        capabilities,
+        client_info: meta.client_info.clone(),
+    }))
+}
+
+/// The error for a revision that is not served this way.
+pub(crate) fn unsupported(lobby: &Lobby, requested: &str) -> RpcError {
+    let data = ObjectWriter::new()
+        .value("supported", &supported(lobby.settings.eras))
+        .value("requested", requested)
+        .finish();
+    let text = format!("the protocol version `{requested}` is not served here in this way");
+    RpcError::new(code::UNSUPPORTED_VERSION, text).with_data(data)
+}
+
+fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
+    let (member, body) = match arrival.method {
+        Method::ToolsCall | Method::PromptsGet => ("name", &arrival.head.name),
+        Method::ResourcesRead => ("uri", &arrival.head.uri),
+        _ => return Ok(()),
+    };
+    let Some(named) = header(headers, headers::NAME) else {
+        return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
+    };
+    let named =
+        headers::decode_value(named).map_err(|it| RpcError::header_mismatch(it.to_string()))?;
+    match body.as_ref().and_then(RawJson::to_text) {
+        Some(body) if body == named => Ok(()),
+        Some(body) => Err(RpcError::header_mismatch(format!(
+            "the header Mcp-Name says `{named}` but `params.{member}` says `{body}`"
+        ))),
+        None => Err(RpcError::invalid_params(format!("`{member}` must be a string"))),
+    }
+}
+
+fn check_arguments(lobby: &Lobby, given: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
+    if arrival.method != Method::ToolsCall {
+        return Ok(());
+    }
+    let Some(name) = arrival.head.name.as_ref().and_then(RawJson::to_text) else { return Ok(()) };
+    lobby.gateway.catalog().with(|snapshot| {
+        let Some(tool) = snapshot.tool(&name) else { return Ok(()) };
+        for param in &tool.headers {
+            let value = header(given, &param.header);
+            headers::check_argument(param, arrival.head.arguments.as_ref(), value)
+                .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
+        }
+        Ok(())
+    })
+}
+
+fn read_level(meta: &RequestMeta) -> Result<Option<Level>, RpcError> {
+    let Some(level) = &meta.log_level else {
+        return Ok(None);
+    };
+    let read = level.read().map(Some);
+    read.ok_or_else(|| RpcError::invalid_params(format!("{level} is not a log level")))
+}

@@ -1,0 +1,8 @@
+//! The program from start to end: what it keeps, how it stops, what it says when it cannot start.
+
+mod program;
+mod refusal;
+mod restart;
+mod status;
+mod stdio;
+mod stop;

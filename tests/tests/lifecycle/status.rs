@@ -1,0 +1,53 @@
+//! What the program says of its own health.
+
+use std::net::SocketAddr;
+
+use gantry_tests::http::Outgoing;
+use gantry_tests::request::{call, list};
+use serde_json::json;
+
+use crate::program::{Program, state};
+
+async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, String) {
+    let request = Outgoing {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers: vec![("Host".to_owned(), address.to_string())],
+        body: Vec::new(),
+    };
+    let mut answer = request.send(address).await;
+    (answer.status, answer.text().await)
+}
+
+#[tokio::test]
+async fn health_readiness_and_counters() {
+    let (program, address) = Program::serve(&state("status")).await;
+    assert_eq!(get(address, "GET", "/healthz").await, (200, "ok\n".to_owned()));
+    assert_eq!(get(address, "GET", "/readyz").await, (200, "ready\n".to_owned()));
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(get(address, "POST", path).await.0, 405, "{path}");
+    }
+    let count = async |line: &str| {
+        let (status, text) = get(address, "GET", "/metrics").await;
+        assert_eq!(status, 200);
+        let found = text.lines().find_map(|it| it.strip_prefix(line)?.trim().parse::<u64>().ok());
+        found.unwrap_or_else(|| panic!("`{line}` is not in:\n{text}"))
+    };
+    let calls = |outcome: &str| {
+        format!("gantry_calls_total{{method=\"tools/call\",outcome=\"{outcome}\"}}")
+    };
+    assert_eq!(count(&calls("ok")).await, 0);
+    call("echo", json!({"text": "x"})).ask(address).await;
+    call("echo", json!({"text": 7})).ask(address).await;
+    call("no_such_tool", json!({})).ask(address).await;
+    list().ask(address).await;
+    let expected = [("ok", 1), ("tool_error", 1), ("error", 1), ("input_required", 0)];
+    for (outcome, number) in expected {
+        assert_eq!(count(&calls(outcome)).await, number, "{outcome}");
+    }
+    assert_eq!(count("gantry_calls_total{method=\"tools/list\",outcome=\"ok\"}").await, 1);
+    for gauge in ["gantry_calls_in_flight", "gantry_calls_parked", "gantry_streams"] {
+        assert_eq!(count(gauge).await, 0, "{gauge}");
+    }
+    program.stop().await;
+}
