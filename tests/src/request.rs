@@ -47,6 +47,7 @@ pub fn request(method: &str, params: Value) -> Request {
 }
 
 /// A call of a tool in the newest revision.
+#[expect(clippy::needless_pass_by_value, reason = "cases write their arguments in place")]
 pub fn call(tool: &str, arguments: Value) -> Request {
     request("tools/call", json!({"name": tool, "arguments": arguments}))
 }

@@ -1,6 +1,8 @@
 //! Every message that the server says in the transcripts is what the revision's own schema says it
 //! must be, and what an independent model of the newest revision can read.
 
+#![expect(clippy::unwrap_used, reason = "a test may say plainly what it takes for granted")]
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +55,51 @@ async fn every_message_fits_the_schema_of_its_revision() {
         }
     }
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[tokio::test]
+async fn an_independent_model_reads_every_message() {
+    let mut problems = Vec::new();
+    for transcript in Transcript::all(&folder("transcripts")) {
+        if transcript.revision() == "2026-07-28" {
+            for (definition, value) in said(&transcript.replay().await.spoken) {
+                problems.extend(read(&definition, &value).err());
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Reads a value as the model's type of that name.
+fn read(definition: &str, value: &Value) -> Result<(), String> {
+    macro_rules! read {
+        ($($name:literal => $type:ident),* $(,)?) => {
+            match definition {
+                $($name => serde_json::from_value::<rust_mcp_schema::$type>(value.clone()).map(drop),)*
+                other => panic!("the table lacks `{other}`"),
+            }
+        };
+    }
+    let read = read! {
+        "error" => JsonrpcErrorResponse,
+        "DiscoverResult" => DiscoverResult,
+        "SubscriptionsListenResult" => SubscriptionsListenResult,
+        "InputRequiredResult" => InputRequiredResult,
+        "ListToolsResult" => ListToolsResult,
+        "CallToolResult" => CallToolResult,
+        "ListResourcesResult" => ListResourcesResult,
+        "ListResourceTemplatesResult" => ListResourceTemplatesResult,
+        "ReadResourceResult" => ReadResourceResult,
+        "ListPromptsResult" => ListPromptsResult,
+        "GetPromptResult" => GetPromptResult,
+        "CompleteResult" => CompleteResult,
+        "ProgressNotification" => ProgressNotification,
+        "LoggingMessageNotification" => LoggingMessageNotification,
+        "ResourceUpdatedNotification" => ResourceUpdatedNotification,
+        "ToolListChangedNotification" => ToolListChangedNotification,
+        "SubscriptionsAcknowledgedNotification" => SubscriptionsAcknowledgedNotification,
+    };
+    read.map_err(|error| format!("{definition}: {error} in {value}"))
 }
 
 /// What the server said, each with the name of its definition: whole messages where the server

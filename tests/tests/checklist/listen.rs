@@ -33,6 +33,9 @@ fn everything() -> Value {
     })
 }
 
+/// Changes something in a running server.
+type Change = fn(&Server);
+
 /// Opens a stream and takes its first message.
 async fn open(house: &House, request: &Request) -> Answer {
     let mut stream = request.send(house.address).await;
@@ -108,7 +111,7 @@ async fn nothing_else() {
 }
 
 async fn changes() {
-    let cases: [(&str, fn(&Server), &str); 3] = [
+    let cases: [(&str, Change, &str); 3] = [
         ("toolsListChanged", add_tool, "notifications/tools/list_changed"),
         ("promptsListChanged", add_prompt, "notifications/prompts/list_changed"),
         ("resourcesListChanged", add_resource, "notifications/resources/list_changed"),

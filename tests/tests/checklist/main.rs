@@ -1,6 +1,9 @@
 //! What the newest revision asks of a server, and of one that serves older revisions beside it:
 //! a numbered table, one check a line. Authorization and tasks are not part of it.
 
+#![expect(clippy::unwrap_used, reason = "a test may say plainly what it takes for granted")]
+#![expect(clippy::needless_pass_by_value, reason = "cases write their values in place")]
+
 mod base;
 mod eras;
 mod features;

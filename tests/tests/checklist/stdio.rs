@@ -5,7 +5,7 @@ use std::process::Stdio;
 use gantry_tests::checks::{Check, story};
 use gantry_tests::door::Door;
 use gantry_tests::house::{House, soon};
-use gantry_tests::request::{call, list};
+use gantry_tests::request::{NEWEST, call, initialize, list};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -67,6 +67,29 @@ async fn given_up() {
     link.send(cancelled(json!({"requestId": "w", "reason": "no longer needed"}))).await;
     house.gate.cancelled(1).await;
     hears_only(&mut link).await;
+    for revision in [NEWEST, "2025-11-25"] {
+        given_up_at_once(revision).await;
+    }
+}
+
+/// The client changes its mind before the call has begun.
+async fn given_up_at_once(revision: &str) {
+    let house = House::open().await;
+    let mut link = Door::open(&house, "link").await;
+    link.send(initialize("2025-11-25").body()).await;
+    link.receive().await.unwrap();
+    let waiting = call("wait", json!({})).set("/id", json!("w"));
+    let waiting = match revision {
+        NEWEST => waiting,
+        _ => waiting.set("/params/_meta", Value::Null),
+    };
+    link.send(waiting.body()).await;
+    link.send(cancelled(json!({"requestId": "w"}))).await;
+    hears_only(&mut link).await;
+    // A call that goes on all the same would be answered now, before the connection ends.
+    house.gate.open();
+    link.send(json!({"jsonrpc": "2.0", "method": "notifications/closed"}).to_string()).await;
+    assert_eq!(link.receive().await, None, "in {revision}");
 }
 
 async fn nothing_to_give_up() {

@@ -2,9 +2,10 @@
 
 use gantry_tests::door::Door;
 use gantry_tests::house::House;
+use gantry_tests::request::message;
 use serde_json::{Value, json};
 
-use crate::crowd::{others_are_served, session};
+use crate::crowd::{others_are_served, session, tool_call};
 use crate::socket::{Socket, post};
 use crate::websocket::WebSocket;
 
@@ -229,4 +230,24 @@ async fn batches_with_bad_members() {
     assert_eq!(twice.as_array().map(Vec::len), Some(2), "every request has an answer: {twice}");
     let initialize = ask(&format!("[{HELLO}]")).await;
     assert_eq!(initialize[0]["error"]["code"], -32600, "{initialize}");
+}
+
+#[tokio::test]
+async fn over_http_every_request_of_a_batch_is_answered() {
+    let house = House::open().await;
+    let session = session(&house, "2025-03-26").await;
+    let call = tool_call(1, "wait", &json!({}));
+    let batch = message(json!([call, call])).of(&session);
+    let address = house.address;
+    let sending = tokio::spawn(async move { batch.send(address).await.messages().await });
+    house.gate.started(1).await;
+    house.gate.open();
+    let mut answers = Vec::new();
+    for message in sending.await.expect("an answer") {
+        match message {
+            Value::Array(messages) => answers.extend(messages),
+            message => answers.push(message),
+        }
+    }
+    assert_eq!(answers.len(), 2, "an id in use is an error, not silence: {answers:?}");
 }

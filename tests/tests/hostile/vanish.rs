@@ -1,7 +1,8 @@
 //! Clients that are gone before their call is done.
 
 use gantry_tests::door::Door;
-use gantry_tests::house::House;
+use gantry_tests::house::{House, soon};
+use gantry_tests::http::Outgoing;
 use gantry_tests::request::{call, message};
 use serde_json::json;
 
@@ -86,6 +87,16 @@ async fn on_a_connection_of_its_own_the_call_is_cancelled() {
 #[tokio::test]
 async fn with_a_question_open_the_call_ends() {
     let house = House::open().await;
+    let in_flight = async || {
+        let get = Outgoing {
+            method: "GET".to_owned(),
+            path: "/metrics".to_owned(),
+            headers: vec![("Host".to_owned(), "127.0.0.1".to_owned())],
+            body: Vec::new(),
+        };
+        let text = get.send(house.address).await.text().await;
+        text.contains("\ngantry_calls_in_flight 1\n")
+    };
     let mut socket = WebSocket::open(house.address).await;
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
@@ -104,6 +115,12 @@ async fn with_a_question_open_the_call_ends() {
     ] {
         socket.send(answer.to_string().as_bytes()).await;
     }
+    assert!(in_flight().await);
     drop(socket);
-    house.close().await;
+    let ended = async {
+        while in_flight().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the end of the call", ended).await;
 }

@@ -104,7 +104,8 @@ async fn a_question_that_is_open_can_still_be_answered() {
         "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "late", "version": "0"},
     }});
-    let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_name"}});
+    let ask =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_name"}});
     assert!(link.send(hello.to_string()).await && link.send(ask.to_string()).await);
     let mut receive = async || -> Option<Value> {
         let text = soon("a message", link.receive()).await?;

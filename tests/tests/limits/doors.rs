@@ -1,0 +1,211 @@
+//! Messages, calls and questions.
+
+use std::time::Duration;
+
+use gantry::{DoorSettings, Eras, Link};
+use gantry_tests::house::{House, soon};
+use gantry_tests::request::{Request, call, initialize, list};
+use serde_json::{Value, json};
+
+use crate::house;
+
+/// A connection on which a client of that revision has introduced itself.
+async fn connect(house: &House, revision: &str) -> Link {
+    let mut link = house.link();
+    ask(&mut link, &initialize(revision).body()).await;
+    link
+}
+
+async fn ask(link: &mut Link, text: &str) -> Value {
+    assert!(link.send(text.to_owned()).await, "the connection goes on");
+    let answer = soon("an answer", link.receive()).await.expect("an answer");
+    serde_json::from_slice(&answer).expect("JSON")
+}
+
+fn wait(id: u64) -> String {
+    let params = json!({"name": "wait", "arguments": {}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+}
+
+fn asking() -> Request {
+    call("ask_name", json!({})).can(json!({"elicitation": {}}))
+}
+
+async fn asked(house: &House) -> Value {
+    asking().ask(house.address).await
+}
+
+#[tokio::test]
+pub(crate) async fn eras() {
+    let legacy = house(DoorSettings { eras: Eras::Legacy, ..DoorSettings::default() }).await;
+    assert_eq!(list().send(legacy.address).await.status, 400);
+    assert_eq!(initialize("2025-11-25").send(legacy.address).await.status, 200);
+    let modern = house(DoorSettings { eras: Eras::Modern, ..DoorSettings::default() }).await;
+    assert_eq!(list().send(modern.address).await.status, 200);
+    let refused = initialize("2025-11-25").ask(modern.address).await;
+    assert_eq!(refused["error"]["code"], -32022, "{refused}");
+}
+
+#[tokio::test]
+pub(crate) async fn message() {
+    let mut doors = DoorSettings::default();
+    doors.message.size = 1000;
+    doors.message.depth = 10;
+    let house = house(doors).await;
+    let mut link = connect(&house, "2025-11-25").await;
+    let ping = |inside: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{inside}}}}}"#)
+    };
+    let deep = |depth: usize| ping(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
+    let long = |length: usize| {
+        let empty = ping("\"\"").len();
+        ping(&format!("{:?}", "x".repeat(length - empty)))
+    };
+    let cases = [(long(1000), 0), (long(1001), -32700), (deep(8), 0), (deep(9), -32700)];
+    for (text, code) in cases {
+        let answer = ask(&mut link, &text).await;
+        assert_eq!(answer["error"]["code"].as_i64().unwrap_or(0), code, "{answer}");
+        let session = initialize("2025-11-25").send(house.address).await;
+        let session = session.header("mcp-session-id").expect("an id").to_owned();
+        let posted = gantry_tests::request::text(&text).of(&session).send(house.address).await;
+        let expected = match (code, text.len() > 1000) {
+            (0, _) => 200,
+            (_, true) => 413,
+            (_, false) => 400,
+        };
+        assert_eq!(posted.status, expected, "{} bytes over HTTP", text.len());
+    }
+}
+
+#[tokio::test]
+pub(crate) async fn batch() {
+    let house = house(DoorSettings { batch: 3, ..DoorSettings::default() }).await;
+    let mut link = connect(&house, "2025-03-26").await;
+    let pings = |count: usize| {
+        let ping = |id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        Value::from((0..count).map(ping).collect::<Vec<_>>()).to_string()
+    };
+    assert_eq!(ask(&mut link, &pings(3)).await.as_array().map(Vec::len), Some(3));
+    assert_eq!(ask(&mut link, &pings(4)).await["error"]["code"], -32600);
+    let session = initialize("2025-03-26").send(house.address).await;
+    let session = session.header("mcp-session-id").expect("an id").to_owned();
+    for (count, status) in [(3, 200), (4, 400)] {
+        let posted = gantry_tests::request::text(&pings(count)).of(&session);
+        assert_eq!(posted.send(house.address).await.status, status, "{count} over HTTP");
+    }
+}
+
+#[tokio::test]
+pub(crate) async fn watched() {
+    let house = house(DoorSettings { watched: 2, ..DoorSettings::default() }).await;
+    let mut link = connect(&house, "2025-11-25").await;
+    let mut subscribe = async |uri: &str| {
+        let params = json!({"uri": uri});
+        let body =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params});
+        ask(&mut link, &body.to_string()).await["error"]["code"].as_i64()
+    };
+    let uris = ["test://items/1", "test://items/2", "test://items/1"];
+    for uri in uris {
+        assert_eq!(subscribe(uri).await, None);
+    }
+    assert_eq!(subscribe("test://items/3").await, Some(-32602));
+    let listen = |count: usize| {
+        let uris: Vec<_> = (0..count).map(|id| format!("test://items/{id}")).collect();
+        let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
+        gantry_tests::request::request("subscriptions/listen", wanted)
+    };
+    let opened = listen(2).send(house.address).await.message().await.expect("a message");
+    assert!(opened["error"].is_null(), "{opened}");
+    let refused = listen(3).send(house.address).await.message().await.expect("a message");
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
+#[tokio::test]
+pub(crate) async fn calls_of_connection() {
+    let house = house(DoorSettings { calls_of_connection: 2, ..DoorSettings::default() }).await;
+    let mut link = connect(&house, "2025-11-25").await;
+    assert!(link.send(wait(1)).await && link.send(wait(2)).await);
+    assert_eq!(ask(&mut link, &wait(3)).await["error"]["code"], -32010);
+    let other = connect(&house, "2025-11-25").await;
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert!(ask(&mut link, ping).await["result"].is_object(), "what is no call is served");
+    assert!(other.send(wait(1)).await);
+    house.gate.started(3).await;
+}
+
+#[tokio::test]
+pub(crate) async fn parked() {
+    let house = house(DoorSettings { parked: 2, ..DoorSettings::default() }).await;
+    full_after(&house, 2).await;
+}
+
+#[tokio::test]
+pub(crate) async fn parked_of_principal() {
+    let house = house(DoorSettings { parked_of_principal: 2, ..DoorSettings::default() }).await;
+    full_after(&house, 2).await;
+}
+
+async fn full_after(house: &House, places: usize) {
+    let mut states = Vec::new();
+    for _ in 0..places {
+        states.push(asked(house).await["result"]["requestState"].clone());
+    }
+    let refused = asking().send(house.address).await;
+    assert_eq!(refused.status, 429);
+    assert_eq!(asked(house).await["error"]["code"], -32010);
+    let answers = json!({"elicitation-1": {"action": "decline"}});
+    let retry = asking().set("/params/requestState", states.remove(0));
+    let answer = retry.set("/params/inputResponses", answers).ask(house.address).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "decline nobody", "{answer}");
+    assert_eq!(asked(house).await["result"]["resultType"], "input_required", "there is room");
+}
+
+#[tokio::test]
+pub(crate) async fn parked_for() {
+    let house = house(DoorSettings { parked_for: Duration::ZERO, ..DoorSettings::default() }).await;
+    let state = asked(&house).await["result"]["requestState"].clone();
+    let answers = json!({"elicitation-1": {"action": "decline"}});
+    let retry = asking().set("/params/requestState", state).set("/params/inputResponses", answers);
+    let lost = retry.ask(house.address).await;
+    assert_eq!(lost["error"]["code"], -32602, "{lost}");
+}
+
+#[tokio::test]
+pub(crate) async fn linger() {
+    let closed = json!({"jsonrpc": "2.0", "method": "notifications/closed"}).to_string();
+    let brief = Duration::from_millis(50);
+    let house = house(DoorSettings { linger: brief, ..DoorSettings::default() }).await;
+    let mut link = connect(&house, "2025-11-25").await;
+    assert!(link.send(wait(1)).await);
+    house.gate.started(1).await;
+    assert!(link.send(closed).await);
+    house.gate.cancelled(1).await;
+    assert_eq!(soon("the end", link.receive()).await, None);
+}
+
+#[tokio::test]
+pub(crate) async fn drain() {
+    let brief = Duration::from_millis(50);
+    let house = house(DoorSettings { drain: brief, ..DoorSettings::default() }).await;
+    let link = connect(&house, "2025-11-25").await;
+    assert!(link.send(wait(1)).await);
+    let request = call("wait", json!({}));
+    let address = house.address;
+    let waiting = tokio::spawn(async move { request.send(address).await.status });
+    house.gate.started(2).await;
+    house.close().await;
+    waiting.abort();
+}
+
+#[tokio::test]
+pub(crate) async fn key() {
+    let doors = |key: u8| DoorSettings { key: Some([key; 32]), ..DoorSettings::default() };
+    let opened = initialize("2025-11-25").send(house(doors(1)).await.address).await;
+    let session = opened.header("mcp-session-id").expect("an id").to_owned();
+    for (key, status) in [(1, 200), (2, 404)] {
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        let ping = gantry_tests::request::message(ping).of(&session);
+        assert_eq!(ping.send(house(doors(key)).await.address).await.status, status);
+    }
+}

@@ -1,0 +1,118 @@
+//! Every limit is a setting, and every setting is enforced: one test each.
+
+mod doors;
+mod http;
+mod middle;
+mod streams;
+
+use gantry::{DoorSettings, GatewaySettings};
+use gantry_tests::house::{House, Plan};
+
+/// A house whose doors differ from the usual ones.
+async fn house(doors: DoorSettings) -> House {
+    House::with(Plan { doors, ..Plan::default() }).await
+}
+
+/// A setting and what shows that it holds. A new setting does not compile until it is here.
+#[test]
+fn every_setting_of_the_doors_has_a_test() {
+    const INSIDE: fn() = || {};
+    let DoorSettings {
+        eras: _,
+        message: _,
+        batch: _,
+        head: _,
+        connections: _,
+        sessions: _,
+        session_idle: _,
+        session_lifetime: _,
+        streams: _,
+        streams_of_session: _,
+        watched: _,
+        calls_of_connection: _,
+        parked: _,
+        parked_of_principal: _,
+        parked_for: _,
+        replay_events: _,
+        replay_bytes: _,
+        replay_total: _,
+        replay_for: _,
+        retry: _,
+        keep_alive: _,
+        head_timeout: _,
+        body_timeout: _,
+        linger: _,
+        drain: _,
+        allowed_hosts: _,
+        allowed_origins: _,
+        key: _,
+    } = DoorSettings::default();
+    let tests: [(&str, fn()); 28] = [
+        ("eras", doors::eras),
+        ("message", doors::message),
+        ("batch", doors::batch),
+        ("head", http::head),
+        ("connections", http::connections),
+        ("sessions", streams::sessions),
+        // These need a clock that can be moved: `era/sessions/tests.rs` and `era/replay/tests.rs`.
+        ("session_idle", INSIDE),
+        ("session_lifetime", INSIDE),
+        ("replay_for", INSIDE),
+        ("streams", streams::streams),
+        ("streams_of_session", streams::streams_of_session),
+        ("watched", doors::watched),
+        ("calls_of_connection", doors::calls_of_connection),
+        ("parked", doors::parked),
+        ("parked_of_principal", doors::parked_of_principal),
+        ("parked_for", doors::parked_for),
+        ("replay_events", streams::replay_events),
+        ("replay_bytes", streams::replay_bytes),
+        ("replay_total", streams::replay_total),
+        ("retry", streams::retry),
+        ("keep_alive", streams::keep_alive),
+        ("head_timeout", http::head_timeout),
+        ("body_timeout", http::body_timeout),
+        ("linger", doors::linger),
+        ("drain", doors::drain),
+        ("allowed_hosts", http::allowed_hosts),
+        ("allowed_origins", http::allowed_origins),
+        ("key", doors::key),
+    ];
+    check(tests, &format!("{:?}", DoorSettings::default()));
+}
+
+#[test]
+fn every_setting_of_the_middle_has_a_test() {
+    let GatewaySettings {
+        deadline: _,
+        calls_in_flight: _,
+        notices: _,
+        answer_within: _,
+        input_rounds: _,
+        page_size: _,
+        list_ttl_ms: _,
+        lists_are_public: _,
+        settle: _,
+    } = GatewaySettings::default();
+    let tests: [(&str, fn()); 9] = [
+        ("deadline", middle::deadline),
+        ("calls_in_flight", middle::calls_in_flight),
+        ("notices", middle::notices),
+        ("answer_within", middle::answer_within),
+        ("input_rounds", middle::input_rounds),
+        ("page_size", middle::page_size),
+        ("list_ttl_ms", middle::list_ttl_ms),
+        ("lists_are_public", middle::lists_are_public),
+        ("settle", middle::settle),
+    ];
+    check(tests, &format!("{:?}", GatewaySettings::default()));
+}
+
+/// The table names each field once.
+fn check<const N: usize>(tests: [(&str, fn()); N], settings: &str) {
+    let names: std::collections::BTreeSet<_> = tests.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), N, "a setting is listed twice");
+    for name in names {
+        assert!(settings.contains(&format!("{name}: ")), "{name} is no setting");
+    }
+}
