@@ -3,12 +3,13 @@
 
 mod batch;
 
-pub(crate) use batch::{UNKNOWN, sort, to_array, too_many};
+pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array, too_many};
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
+use gantry_gateway::Call;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
 use gantry_protocol::{Id, Message, Method, Notification, RpcError, code};
@@ -150,37 +151,37 @@ impl Connection {
     }
 
     async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Arrival) {
-        let id = request.id.clone();
-        match session.handle(&self.lobby, request) {
-            Handled::Answered(reply) => self.send(reply.into_bytes()).await,
-            Handled::Call(ticket, call) => {
-                let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-                    return self.refuse_busy(&id).await;
-                };
-                let connection = self.clone();
-                self.tasks.spawn(async move {
-                    if let Some(reply) = connection.run_stateful(&session, ticket, call).await {
-                        connection.send(reply.into_bytes()).await;
-                    }
-                    drop(slot);
-                });
+        let (ticket, call) = match session.handle(&self.lobby, request) {
+            Handled::Answered(reply) => return self.send(reply.into_bytes()).await,
+            Handled::Call(ticket, call) => (ticket, *call),
+        };
+        let Ok(slot) = self.slots.clone().try_acquire_owned() else {
+            return self.refuse_busy(&ticket.id).await;
+        };
+        // Registered before anything else is read, so that a cancellation cannot come too early.
+        let Some(token) = session.begin(&ticket.id) else {
+            return self.send(jsonrpc::error(&ticket.id, &in_use()).into_bytes()).await;
+        };
+        let connection = self.clone();
+        self.tasks.spawn(async move {
+            if let Some(reply) = connection.run_stateful(&session, &ticket, call, token).await {
+                connection.send(reply.into_bytes()).await;
             }
-        }
+            drop(slot);
+        });
     }
 
     /// Runs a call to its end. None when the client gave it up.
     async fn run_stateful(
         &self,
         session: &Session,
-        ticket: Ticket,
-        call: gantry_gateway::Call,
+        ticket: &Ticket,
+        call: Call,
+        token: CancellationToken,
     ) -> Option<jsonrpc::Reply> {
-        let Some(token) = session.begin(&ticket.id) else {
-            return Some(jsonrpc::error(&ticket.id, &in_use()));
-        };
         let mut running = self.lobby.gateway.start(call);
         let wire = Wire::Channel(self.out.clone());
-        let driving = drive(session, &ticket, &mut running, None, &wire);
+        let driving = drive(session, ticket, &mut running, None, &wire);
         let reply = tokio::select! {
             () = self.closed.cancelled() => None,
             reply = token.run_until_cancelled(driving) => reply,
@@ -244,7 +245,7 @@ impl Connection {
         }
         // The revision's pages disagree on how such a stream ends here; a client that waits for
         // either of the two is served.
-        self.send(listening.end()).await;
+        self.send(listening.end(&self.lobby)).await;
         let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
         self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
     }
@@ -340,6 +341,6 @@ pub(crate) fn stranger(lobby: &Lobby, request: &Arrival) -> RpcError {
     }
 }
 
-fn in_use() -> RpcError {
+pub(crate) fn in_use() -> RpcError {
     RpcError::invalid_request("a request with this id is still under way; use another id")
 }

@@ -163,7 +163,7 @@ impl Hall {
     async fn route(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         let origin = match guard::admit(&self.lobby.settings, self.address, request.headers()) {
             Ok(origin) => origin,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         if request.method() == Method::OPTIONS {
             return guard::preflight(origin);

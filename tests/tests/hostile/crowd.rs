@@ -53,9 +53,14 @@ pub(crate) const NOTICE: usize = 16 * 1024;
 impl Torrent {
     /// Adds the tool `torrent`, which says `count` notices as fast as they are taken.
     pub(crate) fn add(house: &House, count: usize) -> Self {
+        Self::add_as(house, "torrent", count)
+    }
+
+    /// Adds the same under another name.
+    pub(crate) fn add_as(house: &House, name: &str, count: usize) -> Self {
         let torrent = Self::default();
         let flow = torrent.0.clone();
-        let tool = Tool::new("torrent", "Talks.").input_schema(json!({"type": "object"}));
+        let tool = Tool::new(name, "Talks.").input_schema(json!({"type": "object"}));
         let tool = tool.run(move |_: Value, context| {
             let flow = flow.clone();
             async move {

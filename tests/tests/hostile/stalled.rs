@@ -1,7 +1,9 @@
 //! Clients that never read while much is said to them: their own call waits or goes on without
 //! them, and what is kept for them is bounded.
 
-use gantry::DoorSettings;
+use std::time::Duration;
+
+use gantry::{DoorSettings, GatewaySettings};
 use gantry_tests::door::Door;
 use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{bodiless, call, message, request};
@@ -103,4 +105,24 @@ async fn updates_for_a_listener_that_never_reads_do_not_pile_up() {
     others_are_served(&house, "a listener that never reads").await;
     drop(silent);
     house.close().await;
+}
+
+/// A call holds a place among all calls, so a client must not be able to hold it for ever by not
+/// reading.
+#[tokio::test]
+async fn a_call_does_not_outlive_its_deadline_because_nobody_reads() {
+    let deadline = Duration::from_millis(500);
+    let middle = GatewaySettings { deadline, ..GatewaySettings::default() };
+    let house = House::with(Plan { middle, ..Plan::default() }).await;
+    let torrent = Torrent::add(&house, COUNT);
+    let talking = call("torrent", json!({})).meta("logLevel", json!("debug"));
+    let answer = talking.send(house.address).await;
+    torrent.ends().await;
+    drop(answer);
+
+    let torrent = Torrent::add_as(&house, "second_torrent", COUNT);
+    let mut socket = WebSocket::open(house.address).await;
+    socket.send(hello("2025-11-25").as_bytes()).await;
+    socket.send(tool_call(1, "second_torrent", &json!({})).to_string().as_bytes()).await;
+    torrent.ends().await;
 }

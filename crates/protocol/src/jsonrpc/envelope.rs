@@ -160,12 +160,17 @@ fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
         return refuse("`method` must be a string");
     };
     let params = parts.params;
-    if params.as_ref().is_some_and(|params| !params.is_object()) {
-        return refuse("`params` must be an object");
-    }
+    let fits = params.as_ref().is_none_or(RawJson::is_object);
     match (parts.id, id) {
-        (None, _) => Ok(Message::Notification(Notification { method, params })),
-        (Some(_), Some(id)) => Ok(Message::Request(Request { id, method, params })),
+        // Nobody may answer a notification, so one that says nothing readable is just that.
+        (None, _) => {
+            let params = params.filter(|_| fits);
+            Ok(Message::Notification(Notification { method, params }))
+        }
+        (Some(_), Some(id)) if fits => Ok(Message::Request(Request { id, method, params })),
+        (Some(_), Some(id)) => {
+            Err(Malformed::Envelope { id: Some(id), reason: "`params` must be an object" })
+        }
         (Some(_), None) => {
             Err(Malformed::Envelope { id: None, reason: "`id` must be a string or a whole number" })
         }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::future::join_all;
+use gantry_gateway::Call;
 use gantry_protocol::jsonrpc::{self, Malformed};
 use gantry_protocol::{Message, Method, Request, RpcError};
+use tokio_util::sync::CancellationToken;
 
-use super::Connection;
-use crate::era::{Arrival, Handled, Session};
+use super::{Connection, in_use};
+use crate::era::{Arrival, Handled, Session, Ticket};
+use crate::lobby::Lobby;
 
 impl Connection {
     /// Takes a batch. Returns whether the connection goes on.
@@ -29,26 +32,47 @@ impl Connection {
         let goes_on = sorted.notifications.iter().all(|notification| self.hear(notification));
         sorted.responses.into_iter().for_each(|response| session.take(response));
         if !sorted.requests.is_empty() || !sorted.replies.is_empty() {
+            let begun = begin(&self.lobby, &session, sorted.requests);
             let connection = self.clone();
             self.tasks.spawn(async move {
-                let answers = sorted.requests.into_iter().map(|it| connection.answer(&session, it));
+                let answers = begun.into_iter().map(|it| connection.answer(&session, it));
                 let mut replies = sorted.replies;
                 replies.extend(join_all(answers).await.into_iter().flatten());
                 if !replies.is_empty() {
-                    connection.send(to_array(replies)).await;
+                    connection.send(to_array(&replies)).await;
                 }
             });
         }
         goes_on
     }
 
-    async fn answer(&self, session: &Session, request: Request) -> Option<Bytes> {
-        let reply = match session.handle(&self.lobby, Arrival::new(request)) {
-            Handled::Answered(reply) => Some(reply),
-            Handled::Call(ticket, call) => self.run_stateful(session, ticket, call).await,
+    async fn answer(&self, session: &Session, handled: Begun) -> Option<Bytes> {
+        let reply = match handled {
+            Begun::Answered(reply) => Some(reply),
+            Begun::Call(ticket, call, token) => {
+                self.run_stateful(session, &ticket, *call, token).await
+            }
         };
         reply.map(jsonrpc::Reply::into_bytes)
     }
+}
+
+/// A request of a batch, registered so that it can be cancelled.
+pub(crate) enum Begun {
+    Answered(jsonrpc::Reply),
+    Call(Ticket, Box<Call>, CancellationToken),
+}
+
+/// Begins the requests of a batch, all of them before any can be cancelled.
+pub(crate) fn begin(lobby: &Lobby, session: &Session, requests: Vec<Request>) -> Vec<Begun> {
+    let begin = |request| match session.handle(lobby, Arrival::new(request)) {
+        Handled::Answered(reply) => Begun::Answered(reply),
+        Handled::Call(ticket, call) => match session.begin(&ticket.id) {
+            Some(token) => Begun::Call(ticket, call, token),
+            None => Begun::Answered(jsonrpc::error(&ticket.id, &in_use())),
+        },
+    };
+    requests.into_iter().map(begin).collect()
 }
 
 /// Why an array is refused everywhere else.
@@ -98,7 +122,7 @@ pub(crate) fn too_many(count: usize, limit: usize) -> Option<RpcError> {
 }
 
 /// Several messages as one array.
-pub(crate) fn to_array(messages: Vec<Bytes>) -> Bytes {
+pub(crate) fn to_array(messages: &[Bytes]) -> Bytes {
     let size: usize = messages.iter().map(|message| message.len() + 1).sum();
     let mut out = BytesMut::with_capacity(size + 1);
     for (index, message) in messages.iter().enumerate() {

@@ -43,10 +43,9 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
 /// A handler's own code, unless the protocol gives that number a meaning on this hop.
 fn own_code(revision: Revision, code: i64) -> i64 {
     match code {
-        -32099..=-32020 => match (revision.is_stateless(), code) {
-            (false, code::URL_ELICITATION_REQUIRED) => code,
-            _ => code::INTERNAL_ERROR,
-        },
+        // Only one revision knows this code, and only as a server's own word.
+        code::URL_ELICITATION_REQUIRED if revision == Revision::LATEST_WITH_HANDSHAKE => code,
+        -32099..=-32020 => code::INTERNAL_ERROR,
         code::RESOURCE_NOT_FOUND if revision.is_stateless() => code::INVALID_PARAMS,
         code => code,
     }

@@ -71,11 +71,11 @@ impl Listening {
     }
 
     /// The answer to the request, which ends the stream in good order.
-    pub(crate) fn end(&self) -> Bytes {
-        let result = ObjectWriter::new()
-            .value("resultType", "complete")
-            .raw(key::META, &self.tag())
-            .finish();
+    pub(crate) fn end(&self, lobby: &Lobby) -> Bytes {
+        let info = lobby.gateway.identity().info.clone();
+        let meta = self.tag().edit().set(key::SERVER_INFO, info).apply();
+        let result =
+            ObjectWriter::new().value("resultType", "complete").raw(key::META, &meta).finish();
         jsonrpc::result(&self.id, &result).into_bytes()
     }
 

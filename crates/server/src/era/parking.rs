@@ -179,7 +179,7 @@ pub(super) fn carry(
     ticket: &Ticket,
     required: &InputRequired,
 ) -> Result<RawJson, CallError> {
-    let carried = required.state.as_ref().and_then(|state| state.to_text());
+    let carried = required.state.as_ref().and_then(RawJson::to_text);
     let state = State::of(lobby, ticket, None, carried);
     Ok(input_required(required.requests.as_ref(), &state.seal(lobby)?))
 }

@@ -47,7 +47,7 @@ pub(crate) enum Handled {
     /// It is answered.
     Answered(jsonrpc::Reply),
     /// It is to be run.
-    Call(Ticket, Call),
+    Call(Ticket, Box<Call>),
 }
 
 impl Session {
@@ -169,7 +169,7 @@ impl Session {
         call.wants_progress = token.is_some();
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
-        Handled::Call(Ticket { id, method, params, token, caller }, call)
+        Handled::Call(Ticket { id, method, params, token, caller }, Box::new(call))
     }
 
     fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {

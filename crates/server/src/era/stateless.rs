@@ -147,7 +147,7 @@ impl Live {
                         "only a tool, a prompt or a resource may ask for input",
                     )),
                 };
-                Some(self.answer(asked))
+                Some(self.answer(asked.map(|result| self.named(result))))
             }
             Step::Done(outcome) => {
                 self.running = None;
@@ -165,7 +165,9 @@ impl Live {
             Reply::Page(page) => Ok(page.variant(REVISION as usize, |result| {
                 self.named(wire::lower_result(REVISION, &self.ticket.method, result))
             })),
-            Reply::InputRequired(required) => carry(&self.lobby, &self.ticket, &required),
+            Reply::InputRequired(required) => {
+                carry(&self.lobby, &self.ticket, &required).map(|result| self.named(result))
+            }
         }
     }
 

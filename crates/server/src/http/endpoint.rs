@@ -55,7 +55,7 @@ async fn post(
             let error = malformed.to_error();
             let reply = match malformed.id() {
                 Some(id) => jsonrpc::error(id, &error),
-                None => jsonrpc::error_without_id(&error, false),
+                None => jsonrpc::error_without_id(&error, session::wants_null_id(hall, headers)),
             };
             answer::reply(StatusCode::BAD_REQUEST, reply)
         }

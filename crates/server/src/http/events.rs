@@ -88,7 +88,7 @@ impl Source for ListenEvents {
                 Some(message) => message,
                 None => {
                     self.stage = Stage::Ended;
-                    self.listening.end()
+                    self.listening.end(lobby)
                 }
             },
             Stage::Ended => return None,

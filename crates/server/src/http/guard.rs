@@ -19,10 +19,10 @@ pub(crate) fn admit(
     settings: &Settings,
     local: SocketAddr,
     headers: &HeaderMap,
-) -> Result<Option<HeaderValue>, Response<Body>> {
+) -> Result<Option<HeaderValue>, Box<Response<Body>>> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !is_ours(settings, local, host) {
-        return Err(refuse("Host", host, "allowed hosts"));
+        return Err(Box::new(refuse("Host", host, "allowed hosts")));
     }
     let Some(origin) = headers.get(ORIGIN) else {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(crate) fn admit(
     if listed || is_ours(settings, local, authority) {
         return Ok(Some(origin.clone()));
     }
-    Err(refuse("Origin", name, "allowed origins"))
+    Err(Box::new(refuse("Origin", name, "allowed origins")))
 }
 
 /// Answers a browser that asks before it sends.

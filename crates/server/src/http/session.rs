@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use gantry_gateway::{Call, Running, Step};
 use gantry_protocol::jsonrpc::{self, Malformed};
-use gantry_protocol::{Message, Request, RpcError, code, headers};
+use gantry_protocol::{Message, RpcError, code, headers};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,7 @@ use super::accept::Accept;
 use super::body::Body;
 use super::endpoint::{header, refuse};
 use super::{Hall, answer, events};
-use crate::duplex::{UNKNOWN, sort, to_array, too_many};
+use crate::duplex::{Begun, UNKNOWN, begin, in_use, sort, to_array, too_many};
 use crate::era::{
     Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire,
     drive, finish, listen_for, mint,
@@ -51,7 +51,7 @@ pub(crate) async fn serve(
     };
     match session.session.handle(&hall.lobby, request) {
         Handled::Answered(reply) => whole(accept, reply),
-        Handled::Call(ticket, call) => run(hall, &session, accept, ticket, call).await,
+        Handled::Call(ticket, call) => run(hall, &session, accept, ticket, *call).await,
     }
 }
 
@@ -126,9 +126,10 @@ pub(crate) async fn batch(
     if sorted.requests.is_empty() && sorted.replies.is_empty() {
         return answer::accepted();
     }
+    let begun = begin(&hall.lobby, &session.session, sorted.requests);
     let log = accept.events.then(|| session.open_stream(&hall.lobby)).flatten();
     let wire = log.clone().map_or(Wire::Nowhere, Wire::Log);
-    let gathering = gather(hall.lobby.clone(), session.clone(), sorted.requests, wire);
+    let gathering = gather(hall.lobby.clone(), session.clone(), begun, wire);
     match log {
         Some(log) => {
             push_all(&log, sorted.replies);
@@ -142,7 +143,7 @@ pub(crate) async fn batch(
         None => {
             let mut replies = sorted.replies;
             replies.extend(gathering.await);
-            answer::json(StatusCode::OK, to_array(replies))
+            answer::json(StatusCode::OK, to_array(&replies))
         }
     }
 }
@@ -157,15 +158,14 @@ fn push_all(log: &StreamLog, messages: Vec<Bytes>) {
 async fn gather(
     lobby: Arc<Lobby>,
     session: Arc<HttpSession>,
-    requests: Vec<Request>,
+    requests: Vec<Begun>,
     wire: Wire,
 ) -> Vec<Bytes> {
-    let answers = requests.into_iter().map(async |request| {
-        let (ticket, call) = match session.session.handle(&lobby, Arrival::new(request)) {
-            Handled::Answered(reply) => return Some(reply.into_bytes()),
-            Handled::Call(ticket, call) => (ticket, call),
+    let answers = requests.into_iter().map(async |begun| {
+        let (ticket, call, token) = match begun {
+            Begun::Answered(reply) => return Some(reply.into_bytes()),
+            Begun::Call(ticket, call, token) => (ticket, *call, token),
         };
-        let token = session.session.begin(&ticket.id)?;
         let mut running = lobby.gateway.start(call);
         let driving = drive(&session.session, &ticket, &mut running, None, &wire);
         let reply = token.run_until_cancelled(driving).await;
@@ -193,8 +193,7 @@ async fn run(
     call: Call,
 ) -> Response<Body> {
     let Some(token) = session.session.begin(&ticket.id) else {
-        let error = RpcError::invalid_request("a request with this id is still under way");
-        return whole(accept, jsonrpc::error(&ticket.id, &error));
+        return whole(accept, jsonrpc::error(&ticket.id, &in_use()));
     };
     let running = Some(hall.lobby.gateway.start(call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
@@ -282,6 +281,11 @@ impl Drop for Flight {
             session.session.end(&ticket.id);
         });
     }
+}
+
+/// Whether a message whose id could not be read is answered with a null id: old sessions want it.
+pub(crate) fn wants_null_id(hall: &Hall, headers: &HeaderMap) -> bool {
+    find(hall, headers).is_ok_and(|it| !it.session.revision.omits_unknown_id())
 }
 
 /// The session that a request names.

@@ -48,6 +48,7 @@ fn lobby(settings: Settings) -> Arc<Lobby> {
     Lobby::new(gateway, settings)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "cases read better without borrows")]
 fn ticket(principal: &str, arguments: Value, more: Value) -> Ticket {
     let mut params = json!({"name": "asks", "arguments": arguments, "_meta": {"any": "thing"}});
     for (member, value) in more.as_object().unwrap() {
@@ -72,6 +73,7 @@ async fn park(lobby: &Lobby, principal: &str) -> Result<String, ErrorKind> {
     Ok(result["requestState"].as_str().unwrap().to_owned())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "cases read better without borrows")]
 fn retry(principal: &str, state: &str, responses: Value) -> Ticket {
     let more = json!({"requestState": state, "inputResponses": responses});
     ticket(principal, json!({"a": 1}), more)
