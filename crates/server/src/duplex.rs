@@ -7,6 +7,7 @@ pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array, too_many};
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_gateway::Call;
@@ -22,6 +23,7 @@ use crate::era::{
     listen_for, prepare,
 };
 use crate::lobby::Lobby;
+use crate::outgoing::Outgoing;
 use crate::settings::Eras;
 
 /// Where messages come from.
@@ -30,40 +32,47 @@ pub(crate) trait Inbound: Send {
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, RpcError>>> + Send;
 }
 
-/// Serves one connection until its client is done or the server stops.
+/// Serves one connection until its client is done or the server has stopped.
 pub(crate) async fn serve(
     lobby: Arc<Lobby>,
     principal: Arc<str>,
     mut inbound: impl Inbound,
-    out: mpsc::Sender<Bytes>,
+    channel: mpsc::Sender<Bytes>,
 ) {
+    let closed = CancellationToken::new();
+    let settings = &lobby.settings;
     let connection = Arc::new(Connection {
-        slots: Arc::new(Semaphore::new(lobby.settings.calls_of_connection)),
+        slots: Arc::new(Semaphore::new(settings.calls_of_connection)),
+        listeners: Arc::new(Semaphore::new(settings.streams_of_session)),
+        out: Outgoing::new(channel, settings.unread, closed.clone()),
         session: OnceLock::new(),
         initialized: CancellationToken::new(),
         calls: Mutex::default(),
         tasks: TaskTracker::new(),
-        closed: CancellationToken::new(),
+        closed,
         lobby,
         principal,
-        out,
     });
-    let stopping = connection.lobby.stopping.clone();
-    loop {
-        let text = tokio::select! {
-            () = stopping.cancelled() => break,
-            () = connection.out.closed() => break,
-            text = inbound.next() => text,
-        };
-        match text {
-            Some(Ok(text)) => {
-                if !connection.clone().take(text).await {
-                    break;
-                }
+    let reading = async {
+        while let Some(text) = inbound.next().await {
+            let goes_on = match text {
+                Ok(text) => connection.clone().take(text).await,
+                Err(error) => connection.complain(None, &error).await,
+            };
+            if !goes_on {
+                break;
             }
-            Some(Err(error)) => connection.complain(None, &error).await,
-            None => break,
         }
+    };
+    // While the server stops, calls under way may still need answers, so reading goes on.
+    let stopped = async {
+        connection.lobby.stopping.cancelled().await;
+        connection.idle(connection.lobby.settings.drain).await;
+    };
+    tokio::select! {
+        () = reading => {}
+        () = stopped => {}
+        () = connection.out.gone() => {}
     }
     connection.finish().await;
 }
@@ -72,7 +81,7 @@ pub(crate) async fn serve(
 struct Connection {
     lobby: Arc<Lobby>,
     principal: Arc<str>,
-    out: mpsc::Sender<Bytes>,
+    out: Outgoing,
     /// What a client with a handshake has agreed on.
     session: OnceLock<Arc<Session>>,
     /// Says that this client is ready to be spoken to.
@@ -80,6 +89,7 @@ struct Connection {
     /// Requests that stand alone and are under way, so that the client can give them up.
     calls: Mutex<HashMap<Id, CancellationToken>>,
     slots: Arc<Semaphore>,
+    listeners: Arc<Semaphore>,
     tasks: TaskTracker,
     closed: CancellationToken,
 }
@@ -90,10 +100,7 @@ impl Connection {
         match decode(text, self.lobby.settings.message) {
             Ok(Incoming::Single(message)) => self.take_message(message).await,
             Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
-            Err(malformed) => {
-                self.complain(malformed.id(), &malformed.to_error()).await;
-                true
-            }
+            Err(malformed) => self.complain(malformed.id(), &malformed.to_error()).await,
         }
     }
 
@@ -111,6 +118,10 @@ impl Connection {
     }
 
     async fn take_request(self: Arc<Self>, request: Arrival) {
+        if self.lobby.stopping.is_cancelled() {
+            let error = RpcError::new(code::SHUTTING_DOWN, "the server is stopping");
+            return self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+        }
         let eras = self.lobby.settings.eras;
         if eras != Eras::Legacy && request.is_stateless() {
             return self.take_stateless(request).await;
@@ -236,8 +247,9 @@ impl Connection {
     }
 
     async fn run_listening(&self, id: &Id, mut listening: Listening) {
-        let Some(_permit) = self.lobby.open_stream() else {
-            return self.refuse_busy(id).await;
+        let place = self.listeners.try_acquire();
+        let (Ok(_place), Some(_permit)) = (place, self.lobby.open_stream()) else {
+            return self.refuse_listener(id).await;
         };
         self.send(listening.acknowledgement()).await;
         while let Some(message) = listening.next(&self.lobby).await {
@@ -277,46 +289,61 @@ impl Connection {
         Some(token)
     }
 
-    async fn complain(&self, id: Option<&Id>, error: &RpcError) {
+    /// Says what is wrong with a message. The connection goes on.
+    async fn complain(&self, id: Option<&Id>, error: &RpcError) -> bool {
         let null_id = self.session.get().is_some_and(|it| !it.revision.omits_unknown_id());
         let reply = match id {
             Some(id) => jsonrpc::error(id, error),
             None => jsonrpc::error_without_id(error, null_id),
         };
         self.send(reply.into_bytes()).await;
+        true
     }
 
-    async fn refuse_busy(&self, id: &Id) {
-        let limit = self.lobby.settings.calls_of_connection;
-        let text = format!("{limit} calls are under way on this connection; wait for one to end");
+    async fn refuse_listener(&self, id: &Id) {
+        let limit = self.lobby.settings.streams_of_session;
+        let text = format!("as many streams are open as may be, {limit} of them for one client");
         let error = RpcError::new(code::LIMIT_EXCEEDED, text);
         self.send(jsonrpc::error(id, &error).into_bytes()).await;
     }
 
+    async fn refuse_busy(&self, id: &Id) {
+        self.send(jsonrpc::error(id, &self.busy()).into_bytes()).await;
+    }
+
+    fn busy(&self) -> RpcError {
+        let limit = self.lobby.settings.calls_of_connection;
+        let text = format!("{limit} calls are under way on this connection; wait for one to end");
+        RpcError::new(code::LIMIT_EXCEEDED, text)
+    }
+
     async fn send(&self, message: Bytes) {
-        // A client that is gone needs no message; the reader notices and ends the connection.
-        let _ = self.out.send(message).await;
+        // A client that is gone needs no message; the connection ends by itself.
+        self.out.send(message).await;
+    }
+
+    /// Waits until no call is under way, for at most this long.
+    async fn idle(&self, patience: Duration) {
+        let places = u32::try_from(self.lobby.settings.calls_of_connection).unwrap_or(u32::MAX);
+        let all = async { drop(self.slots.acquire_many(places).await) };
+        let _ = tokio::time::timeout(patience, all).await;
     }
 
     /// Lets what is under way end if it does so soon, and ends everything else.
     async fn finish(&self) {
-        let settings = &self.lobby.settings;
-        let stopping = self.lobby.stopping.is_cancelled();
-        let patience = if stopping { settings.drain } else { settings.linger };
-        let places = u32::try_from(settings.calls_of_connection).unwrap_or(u32::MAX);
-        let idle = async { drop(self.slots.acquire_many(places).await) };
+        let linger = self.lobby.settings.linger;
         tokio::select! {
-            _ = tokio::time::timeout(patience, idle) => {}
-            () = self.out.closed() => {}
+            () = self.idle(linger) => {}
+            () = self.out.gone() => {}
         }
         if let Some(session) = self.session.get() {
             session.ended.cancel();
         }
-        self.tasks.close();
         self.initialized.cancel();
-        if stopping {
+        self.tasks.close();
+        if self.lobby.stopping.is_cancelled() {
             // Listeners say goodbye by themselves.
-            let _ = tokio::time::timeout(patience, self.tasks.wait()).await;
+            let _ = tokio::time::timeout(linger, self.tasks.wait()).await;
         }
         self.closed.cancel();
         self.tasks.wait().await;

@@ -7,6 +7,7 @@ mod endpoint;
 mod events;
 mod guard;
 mod legacy_sse;
+mod patience;
 mod session;
 mod stateless;
 mod status;
@@ -29,6 +30,7 @@ use crate::lobby::Lobby;
 use crate::websocket;
 pub(crate) use body::Body;
 use legacy_sse::Mailboxes;
+use patience::Patient;
 
 /// Why the door cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +146,8 @@ impl Hall {
             let hall = hall.clone();
             async move { Ok::<_, Infallible>(hall.route(request).await) }
         });
-        let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let stream = TokioIo::new(Patient::new(stream, settings.unread));
+        let serving = builder.serve_connection(stream, service).with_upgrades();
         let mut serving = std::pin::pin!(serving);
         tokio::select! {
             ended = serving.as_mut() => {

@@ -8,6 +8,7 @@ mod era;
 mod http;
 mod lobby;
 mod memory;
+mod outgoing;
 mod seal;
 mod settings;
 mod stdio;

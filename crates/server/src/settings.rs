@@ -66,6 +66,8 @@ pub struct Settings {
     pub head_timeout: Duration,
     /// How long it may take to send the rest.
     pub body_timeout: Duration,
+    /// How long a client may leave what it is sent unread before its connection ends.
+    pub unread: Duration,
     /// How long calls under way may take to end when their client has no more to say.
     pub linger: Duration,
     /// How long calls under way may take to end when the server stops.
@@ -104,6 +106,7 @@ impl Default for Settings {
             keep_alive: Duration::from_secs(15),
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
+            unread: Duration::from_secs(15),
             linger: Duration::from_secs(2),
             drain: Duration::from_secs(10),
             allowed_hosts: Vec::new(),

@@ -34,9 +34,11 @@ pub async fn serve_stdio(lobby: Arc<Lobby>) -> std::io::Result<()> {
     thread::Builder::new().name("gantry-stdout".to_owned()).spawn(move || {
         let _ = written.send(write(messages, std::io::stdout().lock()));
     })?;
-    let local = lobby.local.clone();
+    let (local, linger) = (lobby.local.clone(), lobby.settings.linger);
     duplex::serve(lobby, local, Lines(inbound), out).await;
-    all_written.await.unwrap_or(Ok(()))
+    // A client that reads nothing must not keep the program from ending.
+    let written = tokio::time::timeout(linger, all_written).await;
+    written.map_or(Ok(()), |written| written.unwrap_or(Ok(())))
 }
 
 struct Lines(mpsc::Receiver<Line>);

@@ -91,7 +91,8 @@ async fn serve(lobby: Arc<Lobby>, upgraded: OnUpgrade) {
         WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
     let (out, messages) = mpsc::channel(WAITING);
-    let writer = lobby.tasks.spawn(write(sink, messages, lobby.settings.keep_alive));
+    let (keep_alive, unread) = (lobby.settings.keep_alive, lobby.settings.unread);
+    let writer = lobby.tasks.spawn(write(sink, messages, keep_alive, unread));
     let local = lobby.local.clone();
     duplex::serve(lobby, local, Frames(stream), out).await;
     let _ = writer.await;
@@ -122,6 +123,7 @@ async fn write(
     mut sink: SplitSink<Socket, Message>,
     mut messages: mpsc::Receiver<Bytes>,
     keep_alive: Duration,
+    unread: Duration,
 ) {
     loop {
         let next = tokio::time::timeout(keep_alive, messages.recv()).await;
@@ -133,9 +135,10 @@ async fn write(
             Ok(None) => break,
             Err(_) => Message::Ping(Bytes::new()),
         };
-        if sink.send(message).await.is_err() {
-            return;
+        match tokio::time::timeout(unread, sink.send(message)).await {
+            Ok(Ok(())) => {}
+            _ => return,
         }
     }
-    let _ = sink.close().await;
+    let _ = tokio::time::timeout(unread, sink.close()).await;
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gantry::{DoorSettings, GatewaySettings};
+use gantry::DoorSettings;
 use gantry_tests::door::Door;
 use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{bodiless, call, message, request};
@@ -110,10 +110,9 @@ async fn updates_for_a_listener_that_never_reads_do_not_pile_up() {
 /// A call holds a place among all calls, so a client must not be able to hold it for ever by not
 /// reading.
 #[tokio::test]
-async fn a_call_does_not_outlive_its_deadline_because_nobody_reads() {
-    let deadline = Duration::from_millis(500);
-    let middle = GatewaySettings { deadline, ..GatewaySettings::default() };
-    let house = House::with(Plan { middle, ..Plan::default() }).await;
+async fn a_client_that_reads_nothing_is_hung_up_on() {
+    let doors = DoorSettings { unread: Duration::from_millis(500), ..DoorSettings::default() };
+    let house = House::with(Plan { doors, ..Plan::default() }).await;
     let torrent = Torrent::add(&house, COUNT);
     let talking = call("torrent", json!({})).meta("logLevel", json!("debug"));
     let answer = talking.send(house.address).await;

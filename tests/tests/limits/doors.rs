@@ -172,6 +172,16 @@ pub(crate) async fn parked_for() {
 }
 
 #[tokio::test]
+pub(crate) async fn unread() {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let brief = Duration::from_millis(50);
+    let house = house(DoorSettings { unread: brief, ..DoorSettings::default() }).await;
+    let link = connect(&house, "2025-11-25").await;
+    // Nothing is received, so the answers pile up until there is no place for the next.
+    while link.send(ping.clone()).await {}
+}
+
+#[tokio::test]
 pub(crate) async fn linger() {
     let closed = json!({"jsonrpc": "2.0", "method": "notifications/closed"}).to_string();
     let brief = Duration::from_millis(50);

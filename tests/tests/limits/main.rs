@@ -41,13 +41,14 @@ fn every_setting_of_the_doors_has_a_test() {
         keep_alive: _,
         head_timeout: _,
         body_timeout: _,
+        unread: _,
         linger: _,
         drain: _,
         allowed_hosts: _,
         allowed_origins: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 28] = [
+    let tests: [(&str, fn()); 29] = [
         ("eras", doors::eras),
         ("message", doors::message),
         ("batch", doors::batch),
@@ -72,6 +73,7 @@ fn every_setting_of_the_doors_has_a_test() {
         ("keep_alive", streams::keep_alive),
         ("head_timeout", http::head_timeout),
         ("body_timeout", http::body_timeout),
+        ("unread", doors::unread),
         ("linger", doors::linger),
         ("drain", doors::drain),
         ("allowed_hosts", http::allowed_hosts),

@@ -21,12 +21,10 @@ impl Connection {
     ) -> bool {
         let session = self.session.get().filter(|session| session.revision.has_batches());
         let Some(session) = session.cloned() else {
-            self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
-            return true;
+            return self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
         };
         if let Some(error) = too_many(messages.len(), self.lobby.settings.batch) {
-            self.complain(None, &error).await;
-            return true;
+            return self.complain(None, &error).await;
         }
         let sorted = sort(messages);
         let goes_on = sorted.notifications.iter().all(|notification| self.hear(notification));
@@ -49,9 +47,13 @@ impl Connection {
     async fn answer(&self, session: &Session, handled: Begun) -> Option<Bytes> {
         let reply = match handled {
             Begun::Answered(reply) => Some(reply),
-            Begun::Call(ticket, call, token) => {
-                self.run_stateful(session, &ticket, *call, token).await
-            }
+            Begun::Call(ticket, call, token) => match self.slots.try_acquire() {
+                Ok(_slot) => self.run_stateful(session, &ticket, *call, token).await,
+                Err(_) => {
+                    session.end(&ticket.id);
+                    Some(jsonrpc::error(&ticket.id, &self.busy()))
+                }
+            },
         };
         reply.map(jsonrpc::Reply::into_bytes)
     }

@@ -8,19 +8,19 @@ use gantry_gateway::{AskError, ErrorDetail, ErrorKind, Outcome, Question, Reply,
 use gantry_gateway::{CallError, Notice};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Id, Method, RawJson, jsonrpc, wire};
-use tokio::sync::mpsc;
 
 use super::errors;
 use super::replay::StreamLog;
 use super::session::Session;
 use super::ticket::Ticket;
+use crate::outgoing::Outgoing;
 use crate::seal::random_name;
 
 /// Where what a call says goes.
 #[derive(Debug, Clone)]
 pub(crate) enum Wire {
     /// Straight to the client.
-    Channel(mpsc::Sender<Bytes>),
+    Channel(Outgoing),
     /// Into a stream that the client may leave and take up again.
     Log(Arc<StreamLog>),
     /// Nowhere: the client takes nothing but the answer.
@@ -30,7 +30,7 @@ pub(crate) enum Wire {
 impl Wire {
     pub(crate) async fn send(&self, message: Bytes) -> bool {
         match self {
-            Self::Channel(channel) => channel.send(message).await.is_ok(),
+            Self::Channel(outgoing) => outgoing.send(message).await,
             Self::Log(log) => log.push(message),
             Self::Nowhere => false,
         }

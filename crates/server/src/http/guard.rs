@@ -20,8 +20,9 @@ pub(crate) fn admit(
     local: SocketAddr,
     headers: &HeaderMap,
 ) -> Result<Option<HeaderValue>, Box<Response<Body>>> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !is_ours(settings, local, host) {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if hosts.next().is_some() || !is_ours(settings, local, host) {
         return Err(Box::new(refuse("Host", host, "allowed hosts")));
     }
     let Some(origin) = headers.get(ORIGIN) else {
@@ -62,19 +63,21 @@ pub(crate) fn mark(mut response: Response<Body>, origin: Option<HeaderValue>) ->
 
 /// Whether an authority (`name` or `name:port`) means this machine.
 fn is_ours(settings: &Settings, local: SocketAddr, authority: &str) -> bool {
-    let name = host_name(authority);
+    let Some(name) = host_name(authority) else { return false };
     let listed = |allowed: &String| allowed == authority || allowed == name;
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == local.ip())
         || settings.allowed_hosts.iter().any(listed)
 }
 
-/// The name in an authority, without port and brackets.
-fn host_name(authority: &str) -> &str {
-    if let Some(rest) = authority.strip_prefix('[') {
-        return rest.split_once(']').map_or("", |(name, _)| name);
-    }
-    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+/// The name in an authority, without port and brackets; none when that is not all there is.
+fn host_name(authority: &str) -> Option<&str> {
+    let (name, rest) = match authority.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let port = rest.strip_prefix(':').unwrap_or(rest);
+    port.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
 fn refuse(header: &str, value: &str, setting: &str) -> Response<Body> {

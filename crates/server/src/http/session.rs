@@ -19,7 +19,7 @@ use crate::era::{
     Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire,
     drive, finish, listen_for, mint,
 };
-use crate::lobby::Lobby;
+use crate::lobby::{Lobby, StreamPermit};
 
 const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 
@@ -127,18 +127,18 @@ pub(crate) async fn batch(
         return answer::accepted();
     }
     let begun = begin(&hall.lobby, &session.session, sorted.requests);
-    let log = accept.events.then(|| session.open_stream(&hall.lobby)).flatten();
-    let wire = log.clone().map_or(Wire::Nowhere, Wire::Log);
+    let stream = accept.events.then(|| open(hall, &session)).flatten();
+    let wire = stream.as_ref().map_or(Wire::Nowhere, |(log, _)| Wire::Log(log.clone()));
     let gathering = gather(hall.lobby.clone(), session.clone(), begun, wire);
-    match log {
-        Some(log) => {
+    match stream {
+        Some((log, permit)) => {
             push_all(&log, sorted.replies);
             let filled = log.clone();
             hall.spawn(async move {
                 push_all(&filled, gathering.await);
                 filled.finish();
             });
-            follow(hall, &session, &log)
+            follow(hall, &session, &log, permit)
         }
         None => {
             let mut replies = sorted.replies;
@@ -204,9 +204,9 @@ async fn run(
         First::Step(step) => step,
     };
     let session = flight.session.clone();
-    let log = accept.events.then(|| session.open_stream(&hall.lobby)).flatten();
+    let stream = accept.events.then(|| open(hall, &session)).flatten();
     // A client that takes no stream, or has too many, still gets the answer.
-    let Some(log) = log else {
+    let Some((log, permit)) = stream else {
         return match flight.drive(first, &Wire::Nowhere).await {
             Some(reply) => answer::reply(StatusCode::OK, reply),
             None => answer::accepted(),
@@ -219,7 +219,7 @@ async fn run(
         }
         filled.finish();
     });
-    follow(hall, &session, &log)
+    follow(hall, &session, &log, permit)
 }
 
 /// What a call does first.
@@ -327,11 +327,19 @@ fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
     log.take_over(prime(&hall.lobby, session))
 }
 
+/// A stream for what calls say before their answers, if one can be had.
+fn open(hall: &Hall, session: &HttpSession) -> Option<(Arc<StreamLog>, StreamPermit)> {
+    let permit = hall.lobby.open_stream()?;
+    Some((session.open_stream(&hall.lobby)?, permit))
+}
+
 /// The answer to a call as a stream.
-fn follow(hall: &Hall, session: &HttpSession, log: &Arc<StreamLog>) -> Response<Body> {
-    let Some(permit) = hall.lobby.open_stream() else {
-        return busy();
-    };
+fn follow(
+    hall: &Hall,
+    session: &HttpSession,
+    log: &Arc<StreamLog>,
+    permit: StreamPermit,
+) -> Response<Body> {
     let follower = log.follow(0, prime(&hall.lobby, session));
     answer::events(events::stream(&hall.lobby, follower, permit))
 }

@@ -73,7 +73,21 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
             let source = LiveEvents { first, live };
             answer::events(events::stream(&hall.lobby, source, permit))
         }
-        None => too_many_streams(&live.ticket.id),
+        None => plain(live, first).await,
+    }
+}
+
+/// A call that has begun gets its answer, also when no stream can be had for what it says before.
+async fn plain(mut live: Live, first: Option<Said>) -> Response<Body> {
+    let mut next = first;
+    loop {
+        if let Some(Said::Answer(reply, code)) = next {
+            return answer::reply(status(code), reply);
+        }
+        next = live.next().await;
+        if next.is_none() {
+            return answer::accepted();
+        }
     }
 }
 
