@@ -37,16 +37,11 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn members(raw: &RawJson) -> Vec<(String, String)> {
-    raw.members()
-        .map(|it| (it.key().into_owned(), it.value().to_string()))
-        .collect()
+    raw.members().map(|it| (it.key().into_owned(), it.value().to_string())).collect()
 }
 
 fn agrees_with_another_reader(raw: &RawJson) {
     let elements: Vec<_> = raw.elements().map(|element| element.to_string()).collect();
     let seen = serde_json::from_str::<Vec<Box<RawValue>>>(raw.as_str()).unwrap_or_default();
-    assert_eq!(
-        elements,
-        seen.iter().map(|element| element.get()).collect::<Vec<_>>()
-    );
+    assert_eq!(elements, seen.iter().map(|element| element.get()).collect::<Vec<_>>());
 }

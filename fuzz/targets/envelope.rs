@@ -6,10 +6,7 @@ use gantry_protocol::{ClientCapabilities, JsonLimits, RequestMeta, RpcError};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let limits = JsonLimits {
-        size: 1 << 16,
-        depth: 64,
-    };
+    let limits = JsonLimits { size: 1 << 16, depth: 64 };
     match decode(data.to_vec(), limits) {
         Ok(Incoming::Single(message)) => again(&message),
         Ok(Incoming::Batch(messages)) => messages.iter().flatten().for_each(again),
@@ -22,15 +19,8 @@ fn again(message: &Message) {
     let written = match message {
         Message::Request(request) => {
             let meta = RequestMeta::read(request.params.as_ref());
-            let _ = meta
-                .capabilities
-                .as_ref()
-                .map(|it| ClientCapabilities::read(it.raw.clone()));
-            jsonrpc::request(
-                &request.id,
-                request.method.as_str(),
-                request.params.as_ref(),
-            )
+            let _ = meta.capabilities.as_ref().map(|it| ClientCapabilities::read(it.raw.clone()));
+            jsonrpc::request(&request.id, request.method.as_str(), request.params.as_ref())
         }
         Message::Notification(notification) => {
             jsonrpc::notification(notification.method.as_str(), notification.params.as_ref())
@@ -61,14 +51,6 @@ fn again(message: &Message) {
 
 fn parts(
     request: &gantry_protocol::Request,
-) -> (
-    gantry_protocol::Id,
-    gantry_protocol::Method,
-    Option<gantry_protocol::RawJson>,
-) {
-    (
-        request.id.clone(),
-        request.method.clone(),
-        request.params.clone(),
-    )
+) -> (gantry_protocol::Id, gantry_protocol::Method, Option<gantry_protocol::RawJson>) {
+    (request.id.clone(), request.method.clone(), request.params.clone())
 }

@@ -19,18 +19,11 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     for kind in [HeaderKind::String, HeaderKind::Integer, HeaderKind::Boolean] {
-        let param = HeaderParam {
-            header: "mcp-param-a".into(),
-            path: vec!["a".into()],
-            kind,
-        };
+        let param = HeaderParam { header: "mcp-param-a".into(), path: vec!["a".into()], kind };
         let arguments = RawJson::EMPTY_OBJECT.edit().set("a", value.clone()).apply();
         let sent = argument_value(&param, Some(&arguments));
         let header = sent.as_deref().map(encode_value);
-        assert_eq!(
-            check_argument(&param, Some(&arguments), header.as_deref()),
-            Ok(())
-        );
+        assert_eq!(check_argument(&param, Some(&arguments), header.as_deref()), Ok(()));
     }
 });
 

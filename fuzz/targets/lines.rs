@@ -25,16 +25,12 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Option<Vec<u8>>
         lines.extend(std::iter::from_fn(|| decoder.next_line()));
     }
     lines.extend(decoder.finish());
-    lines
-        .into_iter()
-        .map(|line| line.ok().map(|line| line.to_vec()))
-        .collect()
+    lines.into_iter().map(|line| line.ok().map(|line| line.to_vec())).collect()
 }
 
 /// The same, found the plain way.
 fn expected(stream: &[u8]) -> Vec<Option<Vec<u8>>> {
     let lines = stream.split(|byte| *byte == b'\n');
     let read = lines.map(|line| (line.len() <= LIMIT).then(|| line.trim_ascii().to_vec()));
-    read.filter(|line| line.as_ref().is_none_or(|line| !line.is_empty()))
-        .collect()
+    read.filter(|line| line.as_ref().is_none_or(|line| !line.is_empty())).collect()
 }

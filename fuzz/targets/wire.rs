@@ -31,10 +31,7 @@ fuzz_target!(|data: &[u8]| {
     let lowered = wire::lower_params(revision, method, &raw);
     assert_eq!(wire::lower_params(revision, method, &lowered), lowered);
     let lowered = wire::lower_notification(revision, method, &raw);
-    assert_eq!(
-        wire::lower_notification(revision, method, &lowered),
-        lowered
-    );
+    assert_eq!(wire::lower_notification(revision, method, &lowered), lowered);
     if let Ok(Some(lowered)) = wire::lower_question(revision, method, Some(&raw), "id") {
         let twice = wire::lower_question(revision, method, Some(&lowered), "id");
         assert_eq!(twice, Ok(Some(lowered)));
