@@ -80,8 +80,7 @@ impl Pipeline {
     /// asks them here and calls again with the answers.
     async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
         for _ in 0..self.rounds {
-            let (call, line) = (resolved.clone(), exchange.clone());
-            let serving = async { resolved.provider.serve(call, line).await };
+            let serving = async { resolved.provider.serve(&resolved, exchange).await };
             // A panic in a provider is that call's failure and nobody else's.
             let served = AssertUnwindSafe(serving).catch_unwind().await;
             match served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))? {

@@ -17,8 +17,8 @@ pub trait Provider: Send + Sync + 'static {
     /// What this provider is called in logs and errors.
     fn name(&self) -> &str;
 
-    /// Serves one call.
-    fn serve(&self, call: Resolved, exchange: Exchange) -> BoxFuture<'static, Outcome>;
+    /// Serves one call. What the work needs of the call is taken from it before it begins.
+    fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome>;
 }
 
 /// A call whose target is known.

@@ -201,14 +201,14 @@ impl Provider for Handlers {
         "handlers"
     }
 
-    fn serve(&self, resolved: Resolved, exchange: Exchange) -> BoxFuture<'static, Outcome> {
-        let context = Context::new(&resolved.call, exchange);
-        let handling = self.handle(&resolved, context);
-        let name = resolved.target.name().to_owned();
+    fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
+        let context = Context::new(&resolved.call, exchange.clone());
+        let handling = self.handle(resolved, context);
+        let target = resolved.target.clone();
         let is_tool = resolved.call.method == Method::ToolsCall;
         Box::pin(async move {
             let Some(handling) = handling else {
-                return Err(failure::removed(&name));
+                return Err(failure::removed(target.name()));
             };
             match handling.await {
                 Ok(reply) => Ok(reply),

@@ -2,6 +2,8 @@
 //! Clients of both eras may share it.
 
 mod batch;
+mod stateful;
+mod stateless;
 
 pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array, too_many};
 
@@ -10,18 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_gateway::Call;
-use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
 use gantry_protocol::{Id, Message, Method, Notification, RpcError, code};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::era::{
-    Arrival, Handled, Handshake, Listening, Live, Prepared, Said, Session, Ticket, Wire, drive,
-    listen_for, prepare,
-};
+use crate::era::{Arrival, Session};
 use crate::lobby::Lobby;
 use crate::outgoing::Outgoing;
 use crate::settings::Eras;
@@ -140,128 +137,6 @@ impl Connection {
         }
     }
 
-    async fn shake_hands(self: &Arc<Self>, request: &Arrival) {
-        match Handshake::read(&self.lobby, &self.principal, request) {
-            Ok(Handshake { session, answer }) => {
-                let session = self.session.get_or_init(|| Arc::new(session)).clone();
-                self.send(answer).await;
-                let connection = self.clone();
-                self.tasks.spawn(async move {
-                    let wire = Wire::Channel(connection.out.clone());
-                    let listening = async {
-                        connection.initialized.cancelled().await;
-                        listen_for(&connection.lobby, &session, &wire).await;
-                    };
-                    connection.closed.run_until_cancelled(listening).await;
-                });
-            }
-            Err(error) => {
-                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
-            }
-        }
-    }
-
-    async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Arrival) {
-        let (ticket, call) = match session.handle(&self.lobby, request) {
-            Handled::Answered(reply) => return self.send(reply.into_bytes()).await,
-            Handled::Call(ticket, call) => (ticket, *call),
-        };
-        let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-            return self.refuse_busy(&ticket.id).await;
-        };
-        // Registered before anything else is read, so that a cancellation cannot come too early.
-        let Some(token) = session.begin(&ticket.id) else {
-            return self.send(jsonrpc::error(&ticket.id, &in_use()).into_bytes()).await;
-        };
-        let connection = self.clone();
-        self.tasks.spawn(async move {
-            if let Some(reply) = connection.run_stateful(&session, &ticket, call, token).await {
-                connection.send(reply.into_bytes()).await;
-            }
-            drop(slot);
-        });
-    }
-
-    /// Runs a call to its end. None when the client gave it up.
-    async fn run_stateful(
-        &self,
-        session: &Session,
-        ticket: &Ticket,
-        call: Call,
-        token: CancellationToken,
-    ) -> Option<jsonrpc::Reply> {
-        let mut running = self.lobby.gateway.start(call);
-        let wire = Wire::Channel(self.out.clone());
-        let driving = drive(session, ticket, &mut running, None, &wire);
-        let reply = tokio::select! {
-            () = self.closed.cancelled() => None,
-            reply = token.run_until_cancelled(driving) => reply,
-        };
-        session.end(&ticket.id);
-        reply
-    }
-
-    async fn take_stateless(self: Arc<Self>, request: Arrival) {
-        let id = request.id.clone();
-        let Some(token) = self.begin(&id) else {
-            return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
-        };
-        match prepare(&self.lobby, &self.principal, request, None) {
-            Ok(Prepared::Live(live)) => {
-                let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-                    self.calls().remove(&id);
-                    return self.refuse_busy(&id).await;
-                };
-                let connection = self.clone();
-                self.tasks.spawn(async move {
-                    token.run_until_cancelled(connection.run_live(live)).await;
-                    connection.calls().remove(&id);
-                    drop(slot);
-                });
-            }
-            Ok(Prepared::Listening(listening)) => {
-                let connection = self.clone();
-                self.tasks.spawn(async move {
-                    token.run_until_cancelled(connection.run_listening(&id, listening)).await;
-                    connection.calls().remove(&id);
-                });
-            }
-            Ok(Prepared::Answered(answer)) => {
-                self.calls().remove(&id);
-                self.send(answer).await;
-            }
-            Err(refusal) => {
-                self.calls().remove(&id);
-                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes()).await;
-            }
-        }
-    }
-
-    async fn run_live(&self, mut live: Live) {
-        while let Some(said) = live.next().await {
-            match said {
-                Said::Notice(message) => self.send(message).await,
-                Said::Answer(reply, _) => return self.send(reply.into_bytes()).await,
-            }
-        }
-    }
-
-    async fn run_listening(&self, id: &Id, mut listening: Listening) {
-        let place = self.listeners.try_acquire();
-        let (Ok(_place), Some(_permit)) = (place, self.lobby.open_stream()) else {
-            return self.refuse_listener(id).await;
-        };
-        self.send(listening.acknowledgement()).await;
-        while let Some(message) = listening.next(&self.lobby).await {
-            self.send(message).await;
-        }
-        // The revision's pages disagree on how such a stream ends here; a client that waits for
-        // either of the two is served.
-        self.send(listening.end(&self.lobby)).await;
-        let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
-        self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
-    }
-
     /// Takes a notification. Returns whether the connection goes on.
     fn hear(&self, notification: &Notification) -> bool {
         if notification.method == Method::Cancelled
@@ -278,17 +153,6 @@ impl Connection {
         !done && notification.method != Method::Closed
     }
 
-    /// Registers a call so that the client can give it up. An id in use is not taken twice.
-    fn begin(&self, id: &Id) -> Option<CancellationToken> {
-        let mut calls = self.calls();
-        if calls.contains_key(id) {
-            return None;
-        }
-        let token = self.closed.child_token();
-        calls.insert(id.clone(), token.clone());
-        Some(token)
-    }
-
     /// Says what is wrong with a message. The connection goes on.
     async fn complain(&self, id: Option<&Id>, error: &RpcError) -> bool {
         let null_id = self.session.get().is_some_and(|it| !it.revision.omits_unknown_id());
@@ -298,13 +162,6 @@ impl Connection {
         };
         self.send(reply.into_bytes()).await;
         true
-    }
-
-    async fn refuse_listener(&self, id: &Id) {
-        let limit = self.lobby.settings.streams_of_session;
-        let text = format!("as many streams are open as may be, {limit} of them for one client");
-        let error = RpcError::new(code::LIMIT_EXCEEDED, text);
-        self.send(jsonrpc::error(id, &error).into_bytes()).await;
     }
 
     async fn refuse_busy(&self, id: &Id) {

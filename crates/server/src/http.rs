@@ -2,9 +2,11 @@
 
 mod accept;
 pub(crate) mod answer;
+mod batch;
 mod body;
 mod endpoint;
 mod events;
+mod flight;
 mod guard;
 mod legacy_sse;
 mod patience;

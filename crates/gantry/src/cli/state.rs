@@ -31,22 +31,32 @@ fn directory() -> Result<PathBuf, Exit> {
     })
 }
 
-/// Two programs may start at once: the first to make the file wins, and both read the same key.
 fn read_or_make(path: &Path) -> std::io::Result<[u8; 32]> {
+    match read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => make(path),
+        read => read,
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    File::open(path)?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+/// Two programs may start at once: the first to name its file wins, and both read the same key.
+fn make(path: &Path) -> std::io::Result<[u8; 32]> {
     let mut fresh = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut fresh)?;
     let unique = path.with_extension(std::process::id().to_string());
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unique)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unique)?;
     file.write_all(&fresh)?;
     file.sync_all()?;
     let linked = std::fs::hard_link(&unique, path);
     std::fs::remove_file(&unique)?;
     match linked {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => read(path),
     }
-    let mut key = [0; 32];
-    File::open(path)?.read_exact(&mut key)?;
-    Ok(key)
 }

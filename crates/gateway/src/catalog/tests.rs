@@ -21,7 +21,7 @@ impl Provider for Named {
         self.0
     }
 
-    fn serve(&self, _: Resolved, _: Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
         let result = RawJson::of(self.0).unwrap();
         Box::pin(async move { Ok(Reply::Result(result)) })
     }

@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::{self, Body};
-use super::{Hall, answer, session, stateless};
+use super::{Hall, answer, batch, session, stateless};
 use crate::duplex::stranger;
 use crate::era::{Arrival, names_stateful, names_stateless, unsupported};
 use crate::settings::Eras;
@@ -50,7 +50,7 @@ async fn post(
     };
     match decode(text, hall.lobby.settings.message) {
         Ok(Incoming::Single(message)) => dispatch(hall, headers, accept, message).await,
-        Ok(Incoming::Batch(messages)) => session::batch(hall, headers, accept, messages).await,
+        Ok(Incoming::Batch(messages)) => batch::serve(hall, headers, accept, messages).await,
         Err(malformed) => {
             let error = malformed.to_error();
             let reply = match malformed.id() {

@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::future::join_all;
-use gantry_gateway::{Call, Running, Step};
-use gantry_protocol::jsonrpc::{self, Malformed};
+use gantry_protocol::jsonrpc;
 use gantry_protocol::{Message, RpcError, code, headers};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use tokio_util::sync::CancellationToken;
 
 use super::accept::Accept;
 use super::body::Body;
 use super::endpoint::{header, refuse};
-use super::{Hall, answer, events};
-use crate::duplex::{Begun, UNKNOWN, begin, in_use, sort, to_array, too_many};
+use super::{Hall, answer, events, flight};
 use crate::era::{
-    Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Ticket, Wire,
-    drive, finish, listen_for, mint,
+    Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Wire, listen_for,
+    mint,
 };
 use crate::lobby::{Lobby, StreamPermit};
 
@@ -51,7 +46,7 @@ pub(crate) async fn serve(
     };
     match session.session.handle(&hall.lobby, request) {
         Handled::Answered(reply) => whole(accept, reply),
-        Handled::Call(ticket, call) => run(hall, &session, accept, ticket, *call).await,
+        Handled::Call(ticket, call) => flight::run(hall, &session, accept, ticket, *call).await,
     }
 }
 
@@ -104,192 +99,16 @@ pub(crate) fn delete(hall: &Hall, headers: &HeaderMap) -> Response<Body> {
     }
 }
 
-/// Serves several messages in one array.
-pub(crate) async fn batch(
-    hall: &Arc<Hall>,
-    headers: &HeaderMap,
-    accept: Accept,
-    messages: Vec<Result<Message, Malformed>>,
-) -> Response<Body> {
-    let session = find(hall, headers).ok().filter(|it| it.session.revision.has_batches());
-    let Some(session) = session else {
-        return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
-    };
-    if let Some(error) = too_many(messages.len(), hall.lobby.settings.batch) {
-        return answer::error(StatusCode::BAD_REQUEST, &error);
-    }
-    let sorted = sort(messages);
-    if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
-        end(hall, headers);
-    }
-    sorted.responses.into_iter().for_each(|response| session.session.take(response));
-    if sorted.requests.is_empty() && sorted.replies.is_empty() {
-        return answer::accepted();
-    }
-    let begun = begin(&hall.lobby, &session.session, sorted.requests);
-    let stream = accept.events.then(|| open(hall, &session)).flatten();
-    let wire = stream.as_ref().map_or(Wire::Nowhere, |(log, _)| Wire::Log(log.clone()));
-    let gathering = gather(hall.lobby.clone(), session.clone(), begun, wire);
-    match stream {
-        Some((log, permit)) => {
-            push_all(&log, sorted.replies);
-            let filled = log.clone();
-            hall.spawn(async move {
-                push_all(&filled, gathering.await);
-                filled.finish();
-            });
-            follow(hall, &session, &log, permit)
-        }
-        None => {
-            let mut replies = sorted.replies;
-            replies.extend(gathering.await);
-            answer::json(StatusCode::OK, to_array(&replies))
-        }
-    }
-}
-
-fn push_all(log: &StreamLog, messages: Vec<Bytes>) {
-    for message in messages {
-        log.push(message);
-    }
-}
-
-/// Runs the requests of a batch side by side.
-async fn gather(
-    lobby: Arc<Lobby>,
-    session: Arc<HttpSession>,
-    requests: Vec<Begun>,
-    wire: Wire,
-) -> Vec<Bytes> {
-    let answers = requests.into_iter().map(async |begun| {
-        let (ticket, call, token) = match begun {
-            Begun::Answered(reply) => return Some(reply.into_bytes()),
-            Begun::Call(ticket, call, token) => (ticket, *call, token),
-        };
-        let mut running = lobby.gateway.start(call);
-        let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-        let reply = token.run_until_cancelled(driving).await;
-        session.session.end(&ticket.id);
-        reply.map(jsonrpc::Reply::into_bytes)
-    });
-    join_all(answers).await.into_iter().flatten().collect()
-}
-
-/// A call of a session. If its connection is lost before it has said anything, it goes on: only
-/// the client's word ends it.
-struct Flight {
-    lobby: Arc<Lobby>,
-    session: Arc<HttpSession>,
-    ticket: Ticket,
-    token: CancellationToken,
-    running: Option<Running>,
-}
-
-async fn run(
-    hall: &Arc<Hall>,
-    session: &Arc<HttpSession>,
-    accept: Accept,
-    ticket: Ticket,
-    call: Call,
-) -> Response<Body> {
-    let Some(token) = session.session.begin(&ticket.id) else {
-        return whole(accept, jsonrpc::error(&ticket.id, &in_use()));
-    };
-    let running = Some(hall.lobby.gateway.start(call));
-    let (lobby, session) = (hall.lobby.clone(), session.clone());
-    let mut flight = Flight { lobby, session, ticket, token, running };
-    let first = match flight.first(accept).await {
-        First::Answer(reply) => return answer::reply(StatusCode::OK, reply),
-        First::Cancelled => return answer::accepted(),
-        First::Step(step) => step,
-    };
-    let session = flight.session.clone();
-    let stream = accept.events.then(|| open(hall, &session)).flatten();
-    // A client that takes no stream, or has too many, still gets the answer.
-    let Some((log, permit)) = stream else {
-        return match flight.drive(first, &Wire::Nowhere).await {
-            Some(reply) => answer::reply(StatusCode::OK, reply),
-            None => answer::accepted(),
-        };
-    };
-    let filled = log.clone();
-    hall.spawn(async move {
-        if let Some(reply) = flight.drive(first, &Wire::Log(filled.clone())).await {
-            filled.push(reply.into_bytes());
-        }
-        filled.finish();
-    });
-    follow(hall, &session, &log, permit)
-}
-
-/// What a call does first.
-enum First {
-    Answer(jsonrpc::Reply),
-    Cancelled,
-    /// It says something, or is silent for so long that a stream should show that it is alive.
-    Step(Option<Step>),
-}
-
-impl Flight {
-    async fn first(&mut self, accept: Accept) -> First {
-        let Some(running) = self.running.as_mut() else {
-            return First::Cancelled;
-        };
-        let step = tokio::select! {
-            // Most calls are over when first looked at, and need no timer.
-            biased;
-            step = running.step() => step,
-            () = self.token.cancelled() => {
-                self.running = None;
-                return First::Cancelled;
-            }
-            () = tokio::time::sleep(self.lobby.settings.keep_alive), if accept.events => {
-                return First::Step(None);
-            }
-        };
-        match step {
-            Step::Done(outcome) if accept.json => {
-                self.running = None;
-                First::Answer(finish(&self.session.session, &self.ticket, outcome))
-            }
-            step => First::Step(Some(step)),
-        }
-    }
-
-    /// Runs to the end; none when the client gave up.
-    async fn drive(&mut self, first: Option<Step>, wire: &Wire) -> Option<jsonrpc::Reply> {
-        let running = self.running.as_mut()?;
-        let driving = drive(&self.session.session, &self.ticket, running, first, wire);
-        let reply = self.token.run_until_cancelled(driving).await;
-        self.running = None;
-        reply
-    }
-}
-
-impl Drop for Flight {
-    fn drop(&mut self) {
-        let Some(mut running) = self.running.take() else {
-            self.session.session.end(&self.ticket.id);
-            return;
-        };
-        let (session, ticket) = (self.session.clone(), self.ticket.clone());
-        let token = self.token.clone();
-        self.lobby.tasks.spawn(async move {
-            let wire = Wire::Nowhere;
-            let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-            token.run_until_cancelled(driving).await;
-            session.session.end(&ticket.id);
-        });
-    }
-}
-
 /// Whether a message whose id could not be read is answered with a null id: old sessions want it.
 pub(crate) fn wants_null_id(hall: &Hall, headers: &HeaderMap) -> bool {
     find(hall, headers).is_ok_and(|it| !it.session.revision.omits_unknown_id())
 }
 
 /// The session that a request names.
-fn find(hall: &Hall, headers: &HeaderMap) -> Result<Arc<HttpSession>, (StatusCode, RpcError)> {
+pub(super) fn find(
+    hall: &Hall,
+    headers: &HeaderMap,
+) -> Result<Arc<HttpSession>, (StatusCode, RpcError)> {
     let Some(id) = header(headers, headers::SESSION_ID) else {
         let text = "the header Mcp-Session-Id is missing; send `initialize` first, or give each \
                     request the headers and `_meta` of a revision without handshake";
@@ -308,7 +127,7 @@ fn find(hall: &Hall, headers: &HeaderMap) -> Result<Arc<HttpSession>, (StatusCod
     }
 }
 
-fn end(hall: &Hall, headers: &HeaderMap) {
+pub(super) fn end(hall: &Hall, headers: &HeaderMap) {
     if let Some(id) = header(headers, headers::SESSION_ID) {
         hall.lobby.sessions.end(&hall.lobby.settings, id);
     }
@@ -328,13 +147,13 @@ fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
 }
 
 /// A stream for what calls say before their answers, if one can be had.
-fn open(hall: &Hall, session: &HttpSession) -> Option<(Arc<StreamLog>, StreamPermit)> {
+pub(super) fn open(hall: &Hall, session: &HttpSession) -> Option<(Arc<StreamLog>, StreamPermit)> {
     let permit = hall.lobby.open_stream()?;
     Some((session.open_stream(&hall.lobby)?, permit))
 }
 
 /// The answer to a call as a stream.
-fn follow(
+pub(super) fn follow(
     hall: &Hall,
     session: &HttpSession,
     log: &Arc<StreamLog>,
@@ -349,7 +168,7 @@ fn prime(lobby: &Lobby, session: &HttpSession) -> Option<std::time::Duration> {
 }
 
 /// An answer that is ready at once, in a form the client takes.
-fn whole(accept: Accept, reply: jsonrpc::Reply) -> Response<Body> {
+pub(super) fn whole(accept: Accept, reply: jsonrpc::Reply) -> Response<Body> {
     match accept.json {
         true => answer::reply(StatusCode::OK, reply),
         false => {

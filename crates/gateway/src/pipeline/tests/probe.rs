@@ -118,10 +118,10 @@ impl Provider for Probe {
         "probe"
     }
 
-    fn serve(&self, resolved: Resolved, exchange: Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
         self.saw("provider");
         assert!(resolved.target.name() != "panics_at_once", "a secret");
-        Box::pin(serve(resolved, exchange))
+        Box::pin(serve(resolved.clone(), exchange.clone()))
     }
 }
 

@@ -26,7 +26,8 @@ impl Provider for Asking {
         "asking"
     }
 
-    fn serve(&self, _: Resolved, exchange: Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
+        let exchange = exchange.clone();
         Box::pin(async move {
             let (one, other) =
                 tokio::join!(exchange.ask("one", Ask::roots()), exchange.ask("two", Ask::roots()));

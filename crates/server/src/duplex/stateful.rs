@@ -1,0 +1,73 @@
+//! A client with a handshake on a connection of its own.
+
+use std::sync::Arc;
+
+use gantry_gateway::Call;
+use gantry_protocol::jsonrpc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Connection, in_use};
+use crate::era::{Arrival, Handled, Handshake, Session, Ticket, Wire, drive, listen_for};
+
+impl Connection {
+    pub(super) async fn shake_hands(self: &Arc<Self>, request: &Arrival) {
+        match Handshake::read(&self.lobby, &self.principal, request) {
+            Ok(Handshake { session, answer }) => {
+                let session = self.session.get_or_init(|| Arc::new(session)).clone();
+                self.send(answer).await;
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    let wire = Wire::Channel(connection.out.clone());
+                    let listening = async {
+                        connection.initialized.cancelled().await;
+                        listen_for(&connection.lobby, &session, &wire).await;
+                    };
+                    connection.closed.run_until_cancelled(listening).await;
+                });
+            }
+            Err(error) => {
+                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+            }
+        }
+    }
+
+    pub(super) async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Arrival) {
+        let (ticket, call) = match session.handle(&self.lobby, request) {
+            Handled::Answered(reply) => return self.send(reply.into_bytes()).await,
+            Handled::Call(ticket, call) => (ticket, *call),
+        };
+        let Ok(slot) = self.slots.clone().try_acquire_owned() else {
+            return self.refuse_busy(&ticket.id).await;
+        };
+        // Registered before anything else is read, so that a cancellation cannot come too early.
+        let Some(token) = session.begin(&ticket.id) else {
+            return self.send(jsonrpc::error(&ticket.id, &in_use()).into_bytes()).await;
+        };
+        let connection = self.clone();
+        self.tasks.spawn(async move {
+            if let Some(reply) = connection.run_stateful(&session, &ticket, call, token).await {
+                connection.send(reply.into_bytes()).await;
+            }
+            drop(slot);
+        });
+    }
+
+    /// Runs a call to its end. None when the client gave it up.
+    pub(super) async fn run_stateful(
+        &self,
+        session: &Session,
+        ticket: &Ticket,
+        call: Call,
+        token: CancellationToken,
+    ) -> Option<jsonrpc::Reply> {
+        let mut running = self.lobby.gateway.start(call);
+        let wire = Wire::Channel(self.out.clone());
+        let driving = drive(session, ticket, &mut running, None, &wire);
+        let reply = tokio::select! {
+            () = self.closed.cancelled() => None,
+            reply = token.run_until_cancelled(driving) => reply,
+        };
+        session.end(&ticket.id);
+        reply
+    }
+}

@@ -1,0 +1,91 @@
+//! Requests that stand alone on a connection they share with others.
+
+use std::sync::Arc;
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Id, Method, RpcError, code, jsonrpc};
+use tokio_util::sync::CancellationToken;
+
+use super::{Connection, in_use};
+use crate::era::{Arrival, Listening, Live, Prepared, Said, prepare};
+
+impl Connection {
+    pub(super) async fn take_stateless(self: Arc<Self>, request: Arrival) {
+        let id = request.id.clone();
+        let Some(token) = self.begin(&id) else {
+            return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
+        };
+        match prepare(&self.lobby, &self.principal, request, None) {
+            Ok(Prepared::Live(live)) => {
+                let Ok(slot) = self.slots.clone().try_acquire_owned() else {
+                    self.calls().remove(&id);
+                    return self.refuse_busy(&id).await;
+                };
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    token.run_until_cancelled(connection.run_live(live)).await;
+                    connection.calls().remove(&id);
+                    drop(slot);
+                });
+            }
+            Ok(Prepared::Listening(listening)) => {
+                let connection = self.clone();
+                self.tasks.spawn(async move {
+                    token.run_until_cancelled(connection.run_listening(&id, listening)).await;
+                    connection.calls().remove(&id);
+                });
+            }
+            Ok(Prepared::Answered(answer)) => {
+                self.calls().remove(&id);
+                self.send(answer).await;
+            }
+            Err(refusal) => {
+                self.calls().remove(&id);
+                self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes()).await;
+            }
+        }
+    }
+
+    async fn run_live(&self, mut live: Live) {
+        while let Some(said) = live.next().await {
+            match said {
+                Said::Notice(message) => self.send(message).await,
+                Said::Answer(reply, _) => return self.send(reply.into_bytes()).await,
+            }
+        }
+    }
+
+    async fn run_listening(&self, id: &Id, mut listening: Listening) {
+        let place = self.listeners.try_acquire();
+        let (Ok(_place), Some(_permit)) = (place, self.lobby.open_stream()) else {
+            return self.refuse_listener(id).await;
+        };
+        self.send(listening.acknowledgement()).await;
+        while let Some(message) = listening.next(&self.lobby).await {
+            self.send(message).await;
+        }
+        // The revision's pages disagree on how such a stream ends here; a client that waits for
+        // either of the two is served.
+        self.send(listening.end(&self.lobby)).await;
+        let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
+        self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
+    }
+
+    async fn refuse_listener(&self, id: &Id) {
+        let limit = self.lobby.settings.streams_of_session;
+        let text = format!("as many streams are open as may be, {limit} of them for one client");
+        let error = RpcError::new(code::LIMIT_EXCEEDED, text);
+        self.send(jsonrpc::error(id, &error).into_bytes()).await;
+    }
+
+    /// Registers a call so that the client can give it up. An id in use is not taken twice.
+    fn begin(&self, id: &Id) -> Option<CancellationToken> {
+        let mut calls = self.calls();
+        if calls.contains_key(id) {
+            return None;
+        }
+        let token = self.closed.child_token();
+        calls.insert(id.clone(), token.clone());
+        Some(token)
+    }
+}

@@ -1,0 +1,88 @@
+//! Several messages of a session in one POST, which only 2025-03-26 knows.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use gantry_protocol::jsonrpc::{self, Malformed};
+use gantry_protocol::{Message, RpcError};
+use http::{HeaderMap, Response, StatusCode};
+
+use super::accept::Accept;
+use super::body::Body;
+use super::session::{end, find, follow, open};
+use super::{Hall, answer};
+use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array, too_many};
+use crate::era::{HttpSession, StreamLog, Wire, drive};
+use crate::lobby::Lobby;
+
+/// Serves several messages in one array.
+pub(crate) async fn serve(
+    hall: &Arc<Hall>,
+    headers: &HeaderMap,
+    accept: Accept,
+    messages: Vec<Result<Message, Malformed>>,
+) -> Response<Body> {
+    let session = find(hall, headers).ok().filter(|it| it.session.revision.has_batches());
+    let Some(session) = session else {
+        return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
+    };
+    if let Some(error) = too_many(messages.len(), hall.lobby.settings.batch) {
+        return answer::error(StatusCode::BAD_REQUEST, &error);
+    }
+    let sorted = sort(messages);
+    if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
+        end(hall, headers);
+    }
+    sorted.responses.into_iter().for_each(|response| session.session.take(response));
+    if sorted.requests.is_empty() && sorted.replies.is_empty() {
+        return answer::accepted();
+    }
+    let begun = begin(&hall.lobby, &session.session, sorted.requests);
+    let stream = accept.events.then(|| open(hall, &session)).flatten();
+    let wire = stream.as_ref().map_or(Wire::Nowhere, |(log, _)| Wire::Log(log.clone()));
+    let gathering = gather(hall.lobby.clone(), session.clone(), begun, wire);
+    match stream {
+        Some((log, permit)) => {
+            push_all(&log, sorted.replies);
+            let filled = log.clone();
+            hall.spawn(async move {
+                push_all(&filled, gathering.await);
+                filled.finish();
+            });
+            follow(hall, &session, &log, permit)
+        }
+        None => {
+            let mut replies = sorted.replies;
+            replies.extend(gathering.await);
+            answer::json(StatusCode::OK, to_array(&replies))
+        }
+    }
+}
+
+fn push_all(log: &StreamLog, messages: Vec<Bytes>) {
+    for message in messages {
+        log.push(message);
+    }
+}
+
+/// Runs the requests of a batch side by side.
+async fn gather(
+    lobby: Arc<Lobby>,
+    session: Arc<HttpSession>,
+    requests: Vec<Begun>,
+    wire: Wire,
+) -> Vec<Bytes> {
+    let answers = requests.into_iter().map(async |begun| {
+        let (ticket, call, token) = match begun {
+            Begun::Answered(reply) => return Some(reply.into_bytes()),
+            Begun::Call(ticket, call, token) => (ticket, *call, token),
+        };
+        let mut running = lobby.gateway.start(call);
+        let driving = drive(&session.session, &ticket, &mut running, None, &wire);
+        let reply = token.run_until_cancelled(driving).await;
+        session.session.end(&ticket.id);
+        reply.map(jsonrpc::Reply::into_bytes)
+    });
+    join_all(answers).await.into_iter().flatten().collect()
+}

@@ -1,0 +1,125 @@
+//! One call of a session: plain JSON if it has nothing to say before its answer, else a stream.
+
+use std::sync::Arc;
+
+use gantry_gateway::{Call, Running, Step};
+use gantry_protocol::jsonrpc;
+use http::{Response, StatusCode};
+use tokio_util::sync::CancellationToken;
+
+use super::accept::Accept;
+use super::body::Body;
+use super::session::{follow, open, whole};
+use super::{Hall, answer};
+use crate::duplex::in_use;
+use crate::era::{HttpSession, Ticket, Wire, drive, finish};
+use crate::lobby::Lobby;
+
+/// A call of a session. If its connection is lost before it has said anything, it goes on: only
+/// the client's word ends it.
+struct Flight {
+    lobby: Arc<Lobby>,
+    session: Arc<HttpSession>,
+    ticket: Ticket,
+    token: CancellationToken,
+    running: Option<Running>,
+}
+
+/// Runs a call and answers it.
+pub(crate) async fn run(
+    hall: &Arc<Hall>,
+    session: &Arc<HttpSession>,
+    accept: Accept,
+    ticket: Ticket,
+    call: Call,
+) -> Response<Body> {
+    let Some(token) = session.session.begin(&ticket.id) else {
+        return whole(accept, jsonrpc::error(&ticket.id, &in_use()));
+    };
+    let running = Some(hall.lobby.gateway.start(call));
+    let (lobby, session) = (hall.lobby.clone(), session.clone());
+    let mut flight = Flight { lobby, session, ticket, token, running };
+    let first = match flight.first(accept).await {
+        First::Answer(reply) => return answer::reply(StatusCode::OK, reply),
+        First::Cancelled => return answer::accepted(),
+        First::Step(step) => step,
+    };
+    let session = flight.session.clone();
+    let stream = accept.events.then(|| open(hall, &session)).flatten();
+    // A client that takes no stream, or has too many, still gets the answer.
+    let Some((log, permit)) = stream else {
+        return match flight.drive(first, &Wire::Nowhere).await {
+            Some(reply) => answer::reply(StatusCode::OK, reply),
+            None => answer::accepted(),
+        };
+    };
+    let filled = log.clone();
+    hall.spawn(async move {
+        if let Some(reply) = flight.drive(first, &Wire::Log(filled.clone())).await {
+            filled.push(reply.into_bytes());
+        }
+        filled.finish();
+    });
+    follow(hall, &session, &log, permit)
+}
+
+/// What a call does first.
+enum First {
+    Answer(jsonrpc::Reply),
+    Cancelled,
+    /// It says something, or is silent for so long that a stream should show that it is alive.
+    Step(Option<Step>),
+}
+
+impl Flight {
+    async fn first(&mut self, accept: Accept) -> First {
+        let Some(running) = self.running.as_mut() else {
+            return First::Cancelled;
+        };
+        let step = tokio::select! {
+            // Most calls are over when first looked at, and need no timer.
+            biased;
+            step = running.step() => step,
+            () = self.token.cancelled() => {
+                self.running = None;
+                return First::Cancelled;
+            }
+            () = tokio::time::sleep(self.lobby.settings.keep_alive), if accept.events => {
+                return First::Step(None);
+            }
+        };
+        match step {
+            Step::Done(outcome) if accept.json => {
+                self.running = None;
+                First::Answer(finish(&self.session.session, &self.ticket, outcome))
+            }
+            step => First::Step(Some(step)),
+        }
+    }
+
+    /// Runs to the end; none when the client gave up.
+    async fn drive(&mut self, first: Option<Step>, wire: &Wire) -> Option<jsonrpc::Reply> {
+        let running = self.running.as_mut()?;
+        let driving = drive(&self.session.session, &self.ticket, running, first, wire);
+        let reply = self.token.run_until_cancelled(driving).await;
+        self.running = None;
+        reply
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let Some(mut running) = self.running.take() else {
+            self.session.session.end(&self.ticket.id);
+            return;
+        };
+        let (session, ticket) = (self.session.clone(), self.ticket.clone());
+        let token = self.token.clone();
+        self.lobby.tasks.spawn(async move {
+            let wire = Wire::Nowhere;
+            let driving = drive(&session.session, &ticket, &mut running, None, &wire);
+            token.run_until_cancelled(driving).await;
+            session.session.end(&ticket.id);
+        });
+    }
+}
