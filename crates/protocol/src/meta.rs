@@ -23,8 +23,6 @@ pub mod key {
     pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
     /// What progress notices carry back.
     pub const PROGRESS_TOKEN: &str = "progressToken";
-    /// W3C trace context.
-    pub const TRACE_PARENT: &str = "traceparent";
     /// The keys that belong to one hop and are made anew for the next.
     pub const OF_ONE_HOP: [&str; 6] = [
         PROTOCOL_VERSION,
@@ -49,8 +47,6 @@ pub struct RequestMeta {
     pub log_level: Option<RawJson>,
     /// What progress notices carry back.
     pub progress_token: Option<RawJson>,
-    /// W3C trace context.
-    pub trace_parent: Option<RawJson>,
 }
 
 impl RequestMeta {
@@ -68,7 +64,6 @@ impl RequestMeta {
                 key::CLIENT_INFO => read.client_info = Some(value),
                 key::LOG_LEVEL => read.log_level = Some(value),
                 key::PROGRESS_TOKEN => read.progress_token = Some(value),
-                key::TRACE_PARENT => read.trace_parent = Some(value),
                 _ => {}
             }
         }

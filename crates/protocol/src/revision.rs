@@ -107,11 +107,6 @@ impl Revision {
         self == Self::V2025_11_25
     }
 
-    /// Whether the client names the revision in a header of each request.
-    pub fn has_version_header(self) -> bool {
-        self >= Self::V2025_06_18
-    }
-
     /// Whether an error with no known request leaves `id` out rather than setting it to null.
     pub fn omits_unknown_id(self) -> bool {
         self >= Self::V2025_11_25

@@ -176,7 +176,7 @@ impl Hall {
         let response = match (request.uri().path(), request.method()) {
             ("/mcp", _) => endpoint::serve(&self, request).await,
             ("/sse", &Method::GET) => legacy_sse::open(&self),
-            ("/message", &Method::POST) => legacy_sse::post(&self, request).await,
+            ("/message", &Method::POST) => Box::pin(legacy_sse::post(&self, request)).await,
             ("/ws", &Method::GET) => websocket::upgrade(&self, request),
             ("/healthz", &Method::GET) => answer::text(StatusCode::OK, "ok\n"),
             ("/readyz", &Method::GET) => status::ready(&self.lobby),

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::edit::Edit;
-use super::members::{Duplicate, Elements, Members, plain_text};
+use super::members::{Elements, Members, plain_text};
 use super::scan;
 use super::writer::put_array;
 
@@ -199,23 +199,6 @@ impl RawJson {
     /// The value of the first member called `key`.
     pub fn get(&self, key: &str) -> Option<Self> {
         self.members().find(|member| member.is(key)).map(|member| member.value())
-    }
-
-    /// The value of the only member called `key`. A second one is an error: two readers of the
-    /// same text could otherwise act on different values.
-    pub fn get_unique(&self, key: &'static str) -> Result<Option<Self>, Duplicate> {
-        let mut found = None;
-        for member in self.members().filter(|member| member.is(key)) {
-            if found.replace(member.value()).is_some() {
-                return Err(Duplicate(key));
-            }
-        }
-        Ok(found)
-    }
-
-    /// The value at the end of a path of member names.
-    pub fn at(&self, path: &[&str]) -> Option<Self> {
-        path.iter().try_fold(self.clone(), |value, key| value.get(key))
     }
 
     /// The same value with no whitespace between its parts.

@@ -133,11 +133,8 @@ pub(crate) fn unsupported(lobby: &Lobby, requested: &str) -> RpcError {
 }
 
 fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
-    let (member, body) = match arrival.method {
-        Method::ToolsCall | Method::PromptsGet => ("name", &arrival.head.name),
-        Method::ResourcesRead => ("uri", &arrival.head.uri),
-        _ => return Ok(()),
-    };
+    let Some(member) = arrival.method.name_member() else { return Ok(()) };
+    let body = if member == "uri" { &arrival.head.uri } else { &arrival.head.name };
     let Some(named) = header(headers, headers::NAME) else {
         return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
     };

@@ -7,7 +7,8 @@ use gantry_protocol::{Revision, RpcError, code};
 /// The error object for a client of that revision.
 pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
     if let Some(private) = &error.private {
-        tracing::warn!(error = %error.public, private, "a call failed");
+        let (blame, retryable) = (error.blame(), error.is_retryable());
+        tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");
     }
     let CallError { kind, public, data, .. } = error;
     let mut data = data;

@@ -50,7 +50,9 @@ async fn post(
     };
     match decode(text, hall.lobby.settings.message) {
         Ok(Incoming::Single(message)) => dispatch(hall, headers, accept, message).await,
-        Ok(Incoming::Batch(messages)) => batch::serve(hall, headers, accept, messages).await,
+        Ok(Incoming::Batch(messages)) => {
+            Box::pin(batch::serve(hall, headers, accept, messages)).await
+        }
         Err(malformed) => {
             let error = malformed.to_error();
             let reply = match malformed.id() {

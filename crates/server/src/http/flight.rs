@@ -12,7 +12,7 @@ use super::body::Body;
 use super::session::{follow, open, whole};
 use super::{Hall, answer};
 use crate::duplex::in_use;
-use crate::era::{HttpSession, Ticket, Wire, drive, finish};
+use crate::era::{HttpSession, StreamLog, Ticket, Wire, drive, finish};
 use crate::lobby::Lobby;
 
 /// A call of a session. If its connection is lost before it has said anything, it goes on: only
@@ -39,28 +39,12 @@ pub(crate) async fn run(
     let running = Some(hall.lobby.gateway.start(call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
     let mut flight = Flight { lobby, session, ticket, token, running };
-    let first = match flight.first(accept).await {
-        First::Answer(reply) => return answer::reply(StatusCode::OK, reply),
-        First::Cancelled => return answer::accepted(),
-        First::Step(step) => step,
-    };
-    let session = flight.session.clone();
-    let stream = accept.events.then(|| open(hall, &session)).flatten();
-    // A client that takes no stream, or has too many, still gets the answer.
-    let Some((log, permit)) = stream else {
-        return match flight.drive(first, &Wire::Nowhere).await {
-            Some(reply) => answer::reply(StatusCode::OK, reply),
-            None => answer::accepted(),
-        };
-    };
-    let filled = log.clone();
-    hall.spawn(async move {
-        if let Some(reply) = flight.drive(first, &Wire::Log(filled.clone())).await {
-            filled.push(reply.into_bytes());
-        }
-        filled.finish();
-    });
-    follow(hall, &session, &log, permit)
+    match flight.first(accept).await {
+        First::Answer(reply) => answer::reply(StatusCode::OK, reply),
+        First::Cancelled => answer::accepted(),
+        // On the heap: every connection keeps room for the largest future it may run.
+        First::Step(step) => Box::pin(flight.go_on(hall, accept, step)).await,
+    }
 }
 
 /// What a call does first.
@@ -95,6 +79,29 @@ impl Flight {
             }
             step => First::Step(Some(step)),
         }
+    }
+
+    /// Answers with a stream. A client that takes none, or has too many, still gets the answer.
+    async fn go_on(mut self, hall: &Hall, accept: Accept, first: Option<Step>) -> Response<Body> {
+        let session = self.session.clone();
+        match accept.events.then(|| open(hall, &session)).flatten() {
+            Some((log, permit)) => {
+                hall.spawn(self.fill(first, log.clone()));
+                follow(hall, &session, &log, permit)
+            }
+            None => match self.drive(first, &Wire::Nowhere).await {
+                Some(reply) => answer::reply(StatusCode::OK, reply),
+                None => answer::accepted(),
+            },
+        }
+    }
+
+    /// Writes what the call says, and its answer, into a stream.
+    async fn fill(mut self, first: Option<Step>, log: Arc<StreamLog>) {
+        if let Some(reply) = self.drive(first, &Wire::Log(log.clone())).await {
+            log.push(reply.into_bytes());
+        }
+        log.finish();
     }
 
     /// Runs to the end; none when the client gave up.

@@ -73,7 +73,7 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
             let source = LiveEvents { first, live };
             answer::events(events::stream(&hall.lobby, source, permit))
         }
-        None => plain(live, first).await,
+        None => Box::pin(plain(live, first)).await,
     }
 }
 
