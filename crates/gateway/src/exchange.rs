@@ -1,6 +1,6 @@
 //! What a provider can do while a call runs: tell the client, ask the client, see that it left.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ struct Line {
     outbox: Outbox,
     answer_within: Duration,
     state: Mutex<State>,
+    /// Questions that were numbered.
+    numbered: AtomicUsize,
     over: AtomicBool,
     ended: Notify,
 }
@@ -65,6 +67,7 @@ impl Exchange {
             outbox: Outbox::new(notices),
             answer_within,
             state: Mutex::new(state),
+            numbered: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             ended: Notify::new(),
         }))
@@ -120,6 +123,11 @@ impl Exchange {
             Ok(answer) => answer.unwrap_or(Err(AskError::Gone)),
             Err(_) => Err(AskError::Unanswered(self.0.answer_within)),
         }
+    }
+
+    /// A number for a question that has no name of its own.
+    pub fn number_question(&self) -> usize {
+        self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Whether the client gave up or left.

@@ -51,18 +51,18 @@ impl ClientCapabilities {
             if !value.is_object() {
                 continue;
             }
-            match &*member.key() {
-                "roots" => read.roots = true,
-                "sampling" => {
+            match &*member.key_bytes() {
+                b"roots" => read.roots = true,
+                b"sampling" => {
                     read.sampling = true;
                     read.sampling_tools = value.get("tools").is_some();
                 }
-                "elicitation" => {
+                b"elicitation" => {
                     read.elicitation_url = value.get("url").is_some();
                     // An empty object means forms, as it did before URLs existed.
                     read.elicitation_form = value.get("form").is_some() || !read.elicitation_url;
                 }
-                "experimental" => {
+                b"experimental" => {
                     read.json_content = value.get("jsonContent").is_some_and(|it| !it.is_null());
                 }
                 _ => {}

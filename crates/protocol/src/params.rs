@@ -34,13 +34,13 @@ impl ParamsHead {
     pub fn read(params: &RawJson) -> Self {
         let mut head = Self::default();
         for member in params.members() {
-            let (slot, name) = match &*member.key() {
-                "_meta" => (&mut head.meta, "_meta"),
-                "name" => (&mut head.name, "name"),
-                "uri" => (&mut head.uri, "uri"),
-                "arguments" => (&mut head.arguments, "arguments"),
-                "inputResponses" => (&mut head.input_responses, "inputResponses"),
-                "requestState" => (&mut head.request_state, "requestState"),
+            let (slot, name) = match &*member.key_bytes() {
+                b"_meta" => (&mut head.meta, "_meta"),
+                b"name" => (&mut head.name, "name"),
+                b"uri" => (&mut head.uri, "uri"),
+                b"arguments" => (&mut head.arguments, "arguments"),
+                b"inputResponses" => (&mut head.input_responses, "inputResponses"),
+                b"requestState" => (&mut head.request_state, "requestState"),
                 _ => continue,
             };
             if slot.replace(member.value()).is_some() {

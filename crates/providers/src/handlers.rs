@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
-    EntryError, Exchange, Listing, Outcome, PromptEntry, Provider, Publisher, Reply, Resolved,
+    EntryError, Exchange, Listing, Outcome, PromptEntry, Provider, Publisher, Resolved,
     ResourceEntry, Target, TemplateEntry, ToolEntry,
 };
 use gantry_protocol::{Method, RawJson};
@@ -30,7 +30,7 @@ pub use tool::Tool;
 use crate::template::TemplateError;
 
 /// A running handler.
-type Handling<T> = BoxFuture<'static, Result<T, Failure>>;
+type Handling = BoxFuture<'static, Outcome>;
 
 /// Why something was not registered.
 #[derive(Debug, thiserror::Error)]
@@ -203,17 +203,9 @@ impl Provider for Handlers {
 
     fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
         let context = Context::new(&resolved.call, exchange.clone());
-        let handling = self.handle(resolved, context);
-        let target = resolved.target.clone();
-        let is_tool = resolved.call.method == Method::ToolsCall;
-        Box::pin(async move {
-            let Some(handling) = handling else {
-                return Err(failure::removed(target.name()));
-            };
-            match handling.await {
-                Ok(reply) => Ok(reply),
-                Err(failure) => failure.into_outcome(is_tool),
-            }
+        self.handle(resolved, context).unwrap_or_else(|| {
+            let removed = failure::removed(resolved.target.name());
+            Box::pin(async { Err(removed) })
         })
     }
 }
@@ -221,7 +213,7 @@ impl Provider for Handlers {
 impl Handlers {
     /// Starts the handler; none when it was removed since the call was resolved. The lock is given
     /// back before: a handler may change the registry.
-    fn handle(&self, resolved: &Resolved, context: Context) -> Option<Handling<Reply>> {
+    fn handle(&self, resolved: &Resolved, context: Context) -> Option<Handling> {
         let params = &resolved.call.params;
         if resolved.call.method == Method::Complete {
             let completers = completion::of(&self.tables(), &resolved.target);

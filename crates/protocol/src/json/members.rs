@@ -23,6 +23,8 @@ pub struct Members<'a> {
 pub struct Member<'a> {
     object: &'a RawJson,
     pub(super) key: Range<usize>,
+    /// Whether the key is written with escapes.
+    escaped: bool,
     pub(super) value: Range<usize>,
 }
 
@@ -42,13 +44,18 @@ impl<'a> Iterator for Members<'a> {
         if text.get(key_start) != Some(&b'"') {
             return None;
         }
-        let key_end = scan::string_end(text, key_start);
+        let (key_end, escaped) = scan::read_string(text, key_start);
         let colon = scan::skip_whitespace(text, key_end);
         let value_start = scan::skip_whitespace(text, colon + 1);
         let value_end = scan::value_end(text, value_start);
         let after = scan::skip_whitespace(text, value_end);
         self.at = if text.get(after) == Some(&b',') { after + 1 } else { text.len() };
-        Some(Member { object: self.object, key: key_start..key_end, value: value_start..value_end })
+        Some(Member {
+            object: self.object,
+            key: key_start..key_end,
+            escaped,
+            value: value_start..value_end,
+        })
     }
 }
 
@@ -57,18 +64,29 @@ impl Member<'_> {
     pub fn is(&self, key: &str) -> bool {
         let text = self.quoted_key();
         let plain = &text[1..text.len() - 1];
-        plain == key.as_bytes() || (memchr::memchr(b'\\', plain).is_some() && self.key() == key)
+        if self.escaped { self.key() == key } else { plain == key.as_bytes() }
     }
 
     /// The member's name. Escapes that name half a character have no value, so a key with one in
     /// it is given as it is written.
     pub fn key(&self) -> Cow<'_, str> {
         let text = self.quoted_key();
-        if let Some(key) = plain_text(text) {
-            return Cow::Borrowed(key);
+        let written = || String::from_utf8_lossy(&text[1..text.len() - 1]);
+        match self.escaped {
+            true => serde_json::from_slice(text).map_or_else(|_| written(), Cow::Owned),
+            false => written(),
         }
-        let escaped = || String::from_utf8_lossy(&text[1..text.len() - 1]);
-        serde_json::from_slice(text).map_or_else(|_| escaped(), Cow::Owned)
+    }
+
+    /// The member's name as bytes, which cost nothing to compare.
+    pub fn key_bytes(&self) -> Cow<'_, [u8]> {
+        match self.escaped {
+            true => Cow::Owned(self.key().into_owned().into_bytes()),
+            false => {
+                let text = self.quoted_key();
+                Cow::Borrowed(&text[1..text.len() - 1])
+            }
+        }
     }
 
     /// The member's value.

@@ -212,6 +212,11 @@ impl RawJson {
         scan::without_whitespace(&self.0).map_or_else(|| self.clone(), Self::trusted)
     }
 
+    /// The value at the end of a path of member names.
+    pub fn at(&self, path: &[&str]) -> Option<Self> {
+        path.iter().try_fold(self.clone(), |value, key| value.get(key))
+    }
+
     /// Begins an edit of an object's members.
     pub fn edit(&self) -> Edit<'_> {
         Edit::new(self)

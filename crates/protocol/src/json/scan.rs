@@ -42,16 +42,22 @@ pub(crate) fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
 
 /// The position after the string that starts at `start`.
 pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
+    read_string(text, start).0
+}
+
+/// The position after the string that starts at `start`, and whether it holds an escape.
+pub(crate) fn read_string(text: &[u8], start: usize) -> (usize, bool) {
+    let (mut at, mut escaped) = (start + 1, false);
     while at < text.len() {
         at += before_special(&text[at..]);
         match text.get(at) {
-            Some(b'"') => return at + 1,
+            Some(b'"') => return (at + 1, escaped),
             // What an escape hides ends nothing.
             _ => at += 2,
         }
+        escaped = true;
     }
-    text.len()
+    (text.len(), true)
 }
 
 /// How many bytes stand before the first quote or backslash. Most strings are short, so eight

@@ -129,13 +129,13 @@ fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
     let mut parts = Parts::default();
     let mut doubled = false;
     for member in raw.members() {
-        let slot = match &*member.key() {
-            "jsonrpc" => &mut parts.version,
-            "id" => &mut parts.id,
-            "method" => &mut parts.method,
-            "params" => &mut parts.params,
-            "result" => &mut parts.result,
-            "error" => &mut parts.error,
+        let slot = match &*member.key_bytes() {
+            b"jsonrpc" => &mut parts.version,
+            b"id" => &mut parts.id,
+            b"method" => &mut parts.method,
+            b"params" => &mut parts.params,
+            b"result" => &mut parts.result,
+            b"error" => &mut parts.error,
             _ => continue,
         };
         doubled |= slot.replace(member.value()).is_some();

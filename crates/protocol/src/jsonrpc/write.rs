@@ -6,28 +6,36 @@ use super::Id;
 use crate::error::RpcError;
 use crate::json::RawJson;
 
-/// A response in up to three pieces, so that a large shared result is written without a copy.
+/// A response, not yet written: a large shared result goes out without being copied.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// Everything before the result.
-    pub head: Bytes,
-    /// The result or the error object.
-    pub body: Bytes,
+    id: ReplyId,
+    member: &'static [u8],
+    body: Bytes,
+}
+
+#[derive(Debug, Clone)]
+enum ReplyId {
+    Known(Id),
+    /// Revisions up to 2025-06-18 demand the member and JSON-RPC gives it the value null.
+    Null,
+    /// Later ones leave it out.
+    Absent,
 }
 
 /// Results up to this size are copied into one piece: one small write beats two.
 const COPY_LIMIT: usize = 16 * 1024;
+/// Room for everything around a result.
+const AROUND: usize = 64;
+const RESULT: &[u8] = b"\"result\":";
+const ERROR: &[u8] = b"\"error\":";
 
 impl Reply {
-    /// What follows the body.
-    pub const TAIL: &'static [u8] = b"}";
-
     /// The response as one piece.
     pub fn into_bytes(self) -> Bytes {
-        let mut out = BytesMut::with_capacity(self.head.len() + self.body.len() + 1);
-        out.put_slice(&self.head);
+        let mut out = self.head(self.body.len());
         out.put_slice(&self.body);
-        out.put_slice(Self::TAIL);
+        out.put_u8(b'}');
         out.freeze()
     }
 
@@ -36,28 +44,38 @@ impl Reply {
         if self.body.len() <= COPY_LIMIT {
             return [self.into_bytes(), Bytes::new(), Bytes::new()];
         }
-        [self.head, self.body, Bytes::from_static(Self::TAIL)]
+        [self.head(0).freeze(), self.body, Bytes::from_static(b"}")]
+    }
+
+    fn head(&self, more: usize) -> BytesMut {
+        let mut out = BytesMut::with_capacity(AROUND + more);
+        match &self.id {
+            ReplyId::Known(id) => put_head(&mut out, Some(id)),
+            ReplyId::Null => out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":null,"),
+            ReplyId::Absent => put_head(&mut out, None),
+        }
+        out.put_slice(self.member);
+        out
     }
 }
 
 /// A successful response.
 pub fn result(id: &Id, result: &RawJson) -> Reply {
-    Reply { head: head(Some(id), b"\"result\":"), body: result.bytes().clone() }
+    Reply { id: ReplyId::Known(id.clone()), member: RESULT, body: result.bytes().clone() }
 }
 
 /// A failed response.
 pub fn error(id: &Id, error: &RpcError) -> Reply {
-    Reply { head: head(Some(id), b"\"error\":"), body: error.to_json().bytes().clone() }
+    failed(ReplyId::Known(id.clone()), error)
 }
 
-/// A failed response to something whose id could not be read. Revisions up to 2025-06-18 demand
-/// the member and JSON-RPC gives it the value null; later ones leave it out.
+/// A failed response to something whose id could not be read.
 pub fn error_without_id(error: &RpcError, null_id: bool) -> Reply {
-    let head = match null_id {
-        true => Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"),
-        false => Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"error\":"),
-    };
-    Reply { head, body: error.to_json().bytes().clone() }
+    failed(if null_id { ReplyId::Null } else { ReplyId::Absent }, error)
+}
+
+fn failed(id: ReplyId, error: &RpcError) -> Reply {
+    Reply { id, member: ERROR, body: error.to_json().bytes().clone() }
 }
 
 /// A notification.
@@ -68,13 +86,6 @@ pub fn notification(method: &str, params: Option<&RawJson>) -> Bytes {
 /// A request.
 pub fn request(id: &Id, method: &str, params: Option<&RawJson>) -> Bytes {
     call(Some(id), method, params)
-}
-
-fn head(id: Option<&Id>, member: &[u8]) -> Bytes {
-    let mut out = BytesMut::with_capacity(64);
-    put_head(&mut out, id);
-    out.put_slice(member);
-    out.freeze()
 }
 
 fn put_head(out: &mut BytesMut, id: Option<&Id>) {

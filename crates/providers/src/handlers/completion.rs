@@ -7,7 +7,6 @@ use gantry_gateway::{CallError, Reply, Target};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
-use super::failure::Failure;
 use super::{Handling, Tables};
 
 /// Gives the values that fit what was typed.
@@ -33,9 +32,9 @@ pub(super) fn of(tables: &Tables, target: &Target) -> Option<Arc<Completers>> {
 }
 
 /// Completes an argument or a variable.
-pub(super) fn complete(completers: Option<&Completers>, params: &RawJson) -> Handling<Reply> {
+pub(super) fn complete(completers: Option<&Completers>, params: &RawJson) -> Handling {
     let result = values(completers, params);
-    Box::pin(async move { result.map_err(Failure::Call) })
+    Box::pin(async move { result })
 }
 
 fn values(completers: Option<&Completers>, params: &RawJson) -> Result<Reply, CallError> {

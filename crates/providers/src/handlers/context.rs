@@ -1,7 +1,5 @@
 //! What a handler can do while it runs.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gantry_gateway::{Ask, Call, Caller, Exchange, Input, Progress};
@@ -18,7 +16,6 @@ pub struct Context {
     exchange: Exchange,
     params: RawJson,
     input: Input,
-    questions: Arc<AtomicUsize>,
 }
 
 /// How the user answered a question.
@@ -40,7 +37,7 @@ impl Elicitation {
 impl Context {
     pub(super) fn new(call: &Call, exchange: Exchange) -> Self {
         let (params, input) = (call.params.clone(), call.input.clone());
-        Self { exchange, params, input, questions: Arc::default() }
+        Self { exchange, params, input }
     }
 
     /// Who called, and what that client can do.
@@ -134,7 +131,6 @@ impl Context {
     }
 
     fn next_key(&self, kind: &str) -> String {
-        let number = self.questions.fetch_add(1, Ordering::Relaxed) + 1;
-        format!("{kind}-{number}")
+        format!("{kind}-{}", self.exchange.number_question())
     }
 }

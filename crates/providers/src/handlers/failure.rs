@@ -39,10 +39,10 @@ impl Failure {
         Self::Call(CallError::new(ErrorKind::ResourceNotFound, text).with_data(data))
     }
 
-    /// The end of the call that failed so.
-    pub(super) fn into_outcome(self, is_tool: bool) -> Outcome {
+    /// The end of a tool call that failed so.
+    pub(super) fn into_tool_outcome(self) -> Outcome {
         match self {
-            Self::Work(reason) if is_tool => {
+            Self::Work(reason) => {
                 let detail = ErrorDetail {
                     error_type: "ToolExecutionError",
                     error_message: reason,
@@ -50,13 +50,20 @@ impl Failure {
                 };
                 Ok(Reply::Result(detail.to_result()))
             }
-            Self::Work(reason) => Err(CallError::new(ErrorKind::Internal, reason)),
+            failure => failure.into_outcome(),
+        }
+    }
+
+    /// The end of any other call that failed so.
+    pub(super) fn into_outcome(self) -> Outcome {
+        Err(match self {
+            Self::Work(reason) => CallError::new(ErrorKind::Internal, reason),
             Self::Request { code, message, data } => {
                 let error = CallError::new(ErrorKind::Handler { code }, message);
-                Err(CallError { data, ..error })
+                CallError { data, ..error }
             }
-            Self::Call(error) => Err(error),
-        }
+            Self::Call(error) => error,
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::{Handling, RegisterError};
 
 type Arguments = HashMap<String, String>;
-type RenderWith = Arc<dyn Fn(Arguments, Context) -> Handling<Reply> + Send + Sync>;
+type RenderWith = Arc<dyn Fn(Arguments, Context) -> Handling + Send + Sync>;
 
 /// Who says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,12 @@ impl Prompt {
     {
         self.render = Some(Arc::new(move |arguments, context| {
             let rendering = handler(arguments, context);
-            Box::pin(async move { Ok(rendering.await?.into().to_reply()) })
+            Box::pin(async move {
+                match rendering.await {
+                    Ok(rendered) => Ok(rendered.into().to_reply()),
+                    Err(failure) => failure.into_outcome(),
+                }
+            })
         }));
         self
     }
@@ -214,10 +219,10 @@ impl Prompt {
 }
 
 impl Render {
-    pub(super) fn start(&self, params: &RawJson, context: Context) -> Handling<Reply> {
+    pub(super) fn start(&self, params: &RawJson, context: Context) -> Handling {
         match self.read_arguments(params) {
             Ok(arguments) => (self.render)(arguments, context),
-            Err(error) => Box::pin(async { Err(Failure::Call(error)) }),
+            Err(error) => Box::pin(async { Err(error) }),
         }
     }
 

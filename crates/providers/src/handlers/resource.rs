@@ -16,9 +16,9 @@ use super::{Handling, RegisterError};
 use crate::template::{Template, Variables};
 
 /// Reads a resource.
-pub(super) type Read = Arc<dyn Fn(String, Context) -> Handling<Reply> + Send + Sync>;
+pub(super) type Read = Arc<dyn Fn(String, Context) -> Handling + Send + Sync>;
 
-type ReadMatched = Arc<dyn Fn(String, Variables, Context) -> Handling<Reply> + Send + Sync>;
+type ReadMatched = Arc<dyn Fn(String, Variables, Context) -> Handling + Send + Sync>;
 
 /// What a template's resources are read with.
 pub(super) struct TemplateRead {
@@ -33,7 +33,7 @@ impl TemplateRead {
         Arc::new(move |uri| template.matches(uri).is_some())
     }
 
-    pub(super) fn start(&self, uri: &str, context: Context) -> Option<Handling<Reply>> {
+    pub(super) fn start(&self, uri: &str, context: Context) -> Option<Handling> {
         let variables = self.template.matches(uri)?;
         Some((self.read)(uri.to_owned(), variables, context))
     }
@@ -139,7 +139,12 @@ impl Resource {
         let mime_type = self.definition.mime_type.clone();
         self.read = Some(Arc::new(move |uri, context| {
             let (reading, mime_type) = (handler(uri.clone(), context), mime_type.clone());
-            Box::pin(async move { Ok(reply(reading.await?.into(), &uri, mime_type.as_deref())) })
+            Box::pin(async move {
+                match reading.await {
+                    Ok(read) => Ok(reply(read.into(), &uri, mime_type.as_deref())),
+                    Err(failure) => failure.into_outcome(),
+                }
+            })
         }));
         self
     }
@@ -179,7 +184,12 @@ impl ResourceTemplate {
         self.read = Some(Arc::new(move |uri, variables, context| {
             let reading = handler(uri.clone(), variables, context);
             let mime_type = mime_type.clone();
-            Box::pin(async move { Ok(reply(reading.await?.into(), &uri, mime_type.as_deref())) })
+            Box::pin(async move {
+                match reading.await {
+                    Ok(read) => Ok(reply(read.into(), &uri, mime_type.as_deref())),
+                    Err(failure) => failure.into_outcome(),
+                }
+            })
         }));
         self
     }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use gantry_gateway::{CallError, ErrorKind, Reply, ToolEntry};
+use gantry_gateway::{CallError, ErrorKind, ToolEntry};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use super::result::ToolOutput;
 use super::{Handling, RegisterError};
 
 /// Runs a tool on its arguments.
-pub(super) type Run = Arc<dyn Fn(RawJson, Context) -> Handling<Reply> + Send + Sync>;
+pub(super) type Run = Arc<dyn Fn(RawJson, Context) -> Handling + Send + Sync>;
 
 /// A tool on its way into the registry.
 ///
@@ -127,13 +127,12 @@ impl Tool {
         self.run = Some(Arc::new(move |arguments, context| {
             let started = arguments.try_read::<A>().map(|arguments| handler(arguments, context));
             Box::pin(async move {
-                match started {
-                    Ok(running) => running.await?.into_reply(),
-                    Err(error) => Err(Failure::Call(CallError::new(
-                        ErrorKind::InvalidArguments,
-                        format!("the arguments do not fit: {error}"),
-                    ))),
-                }
+                let running = started.map_err(|error| {
+                    let text = format!("the arguments do not fit: {error}");
+                    CallError::new(ErrorKind::InvalidArguments, text)
+                })?;
+                let done = running.await.and_then(T::into_reply);
+                done.or_else(Failure::into_tool_outcome)
             })
         }));
         self

@@ -9,6 +9,9 @@ pub(crate) struct Accept {
     pub(crate) events: bool,
 }
 
+/// What the protocol tells clients to send, as most write it.
+const USUAL: &str = "application/json, text/event-stream";
+
 impl Accept {
     /// Reads the header. A client that says nothing takes everything.
     pub(crate) fn read(headers: &HeaderMap) -> Self {
@@ -17,6 +20,9 @@ impl Accept {
             return Self { json: true, events: true };
         }
         let mut accept = Self { json: false, events: false };
+        if values.peek().is_some_and(|value| value.as_bytes() == USUAL.as_bytes()) {
+            return Self { json: true, events: true };
+        }
         for value in values.filter_map(|value| value.to_str().ok()) {
             for range in value.split(',') {
                 let kind = range.split(';').next().unwrap_or_default().trim();
