@@ -63,9 +63,7 @@ fn prepare(root: &Path, client: &Client) -> Outcome {
         return Ok(());
     }
     process::run(
-        process::cargo(root)
-            .args(["build", "--quiet", "--release", "--workspace", "--bin"])
-            .arg(&client.script),
+        process::cargo(root).args(["build", "--quiet", "--workspace", "--bin"]).arg(&client.script),
     )
 }
 
@@ -125,7 +123,7 @@ fn script_command(root: &Path, cache: &Path, client: &Client) -> Command {
         Runtime::PythonMcp1 => interpreted(provision::python(cache, "python-mcp-1")),
         Runtime::PythonMcp2 => interpreted(provision::python(cache, "python-mcp-2")),
         Runtime::Cargo => {
-            process::command(workspace::target(root).join("release").join(&client.script))
+            process::command(workspace::target(root).join("debug").join(&client.script))
         }
     };
     if let Some(dir) = &client.dir {
