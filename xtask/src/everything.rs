@@ -20,7 +20,7 @@ pub(crate) struct Everything {
     authority: String,
 }
 
-/// Builds the product and all examples in release.
+/// Builds the product and the example in release.
 pub(crate) fn build(root: &Path) -> Outcome {
     process::run(process::cargo(root).args([
         "build",
@@ -29,7 +29,8 @@ pub(crate) fn build(root: &Path) -> Outcome {
         "--package",
         "gantry",
         "--bins",
-        "--examples",
+        "--example",
+        "everything",
     ]))
 }
 

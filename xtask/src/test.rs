@@ -63,6 +63,8 @@ fn choose(arguments: &[String]) -> Outcome<Vec<&'static Step>> {
 
 /// All tests but those in documentation, by nextest where it is installed.
 fn units(root: &Path) -> Outcome {
+    // Some tests run the programs themselves, which no test target builds.
+    process::run(process::cargo(root).args(["build", "--quiet", "--workspace", "--bins"]))?;
     let mut cargo = process::cargo(root);
     if process::available("cargo-nextest", &["nextest", "--version"]) {
         cargo.args(["nextest", "run", "--workspace", "--no-fail-fast", "--cargo-quiet"]);
