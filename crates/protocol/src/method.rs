@@ -77,6 +77,21 @@ impl Method {
         }
     }
 
+    /// Whether this request is for what the catalog holds, as it is in every revision.
+    pub fn is_call(&self) -> bool {
+        matches!(
+            self,
+            Self::ToolsList
+                | Self::ToolsCall
+                | Self::ResourcesList
+                | Self::ResourceTemplatesList
+                | Self::ResourcesRead
+                | Self::PromptsList
+                | Self::PromptsGet
+                | Self::Complete
+        )
+    }
+
     /// Whether a server may answer this request with questions of its own (2026-07-28).
     pub fn takes_input(&self) -> bool {
         matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)

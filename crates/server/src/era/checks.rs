@@ -58,19 +58,7 @@ pub(super) fn check(
 }
 
 fn is_served(method: &Method) -> bool {
-    matches!(
-        method,
-        Method::Discover
-            | Method::Listen
-            | Method::ToolsList
-            | Method::ToolsCall
-            | Method::ResourcesList
-            | Method::ResourceTemplatesList
-            | Method::ResourcesRead
-            | Method::PromptsList
-            | Method::PromptsGet
-            | Method::Complete
-    )
+    method.is_call() || matches!(method, Method::Discover | Method::Listen)
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -78,14 +78,7 @@ impl Session {
             Method::Initialize => {
                 answer(Err(RpcError::invalid_request("this session is already initialized")))
             }
-            Method::ToolsList
-            | Method::ToolsCall
-            | Method::ResourcesList
-            | Method::ResourceTemplatesList
-            | Method::ResourcesRead
-            | Method::PromptsList
-            | Method::PromptsGet
-            | Method::Complete => {
+            method if method.is_call() => {
                 let params = wire::lift_params(self.revision, &method, &given);
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
