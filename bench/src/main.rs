@@ -61,7 +61,7 @@ enum Verb {
 
 #[derive(Args)]
 struct Run {
-    /// Less than a minute; exits 1 when a limit is exceeded; writes no files.
+    /// Less than a minute; exits 1 when a limit is exceeded three times in a row; writes no files.
     #[arg(long)]
     quick: bool,
     /// The release build of the example `everything`.
@@ -102,26 +102,48 @@ impl Verb {
     }
 }
 
+/// How often a quick run measures before it believes that a limit is exceeded. Other work on the
+/// machine can spoil one run; a real loss shows in each.
+const TRIES: usize = 3;
+
 impl Run {
-    #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the report is the output")]
     fn execute(self) -> Result<ExitCode, Fault> {
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
         let programs = Programs::find(self.everything, self.gantry)?;
         let stage = Stage { programs, plan, runtime: one_thread()? };
-        let report = suite::run(&stage, |section| eprintln!("measuring {section}"));
-        println!("{}", report.markdown());
-        if !self.quick {
-            let folder = self.out.unwrap_or_else(|| root().join("docs/benchmarks"));
-            write(&report, &folder)?;
-            eprintln!("wrote {0}/results.md and {0}/echo.svg", folder.display());
-            return Ok(ExitCode::SUCCESS);
+        if self.quick {
+            return Ok(gate(&stage));
         }
-        let broken = report.broken();
-        for row in &broken {
+        let folder = self.out.unwrap_or_else(|| root().join("docs/benchmarks"));
+        write(&measure(&stage), &folder)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Fails when a limit is exceeded, or a row is not measured, in every try.
+#[expect(clippy::print_stderr, reason = "progress and failures of a program for a terminal")]
+fn gate(stage: &Stage) -> ExitCode {
+    let mut broken: Option<Vec<&'static str>> = None;
+    for _ in 0..TRIES {
+        let now = measure(stage).broken();
+        let before = broken.take().unwrap_or_else(|| now.clone());
+        let still: Vec<_> = before.into_iter().filter(|row| now.contains(row)).collect();
+        if still.is_empty() {
+            return ExitCode::SUCCESS;
+        }
+        for row in &still {
             eprintln!("exceeded or not measured: {row}");
         }
-        Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        broken = Some(still);
     }
+    ExitCode::FAILURE
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the report is the output")]
+fn measure(stage: &Stage) -> Report {
+    let report = suite::run(stage, |section| eprintln!("measuring {section}"));
+    println!("{}", report.markdown());
+    report
 }
 
 #[expect(clippy::print_stdout, reason = "the process that started this one reads the sample")]
@@ -131,12 +153,15 @@ fn sample(load: &load::Load) -> Result<(), Fault> {
     Ok(())
 }
 
+#[expect(clippy::print_stderr, reason = "progress of a program for a terminal")]
 fn write(report: &Report, folder: &Path) -> Result<(), Fault> {
     let failed = || Fault::machine(format!("write to {}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed())?;
     let text = format!("# Benchmarks\n\n{}{}", machine(), report.markdown());
     std::fs::write(folder.join("results.md"), text).map_err(failed())?;
-    std::fs::write(folder.join("echo.svg"), plot::svg(&report.bars)).map_err(failed())
+    std::fs::write(folder.join("echo.svg"), plot::svg(&report.bars)).map_err(failed())?;
+    eprintln!("wrote {0}/results.md and {0}/echo.svg", folder.display());
+    Ok(())
 }
 
 /// What the figures were taken on; only those of one run may be compared.
