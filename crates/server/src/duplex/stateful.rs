@@ -14,13 +14,16 @@ impl Connection {
         match Handshake::read(&self.lobby, &self.principal, request) {
             Ok(Handshake { session, answer }) => {
                 let session = self.session.get_or_init(|| Arc::new(session)).clone();
+                // From here on, so that nothing between the client's first list and its
+                // readiness to hear of changes is lost.
+                let changes = session.changes(&self.lobby);
                 self.send(answer).await;
                 let connection = self.clone();
                 self.tasks.spawn(async move {
                     let wire = Wire::Channel(connection.out.clone());
                     let listening = async {
                         connection.initialized.cancelled().await;
-                        listen_for(&connection.lobby, &session, &wire).await;
+                        listen_for(&connection.lobby, &session, changes, &wire).await;
                     };
                     connection.closed.run_until_cancelled(listening).await;
                 });

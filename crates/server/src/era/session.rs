@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gantry_gateway::{AskError, Call, Caller, Interest, Watched};
+use gantry_gateway::{AskError, Call, Caller, Interest, Subscription, Watched};
 use gantry_protocol::{
     Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
     wire,
@@ -146,6 +146,16 @@ impl Session {
         self.state().calls.remove(id);
     }
 
+    /// What this session should hear of, from now on.
+    pub(crate) fn changes(&self, lobby: &Lobby) -> Subscription {
+        lobby.gateway.subscribe(Interest {
+            tools: true,
+            prompts: true,
+            resources: true,
+            resources_watched: self.watched.clone(),
+        })
+    }
+
     /// Whether anything is going on that memory is needed for.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.state();
@@ -202,18 +212,16 @@ impl Session {
 
 /// Sends every change that this session should hear of, until the session ends, the server stops
 /// or nobody listens any more.
-pub(crate) async fn listen_for(lobby: &Lobby, session: &Session, wire: &Wire) {
-    let interest = Interest {
-        tools: true,
-        prompts: true,
-        resources: true,
-        resources_watched: session.watched.clone(),
-    };
-    let mut subscription = lobby.gateway.subscribe(interest);
+pub(crate) async fn listen_for(
+    lobby: &Lobby,
+    session: &Session,
+    mut changes: Subscription,
+    wire: &Wire,
+) {
     loop {
         let event = tokio::select! {
             () = session.ended.cancelled() => return,
-            event = next_event(lobby, &mut subscription) => event,
+            event = next_event(lobby, &mut changes) => event,
         };
         let Some(event) = event else { return };
         let (method, params) = listen::notification(&event);

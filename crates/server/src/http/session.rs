@@ -138,8 +138,10 @@ fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
     let (log, new) = session.general_stream(&hall.lobby);
     if new {
         let (lobby, session, log) = (hall.lobby.clone(), session.clone(), log.clone());
+        let changes = session.session.changes(&lobby);
         hall.spawn(async move {
-            listen_for(&lobby, &session.session, &Wire::Log(log.clone())).await;
+            let wire = Wire::Log(log.clone());
+            listen_for(&lobby, &session.session, changes, &wire).await;
             log.finish();
         });
     }
