@@ -1,0 +1,205 @@
+//! One child process that serves one call: its input goes in, its output comes out, both bounded.
+//! However the call ends, the child's whole process group ends with it and the child is reaped.
+
+mod error;
+mod group;
+mod pipes;
+mod sink;
+mod spawn;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::select;
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+pub use error::StartError;
+use group::{Group, Watch};
+use pipes::Pipes;
+
+/// The variable that tells a child where it may write notices.
+pub const NOTICES_VARIABLE: &str = "GANTRY_NOTICES";
+
+/// How long the kernel may take to end a process that was killed.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
+/// What to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// A path, or a name that is looked up in the `PATH` of `env`. A relative path is seen from
+    /// `directory`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment, but for [`NOTICES_VARIABLE`]: nothing is inherited.
+    pub env: Vec<(String, String)>,
+    /// Where it works; the directory of this process if none is given.
+    pub directory: Option<PathBuf>,
+}
+
+/// How much one child may use up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildLimits {
+    /// Bytes on standard output. More than that ends the call.
+    pub stdout: usize,
+    /// Bytes kept from the end of standard error.
+    pub stderr: usize,
+    /// The time between asking a child to end and killing it.
+    pub grace: Duration,
+    /// Notices that may wait to be taken. One that finds no room is dropped, so that a slow
+    /// reader never holds up the work.
+    pub notices: usize,
+    /// Bytes of one notice. A longer one is dropped.
+    pub notice: usize,
+}
+
+impl Default for ChildLimits {
+    fn default() -> Self {
+        Self {
+            stdout: 1 << 20,
+            stderr: 8 << 10,
+            grace: Duration::from_secs(2),
+            notices: 64,
+            notice: 64 << 10,
+        }
+    }
+}
+
+/// A running child. Dropping it kills its process group and reaps it.
+#[derive(Debug)]
+pub struct Child {
+    group: Group,
+    watch: Watch,
+    pipes: Pipes,
+    notices: Option<mpsc::Receiver<Bytes>>,
+    grace: Duration,
+}
+
+/// What a child left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// What it wrote to standard output, at most as much as the limit.
+    pub stdout: Bytes,
+    /// Whether it wrote more than that.
+    pub stdout_overflow: bool,
+    /// The end of what it wrote to standard error; what is not UTF-8 is replaced.
+    pub stderr: String,
+    /// How it ended.
+    pub end: End,
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal. A child that wrote too much was killed.
+    Signalled(i32),
+    /// It was stopped, because it took too long.
+    TimedOut,
+    /// Nobody knows, and this is why.
+    Lost(String),
+}
+
+/// Why a child is no longer waited for.
+enum Stop {
+    Ended,
+    Overflow,
+    TimedOut,
+}
+
+impl Child {
+    /// Starts a program. Must be called within a tokio runtime with timers and sockets.
+    pub fn start(program: &Program, limits: &ChildLimits) -> Result<Self, StartError> {
+        let start = || {
+            let (mut group, notices_end) = spawn::spawn(program)?;
+            let watch = group.watch()?;
+            let (sender, notices) = mpsc::channel(limits.notices.max(1));
+            let pipes = Pipes::new(group.take_pipes(), notices_end, limits, sender)?;
+            Ok(Self { group, watch, pipes, notices: Some(notices), grace: limits.grace })
+        };
+        start().map_err(|error| StartError::new(program, error))
+    }
+
+    /// The number of the process, which is that of its group too.
+    pub fn id(&self) -> u32 {
+        self.group.id()
+    }
+
+    /// Waits until the process has ended, whether it was given its input or not.
+    pub async fn ended(&self) -> io::Result<()> {
+        self.watch.ended().await
+    }
+
+    /// The lines that the child writes to file descriptor 3. They come while
+    /// [`finish`](Self::finish) is awaited, and end with it. The first receiver gets them all; any
+    /// other is closed.
+    pub fn notices(&mut self) -> mpsc::Receiver<Bytes> {
+        self.notices.take().unwrap_or_else(|| mpsc::channel(1).1)
+    }
+
+    /// Gives the child its input and waits for its end. After `timeout` the group is asked to
+    /// end, and killed when its grace is over. Dropping the future kills it at once.
+    pub async fn finish(mut self, input: Bytes, timeout: Duration) -> Finished {
+        self.pipes.give(input);
+        let stop = self.run(timeout).await;
+        if matches!(stop, Stop::TimedOut) {
+            self.group.ask();
+            // Its last words are still read: a full pipe would keep it from ending.
+            self.run(self.grace).await;
+        }
+        // The leader is not reaped yet, so the group's number cannot belong to anyone else.
+        self.group.kill();
+        let end = self.end().await;
+        // What was written before the end is in the pipes by now. A process that has left the
+        // group may hold them open for ever, so nothing more is waited for.
+        self.pipes.drain();
+        let (stdout, stdout_overflow, stderr) = self.pipes.into_output();
+        let end = if matches!(stop, Stop::TimedOut) { End::TimedOut } else { end };
+        Finished { stdout, stdout_overflow, stderr, end }
+    }
+
+    /// Lets the child work. The timer comes before the pipes: a flood that is always ready to be
+    /// read must not use up the task's turn before the timer is asked.
+    async fn run(&mut self, timeout: Duration) -> Stop {
+        select! {
+            biased;
+            // A watch that fails is found again, and told, by `end`.
+            _ = self.watch.ended() => Stop::Ended,
+            () = sleep(timeout) => Stop::TimedOut,
+            () = self.pipes.flow() => Stop::Overflow,
+        }
+    }
+
+    /// Reaps the leader of a killed group.
+    async fn end(&mut self) -> End {
+        let id = self.id();
+        let status = match timeout(LAST_WAIT, self.watch.ended()).await {
+            Ok(Ok(())) => self.group.reap(),
+            Ok(Err(error)) => Err(error),
+            Err(_) => return End::Lost(format!("process {id} was killed but has not ended yet")),
+        };
+        match status {
+            Ok(status) => End::from(status),
+            Err(error) => End::Lost(format!("process {id} could not be waited for: {error}")),
+        }
+    }
+}
+
+impl From<ExitStatus> for End {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Exited(code),
+            (None, Some(signal)) => Self::Signalled(signal),
+            (None, None) => Self::Lost(format!("the process ended with {status}")),
+        }
+    }
+}

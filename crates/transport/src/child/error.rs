@@ -1,0 +1,74 @@
+//! Why a program could not be started, and what to do about it.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::Program;
+
+/// A program could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no such program.
+    #[error("the program `{}` was not found; check its path, or the `PATH` that it is given", .0.display())]
+    NotFound(PathBuf),
+    /// The program is there, but what its first line or its header names is not.
+    #[error("the interpreter of `{}` was not found; check the first line of the file", .0.display())]
+    NoInterpreter(PathBuf),
+    /// The file may not be executed.
+    #[error("`{}` may not be executed; give a file, and make it executable with `chmod +x`", .0.display())]
+    NotExecutable(PathBuf),
+    /// The directory to work in cannot be entered.
+    #[error("`{}` cannot work in `{}`; give a directory that exists and may be entered", program.display(), directory.display())]
+    Directory {
+        /// The program.
+        program: PathBuf,
+        /// The directory it was to work in.
+        directory: PathBuf,
+    },
+    /// The file is open for writing.
+    #[error("`{}` is being written; try again when that is done", .0.display())]
+    Busy(PathBuf),
+    /// The kernel takes no command line of this kind.
+    #[error("the arguments or the environment of `{}` are too long or hold a zero byte; shorten or correct them", .0.display())]
+    Arguments(PathBuf),
+    /// The system refused for a reason of its own.
+    #[error("`{}` could not be started: {source}; check the limits on processes and open files", program.display())]
+    Refused {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl StartError {
+    /// Finds out what an error meant. The kernel says "not found" of the program, its
+    /// interpreter and its directory alike.
+    pub(super) fn new(program: &Program, source: io::Error) -> Self {
+        let path = program.program.clone();
+        let looked_up = path.components().count() == 1 && !path.has_root();
+        match (source.kind(), &program.directory) {
+            (
+                ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory,
+                Some(directory),
+            ) if std::fs::read_dir(directory).is_err() => {
+                Self::Directory { program: path, directory: directory.clone() }
+            }
+            (ErrorKind::NotFound, directory)
+                if !looked_up && exists(&path, directory.as_deref()) =>
+            {
+                Self::NoInterpreter(path)
+            }
+            (ErrorKind::NotFound | ErrorKind::NotADirectory, _) => Self::NotFound(path),
+            (ErrorKind::PermissionDenied, _) => Self::NotExecutable(path),
+            (ErrorKind::ExecutableFileBusy, _) => Self::Busy(path),
+            (ErrorKind::InvalidInput | ErrorKind::ArgumentListTooLong, _) => Self::Arguments(path),
+            _ => Self::Refused { program: path, source },
+        }
+    }
+}
+
+/// Whether the file is there, seen from the directory the program was to work in.
+fn exists(path: &Path, directory: Option<&Path>) -> bool {
+    directory.map_or_else(|| path.exists(), |directory| directory.join(path).exists())
+}

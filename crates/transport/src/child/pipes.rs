@@ -1,0 +1,138 @@
+//! The pipes between this process and a child, all served at the same time, so that neither side
+//! can wait for the other for ever.
+
+use std::future::pending;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::sync::mpsc;
+use tokio::{join, select};
+
+use super::ChildLimits;
+use super::sink::{Head, Lines, Sink, Tail};
+
+/// Bytes read at once.
+const CHUNK: usize = 8 << 10;
+
+/// Bytes read after the end. No pipe holds more unless the system's own limit was raised, and a
+/// process that has left the group must not keep the reader busy.
+const LAST: usize = 1 << 20;
+
+/// All pipes of a child.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    input: Input,
+    stdout: Output<Head>,
+    stderr: Output<Tail>,
+    notices: Output<Lines>,
+}
+
+/// What a child is given to read.
+#[derive(Debug)]
+struct Input {
+    /// Gone when all is written, which is how the child sees the end.
+    pipe: Option<Sender>,
+    rest: Bytes,
+}
+
+/// What a child writes.
+#[derive(Debug)]
+struct Output<S> {
+    pipe: Receiver,
+    sink: S,
+}
+
+impl Pipes {
+    pub(super) fn new(
+        standard: Option<(ChildStdin, ChildStdout, ChildStderr)>,
+        notices: OwnedFd,
+        limits: &ChildLimits,
+        sender: mpsc::Sender<Bytes>,
+    ) -> io::Result<Self> {
+        let (stdin, stdout, stderr) = standard.expect("every child is started with three pipes");
+        let input = Input { pipe: Some(Sender::from_owned_fd(stdin.into())?), rest: Bytes::new() };
+        Ok(Self {
+            input,
+            stdout: Output::new(stdout.into(), Head::new(limits.stdout))?,
+            stderr: Output::new(stderr.into(), Tail::new(limits.stderr))?,
+            notices: Output::new(notices, Lines::new(limits.notice, sender))?,
+        })
+    }
+
+    /// Sets what the child will read.
+    pub(super) fn give(&mut self, input: Bytes) {
+        self.input.rest = input;
+    }
+
+    /// Moves bytes for as long as it is awaited. It ends only when there is too much output, and
+    /// may be dropped and begun again at any time.
+    pub(super) async fn flow(&mut self) {
+        let rest = async {
+            join!(self.input.flow(), self.stderr.flow(), self.notices.flow());
+        };
+        select! {
+            () = self.stdout.flow() => (),
+            () = rest => (),
+        }
+    }
+
+    /// Reads what is in the pipes and waits for nothing.
+    pub(super) fn drain(&mut self) {
+        self.stdout.drain();
+        self.stderr.drain();
+        self.notices.drain();
+        self.notices.sink.finish();
+    }
+
+    /// Standard output, whether there was more of it, and the end of standard error.
+    pub(super) fn into_output(self) -> (Bytes, bool, String) {
+        let Head { kept, overflow, .. } = self.stdout.sink;
+        (kept.freeze(), overflow, self.stderr.sink.text())
+    }
+}
+
+impl Input {
+    async fn flow(&mut self) {
+        while let Some(pipe) = self.pipe.as_mut().filter(|_| !self.rest.is_empty()) {
+            // A child need not read what it is given, so a closed pipe is no error.
+            if pipe.write_buf(&mut self.rest).await.is_err() {
+                break;
+            }
+        }
+        self.pipe = None;
+    }
+}
+
+impl<S: Sink> Output<S> {
+    fn new(pipe: OwnedFd, sink: S) -> io::Result<Self> {
+        Ok(Self { pipe: Receiver::from_owned_fd(pipe)?, sink })
+    }
+
+    /// Ends only when the sink wants no more.
+    async fn flow(&mut self) {
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            match self.pipe.read(&mut chunk).await {
+                Ok(0) | Err(_) => return pending().await,
+                Ok(length) if self.sink.take(&chunk[..length]) => (),
+                Ok(_) => return,
+            }
+        }
+    }
+
+    /// Reads from the pipe itself: the runtime may not have heard yet that there is something.
+    fn drain(&mut self) {
+        let mut chunk = vec![0; CHUNK];
+        let mut total = 0;
+        while total < LAST
+            && let Ok(length @ 1..) = rustix::io::read(&self.pipe, &mut chunk[..])
+            && self.sink.take(&chunk[..length])
+        {
+            total += length;
+        }
+    }
+}
