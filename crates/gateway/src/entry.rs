@@ -1,6 +1,8 @@
 //! What the catalog knows of each thing it lists: the definition raw, and what was read from it.
 
 use gantry_protocol::RawJson;
+use std::time::Duration;
+
 use gantry_protocol::headers::{self, HeaderAnnotationError, HeaderParam};
 
 use crate::schema::{Schema, SchemaError, SchemaLimits};
@@ -58,6 +60,8 @@ pub struct ToolEntry {
     pub output: Option<Schema>,
     /// Arguments that HTTP clients repeat in headers.
     pub headers: Vec<HeaderParam>,
+    /// How long its provider may work on a call, when that is not as long as usual.
+    pub timeout: Option<Duration>,
 }
 
 /// A resource.
@@ -106,7 +110,8 @@ impl ToolEntry {
         let headers = headers::argument_headers(&input)
             .map_err(|error| EntryError::Header { tool: name.clone(), error })?;
         let input = compile("inputSchema", &input)?;
-        Ok(Self { input, output: output.transpose()?, headers, name, definition })
+        let output = output.transpose()?;
+        Ok(Self { input, output, headers, timeout: None, name, definition })
     }
 }
 

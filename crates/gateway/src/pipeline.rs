@@ -72,7 +72,8 @@ impl Pipeline {
         let resolved = check_arguments(resolved)?;
         let target = resolved.target.clone();
         let served = self.converse(resolved, exchange);
-        let reply = Deadline(self.deadline).run(exchange, served).await?;
+        let reply =
+            Deadline(target.timeout().unwrap_or(self.deadline)).run(exchange, served).await?;
         check_result(&target, reply)
     }
 

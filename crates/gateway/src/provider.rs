@@ -1,6 +1,7 @@
 //! Where things come from: the contract of everything that serves calls.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
@@ -50,6 +51,14 @@ pub enum Target {
 pub type Matcher = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Target {
+    /// How long its provider may work on a call, when that is not as long as usual.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        match self {
+            Self::Tool(tool) => tool.timeout,
+            _ => None,
+        }
+    }
+
     /// The name or URI that clients use.
     pub fn name(&self) -> &str {
         match self {

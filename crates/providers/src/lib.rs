@@ -2,6 +2,7 @@
 
 pub mod handlers;
 pub mod template;
+pub mod tools;
 
 pub use handlers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Prompt, PromptMessage, PromptResult,
@@ -9,3 +10,5 @@ pub use handlers::{
     ToolResult,
 };
 pub use template::{Template, TemplateError, Variable, Variables};
+pub use tools::manifest::Problem;
+pub use tools::{ToolSettings, Tools};

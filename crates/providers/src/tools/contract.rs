@@ -1,0 +1,129 @@
+//! What a program and the gateway say to each other: one JSON line in, one JSON line out.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gantry_gateway::{CallError, ErrorKind, Exchange, Progress, Reply};
+use gantry_protocol::json::{JsonKind, ObjectWriter};
+use gantry_protocol::{JsonLimits, Level, RawJson};
+use gantry_transport::child::{End, Finished};
+use gantry_transport::lines::to_line;
+
+/// How much of what a program complained about goes into the text of an error.
+const SHOWN: usize = 500;
+
+/// The one line that a program reads.
+pub(super) fn request(arguments: &RawJson) -> Bytes {
+    to_line(ObjectWriter::new().raw("arguments", arguments).finish().bytes())
+}
+
+/// What a program that has ended means as the result of its tool.
+pub(super) fn read(name: &str, timeout: Duration, finished: &Finished) -> Result<Reply, CallError> {
+    let fail = |kind, what: String| Err(failure(kind, name, &what, finished));
+    if finished.stdout_overflow {
+        let what = "wrote more to standard output than one call may".to_owned();
+        return fail(ErrorKind::ToolFailed, what);
+    }
+    match &finished.end {
+        End::Exited(0) => {}
+        End::Exited(status) => {
+            return fail(ErrorKind::ToolFailed, format!("ended with exit status {status}"));
+        }
+        End::Signalled(signal) => {
+            return fail(ErrorKind::ToolFailed, format!("was ended by signal {signal}"));
+        }
+        End::TimedOut => {
+            let what = format!("did not finish within {timeout:?} and was ended");
+            return fail(ErrorKind::Timeout, what);
+        }
+        End::Lost(reason) => {
+            return fail(ErrorKind::ToolFailed, format!("was lost: {reason}"));
+        }
+    }
+    match only_line(&finished.stdout) {
+        Ok(line) => match RawJson::parse(line, JsonLimits::default()) {
+            Ok(value) => Ok(Reply::Result(result(value))),
+            Err(error) => {
+                let what = format!("did not write JSON to standard output ({error})");
+                fail(ErrorKind::ToolFailed, what)
+            }
+        },
+        Err(0) => {
+            let what =
+                "wrote nothing to standard output; it must write one line of JSON".to_owned();
+            fail(ErrorKind::ToolFailed, what)
+        }
+        Err(lines) => {
+            let what = format!(
+                "wrote {lines} lines to standard output; it must write one line of JSON, and \
+                 everything else to standard error"
+            );
+            fail(ErrorKind::ToolFailed, what)
+        }
+    }
+}
+
+/// The only line that is not empty, or how many there are.
+fn only_line(stdout: &Bytes) -> Result<Bytes, usize> {
+    let lines = stdout.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
+    match lines[..] {
+        [line] => Ok(stdout.slice_ref(line)),
+        _ => Err(lines.len()),
+    }
+}
+
+/// A result in the protocol's form passes as it is; any other value is wrapped.
+fn result(value: RawJson) -> RawJson {
+    let is_content = value.get("content").is_some_and(|it| it.kind() == JsonKind::Array);
+    if is_content {
+        return value;
+    }
+    let text = value.compact();
+    let block = ObjectWriter::new().value("type", "text").value("text", text.as_str()).finish();
+    ObjectWriter::new()
+        .array("content", [&block])
+        .raw("structuredContent", &value)
+        .value("isError", &false)
+        .finish()
+}
+
+fn failure(kind: ErrorKind, name: &str, what: &str, finished: &Finished) -> CallError {
+    let complaint = finished.stderr.trim();
+    let text = match tail(complaint) {
+        "" => format!("the tool `{name}` {what}"),
+        shown => format!("the tool `{name}` {what}; it said: {shown}"),
+    };
+    let status = match finished.end {
+        End::Exited(status) => Some(status),
+        _ => None,
+    };
+    let data =
+        ObjectWriter::new().value_some("exit_status", status).value("stderr", complaint).finish();
+    CallError::new(kind, text).with_data(data)
+}
+
+/// The end of a text, which most often says what went wrong.
+fn tail(text: &str) -> &str {
+    let start = text.len().saturating_sub(SHOWN);
+    let start = (start..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    &text[start..]
+}
+
+/// Passes on a line that a program wrote while it worked. A line that says nothing known is
+/// passed over: it can do no harm, and the next version of the contract may know it.
+pub(super) async fn relay(exchange: &Exchange, line: Bytes) {
+    let Ok(notice) = RawJson::parse(line, JsonLimits::default()) else { return };
+    if let Some(progress) = notice.get("progress").and_then(|it| it.read::<f64>()) {
+        let total = notice.get("total").and_then(|it| it.read());
+        let message = notice.get("message").and_then(|it| it.to_text());
+        exchange.progress(&Progress { progress, total, message });
+    }
+    if let Some(data) = notice.get("log") {
+        let level = notice.get("level").and_then(|it| it.read()).unwrap_or(Level::Info);
+        exchange.log(level, None, &data).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

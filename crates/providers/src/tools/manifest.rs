@@ -1,0 +1,155 @@
+//! What a tool says of itself: its name, its version, its schemas and how to start it.
+
+mod block;
+mod check;
+mod draft;
+mod expand;
+mod json;
+mod nearest;
+mod problem;
+mod program;
+mod scan;
+mod schema;
+mod script;
+#[cfg(test)]
+mod tests;
+mod timeout;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+pub use check::{is_name, is_version};
+pub use problem::Problem;
+pub use scan::scan;
+
+/// The most bytes of a file that are looked at.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Finds the value of a variable.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// How a tool is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// Any executable, with fixed arguments.
+    Process,
+    /// A native binary.
+    Binary,
+    /// One Python file with its dependencies inside, run by `uv`.
+    PythonUvScript,
+}
+
+/// One tool, ready to be listed and started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// The name, `module.tool`.
+    pub name: String,
+    /// The semantic version.
+    pub version: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// How it is started.
+    pub runtime: Runtime,
+    /// The program as an absolute path; for Python the script, which `uv` is given.
+    pub command: PathBuf,
+    /// The arguments after the program.
+    pub args: Vec<String>,
+    /// Variables of the process, with references to other variables already replaced.
+    pub env: Vec<(String, String)>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// What its arguments look like.
+    pub input_schema: RawJson,
+    /// What its result looks like.
+    pub output_schema: Option<RawJson>,
+    /// The hints of the protocol.
+    pub annotations: Option<RawJson>,
+    /// A title for people.
+    pub title: Option<String>,
+    /// How long a call may take, when the tool says so.
+    pub timeout: Option<Duration>,
+    /// What else is known: `module`, `destructive`, `deprecated_in`, `cache_ttl`, `standby`.
+    pub metadata: Option<RawJson>,
+    /// The file that said all this.
+    pub source: PathBuf,
+}
+
+impl Manifest {
+    /// The definition that clients are shown.
+    pub fn definition(&self) -> RawJson {
+        let meta = ObjectWriter::new().raw("gantry/tool", &self.about()).finish();
+        ObjectWriter::with_capacity(512)
+            .value("name", &self.name)
+            .value_some("title", self.title.as_ref())
+            .value("description", &self.description)
+            .raw("inputSchema", &self.input_schema)
+            .raw_some("outputSchema", self.output_schema.as_ref())
+            .raw_some("annotations", self.annotations.as_ref())
+            .raw("_meta", &meta)
+            .finish()
+    }
+
+    /// The metadata of a registration, with what was left out filled in.
+    fn about(&self) -> RawJson {
+        let stated = |key| self.metadata.as_ref().and_then(|it| it.get(key)?.to_text());
+        let module = self.name.rsplit_once('.').map(|(module, _)| module.to_owned());
+        let mut about = ObjectWriter::new()
+            .value("version", &self.version)
+            .value_some("module", stated("module").or(module))
+            .value("destructive", &self.is_destructive());
+        for member in self.metadata.iter().flat_map(RawJson::members) {
+            // `standby` concerns the one who starts the process, not the one who calls the tool.
+            if !["version", "module", "destructive", "standby"].contains(&&*member.key()) {
+                about = about.raw(&member.key(), &member.value());
+            }
+        }
+        about.finish()
+    }
+
+    /// Whether a call may destroy something. A tool that says nothing may, as in the protocol.
+    fn is_destructive(&self) -> bool {
+        let flag = |object: &Option<RawJson>, key| object.as_ref()?.get(key)?.read::<bool>();
+        let stated =
+            [flag(&self.metadata, "destructive"), flag(&self.annotations, "destructiveHint")];
+        let stated = stated.into_iter().flatten().reduce(|one, other| one || other);
+        stated.unwrap_or(flag(&self.annotations, "readOnlyHint") != Some(true))
+    }
+}
+
+/// Reads the tool that a file describes; nothing when the file describes none.
+pub fn read_file(path: &Path, environment: Lookup<'_>) -> Option<Result<Manifest, Problem>> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name()?.to_str()?;
+    let is_json = name == "tool.json" || name.ends_with(".tool.json");
+    if !(is_json || name.ends_with(".py")) {
+        return None;
+    }
+    let bytes = match read_start(&path).transpose()? {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let text = format!("the file cannot be read: {error}");
+            return Some(Err(Problem::new(&path, None, text, "check its permissions")));
+        }
+    };
+    if is_json {
+        Some(json::read(&path, bytes, environment))
+    } else {
+        script::read(&path, &bytes, environment)
+    }
+}
+
+/// The first bytes of a regular file, one more than the limit so that a longer one is noticed.
+fn read_start(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    // Asked before opening: to open a pipe would wait for its writer.
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}

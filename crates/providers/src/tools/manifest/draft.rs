@@ -1,0 +1,181 @@
+//! A manifest as it was written, whatever its notation: keys, values and their lines.
+
+use std::path::Path;
+use std::time::Duration;
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+use super::check::{is_name, is_version};
+use super::expand::{ExpandError, expand};
+use super::nearest::nearest;
+use super::problem::Problem;
+use super::{Lookup, timeout};
+
+/// One key with its value.
+pub(super) struct Field {
+    pub(super) key: String,
+    pub(super) line: usize,
+    pub(super) value: RawJson,
+}
+
+/// What was written, and where.
+pub(super) struct Draft<'a> {
+    file: &'a Path,
+    /// Where the manifest begins: what is missing is reported there.
+    start: usize,
+    fields: Vec<Field>,
+}
+
+impl<'a> Draft<'a> {
+    /// Takes the fields when all of them are known and none comes twice.
+    pub(super) fn new(
+        file: &'a Path,
+        start: usize,
+        fields: Vec<Field>,
+        known: &[&str],
+    ) -> Result<Self, Problem> {
+        for (index, field) in fields.iter().enumerate() {
+            let (key, line) = (&field.key, Some(field.line));
+            if !known.contains(&key.as_str()) {
+                let advice = match nearest(key, known) {
+                    Some(meant) => format!("write `{meant}`, or remove it"),
+                    None => format!("remove it; the keys are {}", known.join(", ")),
+                };
+                return Err(Problem::new(file, line, format!("unknown key `{key}`"), advice));
+            }
+            if fields[..index].iter().any(|earlier| earlier.key == *key) {
+                let text = format!("the key `{key}` is given twice");
+                return Err(Problem::new(file, line, text, "remove one of them"));
+            }
+        }
+        Ok(Self { file, start, fields })
+    }
+
+    /// A problem at a key, or at the manifest's beginning when the key is not there.
+    pub(super) fn problem(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Problem {
+        let field = self.fields.iter().find(|field| field.key == key);
+        let line = field.map_or(self.start, |field| field.line);
+        Problem::new(self.file, Some(line), message, advice)
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&RawJson> {
+        self.fields.iter().find(|field| field.key == key).map(|field| &field.value)
+    }
+
+    /// A value of the right form; `form` says what that is.
+    fn read<T>(
+        &self,
+        key: &str,
+        form: &str,
+        read: impl Fn(&RawJson) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let read = read(value).ok_or_else(|| {
+            self.problem(key, format!("`{key}` has the wrong form"), format!("write {form}"))
+        })?;
+        Ok(Some(read))
+    }
+
+    pub(super) fn text(&self, key: &str) -> Result<Option<String>, Problem> {
+        self.read(key, "a string", RawJson::to_text)
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Result<Option<bool>, Problem> {
+        self.read(key, "true or false", RawJson::read)
+    }
+
+    pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, Problem> {
+        Ok(self.read(key, "a list of strings", RawJson::read)?.unwrap_or_default())
+    }
+
+    pub(super) fn object(&self, key: &str) -> Result<Option<RawJson>, Problem> {
+        self.read(key, "an object", |value| value.is_object().then(|| value.clone()))
+    }
+
+    pub(super) fn timeout(&self) -> Result<Option<Duration>, Problem> {
+        let form = "milliseconds above zero, or a text such as \"30s\", \"500ms\" or \"2m\"";
+        self.read("timeout", form, timeout::read)
+    }
+
+    fn needed(&self, key: &str, example: &str) -> Result<String, Problem> {
+        self.text(key)?.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
+            self.problem(key, format!("the tool has no {key}"), format!("add one: {example}"))
+        })
+    }
+
+    pub(super) fn name(&self) -> Result<String, Problem> {
+        let name = self.needed("name", "`name` is module and tool, such as \"text.count\"")?;
+        if is_name(&name) {
+            return Ok(name);
+        }
+        let advice = "write module and tool in small letters, digits and `_`, with a dot between \
+                      them, such as `text.count`";
+        Err(self.problem("name", format!("`{name}` is no name for a tool"), advice))
+    }
+
+    pub(super) fn version(&self) -> Result<String, Problem> {
+        let version = self.needed("version", "`version` is three numbers, such as \"1.0.0\"")?;
+        if is_version(&version) {
+            return Ok(version);
+        }
+        let advice = "write three numbers, such as `1.0.0` or `1.1.0-beta.1`";
+        Err(self.problem("version", format!("`{version}` is no semantic version"), advice))
+    }
+
+    pub(super) fn description(&self) -> Result<String, Problem> {
+        self.needed("description", "`description` tells the model what the tool is for")
+    }
+
+    /// The metadata, with `standby` beside what was given there.
+    pub(super) fn metadata(&self) -> Result<Option<RawJson>, Problem> {
+        let metadata = self.object("metadata")?;
+        let Some(standby) = self.get("standby") else { return Ok(metadata) };
+        let mut merged = ObjectWriter::new();
+        for member in metadata.iter().flat_map(RawJson::members) {
+            if !member.is("standby") {
+                merged = merged.raw(&member.key(), &member.value());
+            }
+        }
+        Ok(Some(merged.raw("standby", standby).finish()))
+    }
+
+    /// The variables of the process, expanded.
+    pub(super) fn env(&self, lookup: Lookup<'_>) -> Result<Vec<(String, String)>, Problem> {
+        let object = self.object("env")?;
+        let mut variables = Vec::new();
+        for member in object.iter().flat_map(RawJson::members) {
+            let key = member.key().into_owned();
+            let value = member.value().to_text().filter(|value| !value.contains('\0'));
+            let Some(value) = value.filter(|_| is_variable(&key)) else {
+                let text = format!("`env` has a wrong entry `{key}`");
+                return Err(self.problem("env", text, "write names with strings as their values"));
+            };
+            let value = expand(&value, lookup).map_err(|error| self.unset(&key, error))?;
+            variables.push((key, value));
+        }
+        Ok(variables)
+    }
+
+    fn unset(&self, key: &str, error: ExpandError) -> Problem {
+        let (text, advice) = match error {
+            ExpandError::Unset(name) => (
+                format!("the variable `{name}`, needed by `{key}` in `env`, is not set"),
+                format!("set it, or give a default: `${{{name}:-value}}`"),
+            ),
+            ExpandError::Open => {
+                (format!("`{key}` in `env` has `${{` without an end"), "close it with `}`".into())
+            }
+        };
+        self.problem("env", text, advice)
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
