@@ -80,6 +80,7 @@ const PEERS: &[Peer] = &[
         pins: &["mcp==2.3.0", "websockets==17.4"],
         proof: "bin/python",
     },
+    Peer { folder: "uv", installer: Installer::Pip, pins: &["uv==0.13.7"], proof: "bin/uv" },
 ];
 
 /// Installs every peer that is not there yet, side by side.

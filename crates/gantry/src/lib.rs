@@ -28,9 +28,9 @@ mod server;
 pub use gantry_gateway::{Ask, Caller, InputRequired, Reply, Settings as GatewaySettings};
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
 pub use gantry_providers::{
-    Content, Context, Elicitation, Failure, Handlers, Json, Prompt, PromptMessage, PromptResult,
-    RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool, ToolOutput,
-    ToolResult, Variable, Variables,
+    Content, Context, Elicitation, Failure, Handlers, Json, Problem, Prompt, PromptMessage,
+    PromptResult, RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool,
+    ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
 pub use gantry_server::{Eras, HttpServer, Link, ListenError, Settings as DoorSettings};
 pub use server::{Server, ServerBuilder};

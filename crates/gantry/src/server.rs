@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gantry_gateway::{Gateway, Identity};
 use gantry_protocol::json::ObjectWriter;
-use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool};
+use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
 use gantry_server::{HttpServer, Link, ListenError, Lobby, serve_stdio};
 use serde::Serialize;
 use serde_json::Value;
@@ -26,6 +26,7 @@ pub struct ServerBuilder {
     middle: GatewaySettings,
     doors: DoorSettings,
     handlers: Handlers,
+    tools: Option<Tools>,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
@@ -40,6 +41,7 @@ impl Server {
             middle: GatewaySettings::default(),
             doors: DoorSettings::default(),
             handlers: Handlers::default(),
+            tools: None,
             problem: None,
         }
     }
@@ -122,6 +124,13 @@ impl ServerBuilder {
         self.register(|handlers| handlers.add_prompt(prompt))
     }
 
+    /// Adds the tools of folders.
+    #[must_use]
+    pub fn tools(mut self, tools: Tools) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+
     /// The registry that the server will have, for handlers that change it.
     pub fn handlers(&self) -> Handlers {
         self.handlers.clone()
@@ -154,6 +163,9 @@ impl ServerBuilder {
         let gateway = Gateway::builder(identity).settings(self.middle).build();
         let publisher = gateway.attach(Arc::new(self.handlers.clone()));
         self.handlers.publish_to(publisher);
+        if let Some(tools) = self.tools {
+            tools.publish_to(gateway.attach(Arc::new(tools.clone())));
+        }
         Ok(Server { handlers: self.handlers, lobby: Lobby::new(gateway, self.doors) })
     }
 

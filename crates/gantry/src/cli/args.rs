@@ -1,5 +1,7 @@
 //! What a user may type.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// One endpoint between AI clients and tools, on every revision of the Model Context Protocol.
@@ -33,6 +35,10 @@ pub(crate) struct ServeOptions {
     /// Serve one client on standard input and output, and no HTTP unless --listen is given too.
     #[arg(long)]
     pub(crate) stdio: bool,
+
+    /// A folder of tools; may be given more than once. Files that change are read again.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tools: Vec<PathBuf>,
 }
 
 /// How log lines are written.

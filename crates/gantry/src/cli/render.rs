@@ -33,6 +33,15 @@ pub(crate) fn failure(exit: &Exit) -> ExitCode {
     exit.code.into()
 }
 
+/// Says how many tools there are, and what is wrong with those that were left out.
+pub(crate) fn tools(count: usize, problems: &[gantry::Problem]) {
+    let (red, _, plain) = colours();
+    eprintln!("  {count} tools");
+    for problem in problems {
+        eprintln!("  {red}left out{plain} {problem}");
+    }
+}
+
 /// Greets the user of a gateway that has just begun to listen.
 pub(crate) fn listening(address: SocketAddr) {
     let (_, bold, plain) = colours();

@@ -1,8 +1,9 @@
 //! `gantry serve`: runs the gateway until it is told to stop.
 
+use std::path::PathBuf;
 use std::process::exit;
 
-use gantry::{DoorSettings, ListenError, Server};
+use gantry::{DoorSettings, ListenError, Server, ServerBuilder, ToolSettings, Tools};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
@@ -15,7 +16,7 @@ const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let doors = DoorSettings { key: Some(state::key()?), ..DoorSettings::default() };
-    let server = samples::server().door_settings(doors).build();
+    let server = builder(&options.tools)?.door_settings(doors).build();
     let server = server.map_err(|error| Exit::bug(format!("an example is wrong: {error}")))?;
     let stopper = server.clone();
     tokio::spawn(async move { stop_on_signal(&stopper).await });
@@ -34,6 +35,24 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
             Ok(())
         }
     }
+}
+
+/// The tools of the folders, or the examples when there are none.
+fn builder(folders: &[PathBuf]) -> Result<ServerBuilder, Exit> {
+    if folders.is_empty() {
+        return Ok(samples::server());
+    }
+    for folder in folders {
+        if let Err(error) = std::fs::read_dir(folder) {
+            let text = format!("cannot read the tool folder {}: {error}", folder.display());
+            return Err(Exit::new(Code::Configuration, text).hint("give --tools a folder"));
+        }
+    }
+    let tools = Tools::open(folders.to_vec(), ToolSettings::default());
+    render::tools(tools.count(), &tools.problems());
+    let watched = tools.clone();
+    tokio::spawn(async move { watched.watch().await });
+    Ok(Server::new("gantry", env!("CARGO_PKG_VERSION")).info("title", "Gantry").tools(tools))
 }
 
 async fn listen(server: &Server, address: &str) -> Result<gantry::HttpServer, Exit> {
