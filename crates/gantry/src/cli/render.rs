@@ -36,7 +36,8 @@ pub(crate) fn failure(exit: &Exit) -> ExitCode {
 /// Says how many tools there are, and what is wrong with those that were left out.
 pub(crate) fn tools(count: usize, problems: &[gantry::Problem]) {
     let (red, _, plain) = colours();
-    eprintln!("  {count} tools");
+    let noun = if count == 1 { "tool" } else { "tools" };
+    eprintln!("  {count} {noun}");
     for problem in problems {
         eprintln!("  {red}left out{plain} {problem}");
     }
