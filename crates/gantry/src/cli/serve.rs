@@ -18,8 +18,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let doors = DoorSettings { key: Some(state::key()?), ..DoorSettings::default() };
     let server = builder(&options.tools)?.door_settings(doors).build();
     let server = server.map_err(|error| Exit::bug(format!("an example is wrong: {error}")))?;
-    let stopper = server.clone();
-    tokio::spawn(async move { stop_on_signal(&stopper).await });
+    stop_on_signal(server.clone())?;
     match (options.stdio, options.listen) {
         (true, None) => serve_stdio(server).await,
         (true, Some(address)) => {
@@ -75,25 +74,31 @@ async fn serve_stdio(server: Server) -> Result<(), Exit> {
 }
 
 /// The exit code of a program that an interrupt has ended, as shells have it.
-const INTERRUPTED: u8 = 130;
+const INTERRUPTED: i32 = 130;
 
-/// The first signal lets work under way end; the second does not wait for it.
+/// Listens for signals from now on: one that comes right after the start must not be missed. The
+/// first lets work under way end; the second does not wait for it.
+fn stop_on_signal(server: Server) -> Result<(), Exit> {
+    let failed = |error| Exit::bug(format!("signals cannot be received: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    tokio::spawn(async move {
+        let mut next = async || {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
+        next().await;
+        tracing::info!("stopping; calls under way may finish, a second signal ends them");
+        server.stop();
+        next().await;
+        leave();
+    });
+    Ok(())
+}
+
 #[expect(clippy::exit, reason = "the user has asked twice")]
-async fn stop_on_signal(server: &Server) {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return;
-    };
-    let mut next = async || {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    };
-    next().await;
-    tracing::info!("stopping; calls under way may finish, a second signal ends them");
-    server.stop();
-    next().await;
-    exit(i32::from(INTERRUPTED));
+fn leave() {
+    exit(INTERRUPTED);
 }
