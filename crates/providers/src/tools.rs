@@ -2,6 +2,7 @@
 
 mod contract;
 pub mod manifest;
+mod runner;
 mod shelf;
 
 use std::path::PathBuf;
@@ -10,14 +11,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
-use gantry_gateway::{
-    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target,
-};
+use gantry_gateway::{CallError, Exchange, Outcome, Provider, Publisher, Resolved, Target};
 use gantry_protocol::RawJson;
-use gantry_transport::child::{Child, ChildLimits, Program, StartError};
-use tokio::sync::Semaphore;
+use gantry_transport::child::ChildLimits;
 
-use manifest::{Manifest, Problem, Runtime};
+use manifest::Problem;
+use runner::Runner;
 use shelf::Shelf;
 
 /// Every limit of tools that are programs, with its default.
@@ -56,7 +55,7 @@ struct Workshop {
     folders: Vec<PathBuf>,
     settings: ToolSettings,
     shelf: ArcSwap<Shelf>,
-    places: Arc<Semaphore>,
+    runner: Runner,
     publisher: OnceLock<Publisher>,
 }
 
@@ -64,8 +63,8 @@ impl Tools {
     /// The tools of these folders. Those that are not in order are left out, each with the reason.
     pub fn open(folders: Vec<PathBuf>, settings: ToolSettings) -> Self {
         let shelf = ArcSwap::from_pointee(Shelf::read(&folders, &settings));
-        let places = Arc::new(Semaphore::new(settings.children));
-        Self(Arc::new(Workshop { folders, settings, shelf, places, publisher: OnceLock::new() }))
+        let runner = Runner::new(settings.clone());
+        Self(Arc::new(Workshop { folders, settings, shelf, runner, publisher: OnceLock::new() }))
     }
 
     /// What is wrong with the tools that were left out.
@@ -116,71 +115,6 @@ impl Workshop {
             publisher.publish(listing);
         }
     }
-
-    fn program(&self, manifest: &Manifest) -> Program {
-        let script = || manifest.command.to_string_lossy().into_owned();
-        let (program, first) = match manifest.runtime {
-            Runtime::Process | Runtime::Binary => (manifest.command.clone(), Vec::new()),
-            Runtime::PythonUvScript => {
-                let words = ["run", "--quiet", "--script"].map(str::to_owned);
-                (self.settings.uv.clone(), words.into_iter().chain([script()]).collect())
-            }
-        };
-        Program {
-            program,
-            args: first.into_iter().chain(manifest.args.iter().cloned()).collect(),
-            env: environment(manifest),
-            directory: Some(manifest.directory.clone()),
-        }
-    }
-
-    fn timeout(&self, manifest: &Manifest) -> Duration {
-        manifest.timeout.unwrap_or(self.settings.timeout)
-    }
-
-    async fn run(&self, manifest: &Manifest, arguments: RawJson, exchange: Exchange) -> Outcome {
-        let Ok(_place) = self.places.acquire().await else {
-            return Err(CallError::new(ErrorKind::ShuttingDown, "the server is stopping"));
-        };
-        let program = self.program(manifest);
-        let mut child = Child::start(&program, &self.settings.child)
-            .map_err(|error| not_started(manifest, &error))?;
-        let mut notices = child.notices();
-        let timeout = self.timeout(manifest);
-        let finishing = child.finish(contract::request(&arguments), timeout);
-        tokio::pin!(finishing);
-        let finished = loop {
-            tokio::select! {
-                finished = &mut finishing => break finished,
-                Some(line) = notices.recv() => contract::relay(&exchange, line).await,
-            }
-        };
-        while let Ok(line) = notices.try_recv() {
-            contract::relay(&exchange, line).await;
-        }
-        contract::read(&manifest.name, timeout, &finished)
-    }
-}
-
-fn not_started(manifest: &Manifest, error: &StartError) -> CallError {
-    let text = match (manifest.runtime, error) {
-        (Runtime::PythonUvScript, StartError::NotFound(uv)) => format!(
-            "the tool `{}` needs `{}`, which is not installed; `pip install uv` does it",
-            manifest.name,
-            uv.display()
-        ),
-        _ => format!("the tool `{}` could not be started: {error}", manifest.name),
-    };
-    CallError::new(ErrorKind::ToolFailed, text)
-}
-
-/// What of our own environment every program may see.
-const SAFE: [&str; 9] =
-    ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"];
-
-fn environment(manifest: &Manifest) -> Vec<(String, String)> {
-    let safe = SAFE.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    safe.chain(manifest.env.iter().cloned()).collect()
 }
 
 impl Provider for Tools {
@@ -198,7 +132,7 @@ impl Provider for Tools {
         let arguments = call.call.head.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT);
         Box::pin(async move {
             match manifest {
-                Some(manifest) => workshop.run(&manifest, arguments, exchange).await,
+                Some(manifest) => workshop.runner.run(&manifest, arguments, exchange).await,
                 None => Err(CallError::invalid_params(format!("`{name}` has just been removed"))),
             }
         })
