@@ -88,8 +88,20 @@ fn not_started(manifest: &Manifest, error: &StartError) -> CallError {
 }
 
 /// What of our own environment every program may see.
-const SAFE: [&str; 9] =
-    ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"];
+const SAFE: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    // Where a machine keeps its own authorities: without them `uv` can install nothing there.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
 
 fn environment(manifest: &Manifest) -> Vec<(String, String)> {
     let safe = SAFE.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
