@@ -28,6 +28,7 @@
 # ///
 """Markdown to HTML. The package is installed by uv when the tool is called for the first time."""
 
+import html
 import json
 import sys
 
@@ -37,13 +38,13 @@ import markdown
 def headings(entries):
     """The names of the headings, those below one right after it."""
     for entry in entries:
-        yield entry["name"]
+        yield html.unescape(entry["name"])
         yield from headings(entry["children"])
 
 
 arguments = json.load(sys.stdin)["arguments"]
 converter = markdown.Markdown(extensions=["tables", "fenced_code", "toc"], output_format="html")
-html = converter.convert(arguments["markdown"])
+fragment = converter.convert(arguments["markdown"])
 if arguments["contents"]:
-    html = converter.toc + html
-print(json.dumps({"html": html, "headings": list(headings(converter.toc_tokens))}))
+    fragment = converter.toc + fragment
+print(json.dumps({"html": fragment, "headings": list(headings(converter.toc_tokens))}))

@@ -10,3 +10,4 @@ pub mod http;
 pub mod matching;
 pub mod request;
 pub mod transcript;
+pub mod workshop;
