@@ -1,5 +1,6 @@
 //! The real binary over a folder of tools, and the folder itself: both go when the test ends.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -45,21 +46,17 @@ impl Bench {
     }
 
     /// `gantry serve` over the tools, to be given its door.
-    #[expect(clippy::disallowed_methods, reason = "the program itself is what is tested")]
     fn serve(&self) -> Command {
-        let mut command = Command::new(program());
+        let mut command = command(program());
         command
             .args(["serve", "--tools"])
             .arg(self.tools())
             .env("XDG_STATE_HOME", &self.folder)
             .env("FILES_ROOT", self.folder.join("files"))
-            .env("PATH", path())
             .env_remove("GANTRY_LISTEN")
             .env_remove("GANTRY_LOG")
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
+            .stderr(Stdio::null());
         command
     }
 }
@@ -187,10 +184,19 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the root")
 }
 
-/// Runs a compiler or the like to its end.
-#[expect(clippy::disallowed_methods, reason = "a program that the test waits for")]
-pub async fn run(program: &str, arguments: &[&Path]) {
-    let status = Command::new(program).args(arguments).kill_on_drop(true).status();
-    let status = timeout(PATIENCE, status).await.expect("in time");
-    assert!(status.expect("it runs").success(), "{program} {arguments:?}");
+/// A program of the machine, such as a compiler, that sees the `uv` of the tests.
+#[expect(clippy::disallowed_methods, reason = "it ends with the test that waits for it")]
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env("PATH", path()).stdin(Stdio::null()).kill_on_drop(true);
+    command
+}
+
+/// Runs a program to its end: what it printed. One that fails, fails the test.
+pub async fn finish(command: &mut Command) -> String {
+    let output = timeout(PATIENCE, command.output()).await.expect("in time").expect("it runs");
+    let [printed, complaints] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{:?}\n{printed}\n{complaints}", command.as_std());
+    printed
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use gantry_tests::workshop::{Bench, Workshop, root, run};
+use gantry_tests::workshop::{Bench, Workshop, command, finish, root};
 use serde_json::{Value, json};
 
 /// A bench with the examples on it, the native one compiled, and some files to work on.
@@ -15,7 +15,7 @@ async fn bench(name: &str) -> Bench {
     copy(&root().join("examples/tools"), &bench.tools());
     let [source, binary] =
         ["distance/distance.rs", "distance/distance"].map(|it| bench.tools().join(it));
-    run("rustc", &[Path::new("--edition=2024"), Path::new("-o"), &binary, &source]).await;
+    finish(command("rustc").arg("--edition=2024").arg("-o").args([binary, source])).await;
     for (path, text) in [("files/a.txt", "alpha\n"), ("files/deep/b.txt", "beta\n"), ("out", "")] {
         bench.write(path, text);
     }
@@ -207,7 +207,7 @@ async fn what_the_machine_says_is_plausible() {
     assert!(bytes("total_bytes") >= bytes("used_bytes"), "{disk}");
 
     let repository = bench.folder.join("repository");
-    run("git", &[Path::new("init"), Path::new("--quiet"), &repository]).await;
+    finish(command("git").args(["init", "--quiet"]).arg(&repository)).await;
     bench.write("repository/new.txt", "");
     let state = workshop.call("git.summary", &json!({"repository": repository})).await;
     let state = &state["structuredContent"];

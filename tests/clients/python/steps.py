@@ -202,10 +202,10 @@ def describe(problem):
     return " ".join(reason.split())
 
 
-async def attempt(name, awaitable):
+async def attempt(name, awaitable, seconds=STEP_SECONDS):
     """Runs one step within its time and prints how it went."""
     try:
-        async with asyncio.timeout(STEP_SECONDS):
+        async with asyncio.timeout(seconds):
             await awaitable
     except Exception as problem:
         print(f"FAIL {name} {describe(problem)}", flush=True)
