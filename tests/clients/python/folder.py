@@ -1,4 +1,4 @@
-"""Python `mcp` 1.x while tools come into a folder of a running gateway, and one goes.
+"""Python `mcp` 1.x while tools come into the folder of a running gateway, change and go.
 
     folder.py --transport stdio --command GANTRY --tools DIR --ready DIR
     folder.py --transport http --url http://127.0.0.1:PORT/mcp --tools DIR --ready DIR
@@ -68,10 +68,17 @@ class Client:
             value = str(result.structuredContent[key])
             steps.expect(re.fullmatch(pattern, value), f"{key} is {value}")
 
+    async def becomes_executable(self):
+        """What a user does who forgot it at first: nothing but the mode of the file changes."""
+        (script, _), name, *_ = KINDS["shell"]
+        (self.tools / script).chmod(0o644)
+        await self.until(lambda names: name not in names)
+        (self.tools / script).chmod(0o755)
+        await self.until(lambda names: name in names)
+
     async def goes(self):
-        files, name, *_ = KINDS["python"]
-        for file in files:
-            (self.tools / file).unlink()
+        (script,), name, *_ = KINDS["python"]
+        (self.tools / script).unlink()
         await self.until(lambda names: name not in names)
 
 
@@ -105,6 +112,7 @@ async def main():
         passed = True
         for kind in KINDS:
             passed &= await steps.attempt(kind, client.appears(kind), SECONDS)
+        passed &= await steps.attempt("executable", client.becomes_executable(), SECONDS)
         return passed & await steps.attempt("removed", client.goes(), SECONDS)
 
 

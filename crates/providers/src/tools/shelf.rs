@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -86,6 +87,8 @@ fn add_folder(hash: &mut DefaultHasher, folder: &Path, deeper: bool) {
         entry.path().hash(hash);
         metadata.len().hash(hash);
         metadata.modified().ok().hash(hash);
+        // Moves with `chmod` too, which is what a program that is not executable waits for.
+        (metadata.ctime(), metadata.ctime_nsec()).hash(hash);
         if deeper && metadata.is_dir() {
             add_folder(hash, &entry.path(), false);
         }
