@@ -1,0 +1,348 @@
+//! One subschema in the form that is compared: references followed, and what stands in `allOf`
+//! beside the rest wherever that says the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{BitAnd, BitOr};
+
+use serde_json::Value;
+
+use super::document::{Budget, Dialect, Document};
+
+/// The longest chain of `$ref` and `allOf` that is followed in one place.
+const CHAIN: usize = 32;
+
+/// Keywords that constrain nothing.
+const NOTES: [&str; 15] = [
+    "$anchor",
+    "$comment",
+    "$defs",
+    "$id",
+    "$schema",
+    "$dynamicAnchor",
+    "$vocabulary",
+    "default",
+    "definitions",
+    "deprecated",
+    "description",
+    "examples",
+    "readOnly",
+    "title",
+    "writeOnly",
+];
+
+/// Keywords that mean something only together.
+const GROUPS: [&[&str]; 4] = [
+    &["properties", "patternProperties", "additionalProperties"],
+    &["prefixItems", "items"],
+    &["contains", "minContains", "maxContains"],
+    &["if", "then", "else"],
+];
+
+/// A set of kinds of values. Numbers are two kinds: the integers and the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const NULL: Self = Self(1);
+    pub(super) const BOOLEAN: Self = Self(2);
+    pub(super) const INTEGER: Self = Self(4);
+    const FRACTION: Self = Self(8);
+    pub(super) const NUMBER: Self = Self(4 | 8);
+    pub(super) const STRING: Self = Self(16);
+    pub(super) const ARRAY: Self = Self(32);
+    pub(super) const OBJECT: Self = Self(64);
+    pub(super) const ALL: Self = Self(127);
+
+    const NAMES: [(&str, Self); 7] = [
+        ("null", Self::NULL),
+        ("boolean", Self::BOOLEAN),
+        ("number", Self::NUMBER),
+        ("integer", Self::INTEGER),
+        ("string", Self::STRING),
+        ("array", Self::ARRAY),
+        ("object", Self::OBJECT),
+    ];
+
+    /// What `type` says, or none when it is no list of names.
+    pub(super) fn read(value: &Value) -> Option<Self> {
+        let named = |value: &Value| {
+            let text = value.as_str()?;
+            Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, kinds)| *kinds)
+        };
+        match value {
+            Value::Array(names) => {
+                names.iter().try_fold(Self::NONE, |all, it| Some(all | named(it)?))
+            }
+            name => named(name),
+        }
+    }
+
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) => match number.as_f64() {
+                Some(float) if float.fract() != 0.0 => Self::FRACTION,
+                _ => Self::INTEGER,
+            },
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+
+    pub(super) fn contains(self, other: Self) -> bool {
+        self & other == other
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// One set for each name. Integers are not named beside the other numbers.
+    pub(super) fn split(self) -> Vec<Self> {
+        let fractions = !(self & Self::FRACTION).is_empty();
+        let sets = Self::NAMES.iter().map(|(_, kinds)| self & *kinds);
+        let mut sets: Vec<Self> = sets.filter(|kinds| !kinds.is_empty()).collect();
+        sets.retain(|kinds| !fractions || *kinds != Self::INTEGER);
+        sets.dedup();
+        sets
+    }
+
+    /// "string or null".
+    pub(super) fn words(self) -> String {
+        if self == Self::ALL {
+            return "anything".to_owned();
+        }
+        let name = |kinds: Self| {
+            let holds = |(_, named): &&(&str, Self)| named.contains(kinds);
+            // The narrowest name stands last.
+            Self::NAMES.iter().rev().find(holds).map_or("", |(name, _)| *name)
+        };
+        self.split().into_iter().map(name).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+impl BitAnd for Kinds {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// One subschema.
+#[derive(Debug, Clone)]
+pub(super) struct Node<'a> {
+    /// The kinds of values that are looked at, whatever the schema says.
+    pub(super) mask: Kinds,
+    /// Whether it is `false`.
+    refuses_all: bool,
+    /// What constrains, but for what follows.
+    pub(super) keywords: BTreeMap<&'a str, &'a Value>,
+    /// What does not constrain.
+    pub(super) notes: BTreeMap<&'a str, &'a Value>,
+    pub(super) required: BTreeSet<&'a str>,
+    /// What must hold besides and cannot stand beside the keywords.
+    pub(super) besides: Vec<Node<'a>>,
+}
+
+impl<'a> Node<'a> {
+    fn empty() -> Self {
+        Self {
+            mask: Kinds::ALL,
+            refuses_all: false,
+            keywords: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            required: BTreeSet::new(),
+            besides: Vec::new(),
+        }
+    }
+
+    /// The node that a schema describes.
+    pub(super) fn of(document: &'a Document, value: &'a Value, budget: &Budget) -> Self {
+        Builder { document, budget }.build(value, 0)
+    }
+
+    /// Whether this constrains nothing.
+    pub(super) fn is_anything(&self) -> bool {
+        let bare = self.keywords.is_empty() && self.required.is_empty() && self.besides.is_empty();
+        bare && !self.refuses_all && self.mask == Kinds::ALL
+    }
+
+    /// Whether nothing fits.
+    pub(super) fn is_never(&self) -> bool {
+        self.refuses_all || self.kinds().is_empty()
+    }
+
+    /// The kinds of values that can fit, as far as this node itself tells.
+    pub(super) fn kinds(&self) -> Kinds {
+        let typed = self.typed();
+        match self.listed() {
+            Some(values) => values
+                .iter()
+                .map(|value| Kinds::of(value))
+                .filter(|kind| typed.contains(*kind))
+                .fold(Kinds::NONE, |all, kind| all | kind),
+            None => typed,
+        }
+    }
+
+    /// The texts of the values that can fit, when they are listed.
+    pub(super) fn values(&self) -> Option<BTreeSet<String>> {
+        let typed = self.typed();
+        let fitting = |value: &&&Value| typed.contains(Kinds::of(value));
+        let values = self.listed()?;
+        Some(values.iter().filter(fitting).map(ToString::to_string).collect())
+    }
+
+    /// A subschema of a keyword that maps names to subschemas.
+    pub(super) fn named(&self, keyword: &str, name: &str) -> Option<&'a Value> {
+        self.keywords.get(keyword)?.as_object()?.get(name)
+    }
+
+    /// Whether it depends on what other keywords have looked at.
+    pub(super) fn has_unevaluated(&self) -> bool {
+        self.keywords.keys().any(|key| key.starts_with("unevaluated"))
+    }
+
+    /// Adds what must hold besides.
+    pub(super) fn absorb(&mut self, other: Self) {
+        // `unevaluated…` sees what stands beside it and nothing else, so it stays where it is.
+        if other.has_unevaluated() {
+            self.besides.push(other);
+            return;
+        }
+        self.mask = self.mask & other.mask;
+        self.refuses_all |= other.refuses_all;
+        self.required.extend(&other.required);
+        let clash = other.keywords.iter().any(|(key, value)| self.clashes(key, value));
+        if clash {
+            let apart = Node { keywords: other.keywords, ..Node::empty() };
+            self.besides.push(apart);
+        } else {
+            self.keywords.extend(other.keywords);
+        }
+        self.besides.extend(other.besides);
+        for (key, value) in other.notes {
+            self.notes.entry(key).or_insert(value);
+        }
+    }
+
+    /// The node for some kinds of values only.
+    pub(super) fn limited_to(&self, kinds: Kinds) -> Self {
+        Self { mask: self.mask & kinds, ..self.clone() }
+    }
+
+    /// The kinds that `type` names.
+    pub(super) fn typed(&self) -> Kinds {
+        let named = self.keywords.get("type").and_then(|value| Kinds::read(value));
+        self.mask & named.unwrap_or(Kinds::ALL)
+    }
+
+    fn listed(&self) -> Option<Vec<&'a Value>> {
+        let constant = self.keywords.get("const").copied();
+        let Some(listed) = self.keywords.get("enum").and_then(|value| value.as_array()) else {
+            return constant.map(|value| vec![value]);
+        };
+        Some(listed.iter().filter(|value| constant.is_none_or(|it| it == *value)).collect())
+    }
+
+    fn clashes(&self, key: &str, value: &Value) -> bool {
+        match GROUPS.iter().find(|group| group.contains(&key)) {
+            Some(group) => group.iter().any(|key| self.keywords.contains_key(key)),
+            None => self.keywords.get(key).is_some_and(|own| *own != value || !is_plain(value)),
+        }
+    }
+}
+
+/// Whether a value is plain data, so that saying it twice is saying it once.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => false,
+        Value::Array(elements) => elements.iter().all(is_plain),
+        _ => true,
+    }
+}
+
+struct Builder<'a, 'b> {
+    document: &'a Document,
+    budget: &'b Budget,
+}
+
+impl<'a> Builder<'a, '_> {
+    fn build(&self, value: &'a Value, depth: usize) -> Node<'a> {
+        let mut node = Node::empty();
+        let Value::Object(members) = value else {
+            match value {
+                Value::Bool(allowed) => node.refuses_all = !allowed,
+                other => drop(node.keywords.insert("", other)),
+            }
+            return node;
+        };
+        let is_root = std::ptr::eq(value, &raw const self.document.root);
+        let too_far = depth > CHAIN || !self.budget.spend(1 + members.len());
+        if too_far || (members.contains_key("$id") && !is_root) {
+            node.keywords.insert("$id", value);
+            return node;
+        }
+        let silenced = self.document.dialect == Some(Dialect::Draft7);
+        let silenced = silenced && members.contains_key("$ref");
+        for (key, value) in members.iter().filter(|(key, _)| !silenced || *key == "$ref") {
+            self.member(&mut node, key, value);
+        }
+        self.items_of_older_drafts(&mut node);
+        self.conjuncts(&mut node, depth);
+        node
+    }
+
+    fn member(&self, node: &mut Node<'a>, key: &'a str, value: &'a Value) {
+        let names = || value.as_array()?.iter().map(Value::as_str).collect::<Option<BTreeSet<_>>>();
+        if NOTES.contains(&key) || key.starts_with("x-") {
+            node.notes.insert(key, value);
+        } else if let Some(names) = names().filter(|_| key == "required") {
+            node.required = names;
+        } else {
+            node.keywords.insert(key, value);
+        }
+    }
+
+    /// Before 2020-12 a list of items was called `items`, and the rest `additionalItems`.
+    fn items_of_older_drafts(&self, node: &mut Node<'a>) {
+        if self.document.dialect == Some(Dialect::Latest) {
+            return;
+        }
+        let rest = node.keywords.remove("additionalItems");
+        node.keywords.remove("prefixItems");
+        if node.keywords.get("items").is_some_and(|items| items.is_array()) {
+            let list = node.keywords.remove("items").map(|list| ("prefixItems", list));
+            node.keywords.extend(list.into_iter().chain(rest.map(|rest| ("items", rest))));
+        }
+    }
+
+    /// Takes in the targets of `$ref` and the members of `allOf`.
+    fn conjuncts(&self, node: &mut Node<'a>, depth: usize) {
+        let target = node.keywords.get("$ref").and_then(|value| value.as_str());
+        if let Some(target) = target.and_then(|target| self.document.resolve(target)) {
+            node.keywords.remove("$ref");
+            node.absorb(self.build(target, depth + 1));
+        }
+        if let Some(Value::Array(members)) = node.keywords.get("allOf")
+            && !members.is_empty()
+        {
+            node.keywords.remove("allOf");
+            for member in members {
+                node.absorb(self.build(member, depth + 1));
+            }
+        }
+    }
+}

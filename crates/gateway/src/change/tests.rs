@@ -1,0 +1,46 @@
+//! What the classification says, case by case, and that the validator agrees.
+
+mod input;
+mod output;
+mod property;
+mod tool;
+mod versions;
+
+use gantry_protocol::{JsonLimits, RawJson};
+
+use super::{Change, Class, changes};
+
+fn json(text: &str) -> RawJson {
+    RawJson::parse(text.to_owned(), JsonLimits::default())
+        .unwrap_or_else(|it| panic!("{text}: {it}"))
+}
+
+fn of_input(old: &str, new: &str) -> Vec<Change> {
+    let tool = |schema: &str| json(&format!(r#"{{"name":"t","inputSchema":{schema}}}"#));
+    changes(&tool(old), &tool(new))
+}
+
+fn of_output(old: &str, new: &str) -> Vec<Change> {
+    let tool = |schema: &str| {
+        json(&format!(
+            r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#
+        ))
+    };
+    changes(&tool(old), &tool(new))
+}
+
+/// The worst class, if anything changed at all.
+fn worst(changes: &[Change]) -> Option<Class> {
+    changes.first().map(|change| change.class)
+}
+
+/// Checks the class of a change and that one of the changes of that class says so.
+fn check(changes: &[Change], expected: Option<Class>, text: &str, case: &str) {
+    assert_eq!(worst(changes), expected, "{case}\n{changes:#?}");
+    let told = changes.iter().any(|it| Some(it.class) == expected && it.text.contains(text));
+    assert!(told || expected.is_none(), "{case}: no text with {text:?}\n{changes:#?}");
+    assert!(
+        changes.is_sorted_by_key(|it| (std::cmp::Reverse(it.class), &it.place)),
+        "{changes:#?}"
+    );
+}
