@@ -280,7 +280,6 @@ static VALUES: LazyLock<Vec<RawJson>> = LazyLock::new(|| {
 
 /// A value that fits `narrow` and not `wide`. Schemas that do not compile have none.
 fn outsider(narrow: &Value, wide: &Value) -> Option<&'static RawJson> {
-    if narrow != wide { eprintln!("STAT {narrow} => {wide}"); }
     let compile = |schema: &Value| {
         Schema::compile(&RawJson::from(schema.clone()), SchemaLimits::default()).ok()
     };
