@@ -47,11 +47,17 @@ pub enum EntryError {
     NotAnObject(&'static str),
 }
 
+/// The `_meta` key under which the definition of a registered tool says what the protocol has no
+/// member for.
+pub const TOOL_META: &str = "gantry/tool";
+
 /// A tool.
 #[derive(Debug)]
 pub struct ToolEntry {
     /// Its name.
     pub name: String,
+    /// Its version, if it says one.
+    pub version: Option<String>,
     /// The whole definition.
     pub definition: RawJson,
     /// What its arguments must look like.
@@ -111,7 +117,9 @@ impl ToolEntry {
             .map_err(|error| EntryError::Header { tool: name.clone(), error })?;
         let input = compile("inputSchema", &input)?;
         let output = output.transpose()?;
-        Ok(Self { input, output, headers, timeout: None, name, definition })
+        let version = definition.at(&["_meta", TOOL_META, "version"]);
+        let version = version.and_then(|version| version.to_text());
+        Ok(Self { input, output, headers, timeout: None, name, version, definition })
     }
 }
 

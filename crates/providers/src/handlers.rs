@@ -173,6 +173,7 @@ impl Tables {
                 .map(|(entry, read)| (entry.clone(), read.matcher()))
                 .collect(),
             prompts: self.prompts.values().map(|(entry, _)| entry.clone()).collect(),
+            older: Vec::new(),
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Tools as programs: a folder of scripts and binaries.
+//! Tools as programs: a registry of scripts and binaries, filled from folders and at run time.
 
 mod contract;
+mod folders;
 pub mod manifest;
+mod registry;
 mod runner;
-mod shelf;
+mod watch;
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -15,9 +17,14 @@ use gantry_gateway::{CallError, Exchange, Outcome, Provider, Publisher, Resolved
 use gantry_protocol::RawJson;
 use gantry_transport::child::ChildLimits;
 
-use manifest::Problem;
+use folders::{Folders, Reading};
+use manifest::{Manifest, Problem};
+use registry::{Refusal, Registry};
 use runner::Runner;
-use shelf::Shelf;
+use watch::Watch;
+
+/// How long after a change the folders are looked at.
+const SETTLED: Duration = Duration::from_millis(50);
 
 /// Every limit of tools that are programs, with its default.
 #[derive(Debug, Clone)]
@@ -28,8 +35,10 @@ pub struct ToolSettings {
     pub timeout: Duration,
     /// What one program may write, and how long it may take to end when asked to.
     pub child: ChildLimits,
-    /// How often the folders are looked at.
+    /// How often the folders are looked at when nothing is heard of them.
     pub rescan: Duration,
+    /// How many older versions of a tool can still be called, by `name@version`.
+    pub older_versions: usize,
     /// Where `uv` is; looked for on `PATH` by default.
     pub uv: PathBuf,
 }
@@ -40,57 +49,140 @@ impl Default for ToolSettings {
             children: 64,
             timeout: Duration::from_secs(30),
             child: ChildLimits::default(),
-            rescan: Duration::from_secs(2),
+            rescan: Duration::from_secs(5),
+            older_versions: 3,
             uv: PathBuf::from("uv"),
         }
     }
 }
 
-/// The tools of some folders. Clones share them.
+/// The registry of tools: those of some folders, and those that are added while it runs. Clones
+/// share it.
 #[derive(Debug, Clone)]
 pub struct Tools(Arc<Workshop>);
 
 #[derive(Debug)]
 struct Workshop {
-    folders: Vec<PathBuf>,
     settings: ToolSettings,
-    shelf: ArcSwap<Shelf>,
+    sources: Mutex<Sources>,
+    registry: ArcSwap<Registry>,
+    problems: ArcSwap<Vec<Problem>>,
     runner: Runner,
     publisher: OnceLock<Publisher>,
+}
+
+/// Where the tools come from.
+#[derive(Debug)]
+struct Sources {
+    folders: Folders,
+    /// Those that came by [`Tools::register`].
+    added: Vec<Arc<Manifest>>,
+}
+
+/// What a registration did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registration {
+    /// The tool was not there before, or not in this version.
+    New,
+    /// It was there already, just so.
+    Unchanged,
 }
 
 impl Tools {
     /// The tools of these folders. Those that are not in order are left out, each with the reason.
     pub fn open(folders: Vec<PathBuf>, settings: ToolSettings) -> Self {
-        let shelf = ArcSwap::from_pointee(Shelf::read(&folders, &settings));
-        let runner = Runner::new(settings.clone());
-        Self(Arc::new(Workshop { folders, settings, shelf, runner, publisher: OnceLock::new() }))
+        let sources = Sources { folders: Folders::new(folders), added: Vec::new() };
+        let tools = Self(Arc::new(Workshop {
+            runner: Runner::new(settings.clone()),
+            settings,
+            sources: Mutex::new(sources),
+            registry: ArcSwap::default(),
+            problems: ArcSwap::default(),
+            publisher: OnceLock::new(),
+        }));
+        tools.0.look();
+        tools
     }
 
     /// What is wrong with the tools that were left out.
     pub fn problems(&self) -> Vec<Problem> {
-        self.0.shelf.load().problems.clone()
+        self.0.problems.load().as_ref().clone()
     }
 
     /// How many tools there are.
     pub fn count(&self) -> usize {
-        self.0.shelf.load().tools.len()
+        self.0.registry.load().count()
+    }
+
+    /// Every version of every tool, sorted by name, the newest of each first.
+    pub fn manifests(&self) -> Vec<Arc<Manifest>> {
+        self.0.registry.load().manifests().cloned().collect()
+    }
+
+    /// Registers a tool. The same tool again changes nothing; the same version with another
+    /// definition is refused, and so is a version that has not risen as the change demands.
+    pub fn register(&self, manifest: Manifest) -> Result<Registration, Problem> {
+        let manifest = Arc::new(manifest);
+        let mut sources = self.0.sources();
+        let known = self.0.registry.load().find(&manifest.name, &manifest.version);
+        if known.is_some_and(|known| *known == *manifest) {
+            return Ok(Registration::Unchanged);
+        }
+        let is_same = |it: &Manifest| it.name == manifest.name && it.version == manifest.version;
+        let others = sources.added.iter().filter(|it| !is_same(it)).cloned();
+        let added: Vec<_> = others.chain([manifest.clone()]).collect();
+        let refused = self.0.renew(&sources.folders.latest().manifests, &added);
+        if let Some((_, problem)) = refused.into_iter().find(|it| Arc::ptr_eq(&it.0, &manifest)) {
+            self.0.renew(&sources.folders.latest().manifests, &sources.added);
+            return Err(problem);
+        }
+        sources.added = added;
+        self.0.publish();
+        Ok(Registration::New)
+    }
+
+    /// Takes back what [`register`](Self::register) added: one version, or all of them. Tools of
+    /// folders go with their files. Tells whether there was any.
+    pub fn unregister(&self, name: &str, version: Option<&str>) -> bool {
+        let mut sources = self.0.sources();
+        let before = sources.added.len();
+        let goes = |it: &Manifest| it.name == name && version.is_none_or(|one| it.version == one);
+        sources.added.retain(|it| !goes(it));
+        let found = sources.added.len() < before;
+        if found {
+            self.0.renew(&sources.folders.latest().manifests, &sources.added);
+            self.0.publish();
+        }
+        found
     }
 
     /// Connects the tools to the catalog they are listed in. Later calls change nothing.
     pub fn publish_to(&self, publisher: Publisher) {
-        let publisher = self.0.publisher.get_or_init(|| publisher);
-        publisher.publish(self.0.shelf.load().listing());
+        self.0.publisher.get_or_init(|| publisher);
+        self.0.publish();
     }
 
-    /// Looks at the folders now and then, for as long as this is polled, and publishes what changed.
+    /// Looks at the folders when something happens in them, and now and then besides, for as long
+    /// as this is polled, and publishes what changed.
     pub async fn watch(&self) {
+        let watch = Watch::new().inspect_err(|error| {
+            tracing::warn!(%error, "changes of tool folders are seen only now and then");
+        });
         let mut tick = tokio::time::interval(self.0.settings.rescan);
         loop {
-            tick.tick().await;
+            if let Ok(watch) = &watch {
+                self.0.add_to(watch);
+                tokio::select! {
+                    _ = tick.tick() => {}
+                    // Most changes come in groups, such as a script and its manifest.
+                    _ = watch.changed() => tokio::time::sleep(SETTLED).await,
+                }
+            } else {
+                tick.tick().await;
+            }
             let workshop = self.0.clone();
             // Looking at files may block, and must not hold up calls.
-            let looked = tokio::task::spawn_blocking(move || workshop.look_again()).await;
+            let looked = tokio::task::spawn_blocking(move || workshop.look()).await;
             if let Err(error) = looked {
                 tracing::error!(%error, "looking at the tool folders failed");
             }
@@ -99,21 +191,50 @@ impl Tools {
 }
 
 impl Workshop {
-    fn look_again(&self) {
-        let before = self.shelf.load_full();
-        if shelf::fingerprint(&self.folders) == before.fingerprint {
+    /// Looks at the folders, and publishes when something has changed.
+    fn look(&self) {
+        let mut sources = self.sources();
+        if !sources.folders.look() {
             return;
         }
-        let shelf = Shelf::read(&self.folders, &self.settings);
-        for problem in &shelf.problems {
-            tracing::warn!(%problem, "a tool was left out");
+        let Reading { manifests, problems } = sources.folders.latest();
+        let refused = self.renew(manifests, &sources.added);
+        let refused = refused.into_iter().map(|(_, problem)| problem);
+        let problems: Vec<Problem> = problems.iter().cloned().chain(refused).collect();
+        let before = self.problems.swap(Arc::new(problems.clone()));
+        // When the first look is over, whoever opened the registry tells of the problems.
+        if self.publisher.get().is_some() {
+            for problem in problems.iter().filter(|it| !before.contains(it)) {
+                tracing::warn!(%problem, "a tool is not in order");
+            }
+            tracing::info!(tools = self.registry.load().count(), "the tool folders have changed");
         }
-        tracing::info!(tools = shelf.tools.len(), "the tool folders have changed");
-        let listing = shelf.listing();
-        self.shelf.store(Arc::new(shelf));
+        self.publish();
+    }
+
+    /// Puts a new registry in force.
+    fn renew(&self, found: &[Arc<Manifest>], added: &[Arc<Manifest>]) -> Vec<Refusal> {
+        let all: Vec<_> = found.iter().chain(added).cloned().collect();
+        let (registry, refused) = self.registry.load().renew(&all, &self.settings);
+        self.registry.store(Arc::new(registry));
+        refused
+    }
+
+    fn publish(&self) {
         if let Some(publisher) = self.publisher.get() {
-            publisher.publish(listing);
+            publisher.publish(self.registry.load().listing());
         }
+    }
+
+    fn add_to(&self, watch: &Watch) {
+        let added = watch.add(self.sources().folders.paths());
+        if let Err(error) = added {
+            tracing::debug!(%error, "a tool folder cannot be watched");
+        }
+    }
+
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,7 +246,10 @@ impl Provider for Tools {
     fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
         let (workshop, exchange) = (self.0.clone(), exchange.clone());
         let manifest = match &call.target {
-            Target::Tool(entry) => workshop.shelf.load().find(&entry.name),
+            Target::Tool(entry) => {
+                let version = entry.version.as_deref().unwrap_or_default();
+                workshop.registry.load().find(&entry.name, version)
+            }
             _ => None,
         };
         let name = call.target.name().to_owned();

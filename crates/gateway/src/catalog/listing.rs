@@ -10,6 +10,8 @@ use crate::provider::Matcher;
 pub struct Listing {
     /// Its tools.
     pub tools: Vec<Arc<ToolEntry>>,
+    /// Older versions of its tools. They are in no list, but can be called by `name@version`.
+    pub older: Vec<Arc<ToolEntry>>,
     /// Its resources.
     pub resources: Vec<Arc<ResourceEntry>>,
     /// Its templates, and what each covers.

@@ -9,6 +9,7 @@ use gantry_protocol::{Method, ParamsHead, RawJson};
 use super::Catalog;
 use super::snapshot::{Listed, Snapshot, find};
 use crate::call::Call;
+use crate::entry::ToolEntry;
 use crate::error::{CallError, ErrorKind};
 use crate::page::{ListKind, Page};
 use crate::provider::{Provider, Resolved, Target};
@@ -50,7 +51,7 @@ impl Catalog {
 impl Snapshot {
     fn find_tool(&self, head: &ParamsHead) -> Result<Found, CallError> {
         let name = text(head.name.as_ref(), "name")?;
-        let Some(listed) = find(&self.tools, &name) else {
+        let Some(listed) = find(&self.tools, &name).or_else(|| self.find_version(&name)) else {
             return Err(CallError::invalid_params(format!(
                 "there is no tool `{name}`; tools/list shows those there are"
             )));
@@ -61,6 +62,15 @@ impl Snapshot {
             }
             _ => Ok(found(listed, Target::Tool)),
         }
+    }
+
+    /// A tool in a version that the caller insists on, `name@version`. No name has that sign.
+    fn find_version(&self, name: &str) -> Option<&Listed<ToolEntry>> {
+        let (name, version) = name.split_once('@')?;
+        let is_meant = |listed: &&Listed<ToolEntry>| {
+            listed.entry.name == name && listed.entry.version.as_deref() == Some(version)
+        };
+        find(&self.tools, name).filter(is_meant).or_else(|| self.older.iter().find(is_meant))
     }
 
     fn find_prompt(&self, name: &str) -> Result<Found, CallError> {

@@ -22,6 +22,8 @@ pub(crate) struct PageSettings {
 /// One state of the catalog. It never changes; a change makes a new one.
 pub struct Snapshot {
     pub(super) tools: Vec<Listed<ToolEntry>>,
+    /// Older versions of tools, which are few.
+    pub(super) older: Vec<Listed<ToolEntry>>,
     pub(super) resources: Vec<Listed<ResourceEntry>>,
     pub(super) templates: Vec<(Listed<TemplateEntry>, Matcher)>,
     pub(super) prompts: Vec<Listed<PromptEntry>>,
@@ -63,7 +65,15 @@ impl Snapshot {
         let mut templates: Vec<_> = matchers.collect();
         templates.sort_by(|(one, _), (other, _)| one.entry.name().cmp(other.entry.name()));
         templates.dedup_by(|(later, _), (first, _)| later.entry.name() == first.entry.name());
+        let older = parts.iter().flat_map(|(provider, listing)| {
+            let list = |entry: &Arc<ToolEntry>| Listed {
+                entry: entry.clone(),
+                provider: provider.clone(),
+            };
+            listing.older.iter().map(list)
+        });
         Self {
+            older: older.collect(),
             tools: collect(parts, |listing| &listing.tools),
             resources: collect(parts, |listing| &listing.resources),
             templates,

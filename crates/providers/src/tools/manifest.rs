@@ -3,6 +3,7 @@
 mod block;
 mod check;
 mod draft;
+mod elements;
 mod expand;
 mod json;
 mod nearest;
@@ -12,7 +13,7 @@ mod scan;
 mod schema;
 mod script;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod timeout;
 
 use std::fs::File;
@@ -20,12 +21,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gantry_gateway::TOOL_META;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
 pub use check::{is_name, is_version};
 pub use problem::Problem;
-pub use scan::scan;
+pub(super) use scan::candidates;
 
 /// The most bytes of a file that are looked at.
 const LARGEST: u64 = 1024 * 1024;
@@ -66,7 +68,7 @@ pub struct Manifest {
     /// What its arguments look like.
     pub input_schema: RawJson,
     /// What its result looks like.
-    pub output_schema: Option<RawJson>,
+    pub output_schema: RawJson,
     /// The hints of the protocol.
     pub annotations: Option<RawJson>,
     /// A title for people.
@@ -82,13 +84,13 @@ pub struct Manifest {
 impl Manifest {
     /// The definition that clients are shown.
     pub fn definition(&self) -> RawJson {
-        let meta = ObjectWriter::new().raw("gantry/tool", &self.about()).finish();
+        let meta = ObjectWriter::new().raw(TOOL_META, &self.about()).finish();
         ObjectWriter::with_capacity(512)
             .value("name", &self.name)
             .value_some("title", self.title.as_ref())
             .value("description", &self.description)
             .raw("inputSchema", &self.input_schema)
-            .raw_some("outputSchema", self.output_schema.as_ref())
+            .raw("outputSchema", &self.output_schema)
             .raw_some("annotations", self.annotations.as_ref())
             .raw("_meta", &meta)
             .finish()
@@ -121,26 +123,66 @@ impl Manifest {
     }
 }
 
-/// Reads the tool that a file describes; nothing when the file describes none.
-pub fn read_file(path: &Path, environment: Lookup<'_>) -> Option<Result<Manifest, Problem>> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name()?.to_str()?;
-    let is_json = name == "tool.json" || name.ends_with(".tool.json");
-    if !(is_json || name.ends_with(".py")) {
-        return None;
+/// What a file is by its name.
+enum Kind {
+    Json,
+    Script,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        match name {
+            "tool.json" => Some(Self::Json),
+            _ if name.ends_with(".tool.json") => Some(Self::Json),
+            _ if name.ends_with(".py") => Some(Self::Script),
+            _ => None,
+        }
     }
-    let bytes = match read_start(&path).transpose()? {
-        Ok(bytes) => bytes,
+}
+
+/// Reads the tools that a file describes; none when that is not what it is for.
+pub fn read_file(path: &Path, environment: Lookup<'_>) -> Vec<Result<Manifest, Problem>> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let Some(kind) = Kind::of(&path) else { return Vec::new() };
+    let bytes = match read_start(&path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Vec::new(),
         Err(error) => {
             let text = format!("the file cannot be read: {error}");
-            return Some(Err(Problem::new(&path, None, text, "check its permissions")));
+            return vec![Err(Problem::new(&path, None, text, "check its permissions"))];
         }
     };
-    if is_json {
-        Some(json::read(&path, bytes, environment))
-    } else {
-        script::read(&path, &bytes, environment)
+    match kind {
+        Kind::Json => vec![json::read(&path, bytes, environment)],
+        Kind::Script => script::read(&path, &bytes, environment).into_iter().collect(),
     }
+}
+
+/// Reads a manifest in JSON that stands in no file of its own. `source` says where it comes from,
+/// and paths in it are seen from the folder of that.
+pub fn read_json(
+    source: &Path,
+    manifest: &RawJson,
+    environment: Lookup<'_>,
+) -> Result<Manifest, Problem> {
+    json::read(source, manifest.bytes().to_vec(), environment)
+}
+
+/// Whether what a manifest starts is still there.
+pub(super) fn is_runnable(manifest: &Manifest) -> bool {
+    manifest.directory.is_dir() && program::is_there(&manifest.command, manifest.runtime)
+}
+
+/// The line in which a manifest speaks of a member, as well as it can be told afterwards. Only
+/// what went wrong needs it, so that a manifest need not remember its lines.
+pub(super) fn line_of(manifest: &Manifest, member: &str) -> Option<usize> {
+    let text = read_start(&manifest.source).ok()??;
+    let text = String::from_utf8_lossy(&text);
+    let script = member.strip_suffix("Schema").map(|side| format!("tool.gantry.{side}"));
+    let words = [Some(format!("\"{member}\"")), script, Some(format!("# {member}"))];
+    let mut found = words.iter().flatten().filter_map(|word| text.find(word.as_str()));
+    found.next().map(|offset| problem::line_at(text.as_bytes(), offset))
 }
 
 /// The first bytes of a regular file, one more than the limit so that a longer one is noticed.

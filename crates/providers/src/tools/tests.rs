@@ -7,17 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gantry_gateway::{Call, Caller, Gateway, Identity, Reply, Step};
+use gantry_gateway::{Call, CallError, Caller, Gateway, Identity, Reply, Step};
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use gantry_transport::child::ChildLimits;
 use serde_json::json;
 
-use super::{ToolSettings, Tools};
+use super::manifest::{Manifest, read_json};
+use super::{Registration, ToolSettings, Tools};
 
 /// A gateway over one script, in a folder that goes with it.
 struct Bench {
     folder: PathBuf,
     gateway: Arc<Gateway>,
+    tools: Tools,
 }
 
 impl Bench {
@@ -29,24 +31,30 @@ impl Bench {
         fs::set_permissions(folder.join("tool.sh"), mode).expect("its mode");
         let manifest = json!({
             "name": "test.tool", "version": "1.0.0", "description": "For a test.",
-            "command": "./tool.sh", "inputSchema": {"type": "object"},
+            "command": "./tool.sh", "inputSchema": {"type": "object", "properties": {}},
+            "outputSchema": {"type": "integer"},
         });
         fs::write(folder.join("one.tool.json"), manifest.to_string()).expect("a manifest");
         let tools = Tools::open(vec![folder.clone()], settings);
         assert!(tools.problems().is_empty(), "{:?}", tools.problems());
         let gateway = Gateway::builder(Identity::new("test", "1")).build();
         tools.publish_to(gateway.attach(Arc::new(tools.clone())));
-        Self { folder, gateway }
+        Self { folder, gateway, tools }
     }
 
     async fn call(&self) -> RawJson {
-        let params = json!({"name": "test.tool"}).to_string();
+        self.call_named("test.tool").await.expect("a result")
+    }
+
+    async fn call_named(&self, name: &str) -> Result<RawJson, CallError> {
+        let params = json!({"name": name}).to_string();
         let params = RawJson::parse(params, JsonLimits::default()).expect("JSON");
         let caller = Arc::new(Caller::new("test"));
         let mut running = self.gateway.start(Call::new(Method::ToolsCall, params, caller));
         loop {
             match running.step().await {
-                Step::Done(Ok(Reply::Result(result))) => return result,
+                Step::Done(Ok(Reply::Result(result))) => return Ok(result),
+                Step::Done(Err(error)) => return Err(error),
                 Step::Done(other) => panic!("{other:?}"),
                 _ => {}
             }
@@ -94,4 +102,50 @@ async fn a_program_that_went_away() {
     let bench = Bench::new("gone", "echo 1", ToolSettings::default());
     fs::remove_file(bench.folder.join("tool.sh")).expect("it was there");
     bench.fails_with("was not found").await;
+}
+
+/// A version of another tool that prints its own version.
+fn versioned(version: &str, input: &serde_json::Value) -> Manifest {
+    let manifest = json!({
+        "name": "test.other", "version": version, "description": "For a test.",
+        "command": ["sh", "-c", format!("echo '\"{version}\"'")],
+        "inputSchema": input, "outputSchema": {"type": "string"},
+    });
+    let path = |name: &str| (name == "PATH").then(|| "/bin:/usr/bin".to_owned());
+    read_json("/registered".as_ref(), &RawJson::from(manifest), &path).expect("a manifest")
+}
+
+#[tokio::test]
+async fn registered_at_run_time() {
+    let bench = Bench::new("registered", "echo 1", ToolSettings::default());
+    let none = json!({"type": "object", "properties": {}});
+    let one = json!({"type": "object", "properties": {"x": {"type": "string", "default": ""}}});
+    let says = async |name: &str| {
+        let result = bench.call_named(name).await.map_err(|error| error.public)?;
+        Ok::<_, String>(result.get("structuredContent").and_then(|it| it.to_text()))
+    };
+    let no_tool = |answer: Result<_, String>| answer.unwrap_err().starts_with("there is no tool");
+
+    assert!(no_tool(says("test.other").await));
+    assert_eq!(bench.tools.register(versioned("1.0.0", &none)), Ok(Registration::New));
+    assert_eq!(bench.tools.register(versioned("1.0.0", &none)), Ok(Registration::Unchanged));
+    assert_eq!(says("test.other").await, Ok(Some("1.0.0".to_owned())));
+
+    let refused = bench.tools.register(versioned("1.0.0", &one)).unwrap_err();
+    assert!(refused.advice.starts_with("raise the version to "), "{refused}");
+    assert_eq!(bench.tools.register(versioned("2.0.0", &one)), Ok(Registration::New));
+    for (name, version) in
+        [("test.other", "2.0.0"), ("test.other@2.0.0", "2.0.0"), ("test.other@1.0.0", "1.0.0")]
+    {
+        assert_eq!(says(name).await, Ok(Some(version.to_owned())), "{name}");
+    }
+    assert!(no_tool(says("test.other@3.0.0").await));
+    assert_eq!(bench.tools.count(), 2, "versions of a tool are one tool");
+
+    assert!(bench.tools.unregister("test.other", Some("1.0.0")));
+    assert!(no_tool(says("test.other@1.0.0").await));
+    assert!(bench.tools.unregister("test.other", None));
+    assert!(no_tool(says("test.other").await));
+    assert!(!bench.tools.unregister("test.tool", None), "it belongs to its folder");
+    assert!(says("test.tool").await.is_ok());
 }

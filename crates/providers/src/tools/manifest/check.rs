@@ -1,5 +1,7 @@
 //! The forms of a name and of a version.
 
+use gantry_gateway::Version;
+
 /// The longest name the protocol allows.
 const LONGEST_NAME: usize = 128;
 
@@ -10,24 +12,7 @@ pub fn is_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME && name.contains('.') && name.split('.').all(is_part)
 }
 
-/// Whether a version is semantic: three numbers, and perhaps `-` with a pre-release.
+/// Whether a version is semantic.
 pub fn is_version(version: &str) -> bool {
-    let (numbers, pre_release) = match version.split_once('-') {
-        Some((numbers, pre_release)) => (numbers, Some(pre_release)),
-        None => (version, None),
-    };
-    numbers.split('.').count() == 3
-        && numbers.split('.').all(is_number)
-        && pre_release.is_none_or(|text| text.split('.').all(is_identifier))
-}
-
-fn is_number(text: &str) -> bool {
-    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    is_digits && (text == "0" || !text.starts_with('0')) && text.parse::<u64>().is_ok()
-}
-
-fn is_identifier(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    !text.is_empty() && text.bytes().all(fits) && (!is_digits || is_number(text))
+    version.parse::<Version>().is_ok()
 }

@@ -7,6 +7,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
 use super::check::{is_name, is_version};
+use super::elements::{self, Side};
 use super::expand::{ExpandError, expand};
 use super::nearest::nearest;
 use super::problem::Problem;
@@ -96,6 +97,18 @@ impl<'a> Draft<'a> {
 
     pub(super) fn object(&self, key: &str) -> Result<Option<RawJson>, Problem> {
         self.read(key, "an object", |value| value.is_object().then(|| value.clone()))
+    }
+
+    /// One of the two schemas. Neither may be missing, nor say less than a caller needs.
+    pub(super) fn schema(&self, key: &str, side: Side) -> Result<RawJson, Problem> {
+        let Some(schema) = self.object(key)? else {
+            let (text, advice) = elements::absent(key, side);
+            return Err(self.problem(key, text, advice));
+        };
+        match elements::lacking(&schema, side) {
+            None => Ok(schema),
+            Some((text, advice)) => Err(self.problem(key, text, advice)),
+        }
     }
 
     pub(super) fn timeout(&self) -> Result<Option<Duration>, Problem> {

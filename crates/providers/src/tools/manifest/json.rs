@@ -7,6 +7,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonError, JsonKind, JsonLimits};
 
 use super::draft::{Draft, Field};
+use super::elements::Side;
 use super::problem::{Problem, line_at};
 use super::{LARGEST, Lookup, Manifest, Runtime, program};
 
@@ -40,7 +41,8 @@ pub(super) fn read(
     let draft = Draft::new(file, 1, fields(&text, &document), KEYS)?;
     let (name, version) = (draft.name()?, draft.version()?);
     let description = draft.description()?;
-    let input_schema = input_schema(&draft)?;
+    let input_schema = draft.schema("inputSchema", Side::Input)?.compact();
+    let output_schema = draft.schema("outputSchema", Side::Output)?.compact();
     let runtime = runtime(&draft)?;
     let folder = file.parent().unwrap_or(Path::new("/"));
     let mut line = command_line(&draft, file, runtime)?;
@@ -56,7 +58,7 @@ pub(super) fn read(
         env: draft.env(environment)?,
         directory: program::directory(&draft, folder)?,
         input_schema,
-        output_schema: draft.object("outputSchema")?.map(|schema| schema.compact()),
+        output_schema,
         annotations: annotations(&draft)?,
         title: draft.text("title")?,
         timeout: draft.timeout()?,
@@ -90,7 +92,7 @@ fn parse(file: &Path, text: &Bytes) -> Result<RawJson, Problem> {
     if document.is_object() {
         return Ok(document);
     }
-    let advice = "write an object with name, version, description and inputSchema";
+    let advice = "write an object with name, version, description, inputSchema and outputSchema";
     Err(Problem::new(file, Some(1), "the manifest is not a JSON object", advice))
 }
 
@@ -136,19 +138,6 @@ fn beside(file: &Path, runtime: Runtime) -> Option<String> {
     let name = file.file_name()?.to_str()?.strip_suffix(".tool.json")?;
     let ending = if runtime == Runtime::PythonUvScript { ".py" } else { "" };
     Some(format!("{name}{ending}"))
-}
-
-fn input_schema(draft: &Draft<'_>) -> Result<RawJson, Problem> {
-    let Some(schema) = draft.object("inputSchema")? else {
-        let advice = "add `inputSchema`, such as {\"type\": \"object\", \"properties\": {}} for a \
-                      tool without arguments";
-        return Err(draft.problem("inputSchema", "the tool has no input schema", advice));
-    };
-    if schema.get("type").and_then(|kind| kind.to_text()).as_deref() == Some("object") {
-        return Ok(schema.compact());
-    }
-    let text = "the input schema is not that of an object";
-    Err(draft.problem("inputSchema", text, "add \"type\": \"object\" to it"))
 }
 
 fn annotations(draft: &Draft<'_>) -> Result<Option<RawJson>, Problem> {

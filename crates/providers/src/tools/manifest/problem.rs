@@ -17,7 +17,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(
+    pub(in crate::tools) fn new(
         file: &Path,
         line: Option<usize>,
         message: impl Into<String>,

@@ -15,10 +15,7 @@ pub(super) fn find(
     runtime: Runtime,
     environment: Lookup<'_>,
 ) -> Result<PathBuf, Problem> {
-    let fits = |path: &Path| {
-        let found = path.metadata().ok().filter(Metadata::is_file);
-        found.is_some_and(|it| runtime == Runtime::PythonUvScript || is_executable(&it))
-    };
+    let fits = |path: &Path| is_there(path, runtime);
     let beside = folder.join(program);
     if fits(&beside) {
         return Ok(beside);
@@ -36,6 +33,12 @@ pub(super) fn find(
         let advice = format!("put it into {}, or give its whole path", folder.display());
         draft.problem("command", text, advice)
     })
+}
+
+/// Whether a path leads to what the runtime can start.
+pub(super) fn is_there(path: &Path, runtime: Runtime) -> bool {
+    let found = path.metadata().ok().filter(Metadata::is_file);
+    found.is_some_and(|it| runtime == Runtime::PythonUvScript || is_executable(&it))
 }
 
 /// The folder in which the tool runs: the manifest's own, unless `cwd` names another.

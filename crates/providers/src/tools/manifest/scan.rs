@@ -1,44 +1,15 @@
-//! All the tools of a folder.
+//! The files of a folder that may be tools.
 
-use std::collections::HashMap;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
-use super::{Lookup, Manifest, Problem, read_file};
+use super::Problem;
 
 /// The most entries of one folder that are looked at.
 const MOST_FILES: usize = 10_000;
 
-/// Reads the tools of a folder, in the order of their files. A broken one is a problem of its
-/// own and takes no other down.
-pub fn scan(folder: &Path, environment: Lookup<'_>) -> (Vec<Manifest>, Vec<Problem>) {
-    let mut problems = Vec::new();
-    let files = candidates(folder, &mut problems);
-    let mut manifests: Vec<Manifest> = Vec::new();
-    let mut first: HashMap<String, PathBuf> = HashMap::new();
-    for file in files {
-        match read_file(&file, environment) {
-            None => {}
-            Some(Err(problem)) => problems.push(problem),
-            Some(Ok(manifest)) => match first.get(&manifest.name) {
-                Some(earlier) => problems.push(duplicate(&manifest, earlier)),
-                None => {
-                    first.insert(manifest.name.clone(), manifest.source.clone());
-                    manifests.push(manifest);
-                }
-            },
-        }
-    }
-    (manifests, problems)
-}
-
-fn duplicate(manifest: &Manifest, earlier: &Path) -> Problem {
-    let text = format!("the name `{}` is taken by {}", manifest.name, earlier.display());
-    Problem::new(&manifest.source, None, text, "give one of the two another name")
-}
-
 /// The files that may be tools, sorted: those of the folder, and `tool.json` one level below.
-fn candidates(folder: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+pub(in crate::tools) fn candidates(folder: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
     let opened = folder.canonicalize().and_then(|root| Ok((folder.read_dir()?, root)));
     let (entries, root) = match opened {
         Ok(opened) => opened,

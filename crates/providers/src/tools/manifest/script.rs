@@ -8,6 +8,7 @@ use toml::de::DeTable;
 
 use super::block::{self, Block};
 use super::draft::{Draft, Field};
+use super::elements::Side;
 use super::problem::Problem;
 use super::schema::{self, Entry, Fault};
 use super::{Lookup, Manifest, Runtime};
@@ -100,8 +101,8 @@ fn manifest(
         runtime: Runtime::PythonUvScript,
         command: file.to_owned(),
         args: Vec::new(),
-        input_schema: input_schema(&draft)?,
-        output_schema: draft.object("output")?,
+        input_schema: draft.schema("input", Side::Input)?,
+        output_schema: draft.schema("output", Side::Output)?,
         env: draft.env(environment)?,
         directory: file.parent().unwrap_or(Path::new("/")).to_owned(),
         annotations: annotations(&draft)?,
@@ -126,14 +127,6 @@ fn fields(file: &Path, block: &Block, table: &DeTable<'_>) -> Result<Vec<Field>,
         Problem::new(file, Some(block.line_of(fault.offset)), fault.message, fault.advice)
     };
     schema::in_order(table).into_iter().map(field).collect::<Result<_, _>>().map_err(complain)
-}
-
-fn input_schema(draft: &Draft<'_>) -> Result<RawJson, Problem> {
-    draft.object("input")?.ok_or_else(|| {
-        let advice = "add `[tool.gantry.input.properties.NAME]` with a `type` for each argument, \
-                      or an empty `[tool.gantry.input]` for a tool without arguments";
-        draft.problem("input", "the tool has no input schema", advice)
-    })
 }
 
 fn annotations(draft: &Draft<'_>) -> Result<Option<RawJson>, Problem> {

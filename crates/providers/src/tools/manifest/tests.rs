@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use gantry_protocol::RawJson;
 use serde_json::{Value, json};
 
-use super::{Manifest, Problem, read_file, scan};
+use super::{Manifest, Problem, read_file};
 
 /// A folder that goes away with the test.
-struct Folder(PathBuf);
+pub(in crate::tools) struct Folder(pub(in crate::tools) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(in crate::tools) fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("manifest-{}-{number}", std::process::id()));
@@ -27,28 +27,21 @@ impl Folder {
         Self(path)
     }
 
-    fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+    pub(in crate::tools) fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
         self
     }
 
-    fn program(self, name: &str) -> Self {
+    pub(in crate::tools) fn program(self, name: &str) -> Self {
         let folder = self.with(name, "#!/bin/sh\n");
         fs::set_permissions(folder.0.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         folder
     }
 
     fn read(&self, name: &str) -> Option<Result<Manifest, Problem>> {
-        read_file(&self.0.join(name), &environment)
-    }
-
-    fn scan(&self) -> (Vec<String>, Vec<String>) {
-        let (manifests, problems) = scan(&self.0, &environment);
-        let place = format!("{}/", self.0.display());
-        let texts = problems.iter().map(|it| it.to_string().replace(&place, "")).collect();
-        (manifests.into_iter().map(|manifest| manifest.name).collect(), texts)
+        read_file(&self.0.join(name), &environment).pop()
     }
 }
 
@@ -68,12 +61,13 @@ fn environment(name: &str) -> Option<String> {
 }
 
 /// A manifest in JSON, one member a line, with some members replaced or, by null, taken out.
-fn json_with(changes: &Value) -> String {
+pub(in crate::tools) fn json_with(changes: &Value) -> String {
     let mut manifest = json!({
         "name": "text.count",
         "version": "1.0.0",
         "description": "Counts.",
-        "inputSchema": {"type": "object"},
+        "inputSchema": {"type": "object", "properties": {}},
+        "outputSchema": {"type": "string"},
     });
     let members = manifest.as_object_mut().unwrap();
     members.extend(changes.as_object().unwrap().clone());
@@ -89,7 +83,7 @@ fn json_tool(changes: &Value) -> (Folder, Result<Manifest, Problem>) {
 }
 
 /// A script whose block begins in line 3; `lines` follow `[tool.gantry]` in line 5.
-fn script(lines: &str) -> String {
+pub(in crate::tools) fn script(lines: &str) -> String {
     let lines: Vec<_> = lines.lines().map(|line| format!("# {}\n", line.trim())).collect();
     let lines = lines.concat().replace("# \n", "#\n");
     format!(
@@ -97,10 +91,13 @@ fn script(lines: &str) -> String {
     )
 }
 
-const HEAD: &str = "name = 'text.count'\nversion = '1.0.0'\ndescription = 'Counts.'\n";
+pub(in crate::tools) const HEAD: &str =
+    "name = 'text.count'\nversion = '1.0.0'\ndescription = 'Counts.'\n";
 
+/// A script with these lines after the head, and with an output if they have none.
 fn script_tool(lines: &str) -> Result<Manifest, Problem> {
-    let folder = Folder::new().with("count.py", script(&format!("{HEAD}{lines}")));
+    let output = if lines.contains("output") { "" } else { "\n[tool.gantry.output]" };
+    let folder = Folder::new().with("count.py", script(&format!("{HEAD}{lines}{output}")));
     folder.read("count.py").unwrap()
 }
 

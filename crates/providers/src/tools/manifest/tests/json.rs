@@ -12,7 +12,7 @@ use super::{Folder, as_value, json_tool, json_with, told};
 fn a_whole_json_manifest() {
     let (folder, read) = json_tool(&json!({
         "title": "Count", "runtime": "binary", "command": ["./count", "-a"], "args": ["-b"],
-        "env": {"KEY": "${TOKEN}"}, "cwd": ".", "outputSchema": {"type": "object"},
+        "env": {"KEY": "${TOKEN}"}, "cwd": ".", "outputSchema": {"type": "object", "properties": {}},
         "annotations": {"readOnlyHint": true}, "timeout": "2s", "standby": 3,
         "metadata": {"cache_ttl": 60},
     }));
@@ -31,7 +31,8 @@ fn a_whole_json_manifest() {
     let definition = manifest.definition();
     let expected = json!({
         "name": "text.count", "title": "Count", "description": "Counts.",
-        "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"},
+        "inputSchema": {"type": "object", "properties": {}},
+        "outputSchema": {"type": "object", "properties": {}},
         "annotations": {"readOnlyHint": true},
         "_meta": {"gantry/tool": {
             "version": "1.0.0", "module": "text", "destructive": false, "cache_ttl": 60,
@@ -84,15 +85,26 @@ fn wrong_json_manifests() {
         (json!({"name": "count"}), "4: `count` is no name for a tool; write module and tool"),
         (json!({"name": 1}), "4: `name` has the wrong form; write a string"),
         (json!({"version": null}), "1: the tool has no version; add one"),
-        (json!({"version": "1"}), "5: `1` is no semantic version; write three numbers"),
+        (json!({"version": "1"}), "6: `1` is no semantic version; write three numbers"),
         (json!({"description": " "}), "2: the tool has no description; add one"),
         (json!({"inputSchema": null}), "1: the tool has no input schema; add `inputSchema`"),
         (json!({"inputSchema": true}), "3: `inputSchema` has the wrong form; write an object"),
         (json!({"inputSchema": {}}), "3: the input schema is not that of an object; add \"type\""),
         (json!({"outputSchema": 1}), "5: `outputSchema` has the wrong form"),
+        (json!({"outputSchema": null}), "1: the tool has no output schema; add `outputSchema`"),
+        (json!({"outputSchema": {}}), "5: the output schema has no type; add `type` to it"),
+        (json!({"outputSchema": {"type": "object"}}), "5: the output schema does not say what the"),
+        (
+            json!({"outputSchema": {"type": "array", "items": {"type": "array"}}}),
+            "5: `items` of the output schema does not say what the list holds; add `items`",
+        ),
+        (
+            json!({"inputSchema": {"type": "object", "properties": {"a": {}}}}),
+            "3: `a` in the input schema has no type; add `type` to it",
+        ),
         (json!({"input_schema": {}}), "4: unknown key `input_schema`; write `inputSchema`"),
-        (json!({"zebra": 1}), "6: unknown key `zebra`; remove it; the keys are name, version"),
-        (json!({"runtime": "perl"}), "5: there is no runtime `perl`; write `process`, `binary`"),
+        (json!({"zebra": 1}), "7: unknown key `zebra`; remove it; the keys are name, version"),
+        (json!({"runtime": "perl"}), "6: there is no runtime `perl`; write `process`, `binary`"),
         (json!({"command": []}), "2: the tool has no command; add `command`"),
         (json!({"command": ""}), "2: the tool has no command; add `command`"),
         (json!({"command": [1]}), "2: `command` has the wrong form; write a list of strings"),
@@ -107,7 +119,7 @@ fn wrong_json_manifests() {
             "3: the variable `NO`, needed by `A` in `env`, is not set",
         ),
         (json!({"env": {"A": "${NO"}}), "3: `A` in `env` has `${` without an end; close it"),
-        (json!({"timeout": "soon"}), "5: `timeout` has the wrong form; write milliseconds"),
+        (json!({"timeout": "soon"}), "6: `timeout` has the wrong form; write milliseconds"),
         (json!({"annotations": {"readOnlyHint": "yes"}}), "2: the annotation `readOnlyHint`"),
         (json!({"metadata": []}), "4: `metadata` has the wrong form; write an object"),
         (json!({"runtime": "python-uv-script"}), "1: the program `count.py` is not there"),

@@ -63,19 +63,19 @@ fn schemas_of_scripts() {
             json!({"type": "object", "required": [], "properties": {"a": {"type": "string"}}}),
         ),
         (
-            "input = { type = 'object', properties = { a = { default = 1979-05-27 } } }",
-            json!({"type": "object", "properties": {"a": {"default": "1979-05-27"}}}),
+            "input = { type = 'object', properties = { a = { type = 'string', default = 1979-05-27 } } }",
+            json!({"type": "object", "properties": {"a": {"type": "string", "default": "1979-05-27"}}}),
         ),
     ];
     for (lines, expected) in cases {
         let manifest = script_tool(lines).unwrap();
         assert_eq!(as_value(&manifest.input_schema), expected, "{lines}");
-        assert_eq!((manifest.output_schema, manifest.annotations), (None, None), "{lines}");
+        assert_eq!(manifest.annotations, None, "{lines}");
     }
     let listed =
         script_tool("input = {}\noutput = { type = 'array', items = { type = 'string' } }");
     let expected = json!({"type": "array", "items": {"type": "string"}});
-    assert_eq!(listed.unwrap().output_schema.as_ref().map(as_value), Some(expected));
+    assert_eq!(as_value(&listed.unwrap().output_schema), expected);
 }
 
 #[test]
@@ -83,6 +83,8 @@ fn wrong_scripts() {
     // `[tool.gantry]` stands in line 5, and the first line given here in line 9.
     let cases = [
         ("", "5: the tool has no input schema; add `[tool.gantry.input.properties.NAME]`"),
+        ("input = {} # output", "5: the tool has no output schema; add `[tool.gantry.output.prop"),
+        ("[tool.gantry.input.properties.a]", "9: `a` in the input schema has no type; add `type`"),
         ("readonly = true\ninput = {}", "9: unknown key `readonly`; write `read_only`"),
         ("input = {}\nread_only = 'yes'", "10: `read_only` has the wrong form; write true or"),
         ("input = {}\ntimeout = 0", "10: `timeout` has the wrong form; write milliseconds"),

@@ -1,0 +1,129 @@
+//! The folders of tools. A file is read again only when it has changed, so that a look at
+//! thousands of tools costs little more than asking for their times.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::manifest::{self, Manifest, Problem, candidates, read_file};
+
+/// The folders, and what was read from their files so far.
+#[derive(Debug)]
+pub(super) struct Folders {
+    folders: Vec<PathBuf>,
+    read: HashMap<PathBuf, Page>,
+    /// What the last look brought.
+    latest: Reading,
+}
+
+/// What the folders hold.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reading {
+    /// The tools that are in order, in the order of their files. Those that did not change are
+    /// the same as before.
+    pub(super) manifests: Vec<Arc<Manifest>>,
+    /// What is wrong with the others.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// What one file held.
+#[derive(Debug)]
+struct Page {
+    stamp: Stamp,
+    manifests: Vec<Arc<Manifest>>,
+    problems: Vec<Problem>,
+}
+
+/// Tells whether a file is still the same: size, times and number. The time of the last change of
+/// its inode catches what keeps the others, such as `cp -p` over it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp(u64, (i64, i64), (i64, i64), u64);
+
+impl Folders {
+    pub(super) fn new(folders: Vec<PathBuf>) -> Self {
+        Self { folders, read: HashMap::new(), latest: Reading::default() }
+    }
+
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// What the last look brought.
+    pub(super) fn latest(&self) -> &Reading {
+        &self.latest
+    }
+
+    /// Looks at the folders; tells whether anything has changed since the last look.
+    pub(super) fn look(&mut self) -> bool {
+        let mut problems = Vec::new();
+        let files = self.folders.iter().flat_map(|folder| candidates(folder, &mut problems));
+        let files: Vec<PathBuf> = files.collect();
+        let mut pages = HashMap::with_capacity(files.len());
+        let mut reading = Reading { manifests: Vec::with_capacity(files.len()), problems };
+        for file in files {
+            let page = self.page(&file);
+            reading.manifests.extend(page.manifests.iter().cloned());
+            reading.problems.extend(page.problems.iter().cloned());
+            pages.insert(file, page);
+        }
+        self.read = pages;
+        let changed = !self.latest.same(&reading);
+        self.latest = reading;
+        changed
+    }
+
+    /// What a file holds: from the last look, if nothing happened to it. What was wrong with a
+    /// file may have been mended elsewhere, so such a file is read each time.
+    fn page(&mut self, file: &Path) -> Page {
+        let Some(stamp) = Stamp::of(file) else {
+            return Page::read(file, Stamp::default());
+        };
+        let kept = self.read.remove(file);
+        let kept = kept.filter(|page| page.stamp == stamp && page.problems.is_empty());
+        match kept.filter(Page::programs_are_there) {
+            Some(page) => page,
+            None => Page::read(file, stamp),
+        }
+    }
+}
+
+impl Page {
+    fn read(file: &Path, stamp: Stamp) -> Self {
+        let mut page = Self { stamp, manifests: Vec::new(), problems: Vec::new() };
+        for read in read_file(file, &|name| std::env::var(name).ok()) {
+            match read {
+                Ok(manifest) => page.manifests.push(Arc::new(manifest)),
+                Err(problem) => page.problems.push(problem),
+            }
+        }
+        page
+    }
+
+    fn programs_are_there(&self) -> bool {
+        self.manifests.iter().all(|manifest| manifest::is_runnable(manifest))
+    }
+}
+
+impl Reading {
+    fn same(&self, other: &Self) -> bool {
+        let pairs = self.manifests.iter().zip(&other.manifests);
+        self.manifests.len() == other.manifests.len()
+            && pairs.into_iter().all(|(one, two)| Arc::ptr_eq(one, two) || one == two)
+            && self.problems == other.problems
+    }
+}
+
+impl Stamp {
+    fn of(file: &Path) -> Option<Self> {
+        let it = file.metadata().ok()?;
+        Some(Self(it.len(), (it.mtime(), it.mtime_nsec()), (it.ctime(), it.ctime_nsec()), it.ino()))
+    }
+
+    fn default() -> Self {
+        Self(0, (0, 0), (0, 0), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

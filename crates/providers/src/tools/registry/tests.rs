@@ -1,0 +1,138 @@
+//! Who gets in, and in place of whom.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gantry_protocol::RawJson;
+use serde_json::{Value, json};
+
+use super::Registry;
+use crate::tools::ToolSettings;
+use crate::tools::manifest::{Manifest, Runtime};
+
+/// A tool `text.count` from a file, with some parameters, all of them required.
+fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {
+    let properties: serde_json::Map<String, Value> =
+        parameters.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    let input = json!({"type": "object", "properties": properties, "required": parameters});
+    Arc::new(Manifest {
+        name: "text.count".to_owned(),
+        version: version.to_owned(),
+        description: "Counts.".to_owned(),
+        runtime: Runtime::Process,
+        command: "/bin/sh".into(),
+        args: Vec::new(),
+        env: Vec::new(),
+        directory: "/".into(),
+        input_schema: RawJson::from(input),
+        output_schema: RawJson::from(json!({"type": "string"})),
+        annotations: None,
+        title: None,
+        timeout: None,
+        metadata: None,
+        source: PathBuf::from("/tools").join(file),
+    })
+}
+
+/// The versions that a registry holds after each step, newest first, and what was refused.
+fn steps(steps: &[Vec<Arc<Manifest>>]) -> (Vec<String>, Vec<String>) {
+    let settings = ToolSettings { older_versions: 2, ..ToolSettings::default() };
+    let (mut registry, mut refused) = (Registry::default(), Vec::new());
+    for manifests in steps {
+        (registry, refused) = registry.renew(manifests, &settings);
+    }
+    let held = registry.manifests().map(|it| it.version.clone()).collect();
+    let refused = refused.iter().map(|(_, problem)| problem.to_string()).collect();
+    (held, refused)
+}
+
+#[test]
+fn who_gets_in() {
+    let one = |version, parameters: &[&str]| vec![tool("a", version, parameters)];
+    let two = |lower, parameters: &[&str], upper, others: &[&str]| {
+        vec![tool("b", upper, others), tool("a", lower, parameters)]
+    };
+    type Case<'a> = (&'a str, Vec<Vec<Arc<Manifest>>>, &'a [&'a str], &'a [&'a str]);
+    let cases: &[Case<'_>] = &[
+        ("a new one", vec![one("1.0.0", &["x"])], &["1.0.0"], &[]),
+        ("the same again", vec![one("1.0.0", &["x"]), one("1.0.0", &["x"])], &["1.0.0"], &[]),
+        (
+            "another schema under the same version",
+            vec![one("1.0.0", &["x"]), one("1.0.0", &["x", "y"])],
+            &["1.0.0"],
+            &[
+                "`text.count` has changed (",
+                "but its version is still 1.0.0; raise the version to 2.0.0",
+            ],
+        ),
+        (
+            "a version that rises too little",
+            vec![one("1.0.0", &["x"]), one("1.1.0", &["x", "y"])],
+            &["1.0.0"],
+            &["from 1.0.0 to 1.1.0 `text.count` changes more", "raise the version to 2.0.0"],
+        ),
+        (
+            "a version that rises enough takes the place of its own file",
+            vec![one("1.0.0", &["x"]), one("2.0.0", &["x", "y"])],
+            &["2.0.0"],
+            &[],
+        ),
+        (
+            "a version that falls",
+            vec![one("2.0.0", &["x"]), one("1.0.0", &["x"])],
+            &["2.0.0"],
+            &["fell from 2.0.0 to 1.0.0"],
+        ),
+        (
+            "one that went away may come back",
+            vec![one("2.0.0", &[]), vec![], one("1.0.0", &["x"])],
+            &["1.0.0"],
+            &[],
+        ),
+        ("two versions", vec![two("1.0.0", &[], "2.0.0", &["x"])], &["2.0.0", "1.0.0"], &[]),
+        (
+            "two versions, too near",
+            vec![two("1.0.0", &[], "1.0.1", &["x"])],
+            &["1.0.0"],
+            &["/tools/b: from 1.0.0 to 1.0.1 `text.count` changes more than"],
+        ),
+        (
+            "one version twice",
+            vec![two("1.0.0", &["x"], "1.0.0", &["x"])],
+            &["1.0.0"],
+            &["/tools/a: version 1.0.0 of `text.count` is taken by /tools/b"],
+        ),
+        (
+            "an older one comes later",
+            vec![one("2.0.0", &["x"]), vec![tool("a", "2.0.0", &["x"]), tool("b", "1.0.0", &[])]],
+            &["2.0.0", "1.0.0"],
+            &[],
+        ),
+        (
+            "as many as are kept",
+            vec![["1", "2", "3", "4"].map(|it| tool(it, &format!("{it}.0.0"), &[])).into()],
+            &["4.0.0", "3.0.0", "2.0.0"],
+            &[],
+        ),
+    ];
+    for (name, given, held, told) in cases {
+        let (versions, refused) = steps(given);
+        assert_eq!(versions, *held, "{name}: {refused:?}");
+        assert_eq!(refused.is_empty(), told.is_empty(), "{name}: {refused:?}");
+        for words in *told {
+            assert!(refused[0].contains(words), "{name}: {refused:?}");
+        }
+    }
+}
+
+#[test]
+fn a_schema_that_is_none() {
+    let mut wrong = Arc::unwrap_or_clone(tool("a", "1.0.0", &[]));
+    wrong.output_schema = RawJson::from(json!({"type": "strung"}));
+    let (held, refused) = steps(&[vec![Arc::new(wrong)]]);
+    assert!(held.is_empty());
+    assert!(
+        refused[0].starts_with("/tools/a: the outputSchema of tool `text.count`"),
+        "{refused:?}"
+    );
+}
