@@ -203,7 +203,9 @@ async fn a_failure_says_what_happened() {
     assert!(text.contains("exit status 7") && text.contains("broken"), "{text}");
     let detail = &result["_meta"]["gantry/error"];
     assert_eq!(detail["error_type"], "ToolExecutionError");
-    assert_eq!(detail["error_details"], json!({"exit_status": 7, "stderr": "broken"}));
+    let details = &detail["error_details"];
+    assert_eq!((&details["exit_status"], &details["stderr"]), (&json!(7), &json!("broken")));
+    assert!(details["advice"].is_string(), "{detail}");
 }
 
 #[tokio::test]

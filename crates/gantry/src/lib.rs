@@ -25,6 +25,7 @@
 
 mod server;
 
+pub use gantry_gateway::contract;
 pub use gantry_gateway::{Ask, Caller, InputRequired, Reply, Settings as GatewaySettings};
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
 pub use gantry_providers::{
@@ -32,5 +33,5 @@ pub use gantry_providers::{
     PromptResult, RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool,
     ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
-pub use gantry_server::{Eras, HttpServer, Link, ListenError, Settings as DoorSettings};
+pub use gantry_server::{Annex, Eras, HttpServer, Link, ListenError, Settings as DoorSettings};
 pub use server::{Server, ServerBuilder};

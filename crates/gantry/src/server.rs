@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gantry_gateway::{Gateway, Identity};
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
-use gantry_server::{HttpServer, Link, ListenError, Lobby, serve_stdio};
+use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, serve_stdio};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -27,6 +27,7 @@ pub struct ServerBuilder {
     doors: DoorSettings,
     handlers: Handlers,
     tools: Option<Tools>,
+    annexes: Annexes,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
@@ -42,6 +43,7 @@ impl Server {
             doors: DoorSettings::default(),
             handlers: Handlers::default(),
             tools: None,
+            annexes: Annexes::default(),
             problem: None,
         }
     }
@@ -57,7 +59,7 @@ impl Server {
     }
 
     /// Serves clients over HTTP until [`Server::stop`] is called: Streamable HTTP at `/mcp`,
-    /// HTTP+SSE at `/sse`, WebSocket at `/ws`.
+    /// HTTP+SSE at `/sse`, WebSocket at `/ws`, tool calls of the strict contract at `/call`.
     pub async fn serve_http(self, address: &str) -> Result<(), ListenError> {
         self.listen(address).await?.serve().await;
         Ok(())
@@ -131,6 +133,20 @@ impl ServerBuilder {
         self
     }
 
+    /// Serves pages of your own over HTTP: `prefix`, which begins with a slash, and all under it.
+    #[must_use]
+    pub fn annex(mut self, prefix: &str, annex: Arc<dyn Annex>) -> Self {
+        self.annexes.mount(prefix, annex);
+        self
+    }
+
+    /// Adds text of your own to `/metrics`.
+    #[must_use]
+    pub fn metrics(mut self, write: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
+        self.annexes.measure(Arc::new(write));
+        self
+    }
+
     /// The registry that the server will have, for handlers that change it.
     pub fn handlers(&self) -> Handlers {
         self.handlers.clone()
@@ -166,7 +182,8 @@ impl ServerBuilder {
         if let Some(tools) = self.tools {
             tools.publish_to(gateway.attach(Arc::new(tools.clone())));
         }
-        Ok(Server { handlers: self.handlers, lobby: Lobby::new(gateway, self.doors) })
+        let lobby = Lobby::with_annexes(gateway, self.doors, self.annexes);
+        Ok(Server { handlers: self.handlers, lobby })
     }
 
     fn register(mut self, add: impl FnOnce(&Handlers) -> Result<(), RegisterError>) -> Self {

@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 
+use crate::contract::ErrorType;
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Nobody serves the method.
     MethodNotFound,
-    /// The parameters are wrong, or name a tool or prompt that is not there.
+    /// The parameters are wrong, or name a prompt that is not there.
     InvalidParams,
+    /// No tool has that name.
+    ToolNotFound,
     /// The arguments of a tool do not fit its schema.
     InvalidArguments,
     /// No resource has that URI.
@@ -44,8 +48,47 @@ pub enum ErrorKind {
     },
     /// The tool or provider broke its contract.
     ToolFailed,
+    /// What the tool gave is no JSON.
+    BadOutput,
+    /// What the tool gave does not fit its own output schema.
+    BrokenPromise,
     /// A fault of the gateway.
     Internal,
+}
+
+impl ErrorKind {
+    /// What the contract calls it.
+    pub fn error_type(&self) -> ErrorType {
+        match self {
+            Self::MethodNotFound | Self::InvalidParams | Self::InvalidArguments => {
+                ErrorType::ValidationError
+            }
+            Self::ToolNotFound => ErrorType::ToolNotFoundError,
+            Self::ResourceNotFound => ErrorType::ResourceNotFound,
+            Self::LimitExceeded { .. } => ErrorType::ApiLimitExceeded,
+            Self::Timeout => ErrorType::TimeoutError,
+            Self::Cancelled => ErrorType::Cancelled,
+            Self::Refused => ErrorType::PermissionError,
+            Self::InputLost | Self::ShuttingDown | Self::Internal => ErrorType::TransportError,
+            Self::MissingCapability { .. } | Self::Handler { .. } | Self::ToolFailed => {
+                ErrorType::ToolExecutionError
+            }
+            Self::BadOutput => ErrorType::SerializationError,
+            Self::BrokenPromise => ErrorType::SchemaError,
+        }
+    }
+
+    /// Whether it is a failure of a tool, which a model should read, rather than of the request.
+    pub(crate) fn is_of_tool(&self) -> bool {
+        matches!(
+            self,
+            Self::InvalidArguments
+                | Self::Timeout
+                | Self::ToolFailed
+                | Self::BadOutput
+                | Self::BrokenPromise
+        )
+    }
 }
 
 /// Whose fault a failure is.
@@ -101,7 +144,11 @@ impl CallError {
     /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self.kind {
-            ErrorKind::Timeout | ErrorKind::ToolFailed | ErrorKind::Handler { .. } => Blame::Tool,
+            ErrorKind::Timeout
+            | ErrorKind::ToolFailed
+            | ErrorKind::BadOutput
+            | ErrorKind::BrokenPromise
+            | ErrorKind::Handler { .. } => Blame::Tool,
             ErrorKind::ShuttingDown | ErrorKind::Internal => Blame::Gateway,
             _ => Blame::Caller,
         }

@@ -9,6 +9,7 @@ mod call;
 mod caller;
 mod catalog;
 mod change;
+pub mod contract;
 mod entry;
 mod error;
 mod events;

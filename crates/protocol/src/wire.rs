@@ -11,6 +11,7 @@ mod border;
 mod capabilities;
 mod content;
 mod form;
+mod json_block;
 mod params;
 mod question;
 mod result;
@@ -20,6 +21,7 @@ mod tool;
 
 pub use answer::{lift_answer, lower_answer};
 pub use capabilities::{lift_client_capabilities, lower_server_capabilities};
+pub use json_block::with_json_block;
 pub use params::{lift_notification, lift_params, lower_notification, lower_params};
 pub use question::{Inexpressible, lift_question, lower_question};
 pub use result::{lift_result, lower_result};

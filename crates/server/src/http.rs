@@ -1,9 +1,11 @@
 //! The HTTP doors: one listener, a few paths.
 
 mod accept;
+pub(crate) mod annex;
 pub(crate) mod answer;
 mod batch;
 mod body;
+mod call;
 mod endpoint;
 mod events;
 mod flight;
@@ -52,6 +54,8 @@ pub enum ListenError {
         error: std::io::Error,
     },
 }
+
+const NOTHING: &str = "nothing here; the MCP endpoint is /mcp\n";
 
 /// How often what has waited too long is forgotten.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -175,6 +179,7 @@ impl Hall {
         }
         let response = match (request.uri().path(), request.method()) {
             ("/mcp", _) => endpoint::serve(&self, request).await,
+            ("/call", _) => Box::pin(call::serve(&self, request)).await,
             ("/sse", &Method::GET) => legacy_sse::open(&self),
             ("/message", &Method::POST) => Box::pin(legacy_sse::post(&self, request)).await,
             ("/ws", &Method::GET) => websocket::upgrade(&self, request),
@@ -183,7 +188,13 @@ impl Hall {
             ("/metrics", &Method::GET) => status::metrics(&self.lobby),
             ("/sse" | "/ws" | "/healthz" | "/readyz" | "/metrics", _) => answer::not_allowed("GET"),
             ("/message", _) => answer::not_allowed("POST"),
-            _ => answer::text(StatusCode::NOT_FOUND, "nothing here; the MCP endpoint is /mcp\n"),
+            (path, _) => match self.lobby.annexes.find(path) {
+                Some(annex) => {
+                    let serving = annex::serve(&self.lobby.settings, annex, request);
+                    Box::pin(serving).await
+                }
+                None => answer::text(StatusCode::NOT_FOUND, NOTHING),
+            },
         };
         guard::mark(response, origin)
     }

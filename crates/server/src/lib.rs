@@ -14,6 +14,7 @@ mod settings;
 mod stdio;
 mod websocket;
 
+pub use http::annex::{Annex, Annexes, MoreMetrics};
 pub use http::{HttpServer, ListenError};
 pub use lobby::Lobby;
 pub use memory::Link;

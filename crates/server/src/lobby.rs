@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::era::{Parking, Sessions};
+use crate::http::annex::Annexes;
 use crate::seal::Seal;
 use crate::settings::Settings;
 
@@ -28,6 +29,8 @@ pub struct Lobby {
     pub(crate) tasks: TaskTracker,
     /// The `_meta` that signs a result.
     pub(crate) signature: RawJson,
+    /// What others serve behind the HTTP door.
+    pub(crate) annexes: Annexes,
     /// The one who uses this machine.
     pub(crate) local: Arc<str>,
     streams: AtomicUsize,
@@ -36,10 +39,16 @@ pub struct Lobby {
 impl Lobby {
     /// Puts doors before a gateway.
     pub fn new(gateway: Arc<Gateway>, settings: Settings) -> Arc<Self> {
+        Self::with_annexes(gateway, settings, Annexes::default())
+    }
+
+    /// Puts doors before a gateway, and others' pages behind the HTTP one.
+    pub fn with_annexes(gateway: Arc<Gateway>, settings: Settings, annexes: Annexes) -> Arc<Self> {
         let info = &gateway.identity().info;
         let signature = ObjectWriter::new().raw(key::SERVER_INFO, info).finish();
         Arc::new(Self {
             signature,
+            annexes,
             gateway,
             seal: Seal::new(settings.key),
             parking: Parking::default(),

@@ -72,6 +72,9 @@ pub struct Settings {
     pub linger: Duration,
     /// How long calls under way may take to end when the server stops.
     pub drain: Duration,
+    /// Whether every client gets values as content blocks of type `json`, which no revision knows.
+    /// One that declares `experimental.jsonContent` gets them anyway.
+    pub json_content: bool,
     /// Hosts that clients may name beside the loopback ones, as `name` or `name:port`.
     pub allowed_hosts: Vec<String>,
     /// Origins that browsers may come from beside the loopback ones.
@@ -109,6 +112,7 @@ impl Default for Settings {
             unread: Duration::from_secs(15),
             linger: Duration::from_secs(2),
             drain: Duration::from_secs(10),
+            json_content: false,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             key: None,

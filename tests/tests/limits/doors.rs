@@ -219,3 +219,14 @@ pub(crate) async fn key() {
         assert_eq!(ping.send(house(doors(key)).await.address).await.status, status);
     }
 }
+
+#[tokio::test]
+pub(crate) async fn json_content() {
+    let open = |json_content| house(DoorSettings { json_content, ..DoorSettings::default() });
+    let block = json!({"type": "json", "json": {"sum": 3}});
+    let sum = call("add", json!({"a": 1, "b": 2}));
+    let answer = sum.ask(open(true).await.address).await;
+    assert_eq!(answer["result"]["content"], json!([block]), "{answer}");
+    let answer = sum.ask(open(false).await.address).await;
+    assert_eq!(answer["result"]["content"][0]["type"], "text", "{answer}");
+}

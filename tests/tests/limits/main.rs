@@ -44,11 +44,12 @@ fn every_setting_of_the_doors_has_a_test() {
         unread: _,
         linger: _,
         drain: _,
+        json_content: _,
         allowed_hosts: _,
         allowed_origins: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 29] = [
+    let tests: [(&str, fn()); 30] = [
         ("eras", doors::eras),
         ("message", doors::message),
         ("batch", doors::batch),
@@ -76,6 +77,7 @@ fn every_setting_of_the_doors_has_a_test() {
         ("unread", doors::unread),
         ("linger", doors::linger),
         ("drain", doors::drain),
+        ("json_content", doors::json_content),
         ("allowed_hosts", http::allowed_hosts),
         ("allowed_origins", http::allowed_origins),
         ("key", doors::key),

@@ -52,9 +52,8 @@ impl Snapshot {
     fn find_tool(&self, head: &ParamsHead) -> Result<Found, CallError> {
         let name = text(head.name.as_ref(), "name")?;
         let Some(listed) = find(&self.tools, &name).or_else(|| self.find_version(&name)) else {
-            return Err(CallError::invalid_params(format!(
-                "there is no tool `{name}`; tools/list shows those there are"
-            )));
+            let text = format!("there is no tool `{name}`; tools/list shows those there are");
+            return Err(CallError::new(ErrorKind::ToolNotFound, text));
         };
         match &head.arguments {
             Some(arguments) if !arguments.is_object() && !arguments.is_null() => {

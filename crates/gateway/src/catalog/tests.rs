@@ -242,7 +242,6 @@ async fn names_given_twice_or_not_as_text_are_refused() {
         (Method::ToolsCall, r#"{"name":"a","arguments":"{}"}"#),
         (Method::ToolsCall, r#"{"name":7}"#),
         (Method::ToolsCall, "{}"),
-        (Method::ToolsCall, r#"{"name":"A"}"#),
         (Method::PromptsGet, r#"{"name":"a","name":"a"}"#),
         (Method::Complete, "{}"),
         (Method::Complete, r#"{"ref":{"type":"ref/tool","name":"a"}}"#),
@@ -255,4 +254,6 @@ async fn names_given_twice_or_not_as_text_are_refused() {
         let Err(error) = outcome else { panic!("{params}: {outcome:?}") };
         assert_eq!(error.kind, crate::ErrorKind::InvalidParams, "{params}");
     }
+    let stranger = call(&gateway, Method::ToolsCall, r#"{"name":"A"}"#).await;
+    assert_eq!(stranger.expect_err("no tool").kind, crate::ErrorKind::ToolNotFound);
 }

@@ -29,12 +29,12 @@ const CASES: [Case; 9] = [
         ..Case::new("in flight", "locked", "{}", "witness", "LimitExceeded")
     },
     Case::new("gates", "locked", "{}", "gate witness", "Refused"),
-    Case::new("resolve", "absent", "{}", "gate witness", "InvalidParams"),
+    Case::new("resolve", "absent", "{}", "gate witness", "ToolNotFound"),
     Case::new("wards", "warded", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
     Case::new("arguments", "hangs", r#"{"n":"no number"}"#, "gate ward witness", "ValidationError"),
     Case::new("deadline", "hangs", "{}", "gate ward provider witness", "TimeoutError"),
     Case::new("provider", "fails", "{}", "gate ward provider witness", "ToolExecutionError"),
-    Case::new("result", "lies", "{}", "gate ward provider witness", "ToolExecutionError"),
+    Case::new("result", "lies", "{}", "gate ward provider witness", "SchemaError"),
 ];
 
 impl Case {

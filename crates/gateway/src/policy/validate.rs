@@ -46,7 +46,7 @@ fn check_structured(tool: &ToolEntry, result: &RawJson) -> Result<(), CallError>
         None => "it has no structuredContent".to_owned(),
     };
     let text = format!("the tool `{}` broke its own outputSchema: {problem}", tool.name);
-    Err(CallError::new(ErrorKind::ToolFailed, text))
+    Err(CallError::new(ErrorKind::BrokenPromise, text))
 }
 
 fn is_error(result: &RawJson) -> bool {

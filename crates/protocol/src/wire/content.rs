@@ -4,8 +4,8 @@ use super::array;
 use crate::json::{Edit, JsonKind, ObjectWriter, RawJson};
 use crate::revision::Revision;
 
-const STRUCTURED: &str = "structuredContent";
-const CONTENT: &str = "content";
+pub(super) const STRUCTURED: &str = "structuredContent";
+pub(super) const CONTENT: &str = "content";
 
 /// The result of `tools/call`.
 pub(super) fn lower_call<'a>(revision: Revision, result: &'a RawJson, edit: Edit<'a>) -> Edit<'a> {

@@ -1,5 +1,6 @@
 //! How a handler fails: in the result, where the model sees it, or with a code of its own.
 
+use gantry_gateway::contract::ErrorType;
 use gantry_gateway::{AskError, CallError, ErrorDetail, ErrorKind, Outcome, Reply};
 use gantry_protocol::RawJson;
 
@@ -43,11 +44,7 @@ impl Failure {
     pub(super) fn into_tool_outcome(self) -> Outcome {
         match self {
             Self::Work(reason) => {
-                let detail = ErrorDetail {
-                    error_type: "ToolExecutionError",
-                    error_message: reason,
-                    error_details: None,
-                };
+                let detail = ErrorDetail::new(ErrorType::ToolExecutionError, reason);
                 Ok(Reply::Result(detail.to_result()))
             }
             failure => failure.into_outcome(),

@@ -116,7 +116,7 @@ async fn tools_come_and_go_at_run_time() {
     assert!(!house.handlers.remove_tool("b"), "it is gone");
     assert_eq!(told(&mut subscription).await, [], "and nothing changed");
     let Err(error) = house.call_tool("b", json!({})).await else { panic!("an error") };
-    assert_eq!(error.kind, ErrorKind::InvalidParams);
+    assert_eq!(error.kind, ErrorKind::ToolNotFound);
 }
 
 #[tokio::test(start_paused = true)]

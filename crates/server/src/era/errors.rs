@@ -4,19 +4,25 @@ use gantry_gateway::{CallError, ErrorKind};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Revision, RpcError, code};
 
-/// The error object for a client of that revision.
-pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
+/// Writes down what of a failure only the log may say.
+pub(crate) fn log_private(error: &CallError) {
     if let Some(private) = &error.private {
         let (blame, retryable) = (error.blame(), error.is_retryable());
         tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");
     }
+}
+
+/// The error object for a client of that revision.
+pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
+    log_private(&error);
     let CallError { kind, public, data, .. } = error;
     let mut data = data;
     let code = match kind {
         ErrorKind::MethodNotFound => code::METHOD_NOT_FOUND,
-        ErrorKind::InvalidParams | ErrorKind::InvalidArguments | ErrorKind::InputLost => {
-            code::INVALID_PARAMS
-        }
+        ErrorKind::InvalidParams
+        | ErrorKind::ToolNotFound
+        | ErrorKind::InvalidArguments
+        | ErrorKind::InputLost => code::INVALID_PARAMS,
         ErrorKind::ResourceNotFound if revision.is_stateless() => code::INVALID_PARAMS,
         ErrorKind::ResourceNotFound => code::RESOURCE_NOT_FOUND,
         ErrorKind::MissingCapability { required } => {
@@ -36,7 +42,10 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         ErrorKind::Refused => code::REFUSED,
         ErrorKind::ShuttingDown => code::SHUTTING_DOWN,
         ErrorKind::Handler { code } => own_code(revision, code),
-        ErrorKind::ToolFailed | ErrorKind::Internal => code::INTERNAL_ERROR,
+        ErrorKind::ToolFailed
+        | ErrorKind::BadOutput
+        | ErrorKind::BrokenPromise
+        | ErrorKind::Internal => code::INTERNAL_ERROR,
     };
     RpcError { code, message: public, data }
 }

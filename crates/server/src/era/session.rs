@@ -83,7 +83,7 @@ impl Session {
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
                 let head = if unchanged { head } else { ParamsHead::read(&params) };
-                self.lift(Arrival { id, method, params, head, meta })
+                self.lift(lobby, Arrival { id, method, params, head, meta })
             }
             unknown => answer(Err(RpcError::method_not_found(unknown.as_str()))),
         }
@@ -165,14 +165,16 @@ impl Session {
             && self.watched.is_empty()
     }
 
-    fn lift(&self, arrival: Arrival) -> Handled {
+    fn lift(&self, lobby: &Lobby, arrival: Arrival) -> Handled {
         let Arrival { id, method, params, head, meta } = arrival;
         let (token, caller) = (meta.progress_token, self.caller.clone());
         let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
         call.wants_progress = token.is_some();
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
-        Handled::Call(Ticket { id, method, params, token, caller }, Box::new(call))
+        let json_content = lobby.settings.json_content || caller.capabilities.json_content;
+        let ticket = Ticket { id, method, params, token, caller, json_content };
+        Handled::Call(ticket, Box::new(call))
     }
 
     fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {

@@ -130,7 +130,7 @@ impl Drop for Asked<'_> {
 /// The answer to a call, in the client's revision.
 pub(crate) fn finish(session: &Session, ticket: &Ticket, outcome: Outcome) -> jsonrpc::Reply {
     let revision = session.revision;
-    let lower = |result: &RawJson| wire::lower_result(revision, &ticket.method, result);
+    let lower = |result: &RawJson| ticket.lower(revision, result);
     let result = match outcome {
         Ok(Reply::Result(result)) => lower(&result),
         Ok(Reply::Page(page)) => page.variant(revision as usize, lower),
@@ -148,12 +148,7 @@ fn fail(session: &Session, ticket: &Ticket, error: CallError) -> jsonrpc::Reply 
     if ticket.method == Method::ToolsCall
         && matches!(error.kind, ErrorKind::MissingCapability { .. })
     {
-        let detail = ErrorDetail {
-            error_type: "ToolExecutionError",
-            error_message: error.public,
-            error_details: None,
-        };
-        return jsonrpc::result(&ticket.id, &detail.to_result());
+        return jsonrpc::result(&ticket.id, &ErrorDetail::from(&error).to_result());
     }
     jsonrpc::error(&ticket.id, &errors::to_rpc(session.revision, error))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gantry_gateway::{Call, CallError, ErrorKind, Input, Outcome, Reply, Running, Step};
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, jsonrpc, wire};
+use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, jsonrpc};
 use http::HeaderMap;
 
 use super::arrival::Arrival;
@@ -48,7 +48,9 @@ pub(crate) fn prepare(
     let checked = checks::check(lobby, principal, &arrival, headers);
     let (caller, log_level) = checked.map_err(|refusal| refusal.of(id))?;
     let Arrival { id, method, params, head, meta } = arrival;
-    let ticket = Ticket { id, method, params, token: meta.progress_token, caller };
+    let json_content = lobby.settings.json_content || caller.capabilities.json_content;
+    let token = meta.progress_token;
+    let ticket = Ticket { id, method, params, token, caller, json_content };
     match ticket.method {
         Method::Discover => {
             let result = jsonrpc::result(&ticket.id, &discover::discover(lobby));
@@ -159,11 +161,9 @@ impl Live {
 
     fn lower(&self, outcome: Outcome) -> Result<RawJson, CallError> {
         match outcome? {
-            Reply::Result(result) => {
-                Ok(self.named(wire::lower_result(REVISION, &self.ticket.method, &result)))
-            }
+            Reply::Result(result) => Ok(self.named(self.ticket.lower(REVISION, &result))),
             Reply::Page(page) => Ok(page.variant(REVISION as usize, |result| {
-                self.named(wire::lower_result(REVISION, &self.ticket.method, result))
+                self.named(self.ticket.lower(REVISION, result))
             })),
             Reply::InputRequired(required) => {
                 carry(&self.lobby, &self.ticket, &required).map(|result| self.named(result))

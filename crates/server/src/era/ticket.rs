@@ -18,9 +18,20 @@ pub(crate) struct Ticket {
     /// What progress notices carry back.
     pub(crate) token: Option<RawJson>,
     pub(crate) caller: Arc<Caller>,
+    /// Whether values are wanted as blocks of type `json`.
+    pub(crate) json_content: bool,
 }
 
 impl Ticket {
+    /// The result of the call, in the client's revision and with the blocks it asked for.
+    pub(crate) fn lower(&self, revision: Revision, result: &RawJson) -> RawJson {
+        let lowered = wire::lower_result(revision, &self.method, result);
+        match self.json_content && self.method == Method::ToolsCall {
+            true => wire::with_json_block(result, &lowered),
+            false => lowered,
+        }
+    }
+
     /// The notification that tells the client this, in its revision; none when there is nothing
     /// to tell.
     pub(crate) fn notification(&self, revision: Revision, notice: &Notice) -> Option<Bytes> {

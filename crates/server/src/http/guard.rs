@@ -55,7 +55,8 @@ pub(crate) fn mark(mut response: Response<Body>, origin: Option<HeaderValue>) ->
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(VARY, HeaderValue::from_static("Origin"));
-        let exposed = HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version");
+        let exposed =
+            HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version, Gantry-Contract");
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
     response

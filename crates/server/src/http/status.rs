@@ -29,5 +29,6 @@ pub(crate) fn metrics(lobby: &Lobby) -> Response<Body> {
     for (name, help, value) in gauges {
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
     }
+    lobby.annexes.write_metrics(&mut out);
     answer::text(StatusCode::OK, out)
 }

@@ -1,0 +1,75 @@
+//! Pages that others serve behind this door, under a path of their own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::{Request, Response};
+use hyper::body::Incoming;
+
+use super::answer;
+use super::body::{self, Body};
+use crate::settings::Settings;
+
+/// Serves whatever is under one path. Requests have passed the checks of Host and Origin, and
+/// their body is within the limits of the door. Dropping the future gives the request up.
+pub trait Annex: Send + Sync {
+    /// Serves one request, whose path is the whole one.
+    fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>>;
+}
+
+/// Adds text of others to `/metrics`.
+pub type MoreMetrics = Arc<dyn Fn(&mut String) + Send + Sync>;
+
+/// What others serve behind the doors. The doors' own paths go first.
+#[derive(Clone, Default)]
+pub struct Annexes {
+    pages: Vec<(String, Arc<dyn Annex>)>,
+    metrics: Vec<MoreMetrics>,
+}
+
+impl Annexes {
+    /// Serves `prefix`, which begins with a slash, and everything under it.
+    pub fn mount(&mut self, prefix: &str, annex: Arc<dyn Annex>) {
+        self.pages.push((prefix.trim_end_matches('/').to_owned(), annex));
+        // Of two prefixes that fit, the longer one is meant.
+        self.pages.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+    }
+
+    /// Adds to what `/metrics` says.
+    pub fn measure(&mut self, metrics: MoreMetrics) {
+        self.metrics.push(metrics);
+    }
+
+    pub(crate) fn find(&self, path: &str) -> Option<&Arc<dyn Annex>> {
+        let under = |prefix: &str| {
+            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.pages.iter().find(|(prefix, _)| under(prefix)).map(|(_, annex)| annex)
+    }
+
+    pub(crate) fn write_metrics(&self, out: &mut String) {
+        self.metrics.iter().for_each(|write| write(out));
+    }
+}
+
+impl fmt::Debug for Annexes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefixes: Vec<_> = self.pages.iter().map(|(prefix, _)| prefix).collect();
+        formatter.debug_struct("Annexes").field("pages", &prefixes).finish_non_exhaustive()
+    }
+}
+
+/// Reads the body of a request and passes both on.
+pub(crate) async fn serve(
+    settings: &Settings,
+    annex: &Arc<dyn Annex>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let (parts, incoming) = request.into_parts();
+    match body::read(settings, &parts.headers, incoming).await {
+        Ok(bytes) => annex.serve(Request::from_parts(parts, bytes)).await.map(Body::whole),
+        Err((status, reason)) => answer::text(status, format!("{reason}\n")),
+    }
+}

@@ -1,0 +1,130 @@
+//! `/call`: a tool call of the contract in, a tool result of the contract out, whatever happens.
+
+use std::sync::Arc;
+
+use gantry_gateway::contract::{
+    CONTRACT_HEADER, CONTRACT_VERSION, ContractError, ErrorType, Status, ToolCall, ToolResult,
+    check_version,
+};
+use gantry_gateway::{Call, Caller, ErrorDetail, Outcome, Step};
+use gantry_protocol::Method;
+use http::header::{HeaderName, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::accept::Accept;
+use super::body::{self, Body};
+use super::endpoint::is_json;
+use super::{Hall, answer};
+use crate::era::log_private;
+
+const HEADER: HeaderName = HeaderName::from_static(CONTRACT_HEADER);
+
+/// Serves one request. When the client hangs up, this is dropped, and with it the call.
+pub(crate) async fn serve(hall: &Arc<Hall>, request: Request<Incoming>) -> Response<Body> {
+    if request.method() != http::Method::POST {
+        return marked(answer::not_allowed("POST"));
+    }
+    match read(hall, request).await {
+        Ok(call) => respond(&ToolResult::from_outcome(&run(hall, &call).await), None),
+        Err((status, reason)) => {
+            let detail = ErrorDetail::new(ErrorType::ValidationError, reason);
+            respond(&ToolResult::failure(detail), Some(status))
+        }
+    }
+}
+
+/// Reads the call, or says why there is none.
+async fn read(
+    hall: &Arc<Hall>,
+    request: Request<Incoming>,
+) -> Result<ToolCall, (StatusCode, String)> {
+    let (parts, incoming) = request.into_parts();
+    let settings = &hall.lobby.settings;
+    let wrong = |error: ContractError| (StatusCode::BAD_REQUEST, error.to_string());
+    check_headers(&parts.headers)?;
+    check_asked(&parts.headers).map_err(wrong)?;
+    let text = body::read(settings, &parts.headers, incoming).await?;
+    ToolCall::parse(text, settings.message).map_err(wrong)
+}
+
+fn check_headers(headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
+    if !is_json(headers) {
+        let text = "the Content-Type must be application/json".to_owned();
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+    }
+    match Accept::read(headers).json {
+        true => Ok(()),
+        false => Err((
+            StatusCode::NOT_ACCEPTABLE,
+            "the answer is application/json, which the Accept header must list".to_owned(),
+        )),
+    }
+}
+
+/// Checks every version of the contract that is asked for.
+fn check_asked(headers: &HeaderMap) -> Result<(), ContractError> {
+    let mut asked = headers.get_all(HEADER).iter();
+    asked.try_for_each(|asked| check_version(String::from_utf8_lossy(asked.as_bytes()).trim()))
+}
+
+/// Runs the call. There is nobody to tell of progress or to ask: a question that the caller's
+/// lack of capabilities does not stop is dropped, which tells the tool that no answer will come.
+async fn run(hall: &Arc<Hall>, call: &ToolCall) -> Outcome {
+    let lobby = &hall.lobby;
+    let caller = Arc::new(Caller::new(lobby.local.clone()));
+    let call = Call::new(Method::ToolsCall, call.to_params(), caller);
+    let mut running = lobby.gateway.start(call);
+    loop {
+        if let Step::Done(outcome) = running.step().await {
+            if let Err(error) = &outcome {
+                log_private(error);
+            }
+            return outcome;
+        }
+    }
+}
+
+/// The result with the status that fits it, unless there is a better one.
+fn respond(result: &ToolResult, better: Option<StatusCode>) -> Response<Body> {
+    let failure = result.error().filter(|_| result.status() == Status::Failure);
+    let fitting = failure.map_or(StatusCode::OK, |error| status(&error.error_type));
+    let json = result.to_json().bytes().clone();
+    let mut response = marked(answer::json(better.unwrap_or(fitting), json));
+    if let Some(seconds) = failure.and_then(retry_after) {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// The whole seconds after which it is worth trying again, where that is known.
+fn retry_after(error: &ErrorDetail) -> Option<u64> {
+    let wait: u64 = error.error_details.as_ref()?.get("retryAfterMs")?.read()?;
+    (error.error_type == ErrorType::ApiLimitExceeded).then_some(wait.div_ceil(1000))
+}
+
+/// Every answer names the contract.
+fn marked(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(HEADER, HeaderValue::from_static(CONTRACT_VERSION));
+    response
+}
+
+/// The HTTP status of a failure. 401 is left to the door itself: it would make a client give its
+/// credentials to the gateway for what a tool lacks.
+fn status(kind: &ErrorType) -> StatusCode {
+    match kind {
+        ErrorType::ValidationError => StatusCode::BAD_REQUEST,
+        ErrorType::AuthenticationError | ErrorType::PermissionError => StatusCode::FORBIDDEN,
+        ErrorType::FileNotFoundError
+        | ErrorType::ResourceNotFound
+        | ErrorType::ToolNotFoundError => StatusCode::NOT_FOUND,
+        ErrorType::RegistrationError => StatusCode::CONFLICT,
+        ErrorType::ApiLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorType::ToolExecutionError | ErrorType::Own(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorType::SchemaError | ErrorType::SerializationError | ErrorType::TransportError => {
+            StatusCode::BAD_GATEWAY
+        }
+        ErrorType::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorType::TimeoutError => StatusCode::GATEWAY_TIMEOUT,
+    }
+}

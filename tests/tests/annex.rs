@@ -1,0 +1,79 @@
+//! Pages of others behind the HTTP door.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gantry::{Annex, DoorSettings, Server};
+use gantry_tests::http::Outgoing;
+
+/// Says what it was sent, and where.
+struct Mirror(&'static str);
+
+impl Annex for Mirror {
+    fn serve(
+        &self,
+        request: http::Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = http::Response<Bytes>> + Send>> {
+        let body = String::from_utf8_lossy(request.body()).into_owned();
+        let text = format!("{} {} {} {body}", self.0, request.method(), request.uri());
+        Box::pin(async move {
+            let response = http::Response::builder().status(201).header("X-Mirror", "yes");
+            response.body(Bytes::from(text)).expect("a response")
+        })
+    }
+}
+
+async fn send(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    host: &str,
+    body: &str,
+) -> (u16, String) {
+    let outgoing = Outgoing {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers: vec![("Host".to_owned(), host.to_owned())],
+        body: body.as_bytes().to_vec(),
+    };
+    let mut answer = outgoing.send(address).await;
+    (answer.status, answer.text().await)
+}
+
+#[tokio::test]
+async fn an_annex_is_served_under_its_path() {
+    let mut doors = DoorSettings::default();
+    doors.message.size = 100;
+    let server = Server::new("annexed", "1")
+        .annex("/api", Arc::new(Mirror("api")))
+        .annex("/api/inner/", Arc::new(Mirror("inner")))
+        .annex("/mcp", Arc::new(Mirror("never")))
+        .metrics(|out| out.push_str("mirror_total 7\n"))
+        .door_settings(doors)
+        .build()
+        .expect("nothing to register");
+    let listening = server.listen("127.0.0.1:0").await.expect("a free port");
+    let address = listening.address();
+    let serving = tokio::spawn(listening.serve());
+    let long = "x".repeat(101);
+    let cases = [
+        ("GET", "/api", "localhost", "", 201, "api GET /api "),
+        ("POST", "/api/tools?x=1", "localhost", "hi", 201, "api POST /api/tools?x=1 hi"),
+        ("PUT", "/api/inner/a", "localhost", "", 201, "inner PUT /api/inner/a "),
+        ("GET", "/apiary", "localhost", "", 404, "nothing here"),
+        ("GET", "/", "localhost", "", 404, "nothing here"),
+        ("PUT", "/mcp", "localhost", "", 405, "use "),
+        ("GET", "/api", "example.com", "", 403, "example.com"),
+        ("POST", "/api", "localhost", &long, 413, "larger than the limit"),
+        ("GET", "/metrics", "localhost", "", 200, "mirror_total 7\n"),
+    ];
+    for (method, path, host, body, status, text) in cases {
+        let (got, said) = send(address, method, path, host, body).await;
+        assert_eq!(got, status, "{method} {path}: {said}");
+        assert!(said.contains(text), "{method} {path}: {said}");
+    }
+    server.stop();
+    serving.await.expect("it ends in good order");
+}
