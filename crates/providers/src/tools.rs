@@ -5,6 +5,7 @@ mod folders;
 pub mod manifest;
 mod registry;
 mod runner;
+pub mod specification;
 mod watch;
 
 use std::path::PathBuf;

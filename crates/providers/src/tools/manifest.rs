@@ -25,6 +25,8 @@ use gantry_gateway::TOOL_META;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
+use super::specification;
+
 pub use check::{is_name, is_version};
 pub use problem::Problem;
 pub(super) use scan::candidates;
@@ -114,7 +116,7 @@ impl Manifest {
     }
 
     /// Whether a call may destroy something. A tool that says nothing may, as in the protocol.
-    fn is_destructive(&self) -> bool {
+    pub(super) fn is_destructive(&self) -> bool {
         let flag = |object: &Option<RawJson>, key| object.as_ref()?.get(key)?.read::<bool>();
         let stated =
             [flag(&self.metadata, "destructive"), flag(&self.annotations, "destructiveHint")];
@@ -127,6 +129,7 @@ impl Manifest {
 enum Kind {
     Json,
     Script,
+    Specification,
 }
 
 impl Kind {
@@ -136,9 +139,21 @@ impl Kind {
             "tool.json" => Some(Self::Json),
             _ if name.ends_with(".tool.json") => Some(Self::Json),
             _ if name.ends_with(".py") => Some(Self::Script),
+            _ if specification::is_document(name) => Some(Self::Specification),
             _ => None,
         }
     }
+}
+
+/// The manifest of a tool whose fields (key, line, value) stand in another notation.
+pub(super) fn from_fields(
+    file: &Path,
+    start: usize,
+    fields: Vec<(String, usize, RawJson)>,
+    environment: Lookup<'_>,
+) -> Result<Manifest, Problem> {
+    let fields = fields.into_iter().map(|(key, line, value)| draft::Field { key, line, value });
+    json::from_fields(file, start, fields.collect(), environment)
 }
 
 /// Reads the tools that a file describes; none when that is not what it is for.
@@ -156,6 +171,7 @@ pub fn read_file(path: &Path, environment: Lookup<'_>) -> Vec<Result<Manifest, P
     match kind {
         Kind::Json => vec![json::read(&path, bytes, environment)],
         Kind::Script => script::read(&path, &bytes, environment).into_iter().collect(),
+        Kind::Specification => specification::read(&path, &bytes, environment),
     }
 }
 

@@ -38,7 +38,17 @@ pub(super) fn read(
 ) -> Result<Manifest, Problem> {
     let text = Bytes::from(bytes);
     let document = parse(file, &text)?;
-    let draft = Draft::new(file, 1, fields(&text, &document), KEYS)?;
+    from_fields(file, 1, fields(&text, &document), environment)
+}
+
+/// The manifest of fields that were written in this or another notation.
+pub(super) fn from_fields(
+    file: &Path,
+    start: usize,
+    fields: Vec<Field>,
+    environment: Lookup<'_>,
+) -> Result<Manifest, Problem> {
+    let draft = Draft::new(file, start, fields, KEYS)?;
     let (name, version) = (draft.name()?, draft.version()?);
     let description = draft.description()?;
     let input_schema = draft.schema("inputSchema", Side::Input)?.compact();

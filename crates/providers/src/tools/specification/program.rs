@@ -1,0 +1,46 @@
+//! How a tool is run that a document describes: the keys of its block `Runtime`, and the program
+//! that stands beside a document without one.
+
+use std::path::Path;
+
+use gantry_protocol::RawJson;
+
+use super::FILE_NAME;
+
+/// The keys of the block. The sections of the document say the rest.
+pub(super) const KEYS: [&str; 11] = [
+    "title",
+    "description",
+    "runtime",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "timeout",
+    "annotations",
+    "metadata",
+    "standby",
+];
+
+/// What to add when nothing tells how the tool is run.
+pub(super) fn advice(tool: &str) -> String {
+    let program = tool.rsplit('.').next().unwrap_or(tool);
+    format!(
+        "put an executable `{program}` or a script `{program}.py` beside the document, or add to \
+         section 2 a heading `Runtime` and a block of JSON such as {{\"command\": \"./{program}\"}}"
+    )
+}
+
+/// The fields that name the program beside a document: it is called like the document or like the
+/// last part of the tool's name.
+pub(super) fn beside(document: &Path, tool: &str) -> Option<Vec<(&'static str, RawJson)>> {
+    let folder = document.parent()?;
+    let file_name = document.file_name()?.to_str()?;
+    let stem = file_name.strip_suffix(FILE_NAME).and_then(|stem| stem.strip_suffix('.'));
+    let names = stem.into_iter().chain(tool.rsplit('.').next());
+    let files = names.flat_map(|name| ["", ".py", ".sh"].map(|ending| format!("{name}{ending}")));
+    let found = files.into_iter().find(|file| folder.join(file).is_file())?;
+    let command = ("command", RawJson::string(&format!("./{found}")));
+    let runtime = found.ends_with(".py").then(|| ("runtime", RawJson::string("python-uv-script")));
+    Some(runtime.into_iter().chain([command]).collect())
+}

@@ -1,0 +1,205 @@
+//! A value made up from a schema: what the schema itself gives as an example, or else the smallest
+//! that can be guessed.
+
+mod text;
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::{JsonKind, ObjectWriter};
+
+/// The deepest nesting of a value that is made up.
+const DEEPEST: usize = 12;
+
+/// The most parts of one value. Schemas that refer to themselves twice would otherwise double the
+/// work with every level.
+const MOST_PARTS: usize = 500;
+
+/// A value that `fits`; none when no guess does.
+pub(super) fn make(schema: &RawJson, fits: impl Fn(&RawJson) -> bool) -> Option<RawJson> {
+    let given = given(schema).find(&fits);
+    given.or_else(|| {
+        let guesses = [Breadth::Told, Breadth::Required, Breadth::All].into_iter();
+        guesses
+            .filter_map(|breadth| {
+                Maker { root: schema, breadth, left: MOST_PARTS }.value(schema, 0)
+            })
+            .find(&fits)
+    })
+}
+
+/// Which optional properties an object gets.
+#[derive(Clone, Copy, PartialEq)]
+enum Breadth {
+    /// Those for which the schema gives a value.
+    Told,
+    /// None.
+    Required,
+    /// All.
+    All,
+}
+
+/// What a schema gives as a value, best first.
+fn given(schema: &RawJson) -> impl Iterator<Item = RawJson> {
+    let list =
+        |key| schema.get(key).into_iter().flat_map(|list| list.elements().collect::<Vec<_>>());
+    let examples = list("examples").chain(schema.get("example")).chain(schema.get("default"));
+    examples.chain(schema.get("const")).chain(list("enum"))
+}
+
+struct Maker<'a> {
+    root: &'a RawJson,
+    breadth: Breadth,
+    left: usize,
+}
+
+impl Maker<'_> {
+    fn value(&mut self, schema: &RawJson, depth: usize) -> Option<RawJson> {
+        self.left = self.left.checked_sub(1)?;
+        if depth > DEEPEST {
+            return None;
+        }
+        if let Some(given) = given(schema).next() {
+            return Some(given);
+        }
+        if let Some(target) = schema.get("$ref") {
+            return self.value(&resolve(self.root, &target.to_text()?)?, depth + 1);
+        }
+        for key in ["oneOf", "anyOf"] {
+            let Some(choices) = schema.get(key) else { continue };
+            if schema.get("properties").is_none() {
+                let choices: Vec<_> = choices.elements().collect();
+                return choices.iter().find_map(|choice| self.value(choice, depth + 1));
+            }
+        }
+        if let Some(parts) = schema.get("allOf") {
+            return self.all_of(schema, &parts, depth);
+        }
+        match kind(schema) {
+            "object" => self.object(schema, depth),
+            "array" => self.array(schema, depth),
+            "string" => text::string(schema),
+            "integer" | "number" => number(schema),
+            "null" => Some(RawJson::NULL),
+            "boolean" => Some(RawJson::from_static("true")),
+            _ => None,
+        }
+    }
+
+    fn object(&mut self, schema: &RawJson, depth: usize) -> Option<RawJson> {
+        let required: Vec<String> =
+            schema.get("required").and_then(|it| it.read()).unwrap_or_default();
+        let properties = schema.get("properties").unwrap_or(RawJson::EMPTY_OBJECT);
+        let mut object = ObjectWriter::new();
+        for member in properties.members() {
+            let (key, value) = (member.key(), member.value());
+            let is_required = required.iter().any(|it| *it == key);
+            let is_wanted = match self.breadth {
+                Breadth::Told => given(&value).next().is_some(),
+                Breadth::Required => false,
+                Breadth::All => true,
+            };
+            match self.value_if(is_required || is_wanted, &value, depth) {
+                Some(value) => object = object.raw(&key, &value),
+                None if is_required => return None,
+                None => {}
+            }
+        }
+        for key in required.iter().filter(|key| properties.get(key).is_none()) {
+            object = object.value(key, "");
+        }
+        Some(object.finish())
+    }
+
+    fn value_if(&mut self, wanted: bool, schema: &RawJson, depth: usize) -> Option<RawJson> {
+        if wanted { self.value(schema, depth + 1) } else { None }
+    }
+
+    fn array(&mut self, schema: &RawJson, depth: usize) -> Option<RawJson> {
+        let first: Vec<_> =
+            schema.get("prefixItems").map_or_else(Vec::new, |it| it.elements().collect());
+        let least = schema.get("minItems").and_then(|it| it.read::<usize>());
+        let most = schema.get("maxItems").and_then(|it| it.read::<usize>()).unwrap_or(usize::MAX);
+        // One item shows what the items look like, where it is allowed.
+        let wanted = usize::from(self.breadth != Breadth::Required).max(first.len());
+        let count = least.unwrap_or(0).max(wanted).min(most);
+        let other = schema.get("items").filter(RawJson::is_object);
+        let mut items = Vec::new();
+        for index in 0..count {
+            let item = first.get(index).or(other.as_ref());
+            match item.and_then(|item| self.value(item, depth + 1)) {
+                Some(value) => items.push(value),
+                None if index >= least.unwrap_or(0) => break,
+                None => return None,
+            }
+        }
+        Some(RawJson::array(&items))
+    }
+
+    /// The members of all parts and of the schema itself, each once.
+    fn all_of(&mut self, schema: &RawJson, parts: &RawJson, depth: usize) -> Option<RawJson> {
+        let mut values: Vec<_> = Vec::new();
+        for part in parts.elements().collect::<Vec<_>>() {
+            values.push(self.value(&part, depth + 1)?);
+        }
+        if schema.get("properties").is_some() {
+            values.push(self.object(schema, depth)?);
+        }
+        if values.iter().any(|value| !value.is_object()) {
+            return values.into_iter().next();
+        }
+        let mut seen: Vec<String> = Vec::new();
+        let mut object = ObjectWriter::new();
+        for member in values.iter().flat_map(RawJson::members) {
+            if !seen.iter().any(|key| *key == member.key()) {
+                object = object.raw(&member.key(), &member.value());
+                seen.push(member.key().into_owned());
+            }
+        }
+        Some(object.finish())
+    }
+}
+
+/// The type that a value shall have: the first that is stated, or the one that other words imply.
+fn kind(schema: &RawJson) -> &'static str {
+    const KINDS: [&str; 7] = ["object", "array", "string", "integer", "number", "boolean", "null"];
+    let stated = schema.get("type").and_then(|kind| match kind.kind() {
+        JsonKind::Array => kind.elements().next().and_then(|first| first.to_text()),
+        _ => kind.to_text(),
+    });
+    match stated {
+        Some(word) => KINDS.into_iter().find(|kind| *kind == word).unwrap_or(""),
+        None if schema.get("properties").is_some() => "object",
+        None if schema.get("items").is_some() => "array",
+        None if schema.get("minimum").is_some() => "number",
+        // Any value will do.
+        None => "string",
+    }
+}
+
+fn number(schema: &RawJson) -> Option<RawJson> {
+    let bound = |key| schema.get(key).and_then(|it| it.read::<f64>());
+    let step = bound("multipleOf").filter(|step| *step > 0.0);
+    let unit = step.unwrap_or(1.0);
+    let least = [bound("minimum"), bound("exclusiveMinimum").map(|it| it + unit.min(1.0))];
+    let most = [bound("maximum"), bound("exclusiveMaximum").map(|it| it - unit.min(1.0))];
+    let least = least.into_iter().flatten().reduce(f64::max);
+    let most = most.into_iter().flatten().reduce(f64::min);
+    let mut value = least.unwrap_or_else(|| most.unwrap_or(1.0).min(1.0));
+    if let Some(step) = step {
+        value = (value / step).ceil() * step;
+    }
+    if kind(schema) == "integer" {
+        value = value.ceil();
+    }
+    // A whole number is written without a fraction, which a schema for integers may insist on.
+    let is_whole = value.fract() == 0.0 && value.abs() < 1e15;
+    let text = if is_whole { format!("{value:.0}") } else { value.to_string() };
+    RawJson::parse(text, gantry_protocol::JsonLimits::default()).ok()
+}
+
+/// The part of the schema that a local reference points at.
+fn resolve(root: &RawJson, reference: &str) -> Option<RawJson> {
+    let path = reference.strip_prefix('#')?;
+    path.split('/').skip(1).try_fold(root.clone(), |value, step| {
+        value.get(&step.replace("~1", "/").replace("~0", "~"))
+    })
+}
