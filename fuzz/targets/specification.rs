@@ -12,7 +12,8 @@ fuzz_target!(|data: &[u8]| {
     let path = Path::new("/tmp/MCP_TOOL_SPECIFICATION.md");
     let problems = check(path, data);
     assert!(problems.is_sorted_by_key(|problem| problem.line));
-    for tool in read(path, data, &|name| Some(format!("a value for {name}"))).into_iter().flatten() {
+    for tool in read(path, data, &|name| Some(format!("a value for {name}"))).into_iter().flatten()
+    {
         if has_plain_variables(&tool) {
             let value = |name: &str| tool.env.iter().find(|it| it.0 == name).map(|it| it.1.clone());
             let again = read(path, write(&tool).as_bytes(), &value);

@@ -99,11 +99,13 @@ fn fence<'a>(
     }
 }
 
-/// The text of a heading, without the marks that may also stand at its end.
+/// The text of a heading, without the marks that may also stand at its end. Four spaces before it
+/// would make it code.
 fn heading(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let text = line.trim_start_matches('#');
-    let is_heading = text.len() < line.len() && text.starts_with([' ', '\t']);
+    let marked = line.trim_start_matches(' ');
+    let text = marked.trim_start_matches('#');
+    let (indent, marks) = (line.len() - marked.len(), marked.len() - text.len());
+    let is_heading = indent < 4 && (1..=6).contains(&marks) && text.starts_with([' ', '\t']);
     is_heading.then(|| text.trim().trim_end_matches('#').trim_end())
 }
 

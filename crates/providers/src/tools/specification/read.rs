@@ -1,5 +1,6 @@
 //! From a document to the manifests of its tools.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use gantry_protocol::RawJson;
@@ -164,10 +165,18 @@ pub(super) fn runtime_faults(block: &Located) -> impl Iterator<Item = (usize, St
         let advice = "write an object such as {\"command\": \"./program\"}".to_owned();
         (block.line() + 1, "the block `Runtime` is not an object".to_owned(), advice)
     });
-    let unknown = block.value.members().filter(|it| !program::KEYS.contains(&&*it.key()));
-    let unknown = unknown.map(|member| {
-        let advice = format!("remove it; the keys are {}", program::KEYS.join(", "));
-        (block.line_of(&member.value()), format!("unknown key `{}`", member.key()), advice)
+    let mut seen = HashSet::new();
+    let wrong = block.value.members().filter_map(move |member| {
+        let key = member.key().into_owned();
+        let (text, advice) = if !program::KEYS.contains(&key.as_str()) {
+            let advice = format!("remove it; the keys are {}", program::KEYS.join(", "));
+            (format!("unknown key `{key}`"), advice)
+        } else if !seen.insert(key.clone()) {
+            (format!("the key `{key}` is given twice"), "remove one of them".to_owned())
+        } else {
+            return None;
+        };
+        Some((block.line_of(&member.value()), text, advice))
     });
-    not_an_object.into_iter().chain(unknown)
+    not_an_object.into_iter().chain(wrong)
 }

@@ -43,8 +43,17 @@ impl Section {
     /// The section that a heading opens. Number, case, emphasis and what stands in parentheses do
     /// not count.
     pub(super) fn of(heading: &str) -> Option<Self> {
-        let words = words(heading);
-        SECTIONS.into_iter().find(|section| self::words(section.heading()) == words)
+        Some(match words(heading).as_str() {
+            "tool purpose and description" => Self::Purpose,
+            "invocation name" => Self::Name,
+            "input schema" => Self::Input,
+            "output schema" => Self::Output,
+            "error handling" => Self::Errors,
+            "idempotency" => Self::Idempotency,
+            "usage examples" => Self::Examples,
+            "security considerations" => Self::Security,
+            _ => return None,
+        })
     }
 }
 

@@ -102,6 +102,17 @@ fn names_and_versions() {
 }
 
 #[test]
+fn runtimes() {
+    one("\"command\"", "\"comand\"", "\"comand\"", "unknown key `comand`; remove it; the keys are");
+    one(
+        "\"timeout\": \"5s\",",
+        "\"timeout\": \"5s\",\n\"timeout\": 1,",
+        "\"timeout\": 1",
+        "the key `timeout` is given twice; remove one of them",
+    );
+}
+
+#[test]
 fn schemas() {
     let words = "\"words\": {\n      \"description\": \"How many.\",\n      \"type\": \"integer\"";
     one(

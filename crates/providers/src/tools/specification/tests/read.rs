@@ -1,5 +1,6 @@
 //! Documents as people write them.
 
+use super::super::section::{SECTIONS, Section};
 use super::super::{check, is_document, read, write};
 use super::{FILE_NAME, Folder, environment, told, tool};
 use crate::tools::folders::Folders;
@@ -72,6 +73,7 @@ fn a_document_is_read_however_it_is_laid_out() {
     same(&SMALL.replace("Counts words.", "> Counts words.\n\nMore on words.\n#### Notes\nNone."));
     same(&SMALL.replace("Counts words.", "Counts words.\n\n#### Notes\nNone."));
     same(&SMALL.replace("# My tools", "# 1. Tool Purpose and Description\n# 5. Error Handling"));
+    same(&SMALL.replace("# My tools", "    # Tool: `an.example`\n####### Tool: `an.example`"));
     same(&SMALL.replace("# My tools", "```markdown\n## Tool: `an.example`\n```"));
     same(&format!("{SMALL}### 9. Anything else\n```json\nnot json\n"));
 }
@@ -245,5 +247,12 @@ fn documents_are_known_by_their_names() {
         ("mcp_tool_specification.md", false),
     ] {
         assert_eq!(is_document(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn every_section_is_known_by_its_own_heading() {
+    for section in SECTIONS {
+        assert_eq!(Section::of(section.heading()), Some(section));
     }
 }

@@ -151,7 +151,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
 fn every_manifest_comes_back_and_its_document_is_in_order() {
     let folder = Folder::new(&["count", "inside/count"]);
     let path = folder.document();
-    proptest!(ProptestConfig::with_cases(400), |(tool in manifest(&folder.0), windows: bool)| {
+    proptest!(ProptestConfig::with_cases(200), |(tool in manifest(&folder.0), windows: bool)| {
         let mut text = write(&tool);
         if windows {
             text = text.replace('\n', "\r\n");

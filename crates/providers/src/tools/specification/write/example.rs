@@ -3,6 +3,8 @@
 
 mod text;
 
+use std::collections::{BTreeSet, HashSet};
+
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
 
@@ -85,13 +87,13 @@ impl Maker<'_> {
     }
 
     fn object(&mut self, schema: &RawJson, depth: usize) -> Option<RawJson> {
-        let required: Vec<String> =
+        let required: BTreeSet<String> =
             schema.get("required").and_then(|it| it.read()).unwrap_or_default();
         let properties = schema.get("properties").unwrap_or(RawJson::EMPTY_OBJECT);
         let mut object = ObjectWriter::new();
         for member in properties.members() {
             let (key, value) = (member.key(), member.value());
-            let is_required = required.iter().any(|it| *it == key);
+            let is_required = required.contains(&*key);
             let is_wanted = match self.breadth {
                 Breadth::Told => given(&value).next().is_some(),
                 Breadth::Required => false,
@@ -103,7 +105,8 @@ impl Maker<'_> {
                 None => {}
             }
         }
-        for key in required.iter().filter(|key| properties.get(key).is_none()) {
+        let told: HashSet<_> = properties.members().map(|it| it.key().into_owned()).collect();
+        for key in required.iter().filter(|key| !told.contains(*key)) {
             object = object.value(key, "");
         }
         Some(object.finish())
@@ -146,12 +149,11 @@ impl Maker<'_> {
         if values.iter().any(|value| !value.is_object()) {
             return values.into_iter().next();
         }
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         let mut object = ObjectWriter::new();
         for member in values.iter().flat_map(RawJson::members) {
-            if !seen.iter().any(|key| *key == member.key()) {
+            if seen.insert(member.key().into_owned()) {
                 object = object.raw(&member.key(), &member.value());
-                seen.push(member.key().into_owned());
             }
         }
         Some(object.finish())

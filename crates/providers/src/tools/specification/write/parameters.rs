@@ -1,5 +1,7 @@
 //! The table of the properties of a schema.
 
+use std::collections::HashSet;
+
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
@@ -12,13 +14,14 @@ const SHOWN: usize = 60;
 /// The table of the properties; none when the schema names no property.
 pub(super) fn table(schema: &RawJson) -> Option<String> {
     let properties = schema.get("properties")?;
-    let required: Vec<String> = schema.get("required").and_then(|it| it.read()).unwrap_or_default();
+    let required: HashSet<String> =
+        schema.get("required").and_then(|it| it.read()).unwrap_or_default();
     let mut out =
         "| Name | Type | Required | Description | Default |\n|---|---|---|---|---|\n".to_owned();
     let before = out.len();
     for member in properties.members() {
         let (key, value) = (member.key(), member.value());
-        let flag = if required.iter().any(|it| *it == key) { "yes" } else { "no" };
+        let flag = if required.contains(&*key) { "yes" } else { "no" };
         let text = value.get("description").and_then(|it| it.to_text()).unwrap_or_default();
         let default = value.get("default").map(|it| it.compact());
         let default = default.map_or_else(String::new, |it| match it.as_str() {
