@@ -10,5 +10,5 @@ pub use handlers::{
     ToolResult,
 };
 pub use template::{Template, TemplateError, Variable, Variables};
-pub use tools::manifest::Problem;
-pub use tools::{ToolSettings, Tools};
+pub use tools::manifest::{Manifest, Problem};
+pub use tools::{Registration, ToolSettings, Tools};

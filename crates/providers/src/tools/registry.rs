@@ -104,25 +104,21 @@ struct Race<'a> {
 
 impl Race<'_> {
     fn enter(&mut self, version: Version, manifest: &Arc<Manifest>) -> Result<(), Problem> {
-        if let Some(same) = self.before.iter().find(|it| Arc::ptr_eq(&it.manifest, manifest)) {
-            // Where it had to give way to another file, that one is told.
-            if !self.has(&version) {
-                self.accepted.push(same.clone());
-                return Ok(());
-            }
+        if let Some(other) = self.accepted.iter().find(|it| it.version == version) {
+            return other.is_told_again_by(manifest);
+        }
+        let mut before = self.before.iter();
+        if let Some(same) = before.find(|it| Arc::ptr_eq(&it.manifest, manifest)) {
+            self.accepted.push(same.clone());
+            return Ok(());
         }
         let judged = self.judge(version, manifest);
-        match judged {
-            Ok(registered) => self.accepted.push(registered),
-            Err(problem) => {
-                let replaced = self.before.iter().find(|it| it.manifest.source == manifest.source);
-                if let Some(stays) = replaced.filter(|it| !self.has(&it.version)) {
-                    self.accepted.push(stays.clone());
-                }
-                return Err(problem);
-            }
+        let stays = || self.before.iter().find(|it| it.manifest.source == manifest.source);
+        match &judged {
+            Ok(registered) => self.accepted.push(registered.clone()),
+            Err(_) => self.accepted.extend(stays().filter(|it| !self.has(&it.version)).cloned()),
         }
-        Ok(())
+        judged.map(drop)
     }
 
     fn has(&self, version: &Version) -> bool {
@@ -134,9 +130,6 @@ impl Race<'_> {
         version: Version,
         manifest: &Arc<Manifest>,
     ) -> Result<Arc<Registered>, Problem> {
-        if let Some(other) = self.accepted.iter().find(|it| it.version == version) {
-            return Err(taken(manifest, &other.manifest));
-        }
         let new = Registered::new(version, manifest, self.settings)?;
         let known = || self.before.iter().chain(&self.accepted);
         let below = known().filter(|it| it.version <= new.version);
@@ -169,6 +162,16 @@ impl Registered {
         let timeout = manifest.timeout.unwrap_or(settings.timeout);
         entry.timeout = Some(timeout + settings.child.grace * 2);
         Ok(Self { manifest: manifest.clone(), entry: Arc::new(entry), version })
+    }
+
+    /// Two files may tell of one tool, such as a script and its specification document. Neither
+    /// is in the way of the other when they agree.
+    fn is_told_again_by(&self, manifest: &Manifest) -> Result<(), Problem> {
+        let told = &self.manifest;
+        let same = told.command == manifest.command
+            && told.args == manifest.args
+            && changes(&self.entry.definition, &manifest.definition()).is_empty();
+        if same { Ok(()) } else { Err(taken(manifest, told)) }
     }
 
     /// Whether the version has risen as the change demands.

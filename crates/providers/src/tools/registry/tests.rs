@@ -96,9 +96,10 @@ fn who_gets_in() {
             &["1.0.0"],
             &["/tools/b: from 1.0.0 to 1.0.1 `text.count` changes more than"],
         ),
+        ("one tool told of twice", vec![two("1.0.0", &["x"], "1.0.0", &["x"])], &["1.0.0"], &[]),
         (
             "one version twice",
-            vec![two("1.0.0", &["x"], "1.0.0", &["x"])],
+            vec![two("1.0.0", &["x"], "1.0.0", &["y"])],
             &["1.0.0"],
             &["/tools/a: version 1.0.0 of `text.count` is taken by /tools/b"],
         ),
