@@ -1,5 +1,7 @@
 //! Schemas that offer forms to choose from, and those that demand several things at once.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::node::{Kinds, Node};
@@ -212,7 +214,7 @@ const MOST_FORMS: usize = 64;
 
 /// Whether it can be seen that no value fits both.
 fn are_apart<'a>(one: &Node<'a>, two: &Node<'a>, read: impl Fn(&'a Value) -> Node<'a>) -> bool {
-    let distinct = |one: &Node<'a>, two: &Node<'a>| match (one.values(), two.values()) {
+    let distinct = |one: &Node<'a>, two: &Node<'a>| match (few_values(one), few_values(two)) {
         (Some(one), Some(two)) => one.is_disjoint(&two),
         _ => (one.kinds() & two.kinds()).is_empty(),
     };
@@ -222,6 +224,12 @@ fn are_apart<'a>(one: &Node<'a>, two: &Node<'a>, read: impl Fn(&'a Value) -> Nod
     };
     let objects = Kinds::OBJECT.contains(one.kinds() & two.kinds());
     distinct(one, two) || (objects && one.required.intersection(&two.required).any(tagged))
+}
+
+/// The listed values, when they are few enough to be looked at for every other form.
+fn few_values(node: &Node<'_>) -> Option<BTreeSet<String>> {
+    const FEW: usize = 256;
+    if node.listed_count() > FEW { None } else { node.values() }
 }
 
 /// The node but for its forms.

@@ -184,6 +184,16 @@ impl<'a> Node<'a> {
         self.refuses_all || self.kinds().is_empty()
     }
 
+    /// How much there is to compare, but for what lies deeper. Listed values weigh little.
+    pub(super) fn weight(&self) -> usize {
+        self.keywords.len() + (self.required.len() + self.listed_count()) / 4
+    }
+
+    /// How many values are listed.
+    pub(super) fn listed_count(&self) -> usize {
+        self.keywords.get("enum").and_then(|it| it.as_array()).map_or(0, Vec::len)
+    }
+
     /// The kinds of values that can fit, as far as this node itself tells.
     pub(super) fn kinds(&self) -> Kinds {
         let typed = self.typed();

@@ -61,7 +61,7 @@ impl Place {
     /// What is spoken of.
     pub(super) fn subject(&self) -> String {
         match (self.side, self.label.as_str()) {
-            (Side::Input, "") => "the arguments".to_owned(),
+            (Side::Input, "") => "the argument object".to_owned(),
             (Side::Output, "") => "the result".to_owned(),
             (side, label) => format!("the {} `{label}`", side.noun()),
         }

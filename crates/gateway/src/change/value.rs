@@ -124,7 +124,8 @@ impl<'a> Walk<'a> {
                 (Class::Minor, format!("{what}: calls still fit, but may act differently"))
             }
             (Side::Input, HEADER) if after.is_some() => {
-                (Class::Major, format!("{subject} must now be repeated in another header"))
+                let which = if before.is_some() { "another" } else { "a" };
+                (Class::Major, format!("{subject} must now be repeated in {which} header"))
             }
             (Side::Input, HEADER) => {
                 (Class::Minor, format!("{subject} need no longer be repeated in a header"))

@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
 
     /// Compares two nodes.
     pub(super) fn nodes(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) {
-        let cost = 1 + old.keywords.len() + new.keywords.len();
+        let cost = 1 + old.weight() + new.weight();
         if self.depth == DEPTH || !self.budget.spend(cost) {
             self.note(Effect::Unclear, place, "", "is nested too deep to compare");
             return;
