@@ -7,6 +7,7 @@ mod choice;
 mod condition;
 mod definition;
 mod document;
+mod kinds;
 mod node;
 mod number;
 mod object;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::node::{Kinds, Node};
+use super::kinds::Kinds;
+use super::node::Node;
 use super::place::Place;
 use super::walk::{Effect, Walk};
 

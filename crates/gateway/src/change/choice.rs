@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::node::{Kinds, Node};
+use super::kinds::Kinds;
+use super::node::Node;
 use super::place::{Place, Side};
 use super::walk::{Effect, Walk, is_compatible, is_same};
 use super::{Change, Class};

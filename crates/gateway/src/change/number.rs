@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::node::{Kinds, Node};
+use super::kinds::Kinds;
+use super::node::Node;
 use super::place::Place;
 use super::walk::{Effect, Walk};
 

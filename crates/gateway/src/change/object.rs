@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::Class;
 use super::document::ANYTHING;
-use super::node::{Kinds, Node};
+use super::kinds::Kinds;
+use super::node::Node;
 use super::place::{Place, Side};
 use super::walk::{Effect, Walk, is_compatible};
 

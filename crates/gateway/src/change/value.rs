@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::Class;
-use super::node::{Kinds, Node};
+use super::kinds::Kinds;
+use super::node::Node;
 use super::place::{Place, Side, cut};
 use super::walk::{Effect, Walk};
 

@@ -7,7 +7,8 @@
 use serde_json::Value;
 
 use super::document::{ANYTHING, Budget, Document, differ_in_texts_only, mentions_reference};
-use super::node::{Kinds, Node};
+use super::kinds::Kinds;
+use super::node::Node;
 use super::place::{Place, Side, cut};
 use super::{Change, Class};
 

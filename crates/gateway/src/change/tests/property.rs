@@ -174,18 +174,20 @@ fn mix(one: &Value, two: &Value, choices: &mut impl Iterator<Item = u8>) -> Valu
     }
 }
 
-/// Two schemas that have much in common, with the definitions that both refer to.
+/// Two schemas that have much in common, with definitions that also do.
 fn pair(all: bool) -> BoxedStrategy<(Value, Value)> {
-    let definitions = (part(all), part(all)).prop_map(|(one, two)| json!({"d": one, "e": two}));
-    let schema = || {
-        (part(all), definitions.clone()).prop_map(|(schema, definitions)| {
-            json!({"type": "object", "properties": {"v": schema}, "$defs": definitions})
-        })
+    let alike = || {
+        (part(all), part(all), proptest::collection::vec(0_u8..16, 30)).prop_map(
+            |(old, other, choices)| {
+                let new = mix(&old, &other, &mut choices.into_iter());
+                (old, new)
+            },
+        )
     };
-    (schema(), schema(), proptest::collection::vec(0_u8..16, 40))
-        .prop_map(|(old, other, choices)| {
-            let new = mix(&old, &other, &mut choices.into_iter());
-            (old, new)
+    let whole = |schema: Value, one: Value, two: Value| json!({"type": "object", "properties": {"v": schema}, "$defs": {"d": one, "e": two}});
+    (alike(), alike(), alike())
+        .prop_map(move |(schema, one, two)| {
+            (whole(schema.0, one.0, two.0), whole(schema.1, one.1, two.1))
         })
         .boxed()
 }
@@ -296,8 +298,6 @@ fn with_dialect(schema: &Value, old_draft: bool) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
-
     #[test]
     fn nothing_changes_from_a_schema_to_itself((schema, _) in pair(true)) {
         let text = schema.to_string();
@@ -335,9 +335,4 @@ proptest! {
             prop_assert!(outsider.is_none(), "{outsider:?}\n{old}\n{new}\n{changes:#?}");
         }
     }
-}
-
-/// Enough to find what has been found before; PROPTEST_CASES asks for more.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(512)
 }
