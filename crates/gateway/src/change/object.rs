@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
         let rest = old.keywords.get("additionalProperties").copied();
         let before = self.old_rest(old);
         let schema = self.new_node(after);
-        let undeclared = before.is_anything();
+        let undeclared = says_nothing(rest);
         let patterns = old.keywords.contains_key("patternProperties");
         let fits = match self.side {
             Side::Input if patterns || schema.is_never() => schema.is_anything(),
@@ -185,6 +185,16 @@ impl<'a> Walk<'a> {
     fn new_rest(&self, node: &Node<'a>) -> Node<'a> {
         let rest = node.keywords.get("additionalProperties").copied();
         self.new_node(rest.unwrap_or(&ANYTHING))
+    }
+}
+
+/// Whether nothing is said about further members. A schema with a mere description says that there
+/// may be some.
+fn says_nothing(rest: Option<&Value>) -> bool {
+    match rest {
+        None | Some(Value::Bool(true)) => true,
+        Some(Value::Object(members)) => members.is_empty(),
+        Some(_) => false,
     }
 }
 

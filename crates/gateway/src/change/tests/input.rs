@@ -74,6 +74,12 @@ fn parameters() {
             "`a` was added",
         ),
         (
+            r#"{"additionalProperties":{"description":"passed on"}}"#,
+            r#"{"additionalProperties":{"description":"passed on"},"properties":{"a":{"type":"null"}}}"#,
+            MAJOR,
+            "other values were accepted",
+        ),
+        (
             r#"{"patternProperties":{"^x":{}}}"#,
             r#"{"patternProperties":{"^x":{}},"properties":{"xa":{"type":"string"}}}"#,
             MAJOR,
