@@ -4,8 +4,10 @@
 mod error;
 mod group;
 mod pipes;
+mod plan;
 mod sink;
 mod spawn;
+mod vfork;
 
 #[cfg(test)]
 mod tests;
@@ -90,6 +92,8 @@ pub struct Finished {
     pub stdout: Bytes,
     /// Whether it wrote more than that.
     pub stdout_overflow: bool,
+    /// Whether it read anything of its input.
+    pub input_read: bool,
     /// The end of what it wrote to standard error; what is not UTF-8 is replaced.
     pub stderr: String,
     /// How it ended.
@@ -120,10 +124,10 @@ impl Child {
     /// Starts a program. Must be called within a tokio runtime with timers and sockets.
     pub fn start(program: &Program, limits: &ChildLimits) -> Result<Self, StartError> {
         let start = || {
-            let (mut group, notices_end) = spawn::spawn(program)?;
+            let (group, ends) = spawn::spawn(program)?;
             let watch = group.watch()?;
             let (sender, notices) = mpsc::channel(limits.notices.max(1));
-            let pipes = Pipes::new(group.take_pipes(), notices_end, limits, sender)?;
+            let pipes = Pipes::new(ends, limits, sender)?;
             Ok(Self { group, watch, pipes, notices: Some(notices), grace: limits.grace })
         };
         start().map_err(|error| StartError::new(program, error))
@@ -137,6 +141,11 @@ impl Child {
     /// Waits until the process has ended, whether it was given its input or not.
     pub async fn ended(&self) -> io::Result<()> {
         self.watch.ended().await
+    }
+
+    /// Whether the process has ended.
+    pub fn has_ended(&self) -> bool {
+        self.group.has_ended()
     }
 
     /// The lines that the child writes to file descriptor 3. They come while
@@ -162,9 +171,10 @@ impl Child {
         // What was written before the end is in the pipes by now. A process that has left the
         // group may hold them open for ever, so nothing more is waited for.
         self.pipes.drain();
+        let input_read = self.pipes.was_read();
         let (stdout, stdout_overflow, stderr) = self.pipes.into_output();
         let end = if matches!(stop, Stop::TimedOut) { End::TimedOut } else { end };
-        Finished { stdout, stdout_overflow, stderr, end }
+        Finished { stdout, stdout_overflow, input_read, stderr, end }
     }
 
     /// Lets the child work. The timer comes before the pipes: a flood that is always ready to be

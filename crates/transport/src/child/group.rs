@@ -1,17 +1,21 @@
 //! The process group of one child: watching its leader, signals to all of it, and the reaping.
 
 use std::io;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::{LazyLock, mpsc};
 use std::thread;
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, pidfd_open,
+    waitid, waitpid,
+};
 use tokio::net::unix::pipe::Receiver;
 
 /// Where leaders are sent that were killed but have not ended yet.
-static REAPER: LazyLock<mpsc::Sender<Child>> = LazyLock::new(|| {
-    let (sender, leaders) = mpsc::channel::<Child>();
-    let wait = move || leaders.into_iter().for_each(|mut leader| drop(leader.wait()));
+static REAPER: LazyLock<mpsc::Sender<Pid>> = LazyLock::new(|| {
+    let (sender, leaders) = mpsc::channel::<Pid>();
+    let wait = move || leaders.into_iter().for_each(wait_for);
     let _ = thread::Builder::new().name("gantry-reaper".into()).spawn(wait);
     sender
 });
@@ -20,8 +24,8 @@ static REAPER: LazyLock<mpsc::Sender<Child>> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(super) struct Group {
     id: Pid,
-    /// Gone when it is reaped. Until then nobody else can have the group's number.
-    leader: Option<Child>,
+    /// Until the leader is reaped, nobody else can have the group's number.
+    reaped: bool,
 }
 
 /// Tells when a leader has ended, and leaves it to be reaped. The descriptor of a process becomes
@@ -31,8 +35,8 @@ pub(super) struct Group {
 pub(super) struct Watch(Receiver);
 
 impl Group {
-    pub(super) fn new(leader: Child) -> Self {
-        Self { id: Pid::from_child(&leader), leader: Some(leader) }
+    pub(super) fn new(leader: Pid) -> Self {
+        Self { id: leader, reaped: false }
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -45,10 +49,10 @@ impl Group {
         Receiver::from_owned_fd_unchecked(descriptor).map(Watch)
     }
 
-    /// Standard input, output and error, once.
-    pub(super) fn take_pipes(&mut self) -> Option<(ChildStdin, ChildStdout, ChildStderr)> {
-        let leader = self.leader.as_mut()?;
-        Some((leader.stdin.take()?, leader.stdout.take()?, leader.stderr.take()?))
+    /// Whether the leader has ended, and waits to be reaped.
+    pub(super) fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.reaped || !matches!(waitid(WaitId::Pid(self.id), look), Ok(None))
     }
 
     /// Asks every member to end.
@@ -62,7 +66,7 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        if self.leader.is_some() {
+        if !self.reaped {
             // It fails when no member is left to hear it, which is as well.
             let _ = kill_process_group(self.id, signal);
         }
@@ -70,25 +74,32 @@ impl Group {
 
     /// The status of a leader that has ended.
     pub(super) fn reap(&mut self) -> io::Result<ExitStatus> {
-        let waited = self.leader.as_mut().map(Child::try_wait).transpose()?.flatten();
-        let status = waited.ok_or_else(|| io::Error::other("it has not ended"))?;
-        self.leader = None;
-        Ok(status)
+        let waited = waitpid(Some(self.id), WaitOptions::NOHANG)?;
+        let (_, status) = waited.ok_or_else(|| io::Error::other("it has not ended"))?;
+        self.reaped = true;
+        Ok(ExitStatus::from_raw(status.as_raw()))
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
         self.kill();
         // A killed process may take a while to end, most of all one with much memory, and a
         // worker of the runtime must not stand still for it.
         if self.reap().is_err()
-            && let Some(leader) = self.leader.take()
-            && let Err(mpsc::SendError(mut leader)) = REAPER.send(leader)
+            && let Err(mpsc::SendError(leader)) = REAPER.send(self.id)
         {
-            let _ = leader.wait();
+            wait_for(leader);
         }
     }
+}
+
+/// Waits for the end of a leader that was killed. If that cannot be, there is nothing to be done.
+fn wait_for(leader: Pid) {
+    let _ = waitpid(Some(leader), WaitOptions::empty());
 }
 
 impl Watch {

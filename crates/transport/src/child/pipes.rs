@@ -4,7 +4,6 @@
 use std::future::pending;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,6 +13,7 @@ use tokio::{join, select};
 
 use super::ChildLimits;
 use super::sink::{Head, Lines, Sink, Tail};
+use super::spawn::Ends;
 
 /// Bytes read at once.
 const CHUNK: usize = 8 << 10;
@@ -37,6 +37,9 @@ struct Input {
     /// Gone when all is written, which is how the child sees the end.
     pipe: Option<Sender>,
     rest: Bytes,
+    written: u64,
+    /// The child's end.
+    unread: OwnedFd,
 }
 
 /// What a child writes.
@@ -48,18 +51,17 @@ struct Output<S> {
 
 impl Pipes {
     pub(super) fn new(
-        standard: Option<(ChildStdin, ChildStdout, ChildStderr)>,
-        notices: OwnedFd,
+        ends: Ends,
         limits: &ChildLimits,
         sender: mpsc::Sender<Bytes>,
     ) -> io::Result<Self> {
-        let (stdin, stdout, stderr) = standard.expect("every child is started with three pipes");
-        let input = Input { pipe: Some(Sender::from_owned_fd(stdin.into())?), rest: Bytes::new() };
+        let pipe = Some(Sender::from_owned_fd(ends.stdin)?);
+        let input = Input { pipe, rest: Bytes::new(), written: 0, unread: ends.unread };
         Ok(Self {
             input,
-            stdout: Output::new(stdout.into(), Head::new(limits.stdout))?,
-            stderr: Output::new(stderr.into(), Tail::new(limits.stderr))?,
-            notices: Output::new(notices, Lines::new(limits.notice, sender))?,
+            stdout: Output::new(ends.stdout, Head::new(limits.stdout))?,
+            stderr: Output::new(ends.stderr, Tail::new(limits.stderr))?,
+            notices: Output::new(ends.notices, Lines::new(limits.notice, sender))?,
         })
     }
 
@@ -88,6 +90,13 @@ impl Pipes {
         self.notices.sink.finish();
     }
 
+    /// Whether the child has read anything of its input.
+    pub(super) fn was_read(&self) -> bool {
+        // If it cannot be told, it may have.
+        rustix::io::ioctl_fionread(&self.input.unread)
+            .map_or(true, |left| left < self.input.written)
+    }
+
     /// Standard output, whether there was more of it, and the end of standard error.
     pub(super) fn into_output(self) -> (Bytes, bool, String) {
         let Head { kept, overflow, .. } = self.stdout.sink;
@@ -99,8 +108,9 @@ impl Input {
     async fn flow(&mut self) {
         while let Some(pipe) = self.pipe.as_mut().filter(|_| !self.rest.is_empty()) {
             // A child need not read what it is given, so a closed pipe is no error.
-            if pipe.write_buf(&mut self.rest).await.is_err() {
-                break;
+            match pipe.write_buf(&mut self.rest).await {
+                Ok(length) => self.written += length as u64,
+                Err(_) => break,
             }
         }
         self.pipe = None;

@@ -1,20 +1,18 @@
 //! Starting a process. All children are started by one thread that never ends, because the
 //! parent-death signal follows the thread that started a child, not the process.
 
-use std::fs::File;
 use std::io;
-use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{LazyLock, mpsc};
 use std::thread;
 
-use rustix::io::{Errno, FdFlags, dup2, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::Pid;
 
 use super::group::Group;
+use super::plan::Plan;
+use super::vfork::Starter;
 use super::{NOTICES_VARIABLE, Program};
 
 /// The descriptor on which a child may write notices.
@@ -33,84 +31,60 @@ static SPAWNER: LazyLock<mpsc::SyncSender<Order>> = LazyLock::new(|| {
 static INHERITED: LazyLock<Vec<RawFd>> = LazyLock::new(inheritable);
 
 struct Order {
-    command: Command,
-    answer: mpsc::SyncSender<io::Result<Child>>,
+    plan: Plan,
+    answer: mpsc::SyncSender<io::Result<Pid>>,
 }
 
-/// Starts a program, and gives it with the end of the pipe from which its notices are read.
-pub(super) fn spawn(program: &Program) -> io::Result<(Group, OwnedFd)> {
-    let (notices, written) = pipe_with(PipeFlags::CLOEXEC)?;
-    let mut command = command(program);
-    // Kept off the number itself, where a copy onto it would do nothing.
-    prepare(&mut command, fcntl_dupfd_cloexec(&written, NOTICES + 1)?);
-    drop(written);
+/// Our ends of the pipes of a child.
+#[derive(Debug)]
+pub(super) struct Ends {
+    pub(super) stdin: OwnedFd,
+    /// The end from which the child reads, kept to see how much it has left there.
+    pub(super) unread: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    pub(super) notices: OwnedFd,
+}
+
+/// Starts a program.
+pub(super) fn spawn(program: &Program) -> io::Result<(Group, Ends)> {
+    let (unread, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (stdout, stdout_end) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (stderr, stderr_end) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (notices, notices_end) = pipe_with(PipeFlags::CLOEXEC)?;
+    let descriptors = [
+        // Kept above the numbers that they get in the child: one copy must not replace the next.
+        fcntl_dupfd_cloexec(&unread, NOTICES + 1)?,
+        above(stdout_end)?,
+        above(stderr_end)?,
+        above(notices_end)?,
+    ];
+    let number = NOTICES.to_string();
+    let plan = Plan::new(program, &[(NOTICES_VARIABLE, &number)], descriptors)?;
     let (answer, answered) = mpsc::sync_channel(1);
     let gone = || io::Error::other("the thread that starts programs is gone");
-    SPAWNER.send(Order { command, answer }).map_err(|_| gone())?;
+    SPAWNER.send(Order { plan, answer }).map_err(|_| gone())?;
     let leader = answered.recv().map_err(|_| gone())??;
-    Ok((Group::new(leader), notices))
+    Ok((Group::new(leader), Ends { stdin, unread, stdout, stderr, notices }))
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is where children are started")]
-fn command(program: &Program) -> Command {
-    let mut command = Command::new(&program.program);
-    command.args(&program.args);
-    command.env_clear();
-    command.envs(program.env.iter().map(|(name, value)| (name, value)));
-    command.env(NOTICES_VARIABLE, NOTICES.to_string());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(0);
-    if let Some(directory) = &program.directory {
-        command.current_dir(directory);
+/// The descriptor, with a number above those of a child.
+fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    if descriptor.as_raw_fd() > NOTICES {
+        return Ok(descriptor);
     }
-    command
-}
-
-/// Says what the new process does before it becomes the program.
-#[expect(unsafe_code, reason = "only the child itself can ask for its parent-death signal")]
-fn prepare(command: &mut Command, notices: OwnedFd) {
-    let parent = getpid();
-    let inherited: &'static [RawFd] = &INHERITED;
-    let prepare = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the signal was asked for.
-        if getppid() != Some(parent) {
-            return Err(Errno::SRCH.into());
-        }
-        for descriptor in inherited {
-            // SAFETY: the descriptor is used for this one call; if it is closed, the call fails.
-            let descriptor = unsafe { BorrowedFd::borrow_raw(*descriptor) };
-            let _ = fcntl_setfd(descriptor, FdFlags::CLOEXEC);
-        }
-        // SAFETY: whatever has this number in the child is replaced and never closed from here.
-        let mut third = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(NOTICES) });
-        Ok(dup2(&notices, &mut third)?)
-    };
-    // SAFETY: between fork and exec, the closure makes system calls only: it neither allocates
-    // nor takes a lock.
-    unsafe { command.pre_exec(prepare) };
+    Ok(fcntl_dupfd_cloexec(&descriptor, NOTICES + 1)?)
 }
 
 /// The work of the thread.
 fn serve(orders: &mpsc::Receiver<Order>) {
-    let mut reserved = None;
-    for mut order in orders {
-        reserve(&mut reserved);
-        let child = order.command.spawn();
-        // Its end of the notices must be closed here, or they would never end.
-        drop(order.command);
+    let mut starter = Starter::new();
+    for Order { plan, answer } in orders {
+        let started = starter.start(&plan, &INHERITED);
+        // The child's ends of the pipes must be closed here, or they would never end.
+        drop(plan);
         // Whoever asked is waiting for the answer.
-        let _ = order.answer.send(child);
-    }
-}
-
-/// Keeps the number of the notices taken in this process. The standard library's own pipe, on
-/// which a failed start is told, could get it otherwise, and the child would overwrite it.
-fn reserve(reserved: &mut Option<File>) {
-    if reserved.is_none() {
-        // A file gets the lowest number that is free.
-        let null = File::open("/dev/null").ok();
-        *reserved = null.filter(|null| null.as_raw_fd() == NOTICES);
+        let _ = answer.send(started);
     }
 }
 

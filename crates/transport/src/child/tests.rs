@@ -230,6 +230,29 @@ async fn a_program_that_cannot_start_is_named() {
 }
 
 #[tokio::test]
+async fn a_script_without_a_first_line_is_run_by_the_shell() {
+    let scratch = left::Scratch::new();
+    let path = scratch.file("bare", "read line; echo $line $1\n", 0o755);
+    let child = Child::start(&program(&path, &["two"]), &ChildLimits::default()).unwrap();
+    assert_eq!(child.finish(Bytes::from_static(b"one\n"), LONG).await.stdout, "one two\n");
+}
+
+#[tokio::test]
+async fn no_signal_is_kept_from_a_child() {
+    let script = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status | tr -d '\\t0'";
+    check(script, "", b"SigBlk:\nSigIgn:\nSigCgt:\n", End::Exited(0)).await;
+}
+
+#[tokio::test]
+async fn whether_the_input_was_read_is_told() {
+    let cases = [("read line", true), ("cat", true), ("true", false), ("exec <&-; exit 3", false)];
+    for (script, read) in cases {
+        let finished = run(script, &ChildLimits::default(), "line\n", LONG).await;
+        assert_eq!(finished.input_read, read, "{script}");
+    }
+}
+
+#[tokio::test]
 async fn a_program_may_be_deleted_while_it_runs() {
     let scratch = left::Scratch::new();
     let path = scratch.file("tool", "#!/bin/sh\nread line\necho $line\n", 0o755);

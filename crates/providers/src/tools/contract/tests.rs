@@ -11,7 +11,8 @@ use super::{read, request};
 
 fn finished(stdout: &'static [u8], end: End) -> Finished {
     let stdout = Bytes::from_static(stdout);
-    Finished { stdout, stdout_overflow: false, stderr: "oh no\n".to_owned(), end }
+    let stderr = "oh no\n".to_owned();
+    Finished { stdout, stdout_overflow: false, input_read: true, stderr, end }
 }
 
 fn outcome(stdout: &'static [u8], end: End) -> Result<String, (ErrorKind, String)> {

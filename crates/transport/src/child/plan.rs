@@ -1,0 +1,96 @@
+//! All that a new process needs to become its program, made ready beforehand: it shares the memory
+//! of this process until then, and must not allocate in it.
+
+use std::ffi::{CString, OsStr, OsString, c_char};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+use super::Program;
+
+/// What runs a script that has no first line to say so, as a shell would.
+const SHELL: &str = "/bin/sh";
+
+/// Where programs are looked for when the environment names no place.
+const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A program, ready to be started.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The files to try, one after the other.
+    pub(super) files: Vec<CString>,
+    pub(super) arguments: Strings,
+    pub(super) environment: Strings,
+    pub(super) directory: Option<CString>,
+    /// The child's ends of its pipes, in the order of the numbers that they get there.
+    pub(super) descriptors: [OwnedFd; 4],
+    pub(super) shell: CString,
+}
+
+/// Strings in the form the kernel takes them.
+#[derive(Debug)]
+pub(super) struct Strings {
+    pointers: Vec<*const c_char>,
+    /// What the pointers point into.
+    _owned: Vec<CString>,
+}
+
+#[expect(unsafe_code, reason = "the pointers point to the heap and move with their owner")]
+// SAFETY: nothing but the strings' owner can reach what the pointers point to.
+unsafe impl Send for Strings {}
+
+impl Plan {
+    pub(super) fn new(
+        program: &Program,
+        extra: &[(&str, &str)],
+        descriptors: [OwnedFd; 4],
+    ) -> io::Result<Self> {
+        let arguments = program.args.iter().map(OsStr::new);
+        let arguments = [program.program.as_os_str()].into_iter().chain(arguments);
+        let given = program.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        // The kernel takes a name twice; what is ours must be the one that is found.
+        let given = given.filter(|(name, _)| extra.iter().all(|(ours, _)| ours != name));
+        let environment = given.chain(extra.iter().copied());
+        let environment =
+            environment.map(|(name, value)| OsString::from(format!("{name}={value}")));
+        let directory = program.directory.as_ref().map(|it| string(it.as_os_str())).transpose()?;
+        Ok(Self {
+            files: files(program)?,
+            arguments: Strings::new(arguments.map(string))?,
+            environment: Strings::new(environment.map(|it| string(&it)))?,
+            directory,
+            descriptors,
+            shell: string(OsStr::new(SHELL))?,
+        })
+    }
+}
+
+impl Strings {
+    fn new(strings: impl Iterator<Item = io::Result<CString>>) -> io::Result<Self> {
+        let owned: Vec<CString> = strings.collect::<io::Result<_>>()?;
+        let pointers = owned.iter().map(|it| it.as_ptr()).chain([ptr::null()]).collect();
+        Ok(Self { pointers, _owned: owned })
+    }
+
+    /// The strings, with a null behind the last.
+    pub(super) fn as_slice(&self) -> &[*const c_char] {
+        &self.pointers
+    }
+}
+
+/// Where the program may be: at its path, or in the places of the `PATH` that it is given.
+fn files(program: &Program) -> io::Result<Vec<CString>> {
+    let path = program.program.as_os_str();
+    if path.is_empty() || path.as_bytes().contains(&b'/') {
+        return Ok(vec![string(path)?]);
+    }
+    let places = program.env.iter().find(|(name, _)| name == "PATH");
+    let places = places.map_or(PLACES, |(_, places)| places.as_str());
+    places.split(':').map(|place| string(Path::new(place).join(path).as_os_str())).collect()
+}
+
+fn string(text: &OsStr) -> io::Result<CString> {
+    Ok(CString::new(text.as_bytes())?)
+}

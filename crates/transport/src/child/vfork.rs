@@ -1,0 +1,160 @@
+//! Makes a process and lets it become a program, without a copy of this one in between: copying
+//! the memory of a large gateway takes longer than all the rest.
+#![expect(unsafe_code, reason = "the standard library copies a process for what is asked here")]
+
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::{ManuallyDrop, zeroed};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::{io, ptr};
+
+use rustix::io::{Errno, FdFlags, dup2, fcntl_setfd};
+use rustix::process::{
+    Pid, Signal, WaitOptions, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
+    waitpid,
+};
+
+use super::plan::Plan;
+
+/// Bytes of the stack on which a new process runs until it becomes its program.
+const STACK: usize = 64 << 10;
+
+/// The highest number of a signal.
+const LAST_SIGNAL: c_int = 64;
+
+/// Starts programs. It belongs to a thread on which no signal is handled.
+#[derive(Debug)]
+pub(super) struct Starter {
+    stack: Vec<u128>,
+    parent: Pid,
+}
+
+/// What the new process reads and writes in the memory of this one.
+struct Order<'a> {
+    plan: &'a Plan,
+    /// Descriptors that it must not keep.
+    inherited: &'a [RawFd],
+    parent: Pid,
+    /// Why it could not become the program.
+    failed: Option<Errno>,
+}
+
+impl Starter {
+    /// Keeps all signals from the calling thread: a handler that ran in a new process would run
+    /// in the memory of this one.
+    pub(super) fn new() -> Self {
+        // SAFETY: the set is filled before it is read, and only this thread's mask is changed.
+        unsafe {
+            let mut all = zeroed();
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, ptr::null_mut());
+        }
+        Self { stack: vec![0; STACK / size_of::<u128>()], parent: getpid() }
+    }
+
+    /// Starts a program, which leads a process group of its own and ends with this thread.
+    pub(super) fn start(&mut self, plan: &Plan, inherited: &[RawFd]) -> io::Result<Pid> {
+        let mut order = Order { plan, inherited, parent: self.parent, failed: None };
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let top = self.stack.as_mut_ptr_range().end;
+        // SAFETY: this thread stands still until the new process has ended or has become its
+        // program, so the stack and the order are used by one of the two at a time, and outlive it.
+        let id = unsafe { libc::clone(run, top.cast(), flags, (&raw mut order).cast()) };
+        let id = if id < 0 { return Err(io::Error::last_os_error()) } else { Pid::from_raw(id) };
+        let id = id.ok_or_else(|| io::Error::other("a process without a number was started"))?;
+        match order.failed {
+            None => Ok(id),
+            Some(error) => {
+                waitpid(Some(id), WaitOptions::empty())?;
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// The life of the new process until it is the program. It makes system calls only.
+extern "C" fn run(order: *mut c_void) -> c_int {
+    // SAFETY: `start` gives its order, and waits.
+    let order = unsafe { &mut *order.cast::<Order<'_>>() };
+    order.failed = prepare(order).err().or_else(|| Some(become_program(order.plan)));
+    // SAFETY: it ends this process without running anything that belongs to the other.
+    unsafe { libc::_exit(127) }
+}
+
+fn prepare(order: &Order<'_>) -> Result<(), Errno> {
+    setpgid(None, None)?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have died before the signal was asked for.
+    if getppid() != Some(order.parent) {
+        return Err(Errno::SRCH);
+    }
+    for descriptor in order.inherited {
+        // SAFETY: the descriptor is used for this one call; if it is closed, the call fails.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(*descriptor) };
+        let _ = fcntl_setfd(descriptor, FdFlags::CLOEXEC);
+    }
+    for (number, descriptor) in (0..).zip(&order.plan.descriptors) {
+        // SAFETY: whatever has this number here is replaced and never closed from here.
+        let mut target = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
+        dup2(descriptor, &mut target)?;
+    }
+    if let Some(directory) = &order.plan.directory {
+        chdir(directory.as_c_str())?;
+    }
+    reset_signals();
+    Ok(())
+}
+
+/// No signal is handled, ignored or kept from the program.
+fn reset_signals() {
+    // SAFETY: the table of handlers and the mask are this process's own, and a default one runs
+    // no code. Zero is the default handler, without flags and with an empty mask.
+    unsafe {
+        let default: libc::sigaction = zeroed();
+        for signal in 1..=LAST_SIGNAL {
+            libc::sigaction(signal, &raw const default, ptr::null_mut());
+        }
+        let mut none = zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+    }
+}
+
+/// Returns only if none of the files can be executed, with the reason that says most.
+fn become_program(plan: &Plan) -> Errno {
+    let (arguments, environment) = (plan.arguments.as_slice(), plan.environment.as_slice());
+    let mut reason = Errno::NOENT;
+    for file in &plan.files {
+        let error = execute(file.as_ptr(), arguments, environment);
+        match error {
+            // One place may lack the program, or forbid it, and the next one have it.
+            Errno::NOENT | Errno::NOTDIR if plan.files.len() > 1 => {}
+            Errno::ACCESS => reason = error,
+            Errno::NOEXEC => return by_shell(plan, file.as_ptr()),
+            _ => return error,
+        }
+    }
+    reason
+}
+
+/// Gives a script that does not name its interpreter to the shell.
+fn by_shell(plan: &Plan, file: *const c_char) -> Errno {
+    /// Arguments of such a script; with more it is not started.
+    const MOST: usize = 256;
+    let mut arguments = [ptr::null(); MOST];
+    let given = plan.arguments.as_slice().get(1..).unwrap_or_default();
+    let shell = [plan.shell.as_ptr(), file];
+    if given.len() + shell.len() > MOST {
+        return Errno::NOEXEC;
+    }
+    for (slot, argument) in arguments.iter_mut().zip(shell.iter().chain(given)) {
+        *slot = *argument;
+    }
+    execute(plan.shell.as_ptr(), &arguments, plan.environment.as_slice())
+}
+
+/// Returns only if it fails.
+fn execute(file: *const c_char, arguments: &[*const c_char], variables: &[*const c_char]) -> Errno {
+    // SAFETY: the file is a string, both lists end with a null, and the plan owns them all.
+    unsafe { libc::execve(file, arguments.as_ptr(), variables.as_ptr()) };
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::NOENT)
+}
