@@ -22,6 +22,7 @@ use folders::{Folders, Reading};
 use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
+pub use runner::StandbyCount;
 use watch::Watch;
 
 /// How long after a change the folders are looked at.
@@ -42,6 +43,18 @@ pub struct ToolSettings {
     pub older_versions: usize,
     /// Where `uv` is; looked for on `PATH` by default.
     pub uv: PathBuf,
+    /// How long `uv` may take to make the environment of a script.
+    pub resolve: Duration,
+    /// Whether processes may be started ahead of calls, to wait for them.
+    pub standby: bool,
+    /// Processes that may wait at once, over all tools.
+    pub standby_total: usize,
+    /// Processes that may wait at once for one tool.
+    pub standby_per_tool: usize,
+    /// Bytes of memory that all waiting processes together may hold.
+    pub standby_memory: u64,
+    /// How long a tool must not have been called until no process waits for it any more.
+    pub standby_idle: Duration,
 }
 
 impl Default for ToolSettings {
@@ -53,6 +66,12 @@ impl Default for ToolSettings {
             rescan: Duration::from_secs(5),
             older_versions: 3,
             uv: PathBuf::from("uv"),
+            resolve: Duration::from_secs(120),
+            standby: true,
+            standby_total: 32,
+            standby_per_tool: 8,
+            standby_memory: 1 << 30,
+            standby_idle: Duration::from_secs(60),
         }
     }
 }
@@ -157,7 +176,13 @@ impl Tools {
         found
     }
 
-    /// Connects the tools to the catalog they are listed in. Later calls change nothing.
+    /// For each tool that has processes wait, how often one was there when a call came.
+    pub fn standby_counts(&self) -> Vec<(String, StandbyCount)> {
+        self.0.runner.counts()
+    }
+
+    /// Connects the tools to the catalog they are listed in. Later calls change nothing. Must be
+    /// called within a runtime when a tool wants processes to wait for it from the start.
     pub fn publish_to(&self, publisher: Publisher) {
         self.0.publisher.get_or_init(|| publisher);
         self.0.publish();
@@ -223,7 +248,9 @@ impl Workshop {
 
     fn publish(&self) {
         if let Some(publisher) = self.publisher.get() {
-            publisher.publish(self.registry.load().listing());
+            let registry = self.registry.load();
+            publisher.publish(registry.listing());
+            self.runner.refresh(&registry.manifests().cloned().collect::<Vec<_>>());
         }
     }
 

@@ -148,6 +148,13 @@ impl Child {
         self.group.has_ended()
     }
 
+    /// The bytes of memory that the process holds now; none when it has ended.
+    pub fn memory(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/statm", self.id()));
+        let pages = text.ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+        pages.unwrap_or(0) * rustix::param::page_size() as u64
+    }
+
     /// The lines that the child writes to file descriptor 3. They come while
     /// [`finish`](Self::finish) is awaited, and end with it. The first receiver gets them all; any
     /// other is closed.

@@ -1,109 +1,153 @@
 //! Runs the program of a tool for one call.
 
+mod launch;
+mod python;
+mod stamp;
+mod standby;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome};
 use gantry_protocol::RawJson;
-use gantry_transport::child::{Child, Program, StartError};
+use gantry_transport::child::{Child, End, Finished};
 use tokio::sync::Semaphore;
 
-use super::manifest::{Manifest, Runtime};
+use super::manifest::Manifest;
 use super::{ToolSettings, contract};
+use launch::Launcher;
+use standby::Standby;
+pub use standby::StandbyCount;
+
+/// How long a call may run before the process that it took is replaced. Most calls are done by
+/// then, and the start of another process does not take time from them.
+const REPLACED_AFTER: Duration = Duration::from_millis(5);
 
 /// Runs programs, no more at once than the settings allow.
 #[derive(Debug)]
 pub(super) struct Runner {
     settings: ToolSettings,
     places: Arc<Semaphore>,
+    launcher: Arc<Launcher>,
+    standby: Arc<Standby>,
+}
+
+/// Replaces the process that a call takes, at the latest when the call is over or dropped.
+struct Replacement<'a> {
+    standby: &'a Arc<Standby>,
+    manifest: &'a Arc<Manifest>,
+}
+
+impl Drop for Replacement<'_> {
+    fn drop(&mut self) {
+        self.standby.refill(self.manifest);
+    }
 }
 
 impl Runner {
     pub(super) fn new(settings: ToolSettings) -> Self {
         let places = Arc::new(Semaphore::new(settings.children));
-        Self { settings, places }
-    }
-
-    fn program(&self, manifest: &Manifest) -> Program {
-        let script = || manifest.command.to_string_lossy().into_owned();
-        let (program, first) = match manifest.runtime {
-            Runtime::Process | Runtime::Binary => (manifest.command.clone(), Vec::new()),
-            Runtime::PythonUvScript => {
-                let words = ["run", "--quiet", "--script"].map(str::to_owned);
-                (self.settings.uv.clone(), words.into_iter().chain([script()]).collect())
-            }
-        };
-        Program {
-            program,
-            args: first.into_iter().chain(manifest.args.iter().cloned()).collect(),
-            env: environment(manifest),
-            directory: Some(manifest.directory.clone()),
-        }
-    }
-
-    fn timeout(&self, manifest: &Manifest) -> Duration {
-        manifest.timeout.unwrap_or(self.settings.timeout)
+        let launcher = Arc::new(Launcher::new(&settings));
+        let standby = Standby::new(settings.clone(), launcher.clone(), places.clone());
+        Self { settings, places, launcher, standby }
     }
 
     /// Serves one call with one process.
     pub(super) async fn run(
         &self,
-        manifest: &Manifest,
+        manifest: &Arc<Manifest>,
         arguments: RawJson,
         exchange: Exchange,
     ) -> Outcome {
         let Ok(_place) = self.places.acquire().await else {
             return Err(CallError::new(ErrorKind::ShuttingDown, "the server is stopping"));
         };
-        let program = self.program(manifest);
-        let mut child = Child::start(&program, &self.settings.child)
-            .map_err(|error| not_started(manifest, &error))?;
+        let _replacement = Replacement { standby: &self.standby, manifest };
+        let input = contract::request(&arguments);
+        let waited = match self.standby.take(manifest) {
+            Some(child) => Some(self.finish(child, manifest, input.clone(), &exchange).await),
+            None => None,
+        };
+        let finished = match waited.filter(|finished| !died_waiting(finished)) {
+            Some(finished) => finished,
+            None => self.finish(self.start(manifest).await?, manifest, input, &exchange).await,
+        };
+        self.standby.learn(manifest, finished.input_read);
+        contract::read(&manifest.name, self.timeout(manifest), &finished)
+    }
+
+    /// Takes up what the folders hold now: what waits for other tools, or for what these were
+    /// before, ends; what must always wait is started. Needs a runtime.
+    pub(super) fn refresh(&self, tools: &[Arc<Manifest>]) {
+        self.standby.refresh(tools);
+        let scripts: std::collections::HashSet<&Path> =
+            tools.iter().map(|it| it.command.as_path()).collect();
+        self.launcher.environments.retain(|script| scripts.contains(script));
+    }
+
+    /// Takes no more calls, and ends the processes that wait. Those that run are their calls' own.
+    pub(super) fn stop(&self) {
+        self.places.close();
+        self.standby.stop();
+    }
+
+    /// For each tool that has processes wait, how often one was there when a call came.
+    pub(super) fn counts(&self) -> Vec<(String, StandbyCount)> {
+        self.standby.counts()
+    }
+
+    fn timeout(&self, manifest: &Manifest) -> Duration {
+        manifest.timeout.unwrap_or(self.settings.timeout)
+    }
+
+    async fn start(&self, manifest: &Manifest) -> Result<Child, CallError> {
+        let program = self.launcher.program(manifest).await?;
+        self.launcher.start(&program).map_err(|error| launch::not_started(manifest, &error))
+    }
+
+    /// Gives a process its input, passes on what it says, and waits for its end.
+    async fn finish(
+        &self,
+        mut child: Child,
+        manifest: &Arc<Manifest>,
+        input: Bytes,
+        exchange: &Exchange,
+    ) -> Finished {
         let mut notices = child.notices();
-        let timeout = self.timeout(manifest);
-        let finishing = child.finish(contract::request(&arguments), timeout);
-        tokio::pin!(finishing);
+        let finishing = child.finish(input, self.timeout(manifest));
+        let late = tokio::time::sleep(REPLACED_AFTER);
+        tokio::pin!(finishing, late);
+        let mut replace = self.standby.serves(manifest);
         let finished = loop {
             tokio::select! {
                 finished = &mut finishing => break finished,
-                Some(line) = notices.recv() => contract::relay(&exchange, line).await,
+                Some(line) = notices.recv() => contract::relay(exchange, line).await,
+                () = &mut late, if replace => {
+                    replace = false;
+                    self.standby.refill(manifest);
+                }
             }
         };
         while let Ok(line) = notices.try_recv() {
-            contract::relay(&exchange, line).await;
+            contract::relay(exchange, line).await;
         }
-        contract::read(&manifest.name, timeout, &finished)
+        finished
     }
 }
 
-fn not_started(manifest: &Manifest, error: &StartError) -> CallError {
-    let text = match (manifest.runtime, error) {
-        (Runtime::PythonUvScript, StartError::NotFound(uv)) => format!(
-            "the tool `{}` needs `{}`, which is not installed; `pip install uv` does it",
-            manifest.name,
-            uv.display()
-        ),
-        _ => format!("the tool `{}` could not be started: {error}", manifest.name),
-    };
-    CallError::new(ErrorKind::ToolFailed, text)
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.stop();
+    }
 }
 
-/// What of our own environment every program may see.
-const SAFE: [&str; 11] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "TMPDIR",
-    "XDG_CACHE_HOME",
-    "XDG_DATA_HOME",
-    // Where a machine keeps its own authorities: without them `uv` can install nothing there.
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-];
-
-fn environment(manifest: &Manifest) -> Vec<(String, String)> {
-    let safe = SAFE.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    safe.chain(manifest.env.iter().cloned()).collect()
+/// Whether a process that waited ended before it could know of its call. Only then may another one
+/// do the work: what has read its input may have done it already.
+fn died_waiting(finished: &Finished) -> bool {
+    let ended_itself = matches!(finished.end, End::Exited(_) | End::Signalled(_));
+    ended_itself && !finished.input_read && finished.stdout.is_empty()
 }

@@ -1,7 +1,8 @@
 //! All that a new process needs to become its program, made ready beforehand: it shares the memory
 //! of this process until then, and must not allocate in it.
 
-use std::ffi::{CString, OsStr, OsString, c_char};
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, c_char};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -49,17 +50,16 @@ impl Plan {
     ) -> io::Result<Self> {
         let arguments = program.args.iter().map(OsStr::new);
         let arguments = [program.program.as_os_str()].into_iter().chain(arguments);
+        // The kernel takes a name twice. The last one counts, and ours before all.
         let given = program.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        // The kernel takes a name twice; what is ours must be the one that is found.
-        let given = given.filter(|(name, _)| extra.iter().all(|(ours, _)| ours != name));
-        let environment = given.chain(extra.iter().copied());
-        let environment =
-            environment.map(|(name, value)| OsString::from(format!("{name}={value}")));
+        let variables: BTreeMap<&str, &str> = given.chain(extra.iter().copied()).collect();
+        let files = files(&program.program, variables.get("PATH").copied().unwrap_or(PLACES))?;
+        let environment = variables.iter().map(|(name, value)| format!("{name}={value}"));
         let directory = program.directory.as_ref().map(|it| string(it.as_os_str())).transpose()?;
         Ok(Self {
-            files: files(program)?,
+            files,
             arguments: Strings::new(arguments.map(string))?,
-            environment: Strings::new(environment.map(|it| string(&it)))?,
+            environment: Strings::new(environment.map(|it| string(OsStr::new(&it))))?,
             directory,
             descriptors,
             shell: string(OsStr::new(SHELL))?,
@@ -80,15 +80,12 @@ impl Strings {
     }
 }
 
-/// Where the program may be: at its path, or in the places of the `PATH` that it is given.
-fn files(program: &Program) -> io::Result<Vec<CString>> {
-    let path = program.program.as_os_str();
-    if path.is_empty() || path.as_bytes().contains(&b'/') {
-        return Ok(vec![string(path)?]);
+/// Where the program may be: at its path, or in the places where programs are looked for.
+fn files(program: &Path, places: &str) -> io::Result<Vec<CString>> {
+    if program.as_os_str().is_empty() || program.as_os_str().as_bytes().contains(&b'/') {
+        return Ok(vec![string(program.as_os_str())?]);
     }
-    let places = program.env.iter().find(|(name, _)| name == "PATH");
-    let places = places.map_or(PLACES, |(_, places)| places.as_str());
-    places.split(':').map(|place| string(Path::new(place).join(path).as_os_str())).collect()
+    places.split(':').map(|place| string(Path::new(place).join(program).as_os_str())).collect()
 }
 
 fn string(text: &OsStr) -> io::Result<CString> {

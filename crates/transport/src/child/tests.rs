@@ -182,7 +182,7 @@ async fn nobody_needs_to_take_notices() {
 #[tokio::test]
 async fn the_environment_is_the_given_one() {
     let mut program = program("/usr/bin/env", &[]);
-    program.env = vec![("A".into(), "1".into())];
+    program.env = vec![("A".into(), "0".into()), ("A".into(), "1".into())];
     let child = Child::start(&program, &ChildLimits::default()).unwrap();
     let finished = child.finish(Bytes::new(), LONG).await;
     let mut lines: Vec<_> = std::str::from_utf8(&finished.stdout).unwrap().lines().collect();
@@ -286,10 +286,17 @@ async fn dropping_ends_the_whole_group() {
 
 #[tokio::test]
 async fn a_waiting_child_can_be_seen_to_end() {
-    let child = start("exit 5", &ChildLimits::default());
+    let child = start("read line; exit 5", &ChildLimits::default());
+    assert!(!child.has_ended() && child.memory() > 0);
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
     child.ended().await.unwrap();
+    assert!(child.has_ended() && child.memory() == 0);
     child.ended().await.unwrap();
-    assert_eq!(child.finish(Bytes::from_static(b"late"), LONG).await.end, End::Exited(5));
+    assert_eq!(child.finish(Bytes::from_static(b"late"), LONG).await.end, End::Signalled(KILL));
 }
 
 #[tokio::test]

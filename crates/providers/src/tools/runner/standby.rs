@@ -1,0 +1,297 @@
+//! Processes that were started ahead and wait to be called, over all tools: how many there may be,
+//! who gives way when there are too many, and when they end.
+
+mod queue;
+mod wish;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use gantry_transport::child::Child;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+
+use super::launch::Launcher;
+use super::stamp::Stamp;
+use crate::tools::ToolSettings;
+use crate::tools::manifest::Manifest;
+use queue::{Queue, Waiter};
+use wish::Wish;
+
+/// The longest time between two looks at those that wait.
+const LONGEST: Duration = Duration::from_secs(1);
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// How often a process was there when a call came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StandbyCount {
+    /// Calls that were served by a process that waited.
+    pub hits: u64,
+    /// Calls that had to wait for a process to start, though the tool has some wait.
+    pub misses: u64,
+}
+
+/// All processes that wait.
+#[derive(Debug)]
+pub(super) struct Standby {
+    settings: ToolSettings,
+    launcher: Arc<Launcher>,
+    /// Those that run hold one each; what waits and what runs share the same number.
+    places: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queues: HashMap<Key, Queue>,
+    /// Looks after those that wait, for as long as there are any.
+    keeper: Option<AbortHandle>,
+    stopped: bool,
+}
+
+/// A name and a version: older versions of a tool may be called too.
+type Key = (String, String);
+
+impl Standby {
+    pub(super) fn new(
+        settings: ToolSettings,
+        launcher: Arc<Launcher>,
+        places: Arc<Semaphore>,
+    ) -> Arc<Self> {
+        Arc::new(Self { settings, launcher, places, state: Mutex::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether processes of this tool may wait at all.
+    pub(super) fn serves(&self, manifest: &Manifest) -> bool {
+        self.settings.standby && Wish::of(manifest) != Wish::Off
+    }
+
+    /// A process that has waited for a call of this tool. It lives, and runs the code that is there
+    /// now. If there is none, a place is made for one that must be started.
+    pub(super) fn take(&self, manifest: &Arc<Manifest>) -> Option<Child> {
+        let (mut taken, mut old) = (None, Vec::new());
+        if self.serves(manifest) {
+            let stamp = Stamp::of(&manifest.command).ok();
+            let mut state = self.state();
+            let queue = state.queue(manifest);
+            old = queue.compare(manifest, stamp);
+            taken = queue.take(self.settings.standby_per_tool);
+        }
+        if taken.is_none() {
+            let mut state = self.state();
+            if self.running() + state.len() > self.settings.children {
+                old.extend(state.evict(None));
+            }
+        }
+        // To end a process takes its time, and is done without the lock.
+        drop(old);
+        taken
+    }
+
+    /// Remembers whether the tool read its input, without which it must not be started ahead.
+    pub(super) fn learn(&self, manifest: &Arc<Manifest>, input_read: bool) {
+        if self.serves(manifest) {
+            self.state().queue(manifest).learn(input_read);
+        }
+    }
+
+    /// Starts what is missing for this tool. Tools that were called longer ago give way.
+    pub(super) fn refill(self: &Arc<Self>, manifest: &Arc<Manifest>) {
+        if !self.serves(manifest) {
+            return;
+        }
+        let mut old = Vec::new();
+        let mut state = self.state();
+        let queue = state.queue(manifest);
+        let (last_call, missing) = (queue.last_call, queue.missing(self.settings.standby_per_tool));
+        for _ in 0..missing {
+            if !self.has_room(&state, manifest) {
+                let evicted = state.evict(Some(last_call));
+                if evicted.is_none() {
+                    break;
+                }
+                old.extend(evicted);
+            }
+            self.start(&mut state, manifest);
+        }
+        drop(state);
+        drop(old);
+    }
+
+    /// Ends what waits for tools that are gone or have changed, and starts what must always wait.
+    pub(super) fn refresh(self: &Arc<Self>, tools: &[Arc<Manifest>]) {
+        let now: HashMap<Key, &Arc<Manifest>> = tools.iter().map(|it| (key(it), it)).collect();
+        let mut old = Vec::new();
+        self.state().queues.retain(|key, queue| {
+            let Some(manifest) = now.get(key) else {
+                old.extend(queue.waiting.drain(..));
+                return false;
+            };
+            old.extend(queue.compare(manifest, Stamp::of(&manifest.command).ok()));
+            true
+        });
+        drop(old);
+        for manifest in tools.iter().filter(|it| Wish::of(it).floor() > 0) {
+            self.refill(manifest);
+        }
+    }
+
+    /// Ends all that wait, for good.
+    pub(super) fn stop(&self) {
+        let mut state = self.state();
+        state.stopped = true;
+        let queues = std::mem::take(&mut state.queues);
+        let keeper = state.keeper.take();
+        drop(state);
+        drop(queues);
+        if let Some(keeper) = keeper {
+            keeper.abort();
+        }
+    }
+
+    /// For each tool that has some wait, how often that helped.
+    pub(super) fn counts(&self) -> Vec<(String, StandbyCount)> {
+        let mut counts: HashMap<String, StandbyCount> = HashMap::new();
+        for queue in self.state().queues.values() {
+            let count = counts.entry(queue.manifest.name.clone()).or_default();
+            count.hits += queue.hits;
+            count.misses += queue.misses;
+        }
+        counts.into_iter().collect()
+    }
+
+    fn running(&self) -> usize {
+        self.settings.children.saturating_sub(self.places.available_permits())
+    }
+
+    /// Whether one more may wait.
+    fn has_room(&self, state: &State, manifest: &Manifest) -> bool {
+        let len = state.len();
+        let memory: u64 = state.queues.values().map(Queue::memory).sum();
+        // It will be about as large as its like.
+        let like = state.queues.get(&key(manifest)).and_then(|queue| queue.waiting.back());
+        let more = like.map_or(0, |waiter| waiter.memory);
+        len < self.settings.standby_total
+            && len + self.running() < self.settings.children
+            && memory + more < self.settings.standby_memory
+    }
+
+    /// Starts one process in the background.
+    fn start(self: &Arc<Self>, state: &mut State, manifest: &Arc<Manifest>) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if state.stopped {
+            return;
+        }
+        state.queue(manifest).starting += 1;
+        let (standby, manifest) = (self.clone(), manifest.clone());
+        runtime.spawn(async move {
+            let started = standby.launch(&manifest).await;
+            standby.arrive(&manifest, started);
+        });
+        if state.keeper.is_none() {
+            let keeper = runtime.spawn(keep(Arc::downgrade(self), self.tick()));
+            state.keeper = Some(keeper.abort_handle());
+        }
+    }
+
+    async fn launch(&self, manifest: &Manifest) -> Option<Waiter> {
+        // Looked at first: what is written while the process starts counts as a change.
+        let stamp = Stamp::of(&manifest.command).ok()?;
+        let program = self.launcher.program(manifest).await.ok()?;
+        let launcher = self.launcher.clone();
+        let started = tokio::task::spawn_blocking(move || launcher.start(&program)).await;
+        let child = started.ok()?.ok()?;
+        Some(Waiter { child, stamp, since: Instant::now(), memory: 0 })
+    }
+
+    /// Lets a process wait, if it is still wanted.
+    fn arrive(&self, manifest: &Arc<Manifest>, started: Option<Waiter>) {
+        let mut state = self.state();
+        let stopped = state.stopped;
+        let Some(queue) = state.queues.get_mut(&key(manifest)).filter(|_| !stopped) else { return };
+        queue.starting = queue.starting.saturating_sub(1);
+        match started {
+            Some(waiter) if queue.manifest == *manifest => queue.waiting.push_back(waiter),
+            Some(waiter) => {
+                drop(state);
+                drop(waiter);
+            }
+            None => queue.died(),
+        }
+    }
+
+    fn tick(&self) -> Duration {
+        (self.settings.standby_idle / 8).clamp(SHORTEST, LONGEST)
+    }
+
+    /// Replaces those that died, ends those that are not needed. Says whether any are left.
+    fn tend(self: &Arc<Self>) -> bool {
+        let mut old = Vec::new();
+        let mut state = self.state();
+        let mut short = Vec::new();
+        for queue in state.queues.values_mut() {
+            queue.bury();
+            old.extend(queue.shrink(self.settings.standby_idle));
+            for waiter in &mut queue.waiting {
+                waiter.memory = waiter.child.memory();
+            }
+            let missing = queue.missing(self.settings.standby_per_tool);
+            short.extend(std::iter::repeat_n(queue.manifest.clone(), missing));
+        }
+        while state.queues.values().map(Queue::memory).sum::<u64>() > self.settings.standby_memory {
+            old.extend(state.evict(None));
+        }
+        for manifest in short {
+            if self.has_room(&state, &manifest) {
+                self.start(&mut state, &manifest);
+            }
+        }
+        let any = state.len() > 0;
+        if !any {
+            state.keeper = None;
+        }
+        drop(state);
+        drop(old);
+        any
+    }
+}
+
+impl State {
+    fn queue(&mut self, manifest: &Arc<Manifest>) -> &mut Queue {
+        self.queues.entry(key(manifest)).or_insert_with(|| Queue::new(manifest.clone()))
+    }
+
+    fn len(&self) -> usize {
+        self.queues.values().map(Queue::len).sum()
+    }
+
+    /// One that waits for the tool whose last call is longest ago, and before that time if one is
+    /// given.
+    fn evict(&mut self, before: Option<Instant>) -> Option<Waiter> {
+        let queues = self.queues.values_mut().filter(|queue| !queue.waiting.is_empty());
+        let queues = queues.filter(|queue| before.is_none_or(|before| queue.last_call < before));
+        queues.min_by_key(|queue| queue.last_call)?.waiting.pop_front()
+    }
+}
+
+fn key(manifest: &Manifest) -> Key {
+    (manifest.name.clone(), manifest.version.clone())
+}
+
+/// Looks after those that wait, until there are none.
+async fn keep(standby: Weak<Standby>, tick: Duration) {
+    loop {
+        tokio::time::sleep(tick).await;
+        let Some(standby) = standby.upgrade() else { return };
+        // To look at processes takes some system calls each, which is too little to leave for.
+        if !standby.tend() {
+            return;
+        }
+    }
+}
