@@ -63,10 +63,11 @@ impl Runner {
         arguments: RawJson,
         exchange: Exchange,
     ) -> Outcome {
+        // Dropped last: by then the place is free for the one that will wait.
+        let _replacement = Replacement { standby: &self.standby, manifest };
         let Ok(_place) = self.places.acquire().await else {
             return Err(CallError::new(ErrorKind::ShuttingDown, "the server is stopping"));
         };
-        let _replacement = Replacement { standby: &self.standby, manifest };
         let input = contract::request(&arguments);
         let waited = match self.standby.take(manifest) {
             Some(child) => Some(self.finish(child, manifest, input.clone(), &exchange).await),

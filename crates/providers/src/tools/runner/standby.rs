@@ -83,7 +83,9 @@ impl Standby {
             old = queue.compare(manifest, stamp);
             taken = queue.take(self.settings.standby_per_tool);
         }
-        if taken.is_none() {
+        // Asked first without the lock: most often there is room for all that may wait.
+        if taken.is_none() && self.running() + self.settings.standby_total > self.settings.children
+        {
             let mut state = self.state();
             if self.running() + state.len() > self.settings.children {
                 old.extend(state.evict(None));
@@ -166,6 +168,19 @@ impl Standby {
         counts.into_iter().collect()
     }
 
+    /// The processes that wait, for tests.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> Vec<u32> {
+        let state = self.state();
+        state.queues.values().flat_map(|queue| &queue.waiting).map(|it| it.child.id()).collect()
+    }
+
+    /// How many wait or soon will, for tests.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.state().len()
+    }
+
     fn running(&self) -> usize {
         self.settings.children.saturating_sub(self.places.available_permits())
     }
@@ -175,8 +190,7 @@ impl Standby {
         let len = state.len();
         let memory: u64 = state.queues.values().map(Queue::memory).sum();
         // It will be about as large as its like.
-        let like = state.queues.get(&key(manifest)).and_then(|queue| queue.waiting.back());
-        let more = like.map_or(0, |waiter| waiter.memory);
+        let more = state.queues.get(&key(manifest)).map_or(0, |queue| queue.size);
         len < self.settings.standby_total
             && len + self.running() < self.settings.children
             && memory + more < self.settings.standby_memory
@@ -238,9 +252,7 @@ impl Standby {
         for queue in state.queues.values_mut() {
             queue.bury();
             old.extend(queue.shrink(self.settings.standby_idle));
-            for waiter in &mut queue.waiting {
-                waiter.memory = waiter.child.memory();
-            }
+            queue.measure();
             let missing = queue.missing(self.settings.standby_per_tool);
             short.extend(std::iter::repeat_n(queue.manifest.clone(), missing));
         }

@@ -39,6 +39,8 @@ pub(super) struct Queue {
     pub(super) last_call: Instant,
     pub(super) hits: u64,
     pub(super) misses: u64,
+    /// Bytes of memory of the largest when last looked at, none of which may be left.
+    pub(super) size: u64,
     /// How many should wait.
     wanted: usize,
     /// Whether a call has shown that the tool reads its input.
@@ -60,6 +62,7 @@ impl Queue {
             last_call: now,
             hits: 0,
             misses: 0,
+            size: 0,
             wanted: wish.floor(),
             proven: wish != Wish::WhenProven,
             deaths: 0,
@@ -158,6 +161,14 @@ impl Queue {
             self.least = (self.waiting.len(), Instant::now());
         }
         self.waiting.drain(self.wanted.min(self.waiting.len())..).collect()
+    }
+
+    /// Looks at how much memory those that wait hold.
+    pub(super) fn measure(&mut self) {
+        for waiter in &mut self.waiting {
+            waiter.memory = waiter.child.memory();
+        }
+        self.size = self.waiting.iter().map(|waiter| waiter.memory).max().unwrap_or(self.size);
     }
 
     /// Bytes of memory of all that wait.
