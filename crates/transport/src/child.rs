@@ -3,11 +3,13 @@
 
 mod error;
 mod group;
+mod mark;
 mod pipes;
 mod plan;
 mod sink;
 mod spawn;
 mod vfork;
+mod warden;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ use tokio::time::{sleep, timeout};
 pub use error::StartError;
 use group::{Group, Watch};
 use pipes::Pipes;
+pub use warden::{guard_with, stand_guard};
 
 /// The variable that tells a child where it may write notices.
 pub const NOTICES_VARIABLE: &str = "GANTRY_NOTICES";
@@ -41,7 +44,8 @@ pub struct Program {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its whole environment, but for [`NOTICES_VARIABLE`]: nothing is inherited.
+    /// Its whole environment, but for [`NOTICES_VARIABLE`] and a mark that its processes are known
+    /// by: nothing is inherited.
     pub env: Vec<(String, String)>,
     /// Where it works; the directory of this process if none is given.
     pub directory: Option<PathBuf>,
@@ -176,8 +180,11 @@ impl Child {
         self.group.kill();
         let end = self.end().await;
         // What was written before the end is in the pipes by now. A process that has left the
-        // group may hold them open for ever, so nothing more is waited for.
-        self.pipes.drain();
+        // group may hold them open for ever, so nothing more is waited for. Most often this is how
+        // it is found out: to look for such a process after every call would cost too much.
+        if self.pipes.drain() {
+            self.group.kill_strays();
+        }
         let input_read = self.pipes.was_read();
         let (stdout, stdout_overflow, stderr) = self.pipes.into_output();
         let end = if matches!(stop, Stop::TimedOut) { End::TimedOut } else { end };

@@ -1,5 +1,6 @@
 //! The process group of one child: watching its leader, signals to all of it, and the reaping.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -12,13 +13,25 @@ use rustix::process::{
 };
 use tokio::net::unix::pipe::Receiver;
 
-/// Where leaders are sent that were killed but have not ended yet.
-static REAPER: LazyLock<mpsc::Sender<Pid>> = LazyLock::new(|| {
-    let (sender, leaders) = mpsc::channel::<Pid>();
-    let wait = move || leaders.into_iter().for_each(wait_for);
-    let _ = thread::Builder::new().name("gantry-reaper".into()).spawn(wait);
+use super::mark::{Mark, kill_marked};
+
+/// Where leaders are sent that were killed but have not ended yet, and marks whose processes may
+/// have left their group.
+static REAPER: LazyLock<mpsc::Sender<Rest>> = LazyLock::new(|| {
+    let (sender, rests) = mpsc::channel();
+    let _ = thread::Builder::new().name("gantry-reaper".into()).spawn(move || reap_all(&rests));
     sender
 });
+
+/// How often those with a mark are looked for. Each time finds what the last had just started.
+const LOOKS: usize = 10;
+
+/// What may be left of a group.
+struct Rest {
+    /// The leader, if it is not reaped.
+    leader: Option<Pid>,
+    mark: Mark,
+}
 
 /// A child that leads a process group of its own. Dropping it kills the group.
 #[derive(Debug)]
@@ -26,6 +39,7 @@ pub(super) struct Group {
     id: Pid,
     /// Until the leader is reaped, nobody else can have the group's number.
     reaped: bool,
+    mark: Mark,
 }
 
 /// Tells when a leader has ended, and leaves it to be reaped. The descriptor of a process becomes
@@ -35,8 +49,8 @@ pub(super) struct Group {
 pub(super) struct Watch(Receiver);
 
 impl Group {
-    pub(super) fn new(leader: Pid) -> Self {
-        Self { id: leader, reaped: false }
+    pub(super) fn new(leader: Pid, mark: Mark) -> Self {
+        Self { id: leader, reaped: false, mark }
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -72,6 +86,12 @@ impl Group {
         }
     }
 
+    /// Ends those that have left the group, in the background.
+    pub(super) fn kill_strays(&self) {
+        // If nobody can do it, the warden will.
+        let _ = REAPER.send(Rest { leader: None, mark: self.mark });
+    }
+
     /// The status of a leader that has ended.
     pub(super) fn reap(&mut self) -> io::Result<ExitStatus> {
         let waited = waitpid(Some(self.id), WaitOptions::NOHANG)?;
@@ -89,17 +109,38 @@ impl Drop for Group {
         self.kill();
         // A killed process may take a while to end, most of all one with much memory, and a
         // worker of the runtime must not stand still for it.
-        if self.reap().is_err()
-            && let Err(mpsc::SendError(leader)) = REAPER.send(self.id)
-        {
-            wait_for(leader);
+        let leader = self.reap().is_err().then_some(self.id);
+        let rest = Rest { leader, mark: self.mark };
+        if let Err(mpsc::SendError(rest)) = REAPER.send(rest) {
+            rest.wait();
         }
     }
 }
 
-/// Waits for the end of a leader that was killed. If that cannot be, there is nothing to be done.
-fn wait_for(leader: Pid) {
-    let _ = waitpid(Some(leader), WaitOptions::empty());
+/// The work of the thread. To look for marks takes a look at every process there is, so that it is
+/// done once for all that have come together.
+fn reap_all(rests: &mpsc::Receiver<Rest>) {
+    while let Ok(first) = rests.recv() {
+        let mut marks = HashSet::new();
+        for rest in [first].into_iter().chain(rests.try_iter()) {
+            rest.wait();
+            marks.insert(rest.mark);
+        }
+        for _ in 0..LOOKS {
+            if kill_marked(&marks) == 0 {
+                break;
+            }
+        }
+    }
+}
+
+impl Rest {
+    /// Waits for the end of a leader that was killed. If that cannot be, there is nothing to do.
+    fn wait(&self) {
+        if let Some(leader) = self.leader {
+            let _ = waitpid(Some(leader), WaitOptions::empty());
+        }
+    }
 }
 
 impl Watch {

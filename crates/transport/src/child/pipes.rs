@@ -82,12 +82,12 @@ impl Pipes {
         }
     }
 
-    /// Reads what is in the pipes and waits for nothing.
-    pub(super) fn drain(&mut self) {
-        self.stdout.drain();
-        self.stderr.drain();
-        self.notices.drain();
+    /// Reads what is in the pipes and waits for nothing. Says whether someone still holds one of
+    /// them open.
+    pub(super) fn drain(&mut self) -> bool {
+        let open = [self.stdout.drain(), self.stderr.drain(), self.notices.drain()];
         self.notices.sink.finish();
+        open.contains(&true)
     }
 
     /// Whether the child has read anything of its input.
@@ -135,14 +135,17 @@ impl<S: Sink> Output<S> {
     }
 
     /// Reads from the pipe itself: the runtime may not have heard yet that there is something.
-    fn drain(&mut self) {
+    /// Says whether there may be more one day.
+    fn drain(&mut self) -> bool {
         let mut chunk = vec![0; CHUNK];
         let mut total = 0;
-        while total < LAST
-            && let Ok(length @ 1..) = rustix::io::read(&self.pipe, &mut chunk[..])
-            && self.sink.take(&chunk[..length])
-        {
-            total += length;
+        while total < LAST {
+            match rustix::io::read(&self.pipe, &mut chunk[..]) {
+                Ok(0) => return false,
+                Ok(length) if self.sink.take(&chunk[..length]) => total += length,
+                _ => return true,
+            }
         }
+        true
     }
 }

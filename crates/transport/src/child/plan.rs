@@ -25,9 +25,19 @@ pub(super) struct Plan {
     pub(super) arguments: Strings,
     pub(super) environment: Strings,
     pub(super) directory: Option<CString>,
-    /// The child's ends of its pipes, in the order of the numbers that they get there.
-    pub(super) descriptors: [OwnedFd; 4],
+    /// Its ends of the pipes, in the order of the numbers that they get there.
+    pub(super) descriptors: Vec<OwnedFd>,
     pub(super) shell: CString,
+    pub(super) bond: Bond,
+}
+
+/// How a new process is tied to this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// It leads a group of its own, and ends with this one.
+    Child,
+    /// It leads a session of its own, outlives this one, and no signal but the last reaches it.
+    Warden,
 }
 
 /// Strings in the form the kernel takes them.
@@ -46,7 +56,8 @@ impl Plan {
     pub(super) fn new(
         program: &Program,
         extra: &[(&str, &str)],
-        descriptors: [OwnedFd; 4],
+        descriptors: Vec<OwnedFd>,
+        bond: Bond,
     ) -> io::Result<Self> {
         let arguments = program.args.iter().map(OsStr::new);
         let arguments = [program.program.as_os_str()].into_iter().chain(arguments);
@@ -63,6 +74,7 @@ impl Plan {
             directory,
             descriptors,
             shell: string(OsStr::new(SHELL))?,
+            bond,
         })
     }
 }

@@ -11,9 +11,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
 
 use super::group::Group;
-use super::plan::Plan;
+use super::mark::{self, Mark};
+use super::plan::{Bond, Plan};
 use super::vfork::Starter;
-use super::{NOTICES_VARIABLE, Program};
+use super::{NOTICES_VARIABLE, Program, warden};
 
 /// The descriptor on which a child may write notices.
 const NOTICES: RawFd = 3;
@@ -52,24 +53,25 @@ pub(super) fn spawn(program: &Program) -> io::Result<(Group, Ends)> {
     let (stdout, stdout_end) = pipe_with(PipeFlags::CLOEXEC)?;
     let (stderr, stderr_end) = pipe_with(PipeFlags::CLOEXEC)?;
     let (notices, notices_end) = pipe_with(PipeFlags::CLOEXEC)?;
-    let descriptors = [
+    let descriptors = vec![
         // Kept above the numbers that they get in the child: one copy must not replace the next.
         fcntl_dupfd_cloexec(&unread, NOTICES + 1)?,
         above(stdout_end)?,
         above(stderr_end)?,
         above(notices_end)?,
     ];
-    let number = NOTICES.to_string();
-    let plan = Plan::new(program, &[(NOTICES_VARIABLE, &number)], descriptors)?;
+    let (mark, number) = (Mark::new(), NOTICES.to_string());
+    let extra = [(NOTICES_VARIABLE, &*number), (mark::VARIABLE, &*mark.value())];
+    let plan = Plan::new(program, &extra, descriptors, Bond::Child)?;
     let (answer, answered) = mpsc::sync_channel(1);
     let gone = || io::Error::other("the thread that starts programs is gone");
     SPAWNER.send(Order { plan, answer }).map_err(|_| gone())?;
     let leader = answered.recv().map_err(|_| gone())??;
-    Ok((Group::new(leader), Ends { stdin, unread, stdout, stderr, notices }))
+    Ok((Group::new(leader, mark), Ends { stdin, unread, stdout, stderr, notices }))
 }
 
 /// The descriptor, with a number above those of a child.
-fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+pub(super) fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     if descriptor.as_raw_fd() > NOTICES {
         return Ok(descriptor);
     }
@@ -79,13 +81,28 @@ fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
 /// The work of the thread.
 fn serve(orders: &mpsc::Receiver<Order>) {
     let mut starter = Starter::new();
+    // Held for as long as this process lives.
+    let mut _warden = None;
+    let mut guarded = false;
     for Order { plan, answer } in orders {
+        if !guarded {
+            guarded = true;
+            _warden = guard(&mut starter);
+        }
         let started = starter.start(&plan, &INHERITED);
         // The child's ends of the pipes must be closed here, or they would never end.
         drop(plan);
         // Whoever asked is waiting for the answer.
         let _ = answer.send(started);
     }
+}
+
+/// Starts the warden, before the first child. Without one, children still have their parent-death
+/// signal, so that a failure here is no reason to start nothing.
+fn guard(starter: &mut Starter) -> Option<OwnedFd> {
+    let (plan, held) = warden::plan().ok()??;
+    starter.start(&plan, &INHERITED).ok()?;
+    Some(held)
 }
 
 /// The descriptors above the standard ones that lack the mark to be closed.

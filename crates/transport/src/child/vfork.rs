@@ -10,10 +10,10 @@ use std::{io, ptr};
 use rustix::io::{Errno, FdFlags, dup2, fcntl_setfd};
 use rustix::process::{
     Pid, Signal, WaitOptions, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
-    waitpid,
+    setsid, waitpid,
 };
 
-use super::plan::Plan;
+use super::plan::{Bond, Plan};
 
 /// Bytes of the stack on which a new process runs until it becomes its program.
 const STACK: usize = 64 << 10;
@@ -51,7 +51,7 @@ impl Starter {
         Self { stack: vec![0; STACK / size_of::<u128>()], parent: getpid() }
     }
 
-    /// Starts a program, which leads a process group of its own and ends with this thread.
+    /// Starts a program. Its bond is with this thread: a child ends when the thread does.
     pub(super) fn start(&mut self, plan: &Plan, inherited: &[RawFd]) -> io::Result<Pid> {
         let mut order = Order { plan, inherited, parent: self.parent, failed: None };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
@@ -81,11 +81,9 @@ extern "C" fn run(order: *mut c_void) -> c_int {
 }
 
 fn prepare(order: &Order<'_>) -> Result<(), Errno> {
-    setpgid(None, None)?;
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The parent may have died before the signal was asked for.
-    if getppid() != Some(order.parent) {
-        return Err(Errno::SRCH);
+    match order.plan.bond {
+        Bond::Child => tie(order.parent)?,
+        Bond::Warden => drop(setsid()?),
     }
     for descriptor in order.inherited {
         // SAFETY: the descriptor is used for this one call; if it is closed, the call fails.
@@ -100,8 +98,18 @@ fn prepare(order: &Order<'_>) -> Result<(), Errno> {
     if let Some(directory) = &order.plan.directory {
         chdir(directory.as_c_str())?;
     }
-    reset_signals();
+    if order.plan.bond == Bond::Child {
+        reset_signals();
+    }
     Ok(())
+}
+
+/// Makes it a group of its own, which ends with its parent.
+fn tie(parent: Pid) -> Result<(), Errno> {
+    setpgid(None, None)?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have died before the signal was asked for.
+    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH) }
 }
 
 /// No signal is handled, ignored or kept from the program.

@@ -152,11 +152,14 @@ impl Uv {
         let found = if has_block {
             let path = script.to_string_lossy();
             self.ask(script, &["sync", "--quiet", "--script", &path]).await?;
-            self.ask(script, &["python", "find", "--quiet", "--script", &path]).await?
+            self.ask(script, &["python", "find", "--script", &path]).await?
         } else {
             self.ask(script, &["python", "find", "--no-project"]).await?
         };
         let python = PathBuf::from(found.trim());
+        if !python.is_absolute() {
+            return Err(ResolveError::Failed(format!("it found no interpreter but `{found}`")));
+        }
         let folder = python.parent().and_then(Path::parent).map(Path::to_owned);
         let environment = folder.filter(|it| it.join("pyvenv.cfg").exists());
         Ok(Interpreter { python, environment })
