@@ -57,11 +57,11 @@ async fn one_that_dies_while_it_waits_is_replaced() {
     bench.refresh();
     until(|| bench.waiting().len() == 1).await;
     let before = bench.waiting()[0];
-    kill(before);
+    kill(before).await;
     until(|| bench.waiting().first().is_some_and(|now| *now != before)).await;
     // A call that comes before anyone has noticed does not notice either.
     let before = bench.waiting()[0];
-    kill(before);
+    kill(before).await;
     assert_ne!(bench.process("one").await, before);
 }
 
@@ -107,14 +107,13 @@ async fn a_changed_or_removed_manifest_ends_what_waits() {
 
 #[tokio::test]
 async fn nobody_waits_for_a_tool_that_is_not_called() {
-    let idle = ToolSettings { standby_idle: Duration::from_millis(100), ..settings() };
-    let bench = Bench::new(idle).shell("one", WHO, "true").open();
+    let idle = ToolSettings { standby_idle: Duration::from_secs(1), ..settings() };
+    let bench = Bench::new(idle).shell("one", &format!("echo $$ >> log; {WHO}"), "true").open();
     join_all((0..4).map(|_| bench.process("one"))).await;
-    until(|| bench.waiting().len() > 1).await;
-    let waiting = bench.waiting();
-    until(|| bench.waiting().is_empty()).await;
-    for process in waiting {
-        until(|| !alive(process)).await;
+    assert!(bench.runner.standby.len() > 0);
+    until(|| bench.runner.standby.len() == 0).await;
+    for process in bench.read("log").lines() {
+        until(|| !alive(process.parse().unwrap())).await;
     }
 }
 

@@ -171,9 +171,12 @@ pub(super) fn alive(process: u32) -> bool {
     Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// Kills a process as the kernel does when memory runs out.
+/// Kills a process as the kernel does when memory runs out, and sees it end.
 #[expect(clippy::disallowed_methods, reason = "there is no safe call for a number alone")]
-pub(super) fn kill(process: u32) {
+pub(super) async fn kill(process: u32) {
     let status = std::process::Command::new("kill").args(["-9", &process.to_string()]).status();
     assert!(status.unwrap().success());
+    // Until then it may still be given an input, and nobody could tell that it was not read.
+    let state = || fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    until(|| state().is_empty() || state().contains("State:\tZ")).await;
 }
