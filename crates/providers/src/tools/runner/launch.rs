@@ -36,10 +36,7 @@ impl Launcher {
         };
         if manifest.runtime == Runtime::PythonUvScript {
             let resolved = self.environments.interpreter(manifest, &program.env).await;
-            let interpreter = resolved.map_err(|error| {
-                let text = format!("the tool `{}` could not be started: {error}", manifest.name);
-                CallError::new(ErrorKind::ToolFailed, text)
-            })?;
+            let interpreter = resolved.map_err(|error| not_started(manifest, &error))?;
             interpret(&mut program, &interpreter);
         }
         Ok(program)
@@ -65,7 +62,7 @@ fn interpret(program: &mut Program, interpreter: &Interpreter) {
 }
 
 /// The error of a call whose program could not be started.
-pub(super) fn not_started(manifest: &Manifest, error: &StartError) -> CallError {
+pub(super) fn not_started(manifest: &Manifest, error: &impl std::fmt::Display) -> CallError {
     let text = format!("the tool `{}` could not be started: {error}", manifest.name);
     CallError::new(ErrorKind::ToolFailed, text)
 }

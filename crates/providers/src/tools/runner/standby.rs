@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use gantry_gateway::CallError;
 use gantry_transport::child::Child;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-use super::launch::Launcher;
+use super::launch::{Launcher, not_started};
 use super::stamp::Stamp;
 use crate::tools::ToolSettings;
 use crate::tools::manifest::Manifest;
@@ -214,29 +215,34 @@ impl Standby {
         }
     }
 
-    async fn launch(&self, manifest: &Manifest) -> Option<Waiter> {
+    async fn launch(&self, manifest: &Manifest) -> Result<Waiter, CallError> {
         // Looked at first: what is written while the process starts counts as a change.
-        let stamp = Stamp::of(&manifest.command).ok()?;
-        let program = self.launcher.program(manifest).await.ok()?;
+        let stamp = Stamp::of(&manifest.command);
+        let program = self.launcher.program(manifest).await?;
         let launcher = self.launcher.clone();
-        let started = tokio::task::spawn_blocking(move || launcher.start(&program)).await;
-        let child = started.ok()?.ok()?;
-        Some(Waiter { child, stamp, since: Instant::now(), memory: 0 })
+        let start = tokio::task::spawn_blocking(move || launcher.start(&program));
+        let child = start.await.map_err(|error| not_started(manifest, &error))?;
+        let child = child.map_err(|error| not_started(manifest, &error))?;
+        let stamp = stamp.map_err(|error| not_started(manifest, &error))?;
+        Ok(Waiter { child, stamp, since: Instant::now(), memory: 0 })
     }
 
     /// Lets a process wait, if it is still wanted.
-    fn arrive(&self, manifest: &Arc<Manifest>, started: Option<Waiter>) {
+    fn arrive(&self, manifest: &Arc<Manifest>, started: Result<Waiter, CallError>) {
         let mut state = self.state();
         let stopped = state.stopped;
         let Some(queue) = state.queues.get_mut(&key(manifest)).filter(|_| !stopped) else { return };
         queue.starting = queue.starting.saturating_sub(1);
         match started {
-            Some(waiter) if queue.manifest == *manifest => queue.waiting.push_back(waiter),
-            Some(waiter) => {
+            Ok(waiter) if queue.manifest == *manifest => queue.waiting.push_back(waiter),
+            Ok(waiter) => {
                 drop(state);
                 drop(waiter);
             }
-            None => queue.died(),
+            Err(error) => {
+                tracing::warn!(reason = %error.public, "no process can wait for a tool");
+                queue.died();
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 mod bench;
 mod python;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -28,6 +29,20 @@ async fn the_process_that_waits_serves_the_call() {
     assert_eq!(bench.process("one").await, waiting);
     let count = StandbyCount { hits: 1, misses: 1 };
     assert_eq!(bench.runner.counts(), [("test.one".to_owned(), count)]);
+}
+
+#[tokio::test]
+async fn one_process_serves_one_call() {
+    let settings = ToolSettings { children: 4, ..settings() };
+    let bench = Bench::new(settings).shell("one", WHO, "true").shell("two", WHO, "2").open();
+    let calls = (0..100).map(|number| bench.process(["one", "two", "one"][number % 3]));
+    let processes: HashSet<u32> = join_all(calls).await.into_iter().collect();
+    assert_eq!(processes.len(), 100);
+    assert!(bench.runner.standby.len() <= 4);
+    bench.runner.stop();
+    for process in processes {
+        until(|| !alive(process)).await;
+    }
 }
 
 #[tokio::test]
