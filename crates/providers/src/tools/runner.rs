@@ -23,10 +23,6 @@ use launch::Launcher;
 use standby::Standby;
 pub use standby::StandbyCount;
 
-/// How long a call may run before the process that it took is replaced. Most calls are done by
-/// then, and the start of another process does not take time from them.
-const REPLACED_AFTER: Duration = Duration::from_millis(5);
-
 /// Runs programs, no more at once than the settings allow.
 #[derive(Debug)]
 pub(super) struct Runner {
@@ -36,7 +32,8 @@ pub(super) struct Runner {
     standby: Arc<Standby>,
 }
 
-/// Replaces the process that a call takes, at the latest when the call is over or dropped.
+/// Replaces the process that a call took when the call is over or dropped: most calls are short, and
+/// the start of another process would take time from them. If one is long, the standby sees to it.
 struct Replacement<'a> {
     standby: &'a Arc<Standby>,
     manifest: &'a Arc<Manifest>,
@@ -120,17 +117,11 @@ impl Runner {
     ) -> Finished {
         let mut notices = child.notices();
         let finishing = child.finish(input, self.timeout(manifest));
-        let late = tokio::time::sleep(REPLACED_AFTER);
-        tokio::pin!(finishing, late);
-        let mut replace = self.standby.serves(manifest);
+        tokio::pin!(finishing);
         let finished = loop {
             tokio::select! {
                 finished = &mut finishing => break finished,
                 Some(line) = notices.recv() => contract::relay(exchange, line).await,
-                () = &mut late, if replace => {
-                    replace = false;
-                    self.standby.refill(manifest);
-                }
             }
         };
         while let Ok(line) = notices.try_recv() {

@@ -22,7 +22,7 @@ use queue::{Queue, Waiter};
 use wish::Wish;
 
 /// The longest time between two looks at those that wait.
-const LONGEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_millis(500);
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// How often a process was there when a call came.
@@ -250,7 +250,8 @@ impl Standby {
         (self.settings.standby_idle / 8).clamp(SHORTEST, LONGEST)
     }
 
-    /// Replaces those that died, ends those that are not needed. Says whether any are left.
+    /// Replaces those that died or were taken by calls that still run, and ends those that are not
+    /// needed. Says whether there is more to look after.
     fn tend(self: &Arc<Self>) -> bool {
         let mut old = Vec::new();
         let mut state = self.state();
@@ -270,7 +271,8 @@ impl Standby {
                 self.start(&mut state, &manifest);
             }
         }
-        let any = state.len() > 0;
+        let most = self.settings.standby_per_tool;
+        let any = state.queues.values().any(|queue| queue.len() > 0 || queue.missing(most) > 0);
         if !any {
             state.keeper = None;
         }

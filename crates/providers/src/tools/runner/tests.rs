@@ -94,6 +94,22 @@ async fn what_has_read_its_input_is_not_run_again() {
 }
 
 #[tokio::test]
+async fn a_long_call_is_no_reason_to_have_none_wait() {
+    let script = format!("read line; while [ -e long ]; do sleep 0.01; done; echo | ({WHO})");
+    let bench = Bench::new(settings()).shell("one", &script, "true").open();
+    bench.process("one").await;
+    until(|| bench.waiting().len() == 1).await;
+    let taken = bench.waiting()[0];
+    bench.write("long", "");
+    let replaced = async {
+        until(|| bench.waiting().first().is_some_and(|now| *now != taken)).await;
+        std::fs::remove_file(bench.folder.join("long")).unwrap();
+    };
+    let (served, ()) = tokio::join!(bench.process("one"), replaced);
+    assert_eq!(served, taken);
+}
+
+#[tokio::test]
 async fn a_changed_file_is_run_as_it_is_now() {
     let bench = Bench::new(settings()).shell("one", WHO, "true").open();
     bench.process("one").await;
