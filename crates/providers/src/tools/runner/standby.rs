@@ -1,12 +1,13 @@
 //! Processes that were started ahead and wait to be called, over all tools: how many there may be,
 //! who gives way when there are too many, and when they end.
 
+mod keeper;
 mod queue;
 mod wish;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use gantry_gateway::CallError;
 use gantry_transport::child::Child;
@@ -18,12 +19,9 @@ use super::launch::{Launcher, not_started};
 use super::stamp::Stamp;
 use crate::tools::ToolSettings;
 use crate::tools::manifest::Manifest;
+use keeper::keep;
 use queue::{Queue, Waiter};
 use wish::Wish;
-
-/// The longest time between two looks at those that wait.
-const LONGEST: Duration = Duration::from_millis(500);
-const SHORTEST: Duration = Duration::from_millis(10);
 
 /// How often a process was there when a call came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -210,7 +208,7 @@ impl Standby {
             standby.arrive(&manifest, started);
         });
         if state.keeper.is_none() {
-            let keeper = runtime.spawn(keep(Arc::downgrade(self), self.tick()));
+            let keeper = runtime.spawn(keep(Arc::downgrade(self)));
             state.keeper = Some(keeper.abort_handle());
         }
     }
@@ -245,41 +243,6 @@ impl Standby {
             }
         }
     }
-
-    fn tick(&self) -> Duration {
-        (self.settings.standby_idle / 8).clamp(SHORTEST, LONGEST)
-    }
-
-    /// Replaces those that died or were taken by calls that still run, and ends those that are not
-    /// needed. Says whether there is more to look after.
-    fn tend(self: &Arc<Self>) -> bool {
-        let mut old = Vec::new();
-        let mut state = self.state();
-        let mut short = Vec::new();
-        for queue in state.queues.values_mut() {
-            queue.bury();
-            old.extend(queue.shrink(self.settings.standby_idle));
-            queue.measure();
-            let missing = queue.missing(self.settings.standby_per_tool);
-            short.extend(std::iter::repeat_n(queue.manifest.clone(), missing));
-        }
-        while state.queues.values().map(Queue::memory).sum::<u64>() > self.settings.standby_memory {
-            old.extend(state.evict(None));
-        }
-        for manifest in short {
-            if self.has_room(&state, &manifest) {
-                self.start(&mut state, &manifest);
-            }
-        }
-        let most = self.settings.standby_per_tool;
-        let any = state.queues.values().any(|queue| queue.len() > 0 || queue.missing(most) > 0);
-        if !any {
-            state.keeper = None;
-        }
-        drop(state);
-        drop(old);
-        any
-    }
 }
 
 impl State {
@@ -302,16 +265,4 @@ impl State {
 
 fn key(manifest: &Manifest) -> Key {
     (manifest.name.clone(), manifest.version.clone())
-}
-
-/// Looks after those that wait, until there are none.
-async fn keep(standby: Weak<Standby>, tick: Duration) {
-    loop {
-        tokio::time::sleep(tick).await;
-        let Some(standby) = standby.upgrade() else { return };
-        // To look at processes takes some system calls each, which is too little to leave for.
-        if !standby.tend() {
-            return;
-        }
-    }
 }
