@@ -23,8 +23,10 @@
 //! # }
 //! ```
 
+mod admin;
 mod server;
 
+pub use admin::{Admin, Kept};
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{Ask, Caller, InputRequired, Reply, Settings as GatewaySettings};
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};

@@ -10,8 +10,20 @@ use crate::tools::ToolSettings;
 use crate::tools::manifest::{Manifest, Runtime};
 
 /// What of our own environment every program may see.
-const SAFE: [&str; 9] =
-    ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"];
+const SAFE: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    // Where a machine keeps its own authorities: without them nothing can be fetched there.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
 
 /// Starts the programs of tools.
 #[derive(Debug)]
