@@ -87,7 +87,7 @@ impl Bench {
         }
         let path = self.folder.join(format!("{name}.tool.json"));
         fs::write(&path, manifest.to_string()).unwrap();
-        let manifest = read_file(&path, &|_| None).unwrap().unwrap();
+        let manifest = read_file(&path, &|_| None).pop().unwrap().unwrap();
         self.tools.insert(name.to_owned(), Arc::new(manifest));
         self
     }
