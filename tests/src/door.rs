@@ -1,5 +1,7 @@
 //! One client's connection on any door: text goes in, messages come out in the order they came.
 
+use std::net::SocketAddr;
+
 use gantry::Link;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -23,7 +25,7 @@ pub enum Door {
 #[derive(Debug)]
 pub struct Post {
     outgoing: Outgoing,
-    address: std::net::SocketAddr,
+    address: SocketAddr,
     heard: mpsc::Receiver<Value>,
     hear: mpsc::Sender<Value>,
     reading: Vec<JoinHandle<()>>,
@@ -33,25 +35,28 @@ impl Door {
     /// Opens a connection on the door of that name.
     pub async fn open(house: &House, door: &str) -> Self {
         match door {
-            "http" => Self::Http(Post::new(house, "/mcp")),
-            "sse" => {
-                let stream = Outgoing {
-                    method: "GET".to_owned(),
-                    path: "/sse".to_owned(),
-                    headers: vec![
-                        ("Host".to_owned(), "127.0.0.1".to_owned()),
-                        ("Accept".to_owned(), "text/event-stream".to_owned()),
-                    ],
-                    body: Vec::new(),
-                };
-                let mut stream = stream.send(house.address).await;
-                let first = stream.event().await.expect("the stream names its endpoint");
-                assert_eq!(first.name.as_deref(), Some("endpoint"), "the first event");
-                let endpoint = first.data.expect("the endpoint has a path");
-                Self::Sse(Post::new(house, &endpoint), stream)
-            }
+            "http" => Self::Http(Post::new(house.address, "/mcp")),
+            "sse" => Self::sse(house.address).await,
             _ => Self::Link(house.link()),
         }
+    }
+
+    /// Opens a connection of HTTP+SSE.
+    pub async fn sse(address: SocketAddr) -> Self {
+        let stream = Outgoing {
+            method: "GET".to_owned(),
+            path: "/sse".to_owned(),
+            headers: vec![
+                ("Host".to_owned(), "127.0.0.1".to_owned()),
+                ("Accept".to_owned(), "text/event-stream".to_owned()),
+            ],
+            body: Vec::new(),
+        };
+        let mut stream = stream.send(address).await;
+        let first = stream.event().await.expect("the stream names its endpoint");
+        assert_eq!(first.name.as_deref(), Some("endpoint"), "the first event");
+        let endpoint = first.data.expect("the endpoint has a path");
+        Self::Sse(Post::new(address, &endpoint), stream)
     }
 
     /// Sends one text.
@@ -87,7 +92,7 @@ impl Door {
 }
 
 impl Post {
-    fn new(house: &House, path: &str) -> Self {
+    fn new(address: SocketAddr, path: &str) -> Self {
         let headers = [
             ("Host", "127.0.0.1"),
             ("Content-Type", "application/json"),
@@ -101,7 +106,7 @@ impl Post {
                 headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
                 body: Vec::new(),
             },
-            address: house.address,
+            address,
             heard,
             hear,
             reading: Vec::new(),

@@ -10,7 +10,7 @@ use crate::fixtures;
 use crate::gate::Gate;
 
 /// How long anything may take before a test gives up on it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server. Dropping it stops the server.
 #[derive(Debug)]

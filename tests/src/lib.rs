@@ -4,10 +4,12 @@
 pub mod checks;
 pub mod door;
 pub mod fixtures;
+pub mod foundry;
 pub mod gate;
 pub mod house;
 pub mod http;
 pub mod matching;
+pub mod processes;
 pub mod request;
 pub mod transcript;
 pub mod workshop;

@@ -21,7 +21,9 @@ pub(super) fn request(arguments: &RawJson) -> Bytes {
 pub(super) fn read(name: &str, timeout: Duration, finished: &Finished) -> Result<Reply, CallError> {
     let fail = |kind, what: String| Err(failure(kind, name, &what, finished));
     if finished.stdout_overflow {
-        let what = "wrote more to standard output than one call may".to_owned();
+        let what = "wrote more to standard output than one call may, and was ended; let it write \
+                    less, or write to a file and return its path"
+            .to_owned();
         return fail(ErrorKind::ToolFailed, what);
     }
     match &finished.end {
@@ -44,7 +46,10 @@ pub(super) fn read(name: &str, timeout: Duration, finished: &Finished) -> Result
         Ok(line) => match RawJson::parse(line, JsonLimits::default()) {
             Ok(value) => Ok(Reply::Result(result(value))),
             Err(error) => {
-                let what = format!("did not write JSON to standard output ({error})");
+                let what = format!(
+                    "did not write JSON to standard output ({error}); it must write one line of \
+                     JSON, and everything else to standard error"
+                );
                 fail(ErrorKind::ToolFailed, what)
             }
         },
@@ -75,8 +80,7 @@ fn only_line(stdout: &Bytes) -> Result<Bytes, usize> {
 
 /// A result in the protocol's form passes as it is; any other value is wrapped.
 fn result(value: RawJson) -> RawJson {
-    let is_content = value.get("content").is_some_and(|it| it.kind() == JsonKind::Array);
-    if is_content {
+    if value.get("content").is_some_and(|content| is_blocks(&content)) {
         return value;
     }
     let text = value.compact();
@@ -86,6 +90,13 @@ fn result(value: RawJson) -> RawJson {
         .raw("structuredContent", &value)
         .value("isError", &false)
         .finish()
+}
+
+/// Whether a value is a list of content blocks. A list of anything else is data that happens to be
+/// called `content`, and clients would stumble over it.
+fn is_blocks(content: &RawJson) -> bool {
+    let is_block = |block: RawJson| block.get("type").is_some_and(|it| it.to_text().is_some());
+    content.kind() == JsonKind::Array && content.elements().all(is_block)
 }
 
 fn failure(kind: ErrorKind, name: &str, what: &str, finished: &Finished) -> CallError {

@@ -15,6 +15,7 @@ mod script;
 #[cfg(test)]
 pub(super) mod tests;
 mod timeout;
+mod unique;
 
 use std::fs::File;
 use std::io::Read;

@@ -31,7 +31,7 @@ fn one_line_goes_in() {
 
 #[test]
 fn one_line_of_json_is_a_result() {
-    let cases: [(&[u8], &str); 5] = [
+    let cases: [(&[u8], &str); 6] = [
         (
             b"{\"words\": 3}\n",
             r#"{"content":[{"type":"text","text":"{\"words\":3}"}],"structuredContent":{"words": 3},"isError":false}"#,
@@ -47,6 +47,10 @@ fn one_line_of_json_is_a_result() {
         (
             br#"{"content":[],"isError":true,"vendor":1}"#,
             r#"{"content":[],"isError":true,"vendor":1}"#,
+        ),
+        (
+            br#"{"content":["a word"]}"#,
+            r#"{"content":[{"type":"text","text":"{\"content\":[\"a word\"]}"}],"structuredContent":{"content":["a word"]},"isError":false}"#,
         ),
         (
             br#"{"content":"a word"}"#,
@@ -65,7 +69,7 @@ fn everything_else_is_a_failure_that_says_what_to_do() {
         (b"", End::Exited(0), failed.clone(), "wrote nothing"),
         (b" \n \n", End::Exited(0), failed.clone(), "wrote nothing"),
         (b"1\n2\n", End::Exited(0), failed.clone(), "wrote 2 lines"),
-        (b"hello", End::Exited(0), failed.clone(), "did not write JSON"),
+        (b"hello", End::Exited(0), failed.clone(), "it must write one line of JSON"),
         (b"{\"a\": NaN}", End::Exited(0), failed.clone(), "did not write JSON"),
         (b"\"\xff\"", End::Exited(0), failed.clone(), "not UTF-8"),
         (b"{}", End::Exited(3), failed.clone(), "exit status 3; it said: oh no"),

@@ -9,7 +9,7 @@ use gantry_protocol::json::{JsonError, JsonKind, JsonLimits};
 use super::draft::{Draft, Field};
 use super::elements::Side;
 use super::problem::{Problem, line_at};
-use super::{LARGEST, Lookup, Manifest, Runtime, program};
+use super::{LARGEST, Lookup, Manifest, Runtime, program, unique};
 
 const KEYS: &[&str] = &[
     "name",
@@ -100,7 +100,8 @@ fn parse(file: &Path, text: &Bytes) -> Result<RawJson, Problem> {
         }
     })?;
     if document.is_object() {
-        return Ok(document);
+        let twice = |(line, text)| Problem::new(file, Some(line), text, "remove one of them");
+        return unique::check(text).map(|()| document).map_err(twice);
     }
     let advice = "write an object with name, version, description, inputSchema and outputSchema";
     Err(Problem::new(file, Some(1), "the manifest is not a JSON object", advice))

@@ -29,12 +29,25 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:", self.file.display())?;
+        write!(formatter, "{}:", printable(&self.file.to_string_lossy()))?;
         if let Some(line) = self.line {
             write!(formatter, "{line}:")?;
         }
-        write!(formatter, " {}; {}", self.message, self.advice)
+        write!(formatter, " {}; {}", printable(&self.message), printable(&self.advice))
     }
+}
+
+/// A text as it may be written to a terminal and into one line of a log: what is quoted from a
+/// file, or is the name of one, may hold anything.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' | '\'' | '\\' => shown.push(letter),
+            _ => shown.extend(letter.escape_debug()),
+        }
+    }
+    shown
 }
 
 impl std::error::Error for Problem {}

@@ -80,7 +80,8 @@ impl Bench {
         let mut manifest = json!({
             "name": format!("test.{name}"), "version": "1.0.0", "description": "For a test.",
             "runtime": runtime, "command": format!("./{file}"), "timeout": "60s",
-            "inputSchema": {"type": "object"}, "outputSchema": {},
+            "inputSchema": {"type": "object", "properties": {}},
+            "outputSchema": {"anyOf": [true]},
         });
         if !standby.is_null() {
             manifest["metadata"] = json!({"standby": standby});

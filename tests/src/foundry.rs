@@ -1,0 +1,188 @@
+//! The real binary over a folder of tools of its own, spoken to over stdio, with HTTP beside it.
+
+mod folder;
+
+use std::net::SocketAddr;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::oneshot;
+
+use crate::house::soon;
+use crate::processes;
+use crate::workshop::{command, program};
+pub use folder::{Folder, description};
+
+/// A gateway over a folder. Dropping it kills the gateway, then whatever runs from the folder.
+#[derive(Debug)]
+pub struct Foundry {
+    /// Where it listens for HTTP.
+    pub address: SocketAddr,
+    gateway: Child,
+    input: Option<ChildStdin>,
+    output: Lines<BufReader<ChildStdout>>,
+    log: Arc<Mutex<String>>,
+    last: u64,
+    /// The folder; the last field, so that it goes after the gateway.
+    pub folder: Folder,
+}
+
+impl Foundry {
+    /// Starts the gateway and shakes hands.
+    pub async fn open(folder: Folder) -> Self {
+        let mut gateway = start(&folder);
+        let input = gateway.stdin.take();
+        let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
+        let (log, address) = listen(gateway.stderr.take().expect("its log"));
+        let address = soon("the address", address).await.expect("it says where it listens");
+        let mut foundry = Self { address, gateway, input, output, log, last: 0, folder };
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "foundry", "version": "0"}});
+        foundry.ask("initialize", hello).await;
+        foundry.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        foundry
+    }
+
+    /// The number of the gateway's process.
+    pub fn id(&self) -> u32 {
+        self.gateway.id().expect("the gateway runs")
+    }
+
+    /// What the gateway has written to standard error so far.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Sends a message.
+    pub async fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("its input is open");
+        input.write_all(format!("{message}\n").as_bytes()).await.expect("it reads");
+    }
+
+    /// The next message.
+    pub async fn receive(&mut self) -> Value {
+        let line = soon("a message", self.output.next_line()).await.expect("text");
+        serde_json::from_str(&line.expect("the gateway goes on")).expect("every line is JSON")
+    }
+
+    /// Sends a request, and gives its id.
+    pub async fn begin(&mut self, method: &str, params: Value) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        id
+    }
+
+    /// Begins a call of a tool.
+    pub async fn begin_call(&mut self, name: &str, arguments: Value) -> u64 {
+        self.begin("tools/call", json!({"name": name, "arguments": arguments})).await
+    }
+
+    /// Waits for the answer to a request. Whatever else comes is passed over.
+    pub async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.receive().await;
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// Waits for a notification. Whatever else comes is passed over.
+    pub async fn hear(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.receive().await;
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    /// Sends a request and waits for the answer.
+    pub async fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params).await;
+        self.answer(id).await
+    }
+
+    /// Calls a tool and waits for its result.
+    pub async fn call(&mut self, name: &str, arguments: Value) -> Value {
+        let id = self.begin_call(name, arguments).await;
+        self.answer(id).await["result"].take()
+    }
+
+    /// Calls a tool that must fail, and gives the text that says why.
+    pub async fn failure(&mut self, name: &str, arguments: Value) -> String {
+        let result = self.call(name, arguments).await;
+        assert_eq!(result["isError"], true, "{name} fails: {result}");
+        result["content"][0]["text"].as_str().expect("a failure has a text").to_owned()
+    }
+
+    /// The names of the tools, sorted.
+    pub async fn names(&mut self) -> Vec<String> {
+        let listed = self.ask("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().expect("a list of tools");
+        let name = |tool: &Value| tool["name"].as_str().expect("a tool has a name").to_owned();
+        let mut names: Vec<_> = tools.iter().map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// Hangs up on its standard input.
+    pub fn hang_up(&mut self) {
+        self.input = None;
+    }
+
+    /// Sends the gateway a signal.
+    pub fn signal(&self, signal: Signal) {
+        processes::signal(self.id(), signal);
+    }
+
+    /// Waits for the end of the gateway.
+    pub async fn end(&mut self) -> ExitStatus {
+        soon("the end of the gateway", self.gateway.wait()).await.expect("a status")
+    }
+}
+
+impl Drop for Foundry {
+    fn drop(&mut self) {
+        let _ = self.gateway.start_kill();
+    }
+}
+
+fn start(folder: &Folder) -> Child {
+    command(program())
+        .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--tools"])
+        .arg(folder.tools(""))
+        .env("XDG_STATE_HOME", folder.path())
+        .env("FOUNDRY_SECRET", "for the gateway alone")
+        .env_remove("GANTRY_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the gateway starts")
+}
+
+/// Gathers the log for as long as there is one, and tells the address that it names.
+fn listen(log: ChildStderr) -> (Arc<Mutex<String>>, oneshot::Receiver<SocketAddr>) {
+    let gathered = Arc::new(Mutex::new(String::new()));
+    let (tell, address) = oneshot::channel();
+    let (mut tell, into) = (Some(tell), gathered.clone());
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(log).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let named = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
+            into.lock().expect("nobody panics with it").push_str(&format!("{line}\n"));
+            if let Some(address) = named.and_then(|(address, _)| address.parse().ok())
+                && let Some(tell) = tell.take()
+            {
+                let _ = tell.send(address);
+            }
+        }
+    });
+    (gathered, address)
+}

@@ -1,0 +1,16 @@
+//! A folder of programs behind the real binary: what they may do, what becomes of bad ones, and
+//! that nothing is left of them.
+
+mod cancel;
+mod change;
+mod conduct;
+mod crowd;
+mod flood;
+mod folder;
+mod manifests;
+mod orphans;
+mod output;
+mod schemas;
+mod soak;
+mod start;
+mod stop;
