@@ -5,6 +5,7 @@ mod folders;
 pub mod manifest;
 mod registry;
 mod runner;
+mod settings;
 pub mod specification;
 mod watch;
 
@@ -16,65 +17,17 @@ use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
 use gantry_gateway::{CallError, Exchange, Outcome, Provider, Publisher, Resolved, Target};
 use gantry_protocol::RawJson;
-use gantry_transport::child::ChildLimits;
 
 use folders::{Folders, Reading};
 use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
 pub use runner::StandbyCount;
+pub use settings::ToolSettings;
 use watch::Watch;
 
 /// How long after a change the folders are looked at.
 const SETTLED: Duration = Duration::from_millis(50);
-
-/// Every limit of tools that are programs, with its default.
-#[derive(Debug, Clone)]
-pub struct ToolSettings {
-    /// Programs that may run at once; calls beyond that wait their turn.
-    pub children: usize,
-    /// How long a program may run that says nothing else in its manifest.
-    pub timeout: Duration,
-    /// What one program may write, and how long it may take to end when asked to.
-    pub child: ChildLimits,
-    /// How often the folders are looked at when nothing is heard of them.
-    pub rescan: Duration,
-    /// How many older versions of a tool can still be called, by `name@version`.
-    pub older_versions: usize,
-    /// Where `uv` is; looked for on `PATH` by default.
-    pub uv: PathBuf,
-    /// How long `uv` may take to make the environment of a script.
-    pub resolve: Duration,
-    /// Whether processes may be started ahead of calls, to wait for them.
-    pub standby: bool,
-    /// Processes that may wait at once, over all tools.
-    pub standby_total: usize,
-    /// Processes that may wait at once for one tool.
-    pub standby_per_tool: usize,
-    /// Bytes of memory that all waiting processes together may hold.
-    pub standby_memory: u64,
-    /// How long a tool must not have been called until no process waits for it any more.
-    pub standby_idle: Duration,
-}
-
-impl Default for ToolSettings {
-    fn default() -> Self {
-        Self {
-            children: 64,
-            timeout: Duration::from_secs(30),
-            child: ChildLimits::default(),
-            rescan: Duration::from_secs(5),
-            older_versions: 3,
-            uv: PathBuf::from("uv"),
-            resolve: Duration::from_secs(120),
-            standby: true,
-            standby_total: 32,
-            standby_per_tool: 8,
-            standby_memory: 1 << 30,
-            standby_idle: Duration::from_secs(60),
-        }
-    }
-}
 
 /// The registry of tools: those of some folders, and those that are added while it runs. Clones
 /// share it.

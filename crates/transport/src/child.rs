@@ -49,6 +49,9 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// Where it works; the directory of this process if none is given.
     pub directory: Option<PathBuf>,
+    /// Bytes of memory that it, and each process it starts, may hold of its own; as many as there
+    /// are if none are given.
+    pub memory: Option<u64>,
 }
 
 /// How much one child may use up.

@@ -82,13 +82,14 @@ async fn how_it_ended_is_told() {
 
 #[tokio::test]
 async fn one_that_wants_too_much_memory_says_so() {
-    let hungry = "ulimit -v 200000\n\
-        python3 -c 'print(len(bytes(1 << 30)))' || exit 9";
-    let cases = [
-        (hungry, "MemoryError"),
-        ("ulimit -v 100000; x=xxxxxxxx; while :; do x=$x$x; done", "the tool `bad.tool` "),
-    ];
-    check(&cases, &json!({}), LONG).await;
+    let hungry = "exec python3 -c 'print(len(bytes(1 << 30)))'";
+    let folder = Folder::new();
+    folder.shell_with("hungry.tool", hungry, json!({"memory": "200MB"}));
+    let mut foundry = Foundry::open(folder).await;
+    let text = foundry.failure("hungry.tool", json!({})).await;
+    assert!(text.contains("exit status 1") && text.contains("MemoryError"), "{text}");
+    let endless = "ulimit -v 100000; x=xxxxxxxx; while :; do x=$x$x; done";
+    check(&[(endless, "the tool `bad.tool` ")], &json!({}), LONG).await;
 }
 
 #[tokio::test]

@@ -15,8 +15,12 @@ const CASES: [(&str, Spoil, &str); 7] = [
     ("lost.program", |_, path| remove(path), "was not found; check its path"),
     ("lost.interpreter", |it, path| it.put(path, "#!/no/such/thing\n", 0o755), "the first line"),
     ("lost.mode", |it, path| it.put(path, "#!/bin/sh\n", 0o644), "make it executable with `chmod"),
-    ("lost.sense", |it, path| it.put(path, "\u{1}\u{2}\u{3}", 0o755), "`lost.sense`"),
-    ("lost.text", |it, path| it.put(path, "", 0o755), "`lost.text`"),
+    (
+        "lost.sense",
+        |it, path| it.put(path, "\u{1}\u{2}\u{3}", 0o755),
+        "is no program of this machine",
+    ),
+    ("lost.text", |it, path| it.put(path, "", 0o755), "needs a first line such as"),
     ("lost.folder", |_, path| to_folder(path), "may not be executed; give a file"),
     ("lost.loop", |_, path| to_loop(path), "could not be started"),
 ];

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use gantry_gateway::contract::ToolResult;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Progress, Reply};
 use gantry_protocol::json::{JsonKind, ObjectWriter};
 use gantry_protocol::{JsonLimits, Level, RawJson};
@@ -44,26 +45,33 @@ pub(super) fn read(name: &str, timeout: Duration, finished: &Finished) -> Result
     }
     match only_line(&finished.stdout) {
         Ok(line) => match RawJson::parse(line, JsonLimits::default()) {
-            Ok(value) => Ok(Reply::Result(result(value))),
+            Ok(value) => match ToolResult::read(&value) {
+                Some(Ok(told)) => Ok(Reply::Result(told.to_call_result())),
+                Some(Err(error)) => {
+                    let what = format!("wrote a tool result that is none: {error}");
+                    fail(ErrorKind::BadOutput, what)
+                }
+                None => Ok(Reply::Result(result(value))),
+            },
             Err(error) => {
                 let what = format!(
                     "did not write JSON to standard output ({error}); it must write one line of \
                      JSON, and everything else to standard error"
                 );
-                fail(ErrorKind::ToolFailed, what)
+                fail(ErrorKind::BadOutput, what)
             }
         },
         Err(0) => {
             let what =
                 "wrote nothing to standard output; it must write one line of JSON".to_owned();
-            fail(ErrorKind::ToolFailed, what)
+            fail(ErrorKind::BadOutput, what)
         }
         Err(lines) => {
             let what = format!(
                 "wrote {lines} lines to standard output; it must write one line of JSON, and \
                  everything else to standard error"
             );
-            fail(ErrorKind::ToolFailed, what)
+            fail(ErrorKind::BadOutput, what)
         }
     }
 }

@@ -12,6 +12,7 @@ mod program;
 mod scan;
 mod schema;
 mod script;
+mod size;
 #[cfg(test)]
 pub(super) mod tests;
 mod timeout;
@@ -78,6 +79,8 @@ pub struct Manifest {
     pub title: Option<String>,
     /// How long a call may take, when the tool says so.
     pub timeout: Option<Duration>,
+    /// Bytes of memory that its process may hold, when the tool says so.
+    pub memory: Option<u64>,
     /// What else is known: `module`, `destructive`, `deprecated_in`, `cache_ttl`, `standby`.
     pub metadata: Option<RawJson>,
     /// The file that said all this.

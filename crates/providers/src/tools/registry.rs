@@ -158,9 +158,7 @@ impl Registered {
     ) -> Result<Self, Problem> {
         let entry = ToolEntry::new(manifest.definition());
         let mut entry = entry.map_err(|error| unfit(manifest, &error))?;
-        // The program's own time limit comes first, so that it can be asked to end.
-        let timeout = manifest.timeout.unwrap_or(settings.timeout);
-        entry.timeout = Some(timeout + settings.child.grace * 2);
+        entry.timeout = Some(settings.deadline_of(manifest));
         Ok(Self { manifest: manifest.clone(), entry: Arc::new(entry), version })
     }
 

@@ -9,13 +9,13 @@ mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome};
 use gantry_protocol::RawJson;
 use gantry_transport::child::{Child, End, Finished};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
 
 use super::manifest::Manifest;
 use super::{ToolSettings, contract};
@@ -62,9 +62,7 @@ impl Runner {
     ) -> Outcome {
         // Dropped last: by then the place is free for the one that will wait.
         let _replacement = Replacement { standby: &self.standby, manifest };
-        let Ok(_place) = self.places.acquire().await else {
-            return Err(CallError::new(ErrorKind::ShuttingDown, "the server is stopping"));
-        };
+        let _place = self.place(manifest).await?;
         let input = contract::request(&arguments);
         let waited = match self.standby.take(manifest) {
             Some(child) => Some(self.finish(child, manifest, input.clone(), &exchange).await),
@@ -75,7 +73,7 @@ impl Runner {
             None => self.finish(self.start(manifest).await?, manifest, input, &exchange).await,
         };
         self.standby.learn(manifest, finished.input_read);
-        contract::read(&manifest.name, self.timeout(manifest), &finished)
+        contract::read(&manifest.name, self.settings.timeout_of(manifest), &finished)
     }
 
     /// Takes up what the folders hold now: what waits for other tools, or for what these were
@@ -98,8 +96,23 @@ impl Runner {
         self.standby.counts()
     }
 
-    fn timeout(&self, manifest: &Manifest) -> Duration {
-        manifest.timeout.unwrap_or(self.settings.timeout)
+    /// Waits for its turn. Turns come in the order of the calls.
+    async fn place(&self, manifest: &Manifest) -> Result<SemaphorePermit<'_>, CallError> {
+        let stopping = |_| CallError::new(ErrorKind::ShuttingDown, "the server is stopping");
+        if let Ok(place) = self.places.try_acquire() {
+            return Ok(place);
+        }
+        match timeout(self.settings.queue, self.places.acquire()).await {
+            Ok(acquired) => acquired.map_err(stopping),
+            Err(_) => {
+                let text = format!(
+                    "`{}` waited {:?} for its turn: {} programs may run at once, and all do; try \
+                     again later, or raise the limit `children`",
+                    manifest.name, self.settings.queue, self.settings.children
+                );
+                Err(CallError::new(ErrorKind::LimitExceeded { retry_after: None }, text))
+            }
+        }
     }
 
     async fn start(&self, manifest: &Manifest) -> Result<Child, CallError> {
@@ -116,7 +129,7 @@ impl Runner {
         exchange: &Exchange,
     ) -> Finished {
         let mut notices = child.notices();
-        let finishing = child.finish(input, self.timeout(manifest));
+        let finishing = child.finish(input, self.settings.timeout_of(manifest));
         tokio::pin!(finishing);
         let finished = loop {
             tokio::select! {

@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use gantry_gateway::{Call, CallError, Caller, Gateway, Identity, Reply, Step};
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use gantry_transport::child::ChildLimits;
+use rustix::fs::{FileType, Mode};
 use serde_json::json;
 
 use super::manifest::{Manifest, read_json};
@@ -88,6 +89,44 @@ async fn children() {
 async fn timeout() {
     let settings = ToolSettings { timeout: Duration::from_millis(200), ..ToolSettings::default() };
     Bench::new("timeout", "sleep 600", settings).fails_with("did not finish within 200ms").await;
+}
+
+#[tokio::test]
+async fn queue() {
+    let settings = ToolSettings { children: 1, queue: Duration::ZERO, ..ToolSettings::default() };
+    let bench = Bench::new("queue", "echo >> log; read line < gate; echo 1", settings);
+    let gate = bench.folder.join("gate");
+    rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RWXU, 0).expect("a fifo");
+    let second = async {
+        while !bench.folder.join("log").exists() {
+            tokio::task::yield_now().await;
+        }
+        let failed = bench.call_named("test.tool").await;
+        fs::write(&gate, "go\n").expect("the first one reads");
+        failed
+    };
+    let (first, second) = tokio::join!(bench.call(), second);
+    assert_eq!(first.get("isError").expect("a flag").as_str(), "false", "{first}");
+    let text = second.unwrap_err().public;
+    assert!(text.starts_with("`test.tool` waited 0ns for its turn: 1 programs may run"), "{text}");
+}
+
+#[test]
+fn waiting_for_a_turn_is_no_work() {
+    let settings = ToolSettings::default();
+    let manifest = versioned("1.0.0", &json!({"type": "object", "properties": {}}));
+    assert_eq!(
+        settings.deadline_of(&manifest),
+        settings.queue + settings.timeout + settings.child.grace * 2
+    );
+}
+
+#[tokio::test]
+async fn memory() {
+    let settings = ToolSettings { memory: Some(200_000_000), ..ToolSettings::default() };
+    let script = "exec python3 -c 'print(len(bytes(1 << 30)))'";
+    Bench::new("memory", script, settings).fails_with("MemoryError").await;
+    Bench::new("memories", script, ToolSettings::default()).call().await;
 }
 
 #[tokio::test]

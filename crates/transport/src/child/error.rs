@@ -17,6 +17,9 @@ pub enum StartError {
     /// The file may not be executed.
     #[error("`{}` may not be executed; give a file, and make it executable with `chmod +x`", .0.display())]
     NotExecutable(PathBuf),
+    /// The file is neither a program of this machine nor a script that names its interpreter.
+    #[error("`{}` is no program of this machine; a script needs a first line such as `#!/bin/sh`", .0.display())]
+    NotAProgram(PathBuf),
     /// The directory to work in cannot be entered.
     #[error("`{}` cannot work in `{}`; give a directory that exists and may be entered", program.display(), directory.display())]
     Directory {
@@ -47,6 +50,9 @@ impl StartError {
     pub(super) fn new(program: &Program, source: io::Error) -> Self {
         let path = program.program.clone();
         let looked_up = path.components().count() == 1 && !path.has_root();
+        if source.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) {
+            return Self::NotAProgram(path);
+        }
         match (source.kind(), &program.directory) {
             (
                 ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory,

@@ -11,9 +11,6 @@ use std::ptr;
 
 use super::Program;
 
-/// What runs a script that has no first line to say so, as a shell would.
-const SHELL: &str = "/bin/sh";
-
 /// Where programs are looked for when the environment names no place.
 const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -25,9 +22,9 @@ pub(super) struct Plan {
     pub(super) arguments: Strings,
     pub(super) environment: Strings,
     pub(super) directory: Option<CString>,
+    pub(super) memory: Option<u64>,
     /// Its ends of the pipes, in the order of the numbers that they get there.
     pub(super) descriptors: Vec<OwnedFd>,
-    pub(super) shell: CString,
     pub(super) bond: Bond,
 }
 
@@ -72,8 +69,8 @@ impl Plan {
             arguments: Strings::new(arguments.map(string))?,
             environment: Strings::new(environment.map(|it| string(OsStr::new(&it))))?,
             directory,
+            memory: program.memory,
             descriptors,
-            shell: string(OsStr::new(SHELL))?,
             bond,
         })
     }

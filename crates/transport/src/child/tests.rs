@@ -21,6 +21,7 @@ fn program(path: impl AsRef<Path>, args: &[&str]) -> Program {
         args: args.iter().map(ToString::to_string).collect(),
         env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         directory: None,
+        memory: None,
     }
 }
 
@@ -229,11 +230,13 @@ async fn a_program_that_cannot_start_is_named() {
 }
 
 #[tokio::test]
-async fn a_script_without_a_first_line_is_run_by_the_shell() {
+async fn a_script_without_a_first_line_is_no_program() {
     let scratch = left::Scratch::new();
-    let path = scratch.file("bare", "read line; echo $line $1\n", 0o755);
-    let child = Child::start(&program(&path, &["two"]), &ChildLimits::default()).unwrap();
-    assert_eq!(child.finish(Bytes::from_static(b"one\n"), LONG).await.stdout, "one two\n");
+    for text in ["read line; echo $line $1\n", "\x7fELF\0\ntouch /tmp/run-by-a-shell\n", ""] {
+        let path = scratch.file("bare", text, 0o755);
+        let error = Child::start(&program(&path, &["two"]), &ChildLimits::default()).unwrap_err();
+        assert!(error.to_string().contains("needs a first line such as"), "{error}");
+    }
 }
 
 #[tokio::test]

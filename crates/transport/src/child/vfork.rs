@@ -9,8 +9,8 @@ use std::{io, ptr};
 
 use rustix::io::{Errno, FdFlags, dup2, fcntl_setfd};
 use rustix::process::{
-    Pid, Signal, WaitOptions, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
-    setsid, waitpid,
+    Pid, Resource, Rlimit, Signal, WaitOptions, chdir, getpid, getppid,
+    set_parent_process_death_signal, setpgid, setrlimit, setsid, waitpid,
 };
 
 use super::plan::{Bond, Plan};
@@ -98,6 +98,11 @@ fn prepare(order: &Order<'_>) -> Result<(), Errno> {
     if let Some(directory) = &order.plan.directory {
         chdir(directory.as_c_str())?;
     }
+    if let Some(memory) = order.plan.memory {
+        // Of its own data, not of addresses: many programs reserve far more than they use.
+        let limit = Rlimit { current: Some(memory), maximum: Some(memory) };
+        setrlimit(Resource::Data, limit)?;
+    }
     if order.plan.bond == Bond::Child {
         reset_signals();
     }
@@ -137,27 +142,10 @@ fn become_program(plan: &Plan) -> Errno {
             // One place may lack the program, or forbid it, and the next one have it.
             Errno::NOENT | Errno::NOTDIR if plan.files.len() > 1 => {}
             Errno::ACCESS => reason = error,
-            Errno::NOEXEC => return by_shell(plan, file.as_ptr()),
             _ => return error,
         }
     }
     reason
-}
-
-/// Gives a script that does not name its interpreter to the shell.
-fn by_shell(plan: &Plan, file: *const c_char) -> Errno {
-    /// Arguments of such a script; with more it is not started.
-    const MOST: usize = 256;
-    let mut arguments = [ptr::null(); MOST];
-    let given = plan.arguments.as_slice().get(1..).unwrap_or_default();
-    let shell = [plan.shell.as_ptr(), file];
-    if given.len() + shell.len() > MOST {
-        return Errno::NOEXEC;
-    }
-    for (slot, argument) in arguments.iter_mut().zip(shell.iter().chain(given)) {
-        *slot = *argument;
-    }
-    execute(plan.shell.as_ptr(), &arguments, plan.environment.as_slice())
 }
 
 /// Returns only if it fails.

@@ -51,6 +51,7 @@ pub(super) fn plan() -> io::Result<Option<(Plan, OwnedFd)>> {
         args: vec![(*word).to_owned(), mark::owner().to_owned()],
         env: Vec::new(),
         directory: Some(PathBuf::from("/")),
+        memory: None,
     };
     Ok(Some((Plan::new(&program, &[], descriptors, Bond::Warden)?, held)))
 }

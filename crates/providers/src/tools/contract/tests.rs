@@ -31,7 +31,7 @@ fn one_line_goes_in() {
 
 #[test]
 fn one_line_of_json_is_a_result() {
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 8] = [
         (
             b"{\"words\": 3}\n",
             r#"{"content":[{"type":"text","text":"{\"words\":3}"}],"structuredContent":{"words": 3},"isError":false}"#,
@@ -56,6 +56,14 @@ fn one_line_of_json_is_a_result() {
             br#"{"content":"a word"}"#,
             r#"{"content":[{"type":"text","text":"{\"content\":\"a word\"}"}],"structuredContent":{"content":"a word"},"isError":false}"#,
         ),
+        (
+            br#"{"status":"no_change_needed","data":{"a":1}}"#,
+            r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1},"isError":false,"_meta":{"gantry/status":"no_change_needed"}}"#,
+        ),
+        (
+            br#"{"status":"open","data":{"a":1}}"#,
+            r#"{"content":[{"type":"text","text":"{\"status\":\"open\",\"data\":{\"a\":1}}"}],"structuredContent":{"status":"open","data":{"a":1}},"isError":false}"#,
+        ),
     ];
     for (stdout, expected) in cases {
         assert_eq!(outcome(stdout, End::Exited(0)).as_deref(), Ok(expected));
@@ -64,21 +72,23 @@ fn one_line_of_json_is_a_result() {
 
 #[test]
 fn everything_else_is_a_failure_that_says_what_to_do() {
-    let failed = ErrorKind::ToolFailed;
-    let cases: [(&[u8], End, ErrorKind, &str); 9] = [
-        (b"", End::Exited(0), failed.clone(), "wrote nothing"),
-        (b" \n \n", End::Exited(0), failed.clone(), "wrote nothing"),
-        (b"1\n2\n", End::Exited(0), failed.clone(), "wrote 2 lines"),
-        (b"hello", End::Exited(0), failed.clone(), "it must write one line of JSON"),
-        (b"{\"a\": NaN}", End::Exited(0), failed.clone(), "did not write JSON"),
-        (b"\"\xff\"", End::Exited(0), failed.clone(), "not UTF-8"),
-        (b"{}", End::Exited(3), failed.clone(), "exit status 3; it said: oh no"),
-        (b"{}", End::Signalled(9), failed, "signal 9"),
-        (b"", End::TimedOut, ErrorKind::Timeout, "did not finish within 3s"),
+    let (failed, bad) = (ErrorKind::ToolFailed, ErrorKind::BadOutput);
+    let broken = br#"{"status":"failure","data":1}"#;
+    let cases: [(&[u8], End, &ErrorKind, &str); 10] = [
+        (b"", End::Exited(0), &bad, "wrote nothing"),
+        (b" \n \n", End::Exited(0), &bad, "wrote nothing"),
+        (b"1\n2\n", End::Exited(0), &bad, "wrote 2 lines"),
+        (b"hello", End::Exited(0), &bad, "it must write one line of JSON"),
+        (b"{\"a\": NaN}", End::Exited(0), &bad, "did not write JSON"),
+        (b"\"\xff\"", End::Exited(0), &bad, "not UTF-8"),
+        (broken, End::Exited(0), &bad, "wrote a tool result that is none"),
+        (b"{}", End::Exited(3), &failed, "exit status 3; it said: oh no"),
+        (b"{}", End::Signalled(9), &failed, "signal 9"),
+        (b"", End::TimedOut, &ErrorKind::Timeout, "did not finish within 3s"),
     ];
     for (stdout, end, kind, words) in cases {
         let (found, text) = outcome(stdout, end).expect_err(words);
-        assert_eq!(found, kind, "{text}");
+        assert_eq!(found, *kind, "{text}");
         assert!(text.contains(words) && text.contains("`text.count`"), "{text}");
     }
 }

@@ -11,7 +11,7 @@ use super::elements::{self, Side};
 use super::expand::{ExpandError, expand};
 use super::nearest::nearest;
 use super::problem::Problem;
-use super::{Lookup, timeout};
+use super::{Lookup, size, timeout};
 
 /// One key with its value.
 pub(super) struct Field {
@@ -114,6 +114,11 @@ impl<'a> Draft<'a> {
     pub(super) fn timeout(&self) -> Result<Option<Duration>, Problem> {
         let form = "milliseconds above zero, or a text such as \"30s\", \"500ms\" or \"2m\"";
         self.read("timeout", form, timeout::read)
+    }
+
+    pub(super) fn memory(&self) -> Result<Option<u64>, Problem> {
+        let form = "bytes above zero, or a text such as \"512MB\" or \"2GiB\"";
+        self.read("memory", form, size::read)
     }
 
     fn needed(&self, key: &str, example: &str) -> Result<String, Problem> {

@@ -25,6 +25,7 @@ const KEYS: &[&str] = &[
     "outputSchema",
     "annotations",
     "timeout",
+    "memory",
     "metadata",
     "standby",
 ];
@@ -72,6 +73,7 @@ pub(super) fn from_fields(
         annotations: annotations(&draft)?,
         title: draft.text("title")?,
         timeout: draft.timeout()?,
+        memory: draft.memory()?,
         metadata: draft.metadata()?.map(|metadata| metadata.compact()),
         source: file.to_owned(),
     })

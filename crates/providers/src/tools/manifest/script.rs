@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "idempotent",
     "open_world",
     "timeout",
+    "memory",
     "env",
     "input",
     "output",
@@ -108,6 +109,7 @@ fn manifest(
         annotations: annotations(&draft)?,
         title: draft.text("title")?,
         timeout: draft.timeout()?,
+        memory: draft.memory()?,
         metadata: draft.metadata()?,
         source: file.to_owned(),
     })

@@ -29,13 +29,14 @@ const SAFE: [&str; 11] = [
 #[derive(Debug)]
 pub(super) struct Launcher {
     limits: ChildLimits,
+    memory: Option<u64>,
     pub(super) environments: Environments,
 }
 
 impl Launcher {
     pub(super) fn new(settings: &ToolSettings) -> Self {
         let environments = Environments::new(settings.uv.clone(), settings.resolve);
-        Self { limits: settings.child.clone(), environments }
+        Self { limits: settings.child.clone(), memory: settings.memory, environments }
     }
 
     /// What to start. For a Python script this waits until its environment is there.
@@ -45,6 +46,7 @@ impl Launcher {
             args: manifest.args.clone(),
             env: environment(manifest),
             directory: Some(manifest.directory.clone()),
+            memory: manifest.memory.or(self.memory),
         };
         if manifest.runtime == Runtime::PythonUvScript {
             let resolved = self.environments.interpreter(manifest, &program.env).await;

@@ -172,6 +172,7 @@ impl Uv {
             args: args.iter().map(ToString::to_string).collect(),
             env: self.env.clone(),
             directory: script.parent().map(Path::to_owned),
+            memory: None,
         };
         let child =
             Child::start(&program, &ChildLimits::default()).map_err(|error| match error {

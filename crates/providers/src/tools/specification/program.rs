@@ -8,7 +8,7 @@ use gantry_protocol::RawJson;
 use super::FILE_NAME;
 
 /// The keys of the block. The sections of the document say the rest.
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "title",
     "description",
     "runtime",
@@ -17,6 +17,7 @@ pub(super) const KEYS: [&str; 11] = [
     "env",
     "cwd",
     "timeout",
+    "memory",
     "annotations",
     "metadata",
     "standby",

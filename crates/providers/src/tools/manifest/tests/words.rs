@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::expand::{ExpandError, expand};
 use super::super::nearest::nearest;
-use super::super::{block, is_name, is_version, timeout};
+use super::super::{block, is_name, is_version, size, timeout};
 use super::environment;
 
 #[test]
@@ -69,6 +69,25 @@ fn lengths_of_time() {
     for (value, milliseconds) in cases {
         let read = timeout::read(&RawJson::from(value.clone()));
         assert_eq!(read, milliseconds.map(Duration::from_millis), "{value}");
+    }
+}
+
+#[test]
+fn amounts_of_memory() {
+    let cases = [
+        (json!(4096), Some(4096)),
+        (json!("512MB"), Some(512_000_000)),
+        (json!("2 GiB"), Some(2 << 30)),
+        (json!("1kB"), Some(1000)),
+        (json!(0), None),
+        (json!("0MB"), None),
+        (json!("512"), None),
+        (json!("512mb"), None),
+        (json!(-1), None),
+        (json!("99999999999GiB"), None),
+    ];
+    for (value, bytes) in cases {
+        assert_eq!(size::read(&RawJson::from(value.clone())), bytes, "{value}");
     }
 }
 

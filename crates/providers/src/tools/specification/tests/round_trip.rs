@@ -141,6 +141,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
                 annotations,
                 title,
                 timeout,
+                memory: timeout.map(|it| 1000 + it.as_secs()),
                 metadata,
                 source: base.source,
             }

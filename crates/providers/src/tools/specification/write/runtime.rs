@@ -23,6 +23,7 @@ pub(super) fn write(tool: &Manifest) -> String {
         .raw_some("env", env(tool).as_ref())
         .value_some("cwd", directory)
         .value_some("timeout", tool.timeout.map(length))
+        .value_some("memory", tool.memory)
         .raw_some("annotations", tool.annotations.as_ref())
         .raw_some("metadata", tool.metadata.as_ref());
     block(&object.finish())
