@@ -1,12 +1,18 @@
 //! The command line: what a user types, and what each verb does with it.
 
 mod args;
+mod arguments;
+mod call;
+mod completions;
+mod config;
 mod exit;
 mod logging;
+mod origin;
 mod render;
 mod samples;
 mod serve;
 mod state;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -17,26 +23,31 @@ use exit::Exit;
 
 /// Parses the command line and runs its verb.
 pub(crate) fn run() -> ExitCode {
+    // A shell that completes asks the program itself; such a run ends here.
+    completions::answer();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return render::usage(&error),
     };
-    logging::start(arguments.log_format);
+    logging::start(arguments.log_format, matches!(arguments.verb, Verb::Serve(_)));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(async {
-            match arguments.verb {
-                Verb::Serve(options) => serve::serve(options).await,
-                Verb::Version => {
-                    render::version();
-                    Ok(())
-                }
-            }
-        }),
+        Ok(runtime) => runtime.block_on(obey(arguments.verb)),
         Err(error) => Err(Exit::bug(format!("the runtime could not be started: {error}"))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => render::failure(&exit),
+    }
+}
+
+async fn obey(verb: Verb) -> Result<(), Exit> {
+    match verb {
+        Verb::Serve(options) => serve::serve(options).await,
+        Verb::Tools(options) => tools::run(options).await,
+        Verb::Call(options) => call::run(&options).await,
+        Verb::Config(verb) => config::run(verb),
+        Verb::Completions { shell } => completions::print(shell),
+        Verb::Version => render::version(),
     }
 }

@@ -24,6 +24,7 @@
 //! ```
 
 mod admin;
+pub mod config;
 mod server;
 
 pub use admin::{Admin, Kept};

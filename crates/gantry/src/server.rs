@@ -53,6 +53,11 @@ impl Server {
         &self.handlers
     }
 
+    /// The gateway behind the doors: what there is to call, and the one way to call it.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        self.lobby.gateway()
+    }
+
     /// Serves one client on standard input and output until it is done.
     pub async fn serve_stdio(self) -> std::io::Result<()> {
         serve_stdio(self.lobby).await

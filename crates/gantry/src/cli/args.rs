@@ -2,11 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::ArgValueCompleter;
+
+use super::{completions, exit};
 
 /// One endpoint between AI clients and tools, on every revision of the Model Context Protocol.
 #[derive(Debug, Parser)]
-#[command(name = "gantry", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(
+    name = "gantry",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_long_help = exit::table()
+)]
 pub(crate) struct Arguments {
     /// How log lines are written.
     #[arg(long, global = true, value_enum, default_value = "text", env = "GANTRY_LOG_FORMAT")]
@@ -21,8 +30,41 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// Run the gateway.
     Serve(ServeOptions),
+    /// Look at tools, call them, write new ones; lists them when told nothing else.
+    Tools(ToolsOptions),
+    /// Call a tool: short for `tools call`.
+    Call(CallOptions),
+    /// Look at the configuration.
+    #[command(subcommand)]
+    Config(ConfigVerb),
+    /// Print what makes a shell complete verbs, options and the names of tools.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
     /// Print the version.
     Version,
+}
+
+/// Where tools come from.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Origin {
+    /// The configuration; by default GANTRY_CONFIG, ./gantry.json, then that of the user.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// A folder of tools, instead of those of the configuration; may be given more than once.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) tools: Vec<PathBuf>,
+}
+
+impl Origin {
+    /// The options again, for a command line that the user may copy: ` --tools DIR`.
+    pub(crate) fn words(&self) -> String {
+        let config = self.config.iter().map(|file| format!(" --config {}", file.display()));
+        let tools = self.tools.iter().map(|folder| format!(" --tools {}", folder.display()));
+        config.chain(tools).collect()
+    }
 }
 
 /// How the gateway runs.
@@ -36,9 +78,187 @@ pub(crate) struct ServeOptions {
     #[arg(long)]
     pub(crate) stdio: bool,
 
-    /// A folder of tools; may be given more than once. Files that change are read again.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) tools: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+}
+
+/// What to do with tools: list them, unless told otherwise.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ToolsOptions {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ToolsVerb>,
+
+    #[command(flatten)]
+    pub(crate) list: ListOptions,
+}
+
+/// What to do with tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsVerb {
+    /// List the tools.
+    List(ListOptions),
+    /// Show what a tool takes and gives.
+    Show(ShowOptions),
+    /// Call a tool.
+    Call(CallOptions),
+    /// Say what is wrong with tools, with file, line and advice.
+    Check(CheckOptions),
+    /// Write a new tool that works, to start from.
+    New(NewOptions),
+    /// Compare two tools: what changed, and which version that demands.
+    Diff(DiffOptions),
+}
+
+/// What to list.
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+
+    /// Print the definitions as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to show.
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// The name of the tool.
+    #[arg(add = ArgValueCompleter::new(completions::names))]
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+
+    /// Print the definition as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to call, and with what.
+#[derive(Debug, Args)]
+#[command(after_help = "Arguments: text=hello  count=3  tags=a,b  point.x=1  \
+                        filter:='{\"a\": [1]}'  text=@FILE  -")]
+pub(crate) struct CallOptions {
+    /// The name of the tool.
+    #[arg(add = ArgValueCompleter::new(completions::names))]
+    pub(crate) name: String,
+
+    /// Its arguments, read as its schema says; `-` reads a JSON object from standard input.
+    #[arg(value_name = "KEY=VALUE", add = ArgValueCompleter::new(completions::arguments))]
+    pub(crate) words: Vec<String>,
+
+    /// Its arguments as a JSON object, or @FILE with one; KEY=VALUE is put on top.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+
+    /// Print the whole result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print `{status, data, error, explanation}`; with `-` as NAME also read
+    /// `{tool_name, arguments}` from standard input.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) contract: bool,
+}
+
+/// What to check.
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// Files or folders; by default the folders of the configuration.
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to compare.
+#[derive(Debug, Args)]
+pub(crate) struct DiffOptions {
+    /// The older one: a file, NAME or NAME@VERSION.
+    #[arg(add = ArgValueCompleter::new(completions::names))]
+    pub(crate) old: String,
+
+    /// The newer one.
+    #[arg(add = ArgValueCompleter::new(completions::names))]
+    pub(crate) new: String,
+
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+
+    /// Print the changes as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to write.
+#[derive(Debug, Args)]
+pub(crate) struct NewOptions {
+    /// What it is written in.
+    pub(crate) kind: Kind,
+
+    /// The name of the tool: module and tool, such as `text.count`.
+    pub(crate) name: String,
+
+    /// Where to put it; by default the first folder of tools, or `tools`.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+}
+
+/// What a new tool is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// One Python file, with its dependencies inside; needs `uv`.
+    Python,
+    /// A shell script and its manifest.
+    Shell,
+    /// Any program and its manifest; here Python without `uv`.
+    Process,
+    /// A native program in C, compiled with `cc`.
+    Binary,
+    /// A native program in Rust, compiled with `rustc`.
+    Rust,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigVerb {
+    /// Say whether the configuration is in order.
+    Check(ConfigOptions),
+    /// Print what is in force.
+    Show(ConfigOptions),
+    /// Print which file is used.
+    Path(ConfigOptions),
+    /// Print the JSON Schema of the configuration, for editors.
+    Schema,
+}
+
+/// Which configuration.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigOptions {
+    /// The configuration; by default GANTRY_CONFIG, ./gantry.json, then that of the user.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// A shell that completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 /// How log lines are written.

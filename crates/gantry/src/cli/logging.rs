@@ -6,9 +6,11 @@ use tracing_subscriber::EnvFilter;
 
 use super::args::LogFormat;
 
-/// Starts to log. `GANTRY_LOG` takes a level or a filter such as `gantry_server=debug`.
-pub(crate) fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_env("GANTRY_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+/// Starts to log. `GANTRY_LOG` takes a level or a filter such as `gantry_server=debug`; without it
+/// a program that stays tells of what it does, and any other only of what is wrong.
+pub(crate) fn start(format: LogFormat, stays: bool) {
+    let level = if stays { "info" } else { "warn" };
+    let filter = EnvFilter::try_from_env("GANTRY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => {

@@ -1,16 +1,63 @@
-//! The only place of the command line that writes to the terminal.
+//! The only place of the command line that writes to the terminal: results to standard output, all
+//! else to standard error.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where writing happens")]
+mod json;
+mod progress;
+mod style;
+mod table;
 
-use std::io::IsTerminal;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use super::exit::{Code, Exit};
 
+pub(crate) use json::pretty;
+pub(crate) use progress::ProgressLine;
+pub(crate) use style::Style;
+pub(crate) use table::{Table, one_line};
+
+/// Writes a result to standard output, with a line's end.
+pub(crate) fn print(text: &str) -> Result<(), Exit> {
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    write(format!("{text}{end}").as_bytes())
+}
+
+/// Writes a text of a tool to standard output. A terminal is shown no control characters.
+pub(crate) fn print_foreign(text: &str) -> Result<(), Exit> {
+    if is_watched() { print(&plain(text)) } else { print(text) }
+}
+
+/// A text without control characters: what others wrote must not move the cursor.
+fn plain(text: &str) -> String {
+    let is_kept = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    text.chars().map(|letter| if is_kept(letter) { letter } else { ' ' }).collect()
+}
+
+/// Writes bytes to standard output. A reader that has seen enough is no failure.
+pub(crate) fn write(bytes: &[u8]) -> Result<(), Exit> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Exit::new(Code::Failed, format!("standard output failed: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a person reads the results.
+pub(crate) fn is_watched() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Says something to the user that is not the result. Nothing can be done when nobody listens.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Prints the version.
-pub(crate) fn version() {
-    println!("gantry {}", env!("CARGO_PKG_VERSION"));
+pub(crate) fn version() -> Result<(), Exit> {
+    print(&format!("gantry {}", env!("CARGO_PKG_VERSION")))
 }
 
 /// Says what was wrong with the command line, or prints the help that was asked for.
@@ -25,38 +72,39 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// Says why the program ends, and what to do.
 pub(crate) fn failure(exit: &Exit) -> ExitCode {
-    let (red, bold, plain) = colours();
-    eprintln!("{red}error{plain}: {}", exit.message);
+    let style = Style::of_stderr();
+    if !exit.message.is_empty() {
+        say(&format!("{}: {}", style.red("error"), plain(&exit.message)));
+    }
     if let Some(hint) = &exit.hint {
-        eprintln!("{bold}hint{plain}: {hint}");
+        say(&format!("{}: {hint}", style.bold("hint")));
     }
     exit.code.into()
 }
 
-/// Says how many tools there are, and what is wrong with those that were left out.
-pub(crate) fn tools(count: usize, problems: &[gantry::Problem]) {
-    let (red, _, plain) = colours();
-    let noun = if count == 1 { "tool" } else { "tools" };
-    eprintln!("  {count} {noun}");
+/// Says what is wrong with the tools that were left out.
+pub(crate) fn problems(problems: &[gantry::Problem]) {
+    let style = Style::of_stderr();
     for problem in problems {
-        eprintln!("  {red}left out{plain} {problem}");
+        say(&format!("  {} {}", style.red("left out"), plain(&problem.to_string())));
     }
+}
+
+/// Says how many tools there are, and what is wrong with those that were left out.
+pub(crate) fn tools(count: usize, left_out: &[gantry::Problem]) {
+    let noun = if count == 1 { "tool" } else { "tools" };
+    say(&format!("  {count} {noun}"));
+    problems(left_out);
 }
 
 /// Greets the user of a gateway that has just begun to listen.
 pub(crate) fn listening(address: SocketAddr) {
-    let (_, bold, plain) = colours();
-    eprintln!(
-        "\n  {bold}Gantry is ready{plain}   http://{address}/mcp\n\
+    let ready = Style::of_stderr().bold("Gantry is ready");
+    say(&format!(
+        "\n  {ready}   http://{address}/mcp\n\
          \n  Paste this into your client's configuration:\n\
          \n    {{\"mcpServers\": {{\"gantry\": {{\"type\": \"http\", \"url\": \"http://{address}/mcp\"}}}}}}\n\
          \n  Older clients: http://{address}/sse    WebSocket: ws://{address}/ws\n\
          \n  Or let a client start it:  gantry serve --stdio      Stop with Ctrl-C.\n"
-    );
-}
-
-/// Colours, when someone is looking.
-fn colours() -> (&'static str, &'static str, &'static str) {
-    let wanted = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if wanted { ("\x1b[1;31m", "\x1b[1m", "\x1b[0m") } else { ("", "", "") }
+    ));
 }

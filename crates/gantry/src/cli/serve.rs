@@ -1,25 +1,30 @@
 //! `gantry serve`: runs the gateway until it is told to stop.
 
-use std::path::PathBuf;
 use std::process::exit;
 
-use gantry::{DoorSettings, ListenError, Server, ServerBuilder, ToolSettings, Tools};
+use gantry::{DoorSettings, ListenError, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
 use super::exit::{Code, Exit};
-use super::{render, samples, state};
+use super::origin::{self, Offer};
+use super::{render, state};
 
 /// Where the gateway listens unless told otherwise.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
 
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
+    let config = origin::configuration(options.origin.config.as_deref())?;
     let doors = DoorSettings { key: Some(state::key()?), ..DoorSettings::default() };
-    let server = builder(&options.tools)?.door_settings(doors).build();
-    let server = server.map_err(|error| Exit::bug(format!("an example is wrong: {error}")))?;
+    let settings = origin::settings(config.as_ref());
+    let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
+    offer.builder = offer.builder.door_settings(doors);
+    watch(&offer);
+    let server = offer.build()?;
     stop_on_signal(server.clone())?;
-    match (options.stdio, options.listen) {
+    let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
+    match (options.stdio, options.listen.or(configured)) {
         (true, None) => serve_stdio(server).await,
         (true, Some(address)) => {
             let http = listen(&server, &address).await?;
@@ -36,22 +41,11 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     }
 }
 
-/// The tools of the folders, or the examples when there are none.
-fn builder(folders: &[PathBuf]) -> Result<ServerBuilder, Exit> {
-    if folders.is_empty() {
-        return Ok(samples::server());
-    }
-    for folder in folders {
-        if let Err(error) = std::fs::read_dir(folder) {
-            let text = format!("cannot read the tool folder {}: {error}", folder.display());
-            return Err(Exit::new(Code::Configuration, text).hint("give --tools a folder"));
-        }
-    }
-    let tools = Tools::open(folders.to_vec(), ToolSettings::default());
-    render::tools(tools.count(), &tools.problems());
-    let watched = tools.clone();
-    tokio::spawn(async move { watched.watch().await });
-    Ok(Server::new("gantry", env!("CARGO_PKG_VERSION")).info("title", "Gantry").tools(tools))
+/// Says what the folders hold, and goes on looking at them.
+fn watch(offer: &Offer) {
+    let Some(tools) = offer.tools.clone() else { return };
+    render::tools(tools.count(), &offer.problems);
+    tokio::spawn(async move { tools.watch().await });
 }
 
 async fn listen(server: &Server, address: &str) -> Result<gantry::HttpServer, Exit> {
@@ -72,9 +66,6 @@ async fn serve_stdio(server: Server) -> Result<(), Exit> {
     let served = server.serve_stdio().await;
     served.map_err(|error| Exit::new(Code::Failed, format!("standard output failed: {error}")))
 }
-
-/// The exit code of a program that an interrupt has ended, as shells have it.
-const INTERRUPTED: i32 = 130;
 
 /// Listens for signals from now on: one that comes right after the start must not be missed. The
 /// first lets work under way end; the second does not wait for it.
@@ -100,5 +91,5 @@ fn stop_on_signal(server: Server) -> Result<(), Exit> {
 
 #[expect(clippy::exit, reason = "the user has asked twice")]
 fn leave() {
-    exit(INTERRUPTED);
+    exit(Code::Interrupted as i32);
 }

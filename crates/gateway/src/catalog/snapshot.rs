@@ -88,6 +88,11 @@ impl Snapshot {
         find(&self.tools, name).map(|listed| &listed.entry)
     }
 
+    /// All tools, in the order of their names.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
+        self.tools.iter().map(|listed| &listed.entry)
+    }
+
     /// How many things a list holds.
     pub fn count(&self, kind: ListKind) -> usize {
         match kind {

@@ -4,9 +4,9 @@ mod block;
 mod check;
 mod draft;
 mod elements;
-mod expand;
+pub mod expand;
 mod json;
-mod nearest;
+pub mod nearest;
 mod problem;
 mod program;
 mod scan;
@@ -15,7 +15,7 @@ mod script;
 mod size;
 #[cfg(test)]
 pub(super) mod tests;
-mod timeout;
+pub mod timeout;
 mod unique;
 
 use std::fs::File;

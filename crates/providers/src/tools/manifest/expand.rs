@@ -4,7 +4,7 @@ use super::Lookup;
 
 /// Why a value cannot be expanded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ExpandError {
+pub enum ExpandError {
     /// The variable has no value.
     Unset(String),
     /// `${` without `}`.
@@ -12,7 +12,7 @@ pub(super) enum ExpandError {
 }
 
 /// Replaces the variables in a text by what `lookup` gives for them.
-pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, ExpandError> {
+pub fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, ExpandError> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {

@@ -1,7 +1,7 @@
 //! The known word that a misspelt one most likely means.
 
 /// The nearest of the known words, unless none is near.
-pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let with_distance = known.iter().map(|candidate| (distance(word, candidate), *candidate));
     let (steps, candidate) = with_distance.min_by_key(|(steps, _)| *steps)?;
     (steps <= candidate.len().div_ceil(3)).then_some(candidate)

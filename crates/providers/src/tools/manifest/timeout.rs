@@ -5,7 +5,7 @@ use std::time::Duration;
 use gantry_protocol::RawJson;
 
 /// Reads a length of time above zero.
-pub(super) fn read(value: &RawJson) -> Option<Duration> {
+pub fn read(value: &RawJson) -> Option<Duration> {
     let milliseconds = match value.to_text() {
         Some(text) => milliseconds(text.trim())?,
         None => value.read::<u64>()?,

@@ -1,0 +1,96 @@
+//! `gantry call`: one call in this process, past the same policies as any other.
+
+mod input;
+mod output;
+
+use std::sync::Arc;
+
+use gantry::{Caller, Level, Method, ObjectWriter, RawJson};
+use gantry_gateway::{Call, CallError, ErrorKind, Notice, Outcome, Reply, Running, Step};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::args::CallOptions;
+use super::exit::{Code, Exit};
+use super::render::{self, ProgressLine, Style};
+use super::tools;
+
+pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
+    let opened = tools::open(&options.origin)?;
+    let wanted = input::wanted(options)?;
+    let tool = opened.find(&wanted.name)?;
+    let schema = tool.definition.get("inputSchema").unwrap_or(RawJson::EMPTY_OBJECT);
+    let arguments = input::arguments(options, &wanted, &schema)?;
+    let params =
+        ObjectWriter::new().value("name", &wanted.name).raw("arguments", &arguments).finish();
+    let mut call = Call::new(Method::ToolsCall, params, Arc::new(Caller::new("local")));
+    call.wants_progress = true;
+    call.log_level = Some(Level::Info);
+    let outcome = watch(opened.server.gateway().start(call)).await?;
+    if options.contract {
+        return output::contract(&outcome);
+    }
+    match outcome {
+        Ok(Reply::Result(result)) => output::show(&result, options.json),
+        Ok(_) => Err(Exit::bug(format!("`{}` gave something that is no result", tool.name))),
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+/// Steps the call to its end and tells what it says on the way. An interrupt drops it, which ends
+/// its processes.
+async fn watch(mut running: Running) -> Result<Outcome, Exit> {
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut line = ProgressLine::new();
+    loop {
+        let step = tokio::select! {
+            step = running.step() => step,
+            _ = interrupt.recv() => break,
+            _ = terminate.recv() => break,
+        };
+        match step {
+            Step::Notice(Notice::Progress(params)) => line.show(&params),
+            Step::Notice(Notice::Log(level, params)) => {
+                line.clear();
+                log(level, &params);
+            }
+            // Whoever declares no capabilities is asked nothing, and need not come back later.
+            Step::Notice(Notice::HangUp { .. }) | Step::Questions(_) => {}
+            Step::Done(outcome) => {
+                line.clear();
+                return Ok(outcome);
+            }
+        }
+    }
+    line.clear();
+    drop(running);
+    Err(Exit::new(Code::Interrupted, "the call was cancelled"))
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Exit> {
+    signal(kind).map_err(|error| Exit::bug(format!("signals cannot be received: {error}")))
+}
+
+fn log(level: Level, params: &RawJson) {
+    let data = params.get("data").unwrap_or(RawJson::NULL);
+    let text = data.to_text().unwrap_or_else(|| data.compact().to_string());
+    let style = Style::of_stderr();
+    let name = format!("{level:?}").to_lowercase();
+    let name = if level >= Level::Warning { style.red(&name) } else { style.dim(&name) };
+    render::say(&format!("{name} {}", render::one_line(&text)));
+}
+
+/// A call that did not come to a result.
+fn refused(error: &CallError) -> Exit {
+    let code = match error.kind {
+        ErrorKind::InvalidParams | ErrorKind::InvalidArguments => Code::Usage,
+        ErrorKind::ToolNotFound | ErrorKind::ResourceNotFound | ErrorKind::MethodNotFound => {
+            Code::NotFound
+        }
+        ErrorKind::Refused | ErrorKind::LimitExceeded { .. } => Code::Refused,
+        ErrorKind::Timeout => Code::Timeout,
+        ErrorKind::Internal => Code::Bug,
+        _ => Code::Failed,
+    };
+    Exit::new(code, error.public.clone())
+}

@@ -1,0 +1,103 @@
+//! Where the tools of this run come from: the folders given, else the configuration, else the
+//! examples.
+
+use std::path::{Path, PathBuf};
+
+use gantry::config::{self, Config, Inline};
+use gantry::{Problem, Server, ServerBuilder, ToolSettings, Tools};
+use gantry_providers::tools::manifest;
+
+use super::args::Origin;
+use super::exit::{Code, Exit};
+use super::samples;
+
+/// What there is to offer.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) builder: ServerBuilder,
+    /// The tools of folders; none when the examples are offered.
+    pub(crate) tools: Option<Tools>,
+    /// What is wrong with the tools that were left out.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Finds and reads the configuration; none when there is none.
+pub(crate) fn configuration(given: Option<&Path>) -> Result<Option<Config>, Exit> {
+    let Some(file) = find(given) else { return Ok(None) };
+    let wrong = |error: config::ConfigError| Exit::new(Code::Configuration, error.to_string());
+    Config::read(&file, &variable).map(Some).map_err(wrong)
+}
+
+/// The file of the configuration; none when there is none.
+pub(crate) fn find(given: Option<&Path>) -> Option<PathBuf> {
+    config::find(given, &variable, &std::env::current_dir().unwrap_or_default())
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The folders to look at: those given, else those of the configuration.
+pub(crate) fn folders(origin: &Origin, config: Option<&Config>) -> Vec<PathBuf> {
+    match origin.tools.as_slice() {
+        [] => config.map(|config| config.folders.clone()).unwrap_or_default(),
+        given => given.to_vec(),
+    }
+}
+
+/// Reads everything that is offered.
+pub(crate) fn open(
+    origin: &Origin,
+    config: Option<&Config>,
+    settings: ToolSettings,
+) -> Result<Offer, Exit> {
+    let folders = folders(origin, config);
+    if folders.is_empty() && config.is_none() {
+        return Ok(Offer { builder: samples::server(), tools: None, problems: Vec::new() });
+    }
+    for folder in &folders {
+        if let Err(error) = std::fs::read_dir(folder) {
+            let text = format!("cannot read the tool folder {}: {error}", folder.display());
+            return Err(Exit::new(Code::Configuration, text).hint("give --tools a folder"));
+        }
+    }
+    let tools = Tools::open(folders, settings);
+    let mut problems = tools.problems();
+    let inline = config.iter().flat_map(|config| &config.inline);
+    problems.extend(inline.filter_map(|inline| register(&tools, inline).err()));
+    let builder = Server::new("gantry", env!("CARGO_PKG_VERSION")).info("title", "Gantry");
+    Ok(Offer { builder: builder.tools(tools.clone()), tools: Some(tools), problems })
+}
+
+/// Registers a tool that stands in the configuration. Its lines are those of the configuration.
+fn register(tools: &Tools, inline: &Inline) -> Result<(), Problem> {
+    let place = &inline.place;
+    let in_file = |problem: Problem| {
+        let line = place.line + problem.line.unwrap_or(1) - 1;
+        Problem { file: place.file.clone(), line: Some(line), ..problem }
+    };
+    let manifest = manifest::read_json(&place.file, &inline.manifest, &variable);
+    manifest.and_then(|manifest| tools.register(manifest)).map(|_| ()).map_err(in_file)
+}
+
+/// The limits of tools, as the configuration has them.
+pub(crate) fn settings(config: Option<&Config>) -> ToolSettings {
+    let mut settings = ToolSettings::default();
+    let Some(config) = config else { return settings };
+    settings.uv = config.uv.clone().unwrap_or(settings.uv);
+    if let Some(standby) = &config.standby {
+        settings.standby = standby.enabled;
+        settings.standby_total = standby.total.unwrap_or(settings.standby_total);
+        settings.standby_per_tool = standby.per_tool.unwrap_or(settings.standby_per_tool);
+        settings.standby_memory = standby.memory.unwrap_or(settings.standby_memory);
+        settings.standby_idle = standby.idle.unwrap_or(settings.standby_idle);
+    }
+    settings
+}
+
+impl Offer {
+    /// Puts the server together.
+    pub(crate) fn build(self) -> Result<Server, Exit> {
+        self.builder.build().map_err(|error| Exit::bug(format!("an example is wrong: {error}")))
+    }
+}

@@ -1,0 +1,91 @@
+//! Columns that line up, cut to the terminal's width. The last column gives way.
+
+use super::Style;
+
+/// The least width that is left to the last column.
+const NARROWEST: usize = 16;
+
+/// What stands between columns.
+const GAP: usize = 2;
+
+/// Rows of cells.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    indent: usize,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table that begins this many columns from the left.
+    pub(crate) fn indented(indent: usize) -> Self {
+        Self { indent, rows: Vec::new() }
+    }
+
+    /// Adds a row. Line ends and control characters in a cell become spaces.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
+        self.rows.push(cells.into_iter().map(one_line).collect());
+    }
+
+    /// The text of the table: the first column bold, those between the first and the last dim.
+    pub(crate) fn to_text(&self, style: Style) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let widest = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns.saturating_sub(1)).map(widest).collect();
+        let taken =
+            self.indent + widths.iter().filter(|it| **it > 0).map(|it| it + GAP).sum::<usize>();
+        let room = style.width().map(|width| width.saturating_sub(taken).max(NARROWEST));
+        let lines = self.rows.iter().map(|row| self.line(row, &widths, room, style));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn line(&self, row: &[String], widths: &[usize], room: Option<usize>, style: Style) -> String {
+        let mut line = " ".repeat(self.indent);
+        for (column, cell) in row.iter().enumerate() {
+            let Some(width) = widths.get(column) else {
+                line.push_str(&room.map_or_else(|| cell.clone(), |room| cut(cell, room)));
+                break;
+            };
+            // A column in which no row has anything takes no room.
+            if *width == 0 {
+                continue;
+            }
+            let padding = " ".repeat((width + GAP).saturating_sub(cell.chars().count()));
+            let cell = if column == 0 { style.bold(cell) } else { style.dim(cell) };
+            line.push_str(&cell);
+            line.push_str(&padding);
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+/// A text on one line: what others wrote must not move the cursor.
+pub(crate) fn one_line(text: &str) -> String {
+    let plain = text.trim().chars().map(|it| if it.is_control() { ' ' } else { it });
+    plain.collect()
+}
+
+/// The text, or its beginning with an ellipsis when it is too long.
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, one_line};
+
+    #[test]
+    fn cells() {
+        let cases = [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("a bcd", 3, "a…"), ("éàüö", 3, "éà…")];
+        for (text, room, expected) in cases {
+            assert_eq!(cut(text, room), expected, "{text} in {room}");
+        }
+        assert_eq!(one_line(" a\nb\x1b[31m "), "a b [31m");
+    }
+}

@@ -1,0 +1,88 @@
+//! `gantry tools`: look at tools, call them, check them, write new ones.
+
+mod check;
+mod diff;
+mod list;
+mod new;
+mod show;
+
+use std::sync::Arc;
+
+use gantry::{Problem, Server, ToolSettings, Tools};
+use gantry_gateway::ToolEntry;
+use gantry_providers::tools::manifest::Manifest;
+use gantry_providers::tools::manifest::nearest::nearest;
+
+use super::args::{Origin, ToolsOptions, ToolsVerb};
+use super::exit::{Code, Exit};
+use super::{call, origin};
+
+pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
+    match options.verb.unwrap_or(ToolsVerb::List(options.list)) {
+        ToolsVerb::List(options) => list::run(&options),
+        ToolsVerb::Show(options) => show::run(&options),
+        ToolsVerb::Call(options) => call::run(&options).await,
+        ToolsVerb::Check(options) => check::run(&options),
+        ToolsVerb::New(options) => new::run(&options).await,
+        ToolsVerb::Diff(options) => diff::run(&options),
+    }
+}
+
+/// A server in this process, with the tools it has of folders.
+pub(crate) struct Opened {
+    pub(crate) server: Server,
+    /// None when the examples are offered.
+    pub(crate) tools: Option<Tools>,
+    /// What is wrong with the tools that were left out.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Reads the tools and puts a server before them.
+pub(crate) fn open(origin: &Origin) -> Result<Opened, Exit> {
+    let config = origin::configuration(origin.config.as_deref())?;
+    // Nobody will be there for a second call.
+    let settings = ToolSettings { standby: false, ..origin::settings(config.as_ref()) };
+    let offer = origin::open(origin, config.as_ref(), settings)?;
+    let (tools, problems) = (offer.tools.clone(), offer.problems.clone());
+    Ok(Opened { server: offer.build()?, tools, problems })
+}
+
+impl Opened {
+    /// The tool of that name or `name@version`, or what the user may have meant.
+    pub(crate) fn find(&self, name: &str) -> Result<Arc<ToolEntry>, Exit> {
+        let snapshot = self.server.gateway().catalog().snapshot();
+        if let Some(tool) = snapshot.tool(name) {
+            return Ok(tool.clone());
+        }
+        if let Some(older) = self.manifest(name) {
+            let entry = ToolEntry::new(older.definition()).map(Arc::new);
+            return entry.map_err(|error| Exit::bug(error.to_string()));
+        }
+        let names: Vec<&str> = snapshot.tools().map(|tool| tool.name.as_str()).collect();
+        let hint = match nearest(name, &names) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if !self.problems.is_empty() => {
+                let count = tally(self.problems.len(), "tool");
+                format!("{count} left out; `gantry tools check` says why")
+            }
+            None => "`gantry tools list` shows what there is".to_owned(),
+        };
+        Err(Exit::new(Code::NotFound, format!("there is no tool `{name}`")).hint(hint))
+    }
+
+    /// What the program of that name, or `name@version`, says of itself; nothing for a tool in
+    /// code. Without a version it is the newest.
+    pub(crate) fn manifest(&self, name: &str) -> Option<Arc<Manifest>> {
+        let (name, version) = match name.split_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (name, None),
+        };
+        let mut all = self.tools.as_ref()?.manifests().into_iter();
+        all.find(|it| it.name == name && version.is_none_or(|version| it.version == version))
+    }
+}
+
+/// `1 tool`, `2 tools`.
+fn tally(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,142 @@
+//! `gantry tools check`: what is wrong with tools, with file, line and advice.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gantry::{ObjectWriter, Problem, RawJson, ToolSettings, Tools};
+use gantry_gateway::ToolEntry;
+use gantry_providers::tools::manifest::{self, Manifest};
+
+use super::tally;
+use crate::cli::args::CheckOptions;
+use crate::cli::exit::{Code, Exit};
+use crate::cli::origin;
+use crate::cli::render::{self, Style};
+
+/// What was found: tools in order, and problems.
+#[derive(Default)]
+struct Findings {
+    tools: Vec<Arc<Manifest>>,
+    problems: Vec<Problem>,
+}
+
+pub(super) fn run(options: &CheckOptions) -> Result<(), Exit> {
+    let mut findings = Findings::default();
+    for path in paths(options)? {
+        findings.look_at(&path)?;
+    }
+    if options.json {
+        render::print(&render::pretty(&findings.to_json()))?;
+    } else {
+        render::print(&findings.to_text(Style::of_stdout()))?;
+        let (tools, problems) = (findings.tools.len(), findings.problems.len());
+        render::say(&format!("{} in order, {}", tally(tools, "tool"), tally(problems, "problem")));
+    }
+    if findings.problems.is_empty() { Ok(()) } else { Err(Exit::silent(Code::Failed)) }
+}
+
+fn paths(options: &CheckOptions) -> Result<Vec<PathBuf>, Exit> {
+    if !options.paths.is_empty() {
+        return Ok(options.paths.clone());
+    }
+    let config = origin::configuration(options.origin.config.as_deref())?;
+    let folders = origin::folders(&options.origin, config.as_ref());
+    if folders.is_empty() {
+        let text = "there is nothing to check";
+        return Err(
+            Exit::new(Code::Usage, text).hint("name files or folders: `tools check ./tools`")
+        );
+    }
+    Ok(folders)
+}
+
+impl Findings {
+    fn look_at(&mut self, path: &Path) -> Result<(), Exit> {
+        if path.is_dir() {
+            let tools = Tools::open(vec![path.to_owned()], ToolSettings::default());
+            self.tools.extend(tools.manifests());
+            self.problems.extend(tools.problems());
+            return Ok(());
+        }
+        if !path.exists() {
+            let text = format!("there is no file or folder {}", path.display());
+            return Err(Exit::new(Code::NotFound, text));
+        }
+        let described = manifest::read_file(path, &|name| std::env::var(name).ok());
+        let mut described: Vec<_> = described.into_iter().collect();
+        if described.is_empty() {
+            described.push(Err(not_a_tool(path)));
+        }
+        for read in described {
+            match read.and_then(judge) {
+                Ok(tool) => self.tools.push(Arc::new(tool)),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        Ok(())
+    }
+
+    fn to_text(&self, style: Style) -> String {
+        let good = self.tools.iter().map(|tool| {
+            let (ok, name) = (style.green("ok"), style.bold(&tool.name));
+            format!("{ok}  {name} {}  {}", tool.version, style.dim(&shown(&tool.source)))
+        });
+        let bad = self.problems.iter().map(|problem| {
+            let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let place = style.bold(&format!("{}{line}", shown(&problem.file)));
+            let message = render::one_line(&problem.message);
+            format!("{place}: {} {message}\n    {}", style.red("error:"), problem.advice)
+        });
+        good.chain(bad).collect::<Vec<_>>().join("\n")
+    }
+
+    fn to_json(&self) -> RawJson {
+        let tools = self.tools.iter().map(|tool| {
+            ObjectWriter::new()
+                .value("name", &tool.name)
+                .value("version", &tool.version)
+                .value("file", &tool.source)
+                .finish()
+        });
+        let problems = self.problems.iter().map(|problem| {
+            ObjectWriter::new()
+                .value("file", &problem.file)
+                .value("line", &problem.line)
+                .value("message", &problem.message)
+                .value("advice", &problem.advice)
+                .finish()
+        });
+        let (tools, problems): (Vec<_>, Vec<_>) = (tools.collect(), problems.collect());
+        ObjectWriter::new().array("tools", &tools).array("problems", &problems).finish()
+    }
+}
+
+/// Lets a manifest pass whose schemas can be used; reading it has not tried them.
+fn judge(tool: Manifest) -> Result<Manifest, Problem> {
+    match ToolEntry::new(tool.definition()) {
+        Ok(_) => Ok(tool),
+        Err(error) => Err(Problem {
+            file: tool.source,
+            line: None,
+            message: error.to_string(),
+            advice: "correct the definition".to_owned(),
+        }),
+    }
+}
+
+fn not_a_tool(path: &Path) -> Problem {
+    Problem {
+        file: path.to_owned(),
+        line: None,
+        message: "the file describes no tool".to_owned(),
+        advice: "a tool is a Python file with `[tool.gantry]` in its script block, or a manifest \
+                 called NAME.tool.json or tool.json"
+            .to_owned(),
+    }
+}
+
+/// A path as short as it can be from here.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+}

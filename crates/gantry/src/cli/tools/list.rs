@@ -1,0 +1,38 @@
+//! `gantry tools list`.
+
+use gantry::RawJson;
+use gantry_gateway::ToolEntry;
+
+use crate::cli::args::ListOptions;
+use crate::cli::exit::Exit;
+use crate::cli::render::{self, Style, Table};
+
+pub(super) fn run(options: &ListOptions) -> Result<(), Exit> {
+    let opened = super::open(&options.origin)?;
+    render::problems(&opened.problems);
+    let snapshot = opened.server.gateway().catalog().snapshot();
+    if options.json {
+        let definitions: Vec<&RawJson> = snapshot.tools().map(|tool| &tool.definition).collect();
+        return render::print(&render::pretty(&RawJson::array(definitions)));
+    }
+    let mut table = Table::default();
+    for tool in snapshot.tools() {
+        table.row([&tool.name, &version(tool), &description(tool)]);
+    }
+    if snapshot.tools().next().is_none() {
+        render::say("there are no tools yet; `gantry tools new python text.count` writes one");
+    }
+    render::print(&table.to_text(Style::of_stdout()))
+}
+
+/// The version of a tool; those in code have none.
+pub(super) fn version(tool: &ToolEntry) -> String {
+    let about = tool.definition.at(&["_meta", "gantry/tool", "version"]);
+    about.and_then(|it| it.to_text()).unwrap_or_default()
+}
+
+/// The first line of what a tool says of itself.
+fn description(tool: &ToolEntry) -> String {
+    let text = tool.definition.get("description").and_then(|it| it.to_text()).unwrap_or_default();
+    text.trim().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,81 @@
+//! `standby`: whether programs are started ahead, and how many at most.
+
+use std::time::Duration;
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::{JsonKind, ObjectWriter};
+use gantry_providers::tools::manifest::timeout;
+
+use super::ConfigError;
+use super::read::Reader;
+
+const KEYS: [&str; 4] = ["total", "perTool", "memory", "idle"];
+
+/// Whether programs are started ahead; what is not said stays as it is by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standby {
+    /// Whether at all.
+    pub enabled: bool,
+    /// Processes that may wait at once, over all tools.
+    pub total: Option<usize>,
+    /// Processes that may wait at once for one tool.
+    pub per_tool: Option<usize>,
+    /// Bytes of memory that all of them together may hold.
+    pub memory: Option<u64>,
+    /// How long a tool must not have been called until no process waits for it any more.
+    pub idle: Option<Duration>,
+}
+
+impl Standby {
+    /// The value as it stands in a configuration.
+    pub fn to_json(&self) -> RawJson {
+        let settings = ObjectWriter::new()
+            .value_some("total", self.total)
+            .value_some("perTool", self.per_tool)
+            .value_some("memory", self.memory)
+            .value_some("idle", self.idle.map(|idle| idle.as_millis() as u64))
+            .finish();
+        if settings == RawJson::EMPTY_OBJECT {
+            return RawJson::from_static(if self.enabled { "true" } else { "false" });
+        }
+        settings
+    }
+}
+
+pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Standby, ConfigError> {
+    match value.kind() {
+        JsonKind::Boolean => {
+            Ok(Standby { enabled: value.as_str() == "true", ..Standby::default() })
+        }
+        JsonKind::Object => {
+            reader.check_keys(value, &KEYS, &[])?;
+            Ok(Standby {
+                enabled: true,
+                total: reader.value(value, "total", "a number of processes", RawJson::read)?,
+                per_tool: reader.value(value, "perTool", "a number of processes", RawJson::read)?,
+                memory: reader.value(
+                    value,
+                    "memory",
+                    "bytes, or a text such as \"512MiB\"",
+                    bytes,
+                )?,
+                idle: reader.value(value, "idle", "milliseconds, or \"60s\"", timeout::read)?,
+            })
+        }
+        _ => Err(reader.form(value, "standby", "true, false, or an object with settings")),
+    }
+}
+
+/// A size: bytes, or a text with a unit.
+fn bytes(value: &RawJson) -> Option<u64> {
+    let Some(text) = value.to_text() else { return value.read() };
+    let end = text.find(|letter: char| !letter.is_ascii_digit())?;
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.trim_start() {
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}

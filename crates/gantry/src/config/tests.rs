@@ -1,0 +1,159 @@
+//! What configurations mean, and what is wrong with them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gantry_protocol::RawJson;
+use serde_json::json;
+
+use super::{Config, SCHEMA, Standby, find};
+
+fn environment(name: &str) -> Option<String> {
+    let value = match name {
+        "HOME" => "/home/me",
+        "SET" => "value",
+        "EMPTY" => "",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+fn parse(text: &str) -> Result<Config, String> {
+    Config::parse(Path::new("/etc/g.json"), text.as_bytes(), &environment)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn everything() {
+    let config = parse(
+        r#"{
+            // A comment.
+            "$schema": "./schema.json",
+            "listen": "127.0.0.1:${PORT:-0}",
+            "tools": ["./tools", "/abs", "~/mine", "${SET}/x", {"name": "a.b"},],
+            "uv": "./bin/uv", "standby": {"idle": "1m"}, "state": "sqlite://${SET}.db",
+        }"#,
+    )
+    .expect("it is right");
+    assert_eq!(config.listen.as_deref(), Some("127.0.0.1:0"));
+    let folders = ["/etc/tools", "/abs", "/home/me/mine", "/etc/value/x"].map(PathBuf::from);
+    assert_eq!(config.folders, folders);
+    assert_eq!(config.uv, Some(PathBuf::from("/etc/bin/uv")));
+    let standby =
+        Standby { enabled: true, idle: Some(Duration::from_secs(60)), ..Standby::default() };
+    assert_eq!(config.standby, Some(standby));
+    assert_eq!(config.state.as_deref(), Some("sqlite://value.db"));
+    let inline = &config.inline[0];
+    assert_eq!((inline.manifest.as_str(), inline.place.line), (r#"{"name": "a.b"}"#, 5));
+}
+
+#[test]
+fn small_things() {
+    let cases = [
+        ("{}", None, None),
+        (r#"{"uv": "uv"}"#, Some("uv"), None),
+        (r#"{"state": "s"}"#, None, Some("/etc/s")),
+        (r#"{"state": "~/s"}"#, None, Some("/home/me/s")),
+    ];
+    for (text, uv, state) in cases {
+        let config = parse(text).expect(text);
+        let found = config.uv.as_ref().and_then(|uv| uv.to_str());
+        assert_eq!((found, config.state.as_deref()), (uv, state), "{text}");
+    }
+}
+
+#[test]
+fn standby() {
+    let cases = [
+        ("true", "true"),
+        ("false", "false"),
+        ("{}", "true"),
+        (r#"{"total": 4, "perTool": 2}"#, r#"{"total":4,"perTool":2}"#),
+        (r#"{"memory": "512MiB", "idle": "2m"}"#, r#"{"memory":536870912,"idle":120000}"#),
+        (r#"{"memory": 1024, "idle": 500}"#, r#"{"memory":1024,"idle":500}"#),
+    ];
+    for (value, expected) in cases {
+        let config = parse(&format!("{{\"standby\": {value}}}")).expect(value);
+        let standby = config.standby.expect("it is given");
+        assert_eq!(standby.to_json().as_str(), expected, "{value}");
+    }
+}
+
+#[test]
+fn mistakes() {
+    let cases = [
+        ("", "/etc/g.json:1:1: not valid JSON: EOF while parsing a value"),
+        ("{\n  \"listen\" 1}", "/etc/g.json:2:12: not valid JSON: expected `:`"),
+        ("{\n /* a", "/etc/g.json:2:2: not valid JSON: the comment has no end"),
+        ("[]", "/etc/g.json:1:1: `the configuration` has the wrong form; write an object"),
+        (
+            "{\n  \"lisen\": 1}",
+            "/etc/g.json:2:3: unknown key `lisen`; write `listen`, or remove it",
+        ),
+        ("{\"zzz\": 1}", "/etc/g.json:1:2: unknown key `zzz`; remove it; the keys are listen,"),
+        ("{\"mcpServers\": {}}", "/etc/g.json:1:2: `mcpServers` is not yet supported"),
+        ("{\"policy\": {}}", "/etc/g.json:1:2: `policy` is not yet supported"),
+        ("{\"uv\": \"a\", \"uv\": \"b\"}", "/etc/g.json:1:13: the key `uv` is given twice"),
+        ("{\"listen\": 1}", "/etc/g.json:1:12: `listen` has the wrong form"),
+        ("{\"tools\": \"x\"}", "/etc/g.json:1:11: `tools` has the wrong form; write a list"),
+        ("{\"tools\": [1]}", "/etc/g.json:1:12: `tools` has the wrong form"),
+        ("{\"tools\": [\"\"]}", "/etc/g.json:1:12: `tools` has the wrong form"),
+        ("{\"standby\": 1}", "/etc/g.json:1:13: `standby` has the wrong form; write true, false"),
+        ("{\"standby\": {\"totl\": 1}}", "/etc/g.json:1:14: unknown key `totl`; write `total`"),
+        ("{\"standby\": {\"total\": -1}}", "/etc/g.json:1:23: `total` has the wrong form"),
+        ("{\"standby\": {\"memory\": \"1GB\"}}", "/etc/g.json:1:24: `memory` has the wrong form"),
+        ("{\"standby\": {\"idle\": \"1\"}}", "/etc/g.json:1:22: `idle` has the wrong form"),
+        ("{\"uv\": \"${NO}\"}", "/etc/g.json:1:8: the variable `NO`, needed by `uv`, is not set"),
+        ("{\"uv\": \"${NO\"}", "/etc/g.json:1:8: `uv` has the wrong form; write `${VAR}`"),
+    ];
+    for (text, expected) in cases {
+        let error = parse(text).expect_err(text);
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_first_that_is_there_is_used() {
+    let folder = std::env::temp_dir().join(format!("gantry-config-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("user/gantry")).expect("a folder");
+    let user = folder.join("user/gantry/gantry.json");
+    std::fs::write(&user, "{}").expect("a file");
+    let xdg = folder.join("user").to_string_lossy().into_owned();
+    let of_user = |name: &str| (name == "XDG_CONFIG_HOME").then(|| xdg.clone());
+    let stated = |name: &str| (name == "GANTRY_CONFIG").then(|| "/by/variable".to_owned());
+    let given = Path::new("/given");
+    let found = [
+        find(Some(given), &stated, &folder),
+        find(None, &stated, &folder),
+        find(None, &of_user, &folder),
+        find(None, &|_| None, &folder),
+    ];
+    let expected = [Some(given.to_owned()), Some("/by/variable".into()), Some(user), None];
+    let here = folder.join("gantry.json");
+    std::fs::write(&here, "{}").expect("a file");
+    let nearer = find(None, &of_user, &folder);
+    std::fs::remove_dir_all(&folder).expect("it goes");
+    assert_eq!(found, expected);
+    assert_eq!(nearer, Some(here));
+}
+
+#[test]
+fn the_schema_is_that_of_what_is_read() {
+    let schema = RawJson::from(serde_json::from_str::<serde_json::Value>(SCHEMA).expect("JSON"));
+    let compiled =
+        gantry_gateway::Schema::compile(&schema, gantry_gateway::SchemaLimits::default());
+    let compiled = compiled.expect("a schema");
+    let cases = [
+        (json!({"listen": "x", "tools": ["a"], "uv": "b", "standby": true, "state": "c"}), true),
+        (json!({"standby": {}, "$schema": "x"}), true),
+        (json!({"lisen": "x"}), false),
+        (json!({"tools": [1]}), false),
+        (json!({"standby": {"total": 1, "perTool": 1, "memory": "1GiB", "idle": "1s"}}), true),
+        (json!({"standby": {"totl": 1}}), false),
+        (json!({"standby": 1}), false),
+    ];
+    for (value, right) in cases {
+        assert_eq!(compiled.check(&RawJson::from(value.clone())).is_ok(), right, "{value}");
+        assert_eq!(parse(&value.to_string()).is_ok(), right, "{value}");
+    }
+}

@@ -1,0 +1,46 @@
+//! `gantry.json`: found, read, refused.
+
+use serde_json::json;
+
+use crate::bench::Bench;
+
+#[test]
+fn the_configuration_says_where_tools_are() {
+    let bench = Bench::new("config");
+    bench.tool("test.one", "echo 1\n", &json!({}));
+    bench.write("gantry.json", "{\n  // Mine.\n  \"tools\": [\"./tools\",],\n}\n");
+    let listed = bench.run(&["tools", "list"]);
+    assert!(listed.out.starts_with("test.one"), "{listed:?}");
+    let shown = bench.run(&["config", "show"]).json();
+    assert_eq!(shown["tools"][0], bench.path().join("tools").to_str().expect("text"), "{shown}");
+    let path = bench.run(&["config", "path"]);
+    assert_eq!(path.out.trim(), bench.path().join("gantry.json").to_str().expect("text"));
+    let checked = bench.run(&["config", "check"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let schema = bench.run(&["config", "schema"]).json();
+    assert!(schema["properties"]["tools"].is_object(), "{schema}");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let bench = Bench::new("config-wrong");
+    let cases = [
+        ("{\"tolls\": []}", 3, "gantry.json:1:2: unknown key `tolls`; write `tools`"),
+        ("{\n  \"policy\": {}}", 3, "gantry.json:2:3: `policy` is not yet supported"),
+        ("{\"tools\": [\"./none\"]}", 3, "cannot read the tool folder"),
+        ("{\"uv\": \"${NOWHERE_SET}\"}", 3, "the variable `NOWHERE_SET`, needed by `uv`"),
+        ("{", 3, "not valid JSON"),
+    ];
+    for (text, code, expected) in cases {
+        bench.write("gantry.json", text);
+        for verb in [&["tools", "list"][..], &["call", "echo"], &["serve", "--stdio"]] {
+            let run = bench.run(verb);
+            assert_eq!(run.code, Some(code), "{text} {verb:?}: {run:?}");
+            assert!(run.err.contains(expected), "{text} {verb:?}: {run:?}");
+        }
+    }
+    let missing = bench.run(&["tools", "list", "--config", "none.json"]);
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    let missing = Bench::new("config-none").run(&["config", "check"]);
+    assert_eq!(missing.code, Some(4), "{missing:?}");
+}

@@ -1,0 +1,10 @@
+//! The command line of the real binary: what it prints where, and how it ends.
+
+mod bench;
+mod call;
+mod check;
+mod configuration;
+mod contract;
+mod diff;
+mod fresh;
+mod shell;
