@@ -6,12 +6,14 @@ mod call;
 mod completions;
 mod config;
 mod exit;
+mod ledger;
 mod logging;
 mod origin;
 mod render;
 mod samples;
 mod serve;
 mod state;
+mod stats;
 mod tools;
 
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Serve(options) => serve::serve(options).await,
         Verb::Tools(options) => tools::run(options).await,
         Verb::Call(options) => call::run(&options).await,
+        Verb::Stats(options) => stats::stats(options).await,
         Verb::Config(verb) => config::run(verb),
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),

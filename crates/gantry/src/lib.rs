@@ -29,7 +29,9 @@ mod server;
 
 pub use admin::{Admin, Kept};
 pub use gantry_gateway::contract;
-pub use gantry_gateway::{Ask, Caller, InputRequired, Reply, Settings as GatewaySettings};
+pub use gantry_gateway::{
+    Ask, Caller, Histogram, InputRequired, Reply, Settings as GatewaySettings, ToolStatistics,
+};
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
 pub use gantry_providers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Problem, Prompt, PromptMessage,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::{Gateway, Identity};
+use gantry_gateway::{Gateway, Identity, ToolStatistics};
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
 use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, serve_stdio};
@@ -78,6 +78,16 @@ impl Server {
     /// A connection inside this process, for tests and for programs that are their own client.
     pub fn connect(&self) -> Link {
         Link::open(&self.lobby, "local")
+    }
+
+    /// What is known of each tool that was called, since the start.
+    pub fn statistics(&self) -> Vec<ToolStatistics> {
+        self.lobby.gateway().statistics()
+    }
+
+    /// Sets a number that the metrics show beside the counters.
+    pub fn set_gauge(&self, name: &'static str, help: &'static str, value: u64) {
+        self.lobby.gateway().meter().set_gauge(name, help, value);
     }
 
     /// Begins to stop: no new work is taken, calls under way may finish.

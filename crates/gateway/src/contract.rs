@@ -19,6 +19,7 @@ pub use result::ToolResult;
 pub use status::Status;
 pub use version::{CONTRACT_HEADER, CONTRACT_VERSION, check_version};
 
+pub(crate) use call_result::ERROR_META;
 pub(crate) use strict::read_object;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a provider can do while a call runs: tell the client, ask the client, see that it left.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use gantry_protocol::json::ObjectWriter;
@@ -30,6 +30,8 @@ struct Line {
     numbered: AtomicUsize,
     over: AtomicBool,
     ended: Notify,
+    /// Whether a process was waiting for the call, once that is known.
+    standby: OnceLock<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -70,6 +72,7 @@ impl Exchange {
             numbered: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             ended: Notify::new(),
+            standby: OnceLock::new(),
         }))
     }
 
@@ -103,6 +106,17 @@ impl Exchange {
             .raw("data", data)
             .finish();
         self.0.outbox.send(Notice::Log(level, params)).await;
+    }
+
+    /// Notes, for the statistics, whether a process was waiting for this call. The first word
+    /// counts.
+    pub fn note_standby(&self, hit: bool) {
+        let _ = self.0.standby.set(hit);
+    }
+
+    /// Whether a process was waiting for this call; none when nobody has said so.
+    pub(crate) fn standby(&self) -> Option<bool> {
+        self.0.standby.get().copied()
     }
 
     /// Lets a client that can come back later hang up until then.

@@ -12,7 +12,7 @@ use crate::events::{Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
 use crate::pipeline::Pipeline;
-use crate::policy::{Gate, InFlight, Meter, Ward, Witness};
+use crate::policy::{Gate, InFlight, Meter, ToolStatistics, Ward, Witness};
 use crate::provider::Provider;
 use crate::running::Running;
 
@@ -54,6 +54,10 @@ pub struct Settings {
     pub lists_are_public: bool,
     /// How long changes of a list are gathered into one notification.
     pub settle: Duration,
+    /// Tools that have rows of their own in the metrics; the rest is summed up as `other`.
+    pub tools_labelled: usize,
+    /// Tools that are told apart in the statistics; calls of any beyond are counted together.
+    pub tools_counted: usize,
 }
 
 impl Default for Settings {
@@ -68,6 +72,8 @@ impl Default for Settings {
             list_ttl_ms: 60_000,
             lists_are_public: false,
             settle: Duration::from_millis(20),
+            tools_labelled: 200,
+            tools_counted: 10_000,
         }
     }
 }
@@ -146,6 +152,11 @@ impl Gateway {
         &self.pipeline.meter
     }
 
+    /// What is known of each tool that was called, since the start.
+    pub fn statistics(&self) -> Vec<ToolStatistics> {
+        self.pipeline.meter.statistics()
+    }
+
     /// Calls under way now.
     pub fn calls_in_flight(&self) -> usize {
         self.pipeline.in_flight.count()
@@ -219,7 +230,7 @@ impl GatewayBuilder {
         let catalog = Arc::new(Catalog::new(pages, events.clone()));
         let pipeline = Pipeline {
             catalog: catalog.clone(),
-            meter: Meter::default(),
+            meter: Meter::new(settings.tools_labelled, settings.tools_counted),
             witnesses,
             in_flight: InFlight::new(settings.calls_in_flight),
             gates,

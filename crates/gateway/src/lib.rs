@@ -40,6 +40,7 @@ pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Settings};
 pub use outbox::Notice;
 pub use page::{ListKind, Page};
 pub use pipeline::{Pipeline, STAGES};
+pub use policy::{Histogram, ToolStatistics};
 pub use provider::{Matcher, Provider, Resolved, Target};
 pub use reply::{InputRequired, Outcome, Reply};
 pub use running::{Running, Step};

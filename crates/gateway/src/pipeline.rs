@@ -52,20 +52,21 @@ pub struct Pipeline {
 impl Pipeline {
     /// Takes one call all the way.
     pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
-        let record = Record::open(self, &call);
+        let mut record = Record::open(self, &call, &exchange);
         let method = call.method.clone();
-        let outcome = as_tool_result(&method, self.admit(call, &exchange).await);
+        let outcome = as_tool_result(&method, self.admit(call, &exchange, &mut record).await);
         record.close(&outcome);
         outcome
     }
 
-    async fn admit(&self, call: Call, exchange: &Exchange) -> Outcome {
+    async fn admit(&self, call: Call, exchange: &Exchange, record: &mut Record<'_>) -> Outcome {
         let _permit = self.in_flight.enter()?;
         self.gates.iter().try_for_each(|gate| gate.admit(&call))?;
         if let Some(kind) = list_kind(&call.method) {
             return self.catalog.list(kind, &call.params).map(Reply::Page);
         }
         let resolved = self.catalog.resolve(call)?;
+        record.found(&resolved.target);
         for ward in &self.wards {
             ward.admit(&resolved, exchange).await?;
         }

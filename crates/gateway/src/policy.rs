@@ -7,7 +7,8 @@ mod validate;
 
 pub use deadline::Deadline;
 pub use limit::{InFlight, Permit};
-pub use meter::Meter;
+pub(crate) use meter::{Ending, ToolMeter};
+pub use meter::{Histogram, Meter, ToolStatistics};
 pub use validate::{check_arguments, check_result};
 
 use futures_util::future::BoxFuture;

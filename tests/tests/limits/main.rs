@@ -97,8 +97,10 @@ fn every_setting_of_the_middle_has_a_test() {
         list_ttl_ms: _,
         lists_are_public: _,
         settle: _,
+        tools_labelled: _,
+        tools_counted: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 9] = [
+    let tests: [(&str, fn()); 11] = [
         ("deadline", middle::deadline),
         ("calls_in_flight", middle::calls_in_flight),
         ("notices", middle::notices),
@@ -108,6 +110,8 @@ fn every_setting_of_the_middle_has_a_test() {
         ("list_ttl_ms", middle::list_ttl_ms),
         ("lists_are_public", middle::lists_are_public),
         ("settle", middle::settle),
+        ("tools_labelled", middle::tools_labelled),
+        ("tools_counted", middle::tools_counted),
     ];
     check(tests, &format!("{:?}", GatewaySettings::default()));
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use gantry::{Failure, GatewaySettings, InputRequired, RawJson, Reply, Tool};
 use gantry_tests::house::{House, Plan, soon};
+use gantry_tests::http::Outgoing;
 use gantry_tests::request::{call, initialize, list, request};
 use serde_json::{Value, json};
 
@@ -146,4 +147,38 @@ pub(crate) async fn settle() {
     let rest = listening.messages().await;
     let again = rest.iter().filter(|it| it["method"] == "notifications/tools/list_changed");
     assert_eq!(again.count(), 0, "twenty changes are one piece of news");
+}
+
+/// A house in which two tools were called, each once.
+async fn busy_house(middle: GatewaySettings) -> House {
+    let house = house(middle).await;
+    for name in ["one", "two"] {
+        let tool = Tool::new(name, "Answers.").input_schema(json!({"type": "object"}));
+        let tool = tool.run(|_: Value, _| async { Ok::<_, Failure>("done") });
+        house.server.handlers().add_tool(tool).expect("the name is free");
+        call(name, json!({})).ask(house.address).await;
+    }
+    house
+}
+
+#[tokio::test]
+pub(crate) async fn tools_labelled() {
+    let house =
+        busy_house(GatewaySettings { tools_labelled: 1, ..GatewaySettings::default() }).await;
+    let host = ("Host".to_owned(), house.address.to_string());
+    let (method, path) = ("GET".to_owned(), "/metrics".to_owned());
+    let metrics = Outgoing { method, path, headers: vec![host], body: Vec::new() };
+    let text = metrics.send(house.address).await.text().await;
+    let rows: Vec<_> =
+        text.lines().filter_map(|line| line.strip_prefix("gantry_tool_calls_total")).collect();
+    assert_eq!(rows, ["{tool=\"one\"} 1", "{tool=\"other\"} 1"]);
+}
+
+#[tokio::test]
+pub(crate) async fn tools_counted() {
+    let house =
+        busy_house(GatewaySettings { tools_counted: 1, ..GatewaySettings::default() }).await;
+    let known = house.server.statistics();
+    let known: Vec<_> = known.iter().map(|tool| (tool.name.as_str(), tool.calls)).collect();
+    assert_eq!(known, [("(other)", 1), ("one", 1)]);
 }

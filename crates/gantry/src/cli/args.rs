@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCompleter;
 
+use super::stats::StatsOptions;
 use super::{completions, exit};
 
 /// One endpoint between AI clients and tools, on every revision of the Model Context Protocol.
@@ -34,6 +35,8 @@ pub(crate) enum Verb {
     Tools(ToolsOptions),
     /// Call a tool: short for `tools call`.
     Call(CallOptions),
+    /// Show calls, errors and latency of each tool.
+    Stats(StatsOptions),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),

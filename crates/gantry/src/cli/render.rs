@@ -3,12 +3,15 @@
 
 mod json;
 mod progress;
+mod statistics;
 mod style;
 mod table;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
+
+use gantry::ToolStatistics;
 
 use super::exit::{Code, Exit};
 
@@ -95,6 +98,16 @@ pub(crate) fn tools(count: usize, left_out: &[gantry::Problem]) {
     let noun = if count == 1 { "tool" } else { "tools" };
     say(&format!("  {count} {noun}"));
     problems(left_out);
+}
+
+/// Prints what is known of tools.
+pub(crate) fn statistics(tools: &[ToolStatistics]) -> Result<(), Exit> {
+    print(&statistics::table(tools, Style::of_stdout()))
+}
+
+/// Prints what is known of one tool.
+pub(crate) fn tool_statistics(tool: &ToolStatistics) -> Result<(), Exit> {
+    print(&statistics::details(tool, Style::of_stdout()))
 }
 
 /// Greets the user of a gateway that has just begun to listen.

@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::args::ServeOptions;
 use super::exit::{Code, Exit};
 use super::origin::{self, Offer};
-use super::{render, state};
+use super::{ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -23,8 +23,16 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     watch(&offer);
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
+    let ledger = ledger::keep(server.clone())?;
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
-    match (options.stdio, options.listen.or(configured)) {
+    let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
+    ledger.stop().await;
+    served
+}
+
+/// Serves wherever the options say, until told to stop.
+async fn open_doors(server: Server, stdio: bool, address: Option<String>) -> Result<(), Exit> {
+    match (stdio, address) {
         (true, None) => serve_stdio(server).await,
         (true, Some(address)) => {
             let http = listen(&server, &address).await?;

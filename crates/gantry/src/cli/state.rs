@@ -22,6 +22,11 @@ pub(crate) fn key() -> Result<[u8; 32], Exit> {
     read_or_make(&directory.join("key")).map_err(|error| failed("keep the key in", error))
 }
 
+/// The address of the store.
+pub(crate) fn store() -> Result<String, Exit> {
+    Ok(format!("sqlite://{}", directory()?.join("gantry.db").display()))
+}
+
 fn directory() -> Result<PathBuf, Exit> {
     let given = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let base = given("XDG_STATE_HOME").or_else(|| given("HOME").map(|it| it.join(".local/state")));

@@ -15,7 +15,7 @@ use crate::failure::ErrorDetail;
 use crate::reply::{Outcome, Reply};
 
 const META: &str = "_meta";
-const ERROR: &str = "gantry/error";
+pub(crate) const ERROR_META: &str = "gantry/error";
 /// Only where `isError` does not say it.
 const STATUS: &str = "gantry/status";
 const EXPLANATION: &str = "gantry/explanation";
@@ -57,7 +57,7 @@ impl ToolResult {
         let meta = result.get(META).unwrap_or(RawJson::NULL);
         let content: Vec<_> = result.get(CONTENT).iter().flat_map(RawJson::elements).collect();
         let structured = result.get(STRUCTURED).filter(|value| !value.is_null());
-        let error = meta.get(ERROR).and_then(|error| ErrorDetail::read(&error).ok());
+        let error = meta.get(ERROR_META).and_then(|error| ErrorDetail::read(&error).ok());
         let explanation = meta.get(EXPLANATION).and_then(|it| it.to_text());
         let status = meta.get(STATUS).and_then(|it| Status::read(&it)).unwrap_or(Status::Success);
         let is_error = result.get("isError").is_some_and(|flag| flag.as_str() == "true");
@@ -129,7 +129,7 @@ impl ToolResult {
             status => Some(status.as_str()),
         };
         let meta = ObjectWriter::new()
-            .value_some(ERROR, self.error.as_ref())
+            .value_some(ERROR_META, self.error.as_ref())
             .value_some(STATUS, status)
             .value_some(EXPLANATION, self.explanation.as_ref())
             .finish();

@@ -9,7 +9,9 @@ use super::Pipeline;
 use crate::call::Call;
 use crate::caller::Caller;
 use crate::error::{CallError, ErrorKind};
-use crate::policy::CallSummary;
+use crate::exchange::Exchange;
+use crate::policy::{CallSummary, Ending, ToolMeter};
+use crate::provider::Target;
 use crate::reply::Outcome;
 
 /// A call whose end is still to be recorded.
@@ -20,14 +22,23 @@ pub(super) struct Record<'a> {
     pipeline: &'a Pipeline,
     method: Method,
     caller: Arc<Caller>,
+    exchange: &'a Exchange,
+    tool: Option<Arc<ToolMeter>>,
     started: Instant,
     open: bool,
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn open(pipeline: &'a Pipeline, call: &Call) -> Self {
+    pub(super) fn open(pipeline: &'a Pipeline, call: &Call, exchange: &'a Exchange) -> Self {
         let (method, caller) = (call.method.clone(), call.caller.clone());
-        Self { pipeline, method, caller, started: Instant::now(), open: true }
+        Self { pipeline, method, caller, exchange, tool: None, started: Instant::now(), open: true }
+    }
+
+    /// Notes what the call is for, once that is known to be in the catalog.
+    pub(super) fn found(&mut self, target: &Target) {
+        if let Target::Tool(tool) = target {
+            self.tool = Some(self.pipeline.meter.tool(&tool.name));
+        }
     }
 
     /// Records how the call ended.
@@ -38,7 +49,14 @@ impl<'a> Record<'a> {
 
     fn write(&self, outcome: &Outcome) {
         let took = self.started.elapsed();
-        self.pipeline.meter.record(&self.method, outcome, took);
+        let ending = Ending::of(outcome);
+        self.pipeline.meter.record(&self.method, ending, took);
+        if let Some(tool) = &self.tool {
+            tool.record(ending, took);
+            if let Some(hit) = self.exchange.standby() {
+                tool.note_standby(hit);
+            }
+        }
         for witness in &self.pipeline.witnesses {
             let principal = &self.caller.principal;
             witness.ended(&CallSummary { method: &self.method, principal, outcome, took });

@@ -1,6 +1,7 @@
 //! The order of the stages, and what each does to a call that fails in it.
 
 mod probe;
+mod statistics;
 
 use std::sync::Arc;
 use std::time::Duration;

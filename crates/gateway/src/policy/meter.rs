@@ -1,12 +1,23 @@
 //! Counts and times of calls, kept in plain counters and written in Prometheus' text form.
 
+mod ending;
+mod histogram;
+mod tool;
+mod tools;
+
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gantry_protocol::Method;
 
-use crate::reply::{Outcome, Reply};
+pub(crate) use ending::Ending;
+pub use histogram::Histogram;
+pub(crate) use tool::ToolMeter;
+pub use tool::ToolStatistics;
+use tools::ToolMeters;
 
 /// The methods that are told apart; everything else is `other`, so that labels stay bounded.
 const METHODS: [Method; 8] = [
@@ -28,9 +39,18 @@ const BOUNDS: [u64; 10] =
 const OUTCOMES: [&str; 4] = ["ok", "tool_error", "input_required", "error"];
 
 /// The counters.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Meter {
     rows: [Row; METHODS.len() + 1],
+    tools: ToolMeters,
+    gauges: Mutex<BTreeMap<&'static str, Gauge>>,
+}
+
+/// What a gauge is for, and what it shows.
+#[derive(Debug)]
+struct Gauge {
+    help: &'static str,
+    value: u64,
 }
 
 #[derive(Debug, Default)]
@@ -41,12 +61,18 @@ struct Row {
 }
 
 impl Meter {
+    /// Counters that tell at most so many tools apart in the metrics, and so many at all.
+    pub(crate) fn new(labels: usize, tools: usize) -> Self {
+        let tools = ToolMeters::new(labels, tools);
+        Self { rows: Default::default(), tools, gauges: Mutex::default() }
+    }
+
     /// Counts one call.
-    pub fn record(&self, method: &Method, outcome: &Outcome, took: Duration) {
+    pub(crate) fn record(&self, method: &Method, ending: Ending, took: Duration) {
         let index = METHODS.iter().position(|known| known == method).unwrap_or(METHODS.len());
         let row = &self.rows[index];
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        row.outcomes[label(outcome)].fetch_add(1, Relaxed);
+        row.outcomes[label(ending)].fetch_add(1, Relaxed);
         row.buckets[BOUNDS.partition_point(|bound| *bound < micros)].fetch_add(1, Relaxed);
         row.micros.fetch_add(micros, Relaxed);
     }
@@ -54,6 +80,23 @@ impl Meter {
     /// How many calls have ended, whatever their outcome.
     pub fn total(&self) -> u64 {
         self.rows.iter().flat_map(|row| &row.outcomes).map(|count| count.load(Relaxed)).sum()
+    }
+
+    /// The counters of a tool. Only those of tools in the catalog may be asked for: a name that a
+    /// client made up must not have any.
+    pub(crate) fn tool(&self, name: &str) -> Arc<ToolMeter> {
+        self.tools.of(name)
+    }
+
+    /// What is known of each tool that was called, since the start.
+    pub(crate) fn statistics(&self) -> Vec<ToolStatistics> {
+        self.tools.statistics()
+    }
+
+    /// Sets a number that the metrics show beside the counters.
+    pub fn set_gauge(&self, name: &'static str, help: &'static str, value: u64) {
+        let mut gauges = self.gauges.lock().unwrap_or_else(PoisonError::into_inner);
+        gauges.insert(name, Gauge { help, value });
     }
 
     /// Writes the counters as Prometheus reads them.
@@ -72,6 +115,12 @@ impl Meter {
         out.push_str("# HELP gantry_call_seconds How long calls took.\n");
         out.push_str("# TYPE gantry_call_seconds histogram\n");
         self.each(|method, row| row.write_histogram(method, out));
+        self.tools.write(out);
+        for (name, Gauge { help, value }) in
+            &*self.gauges.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+        }
     }
 
     fn each(&self, mut visit: impl FnMut(&str, &Row)) {
@@ -101,15 +150,12 @@ fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
-fn label(outcome: &Outcome) -> usize {
-    match outcome {
-        Ok(Reply::Result(result)) => usize::from(is_tool_error(result)),
-        Ok(Reply::Page(_)) => 0,
-        Ok(Reply::InputRequired(_)) => 2,
-        Err(_) => 3,
+/// The place of an ending among the outcomes.
+fn label(ending: Ending) -> usize {
+    match ending {
+        Ending::Good => 0,
+        Ending::ToolError(_) => 1,
+        Ending::InputRequired => 2,
+        Ending::Error(_) => 3,
     }
-}
-
-fn is_tool_error(result: &gantry_protocol::RawJson) -> bool {
-    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }

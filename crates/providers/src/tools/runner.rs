@@ -64,7 +64,11 @@ impl Runner {
         let _replacement = Replacement { standby: &self.standby, manifest };
         let _place = self.place(manifest).await?;
         let input = contract::request(&arguments);
-        let waited = match self.standby.take(manifest) {
+        let waiting = self.standby.take(manifest);
+        if self.standby.serves(manifest) {
+            exchange.note_standby(waiting.is_some());
+        }
+        let waited = match waiting {
             Some(child) => Some(self.finish(child, manifest, input.clone(), &exchange).await),
             None => None,
         };

@@ -30,6 +30,19 @@ impl Style {
         Self { colour, width: Some(width.unwrap_or(80)) }
     }
 
+    /// Nobody looks: no colours, and signs that every program can show.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Self = Self { colour: false, width: None };
+
+    /// A terminal with colours.
+    #[cfg(test)]
+    pub(crate) const RICH: Self = Self { colour: true, width: Some(80) };
+
+    /// Whether someone looks.
+    pub(crate) fn is_seen(self) -> bool {
+        self.width.is_some()
+    }
+
     /// The columns that a line may take; none when lines need not be cut.
     pub(crate) fn width(self) -> Option<usize> {
         self.width

@@ -10,7 +10,7 @@ use gantry_protocol::{Method, RawJson};
 use crate::policy::{CallSummary, Gate, Ward, Witness};
 use crate::{
     Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
-    Outcome, Provider, Reply, Resolved, Settings, Step, ToolEntry,
+    Outcome, Provider, Publisher, Reply, Resolved, Settings, Step, ToolEntry,
 };
 
 /// What was reached, in order, and how the calls ended.
@@ -26,12 +26,23 @@ struct Notes {
 /// A gateway with probes in every place.
 pub(super) struct House {
     pub(super) gateway: Arc<Gateway>,
+    pub(super) publisher: Publisher,
     probe: Probe,
 }
 
 /// The tools by what they do; `good` only is not told apart.
-const TOOLS: [&str; 9] =
-    ["good", "warded", "hangs", "fails", "lies", "panics", "panics_at_once", "asks", "inquires"];
+const TOOLS: [&str; 10] = [
+    "good",
+    "warded",
+    "hangs",
+    "fails",
+    "lies",
+    "panics",
+    "panics_at_once",
+    "asks",
+    "inquires",
+    "waited",
+];
 
 impl House {
     pub(super) fn new(settings: Settings) -> Self {
@@ -45,7 +56,7 @@ impl House {
         let publisher = gateway.attach(Arc::new(probe.clone()));
         let tools = TOOLS.map(|name| Arc::new(tool(name)));
         publisher.publish(Listing { tools: tools.into(), ..Listing::default() });
-        Self { gateway, probe }
+        Self { gateway, publisher, probe }
     }
 
     /// Runs a call that says nothing before its end.
@@ -150,6 +161,10 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
                 requests: Some(raw(r#"{"folders":{"method":"roots/list"}}"#)),
                 state: Some(RawJson::string(&(round + 1).to_string())),
             }))
+        }
+        "waited" => {
+            exchange.note_standby(true);
+            Ok(Reply::Result(raw(good)))
         }
         _ => Ok(Reply::Result(raw(good))),
     }

@@ -1,0 +1,20 @@
+//! What outlives a restart, kept in a database.
+//!
+//! Calls never wait for it: they are counted in memory, and a [`Writer`] adds what is new to the
+//! [`Store`] now and then. This crate knows none of the others; who uses it brings its numbers in
+//! the form that is kept.
+
+mod error;
+mod settings;
+mod sqlite;
+mod statistics;
+mod store;
+#[cfg(test)]
+mod suite;
+mod writer;
+
+pub use error::StoreError;
+pub use settings::Settings;
+pub use statistics::ToolStatistics;
+pub use store::Store;
+pub use writer::{Source, Writer};

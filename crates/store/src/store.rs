@@ -1,0 +1,50 @@
+//! The store, wherever it is kept.
+
+use crate::error::StoreError;
+use crate::settings::Settings;
+use crate::sqlite::Sqlite;
+use crate::statistics::ToolStatistics;
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store(Backend);
+
+/// Where a store is kept. Another backend is another variant, and passes the same suite.
+#[derive(Debug)]
+enum Backend {
+    Sqlite(Sqlite),
+}
+
+impl Store {
+    /// Opens the store at an address such as `sqlite:///var/lib/gantry/gantry.db`, and makes it
+    /// when it is not there.
+    pub async fn open(address: &str, settings: &Settings) -> Result<Self, StoreError> {
+        match address.split_once("://") {
+            Some(("sqlite", path)) if !path.is_empty() => {
+                Ok(Self(Backend::Sqlite(Sqlite::open(path.as_ref(), settings).await?)))
+            }
+            _ => Err(StoreError::Address(address.to_owned())),
+        }
+    }
+
+    /// Adds to what is known of tools: all of it or, when it fails, nothing.
+    pub async fn add_statistics(&self, added: &[ToolStatistics]) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.add_statistics(added).await,
+        }
+    }
+
+    /// What is known of every tool, by name.
+    pub async fn statistics(&self) -> Result<Vec<ToolStatistics>, StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.statistics().await,
+        }
+    }
+
+    /// Closes the store and waits until it is closed.
+    pub async fn close(self) {
+        match self.0 {
+            Backend::Sqlite(sqlite) => sqlite.close().await,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What every backend must do. A backend's own tests give it an address where nothing is kept yet.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::{Settings, Store, ToolStatistics};
+
+/// Everything a backend must do, one after the other on one store.
+pub(crate) async fn run(address: &str) {
+    let settings = Settings::default();
+    let store = Store::open(address, &settings).await.expect("a new store");
+    assert_eq!(store.statistics().await.expect("it can be read"), [], "a new store is empty");
+
+    store.add_statistics(&[]).await.expect("nothing can be added");
+    let names = ["b", "a", "it's \"odd\" ; -- é/1"];
+    for round in 1..=3 {
+        store.add_statistics(&names.map(one_call)).await.expect("it can be written");
+        let mut expected = names.map(|name| times(round, name));
+        expected.sort_by(|one, other| one.tool.cmp(&other.tool));
+        assert_eq!(store.statistics().await.expect("it can be read"), expected, "round {round}");
+    }
+
+    let earlier = ToolStatistics { last_call: 1, ..named("a") };
+    store.add_statistics(&[earlier]).await.expect("it can be written");
+    let last_call = store.statistics().await.expect("it can be read")[0].last_call;
+    assert_eq!(last_call, one_call("a").last_call, "the latest call stays the latest");
+
+    store.close().await;
+    let store = Store::open(address, &settings).await.expect("a store that is there");
+    assert_eq!(store.statistics().await.expect("it can be read").len(), 3, "it is kept");
+
+    let other = Store::open(address, &settings).await.expect("a second user of the store");
+    for _ in 0..20 {
+        let (one, two) = ([one_call("shared")], [one_call("shared")]);
+        let both = tokio::join!(store.add_statistics(&one), other.add_statistics(&two));
+        assert!(matches!(both, (Ok(()), Ok(()))), "{both:?}");
+    }
+    let seen = store.statistics().await.expect("it can be read");
+    let shared = seen.iter().find(|tool| tool.tool == "shared").expect("the tool");
+    assert_eq!(*shared, times(40, "shared"), "two users add up");
+    store.close().await;
+    other.close().await;
+}
+
+/// A tool that was never called.
+pub(crate) fn named(tool: &str) -> ToolStatistics {
+    ToolStatistics { tool: tool.to_owned(), ..ToolStatistics::default() }
+}
+
+/// A tool after one call that failed.
+pub(crate) fn one_call(tool: &str) -> ToolStatistics {
+    times(1, tool)
+}
+
+/// A tool after that many calls that failed.
+pub(crate) fn times(count: u64, tool: &str) -> ToolStatistics {
+    ToolStatistics {
+        tool: tool.to_owned(),
+        calls: count,
+        micros: 1_500 * count,
+        errors: BTreeMap::from([("TimeoutError".to_owned(), count)]),
+        latency: BTreeMap::from([(1_408, count)]),
+        standby_hits: 2 * count,
+        standby_misses: count,
+        last_call: 1_790_000_000_000,
+    }
+}
+
+/// A folder of a test's own, gone with it.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("gantry-store-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("the temporary directory can be written");
+        Self(path)
+    }
+
+    /// The file of the store, in a directory that is not there yet.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.join("state/gantry.db")
+    }
+
+    /// The address of that file.
+    pub(crate) fn address(&self) -> String {
+        address(&self.file())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn address(path: &Path) -> String {
+    format!("sqlite://{}", path.display())
+}
