@@ -26,6 +26,15 @@ pub(crate) enum Fault {
     /// A process said nothing that holds a URL.
     #[error("`{program}` ended without printing a URL; it said: {output}")]
     NoUrl { program: String, output: String },
+    /// A program that was started by hand did not end well.
+    #[error("a program that was started by hand ended with {0}")]
+    Ended(String),
+    /// The library refused the folder of tools.
+    #[error("the tools cannot be served: {0}")]
+    Tools(String),
+    /// There is no `uv`, without which no Python tool runs.
+    #[error("`uv` is missing; install it with `cargo xtask provision` or give --uv")]
+    NoUv,
     /// The load process failed.
     #[error("the load process failed: {0}")]
     Load(String),

@@ -18,6 +18,10 @@ pub(crate) enum Row {
     Binary,
     GrowthThousand,
     GrowthTenThousand,
+    NativeStart,
+    NativeStandby,
+    PythonStandby,
+    PythonFlatOut,
 }
 
 /// How a figure is written.
@@ -75,16 +79,26 @@ pub(crate) const GOALS: &[Goal] = &[
     goal(Row::Binary, "`gantry`, stripped", Unit::Megabytes, 20.0, 30.0),
     goal(Row::GrowthThousand, "echo with 1,000 tools against 10: CPU per call", Unit::Times, 1.1, 1.3),
     goal(Row::GrowthTenThousand, "echo with 10,000 tools against 10: CPU per call", Unit::Times, 1.1, 1.3),
+    shown(Row::NativeStart, "native tool, no standby, over HTTP: p50 against a bare loop that starts it", Unit::Times, 1.15, 1.4),
+    shown(Row::NativeStandby, "native tool, standby, in process, paced: p50 against ping-pong with a living one", Unit::Times, 1.5, 3.0),
+    shown(Row::PythonStandby, "Python tool, standby, over HTTP, paced: p50 above the work in a living interpreter", Unit::Milliseconds, 1.0, 3.0),
+    shown(Row::PythonFlatOut, "Python tool, standby, over HTTP, 8 in flight flat out: time per call or p50, the worse, against `uv run`", Unit::Times, 0.5, 0.7),
 ];
 
 /// A service level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
+    Registration,
     List,
+    Lookup,
+    Validation,
+    Scan,
     StdioTime,
     HttpTime,
     StdioRate,
     HttpRate,
+    ToolTime,
+    ToolRate,
 }
 
 /// On which side of the bound the figure has to be.
@@ -106,11 +120,17 @@ pub(crate) struct Promise {
 /// All service levels.
 #[rustfmt::skip]
 pub(crate) const PROMISES: &[Promise] = &[
+    Promise { level: Level::Registration, text: "registration of a tool among 1,000, p99", bound: Bound::Below(1.0) },
     Promise { level: Level::List, text: "list of 1,000 tools, p99, one connection", bound: Bound::Below(5.0) },
+    Promise { level: Level::Lookup, text: "look-up of a schema among 1,000 tools, p99", bound: Bound::Below(1.0) },
+    Promise { level: Level::Validation, text: "validation of arguments, p99", bound: Bound::Below(1.0) },
+    Promise { level: Level::Scan, text: "start with a folder of 5,000 tools to the first list", bound: Bound::Below(2000.0) },
     Promise { level: Level::StdioTime, text: "dispatch over stdio, p99", bound: Bound::Below(10.0) },
     Promise { level: Level::HttpTime, text: "dispatch over HTTP, p99, 16 connections", bound: Bound::Below(100.0) },
     Promise { level: Level::StdioRate, text: "calls over stdio, one at a time", bound: Bound::Above(1000.0) },
     Promise { level: Level::HttpRate, text: "calls over HTTP, 16 connections", bound: Bound::Above(100.0) },
+    Promise { level: Level::ToolTime, text: "dispatch of a native tool over HTTP, p99, 8 in flight", bound: Bound::Below(100.0) },
+    Promise { level: Level::ToolRate, text: "calls of a native tool over HTTP, 8 in flight", bound: Bound::Above(100.0) },
 ];
 
 impl Bound {
@@ -133,6 +153,7 @@ impl Bound {
     /// A figure in the bound's unit.
     pub(crate) fn write(self, value: f64) -> String {
         match self {
+            Self::Below(_) if value < 0.1 => format!("{:.1} us", value * 1e3),
             Self::Below(_) => format!("{value:.2} ms"),
             Self::Above(_) => format!("{value:.0} calls/s"),
         }

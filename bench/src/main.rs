@@ -1,9 +1,12 @@
 //! Measures Gantry beside bare servers and peers, in one run and on one machine. `run` is the whole
 //! suite; the other verbs are the processes it starts.
 
+mod by_hand;
 mod client;
 mod fault;
+mod folder;
 mod goals;
+mod inside;
 mod load;
 mod plot;
 mod process;
@@ -12,6 +15,7 @@ mod report;
 mod rounds;
 mod suite;
 mod targets;
+mod window;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +28,7 @@ use programs::{Programs, root};
 use report::Report;
 use rounds::Plan;
 use suite::Stage;
+use window::Sample;
 
 #[derive(Parser)]
 #[command(
@@ -43,6 +48,10 @@ enum Verb {
     Run(Run),
     /// One window of load against a server; prints a sample as JSON.
     Load(load::Load),
+    /// One window of calls to the tools of a folder, with the gateway in this process.
+    Inside(inside::Inside),
+    /// One window of lines to a program, without a gateway.
+    ByHand(by_hand::ByHand),
     /// Echo on hyper by hand.
     BareHyper,
     /// Echo on axum by hand.
@@ -70,6 +79,12 @@ struct Run {
     /// The release build of `gantry`.
     #[arg(long)]
     gantry: Option<PathBuf>,
+    /// Where `uv` is; looked for on `PATH` if not given.
+    #[arg(long)]
+    uv: Option<PathBuf>,
+    /// Only the sections whose name contains this; writes no files and fails no run.
+    #[arg(long)]
+    only: Option<String>,
     /// Where the full run writes `results.md` and `echo.svg`; `docs/benchmarks` if not given.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -91,7 +106,9 @@ impl Verb {
     fn execute(self) -> Result<ExitCode, Fault> {
         match self {
             Self::Run(run) => return run.execute(),
-            Self::Load(load) => sample(&load)?,
+            Self::Load(load) => print(&one_thread()?.block_on(load::run(&load))?)?,
+            Self::Inside(inside) => print(&many_threads()?.block_on(inside::run(&inside))?)?,
+            Self::ByHand(by_hand) => print(&by_hand::run(&by_hand)?)?,
             Self::BareHyper => many_threads()?.block_on(targets::hyper::serve())?,
             Self::BareAxum => many_threads()?.block_on(targets::axum::serve())?,
             Self::Rmcp => many_threads()?.block_on(targets::rmcp::serve())?,
@@ -109,8 +126,12 @@ const TRIES: usize = 3;
 impl Run {
     fn execute(self) -> Result<ExitCode, Fault> {
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
-        let programs = Programs::find(self.everything, self.gantry)?;
-        let stage = Stage { programs, plan, runtime: one_thread()? };
+        let programs = Programs::find(self.everything, self.gantry, self.uv)?;
+        let stage = Stage { programs, plan, runtime: one_thread()?, only: self.only };
+        if stage.only.is_some() {
+            measure(&stage);
+            return Ok(ExitCode::SUCCESS);
+        }
         if self.quick {
             return Ok(gate(&stage));
         }
@@ -147,9 +168,8 @@ fn measure(stage: &Stage) -> Report {
 }
 
 #[expect(clippy::print_stdout, reason = "the process that started this one reads the sample")]
-fn sample(load: &load::Load) -> Result<(), Fault> {
-    let sample = one_thread()?.block_on(load::run(load))?;
-    println!("{}", serde_json::to_string(&sample).map_err(|error| Fault::Load(error.to_string()))?);
+fn print(sample: &Sample) -> Result<(), Fault> {
+    println!("{}", serde_json::to_string(sample).map_err(|error| Fault::Load(error.to_string()))?);
     Ok(())
 }
 

@@ -1,18 +1,22 @@
 //! Where the programs under test are, and how each is started.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fault::Fault;
+use crate::folder::Folder;
 
 const BUILD_EVERYTHING: &str = "cargo build --release --example everything";
 const BUILD_GANTRY: &str = "cargo build --release";
+const BUILD_ECHO: &str = "cargo build --release --package gantry-bench --bins";
 
 /// The programs of one run.
 pub(crate) struct Programs {
     bench: PathBuf,
     everything: PathBuf,
     gantry: PathBuf,
+    uv: Option<PathBuf>,
 }
 
 impl Programs {
@@ -20,6 +24,7 @@ impl Programs {
     pub(crate) fn find(
         everything: Option<PathBuf>,
         gantry: Option<PathBuf>,
+        uv: Option<PathBuf>,
     ) -> Result<Self, Fault> {
         let bench = std::env::current_exe().map_err(Fault::machine("find this program"))?;
         let beside = bench.with_file_name("");
@@ -29,7 +34,7 @@ impl Programs {
         };
         let everything = everything.unwrap_or_else(|| default("examples/everything"));
         let gantry = gantry.unwrap_or_else(|| default("gantry"));
-        Ok(Self { bench, everything, gantry })
+        Ok(Self { bench, everything, gantry, uv })
     }
 
     /// This program, with a sub-command.
@@ -63,6 +68,33 @@ impl Programs {
         Ok(command)
     }
 
+    /// The gateway with a folder of tools, and with `uv` where it looks for it.
+    pub(crate) fn gantry_with(&self, folder: &Folder) -> Result<Command, Fault> {
+        let mut command = self.gantry()?;
+        command.arg("--tools").arg(folder.tools()).env("XDG_STATE_HOME", folder.state());
+        if let Some(directory) = self.uv.as_deref().and_then(Path::parent) {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = [directory.to_owned()].into_iter().chain(std::env::split_paths(&path));
+            command.env("PATH", std::env::join_paths(folders).unwrap_or(path));
+        }
+        Ok(command)
+    }
+
+    /// The small native tool.
+    pub(crate) fn echo(&self) -> Result<PathBuf, Fault> {
+        let path = self.bench.with_file_name("bench-echo");
+        existing(&path, BUILD_ECHO)?;
+        Ok(path)
+    }
+
+    /// What runs Python scripts: the path that was given, or `uv` on `PATH`.
+    pub(crate) fn uv(&self) -> Result<PathBuf, Fault> {
+        let given = self.uv.clone().filter(|path| path.exists());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = || std::env::split_paths(&path).map(|it| it.join("uv")).find(|it| it.exists());
+        given.or_else(found).ok_or(Fault::NoUv)
+    }
+
     /// Size of the gateway's binary, in bytes.
     pub(crate) fn gantry_size(&self) -> Result<u64, Fault> {
         existing(&self.gantry, BUILD_GANTRY)?;
@@ -88,6 +120,6 @@ fn existing(path: &Path, build: &'static str) -> Result<Command, Fault> {
     clippy::disallowed_methods,
     reason = "the bench measures bare processes and ends each by its owner"
 )]
-fn command(path: &Path) -> Command {
+pub(crate) fn command(path: impl AsRef<OsStr>) -> Command {
     Command::new(path)
 }

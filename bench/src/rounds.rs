@@ -1,12 +1,12 @@
 //! Rounds over several targets in turn, so that what disturbs the machine disturbs all alike.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::client::request::{Era, Work};
 use crate::fault::Fault;
-use crate::load::Sample;
 use crate::process::Server;
 use crate::programs::Programs;
+use crate::window::{Sample, Timing};
 
 /// How long and how often to measure.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +21,17 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Less than a minute in all.
+    /// About a minute in all.
     pub(crate) const QUICK: Self =
         Self { rounds: 3, warm_up: 100, window: 600, starts: 7, peers: false };
     /// Some minutes.
     pub(crate) const FULL: Self =
         Self { rounds: 5, warm_up: 400, window: 2500, starts: 21, peers: true };
+
+    /// When to measure, one call after the other.
+    pub(crate) fn timing(self) -> Timing {
+        Timing { warm_up: self.warm_up, window: self.window, pace: 0 }
+    }
 }
 
 /// One target of the rounds.
@@ -36,6 +41,24 @@ pub(crate) struct Run<'a> {
     pub(crate) era: Era,
     pub(crate) work: Work,
     pub(crate) connections: u16,
+}
+
+/// One side of a comparison: a process that measures for one window and prints its sample.
+pub(crate) struct Side {
+    pub(crate) label: String,
+    pub(crate) command: Command,
+}
+
+impl Side {
+    fn measure(&mut self) -> Result<Sample, Fault> {
+        let command = self.command.stderr(Stdio::piped());
+        let output = command.output().map_err(Fault::machine("start the load process"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Fault::Load(format!("{}: {said}", self.label)));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| Fault::Load(error.to_string()))
+    }
 }
 
 /// What the rounds showed for one target.
@@ -55,6 +78,12 @@ impl Series {
         let pairs = self.samples.iter().zip(&other.samples);
         median(pairs.map(|(ours, theirs)| figure(ours) / figure(theirs)))
     }
+
+    /// The same for the difference.
+    pub(crate) fn above(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> f64 {
+        let pairs = self.samples.iter().zip(&other.samples);
+        median(pairs.map(|(ours, theirs)| figure(ours) - figure(theirs)))
+    }
 }
 
 /// Runs all targets once in each round.
@@ -63,34 +92,41 @@ pub(crate) fn interleave(
     plan: Plan,
     runs: &[Run<'_>],
 ) -> Result<Vec<Series>, Fault> {
-    let empty = |run: &Run<'_>| Series { label: run.label.clone(), samples: Vec::new() };
-    let mut all: Vec<Series> = runs.iter().map(empty).collect();
-    for _ in 0..plan.rounds {
-        for (run, series) in runs.iter().zip(&mut all) {
-            series.samples.push(once(programs, plan, run)?);
+    let side = |run: &Run<'_>| Side {
+        label: run.label.clone(),
+        command: load(programs, run, plan.timing()),
+    };
+    alternate(plan.rounds, runs.iter().map(side).collect())
+}
+
+/// Lets each side measure once in each round.
+pub(crate) fn alternate(rounds: usize, mut sides: Vec<Side>) -> Result<Vec<Series>, Fault> {
+    let empty = |side: &Side| Series { label: side.label.clone(), samples: Vec::new() };
+    let mut all: Vec<Series> = sides.iter().map(empty).collect();
+    for _ in 0..rounds {
+        for (side, series) in sides.iter_mut().zip(&mut all) {
+            series.samples.push(side.measure()?);
         }
     }
     Ok(all)
 }
 
-/// Starts the load process for one window and reads its sample.
-fn once(programs: &Programs, plan: Plan, run: &Run<'_>) -> Result<Sample, Fault> {
+/// The load process for one window.
+pub(crate) fn load(programs: &Programs, run: &Run<'_>, timing: Timing) -> Command {
     let mut command = programs.bench("load");
     command.arg("--url").arg(run.server.address.url());
     command.arg("--pid").arg(run.server.pid().to_string());
     command.arg("--era").arg(word(&run.era)).arg("--work").arg(word(&run.work));
     command.arg("--connections").arg(run.connections.to_string());
-    command.arg("--warm-up").arg(plan.warm_up.to_string());
-    command.arg("--window").arg(plan.window.to_string());
-    let output = command
-        .stderr(Stdio::piped())
-        .output()
-        .map_err(Fault::machine("start the load process"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Fault::Load(format!("{}: {said}", run.label)));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| Fault::Load(error.to_string()))
+    time(&mut command, timing);
+    command
+}
+
+/// Tells a process that measures for how long.
+pub(crate) fn time(command: &mut Command, timing: Timing) {
+    command.arg("--warm-up").arg(timing.warm_up.to_string());
+    command.arg("--window").arg(timing.window.to_string());
+    command.arg("--pace").arg(timing.pace.to_string());
 }
 
 fn word(value: &impl clap::ValueEnum) -> String {

@@ -1,10 +1,14 @@
 //! The run: each section measures one thing, puts its table into the report, and says what is
 //! missing when it cannot.
 
+mod contest;
 mod echo;
 mod growth;
+mod levels;
 mod list;
 mod memory;
+mod native;
+mod python;
 mod start;
 mod stdio;
 
@@ -27,6 +31,8 @@ pub(crate) struct Stage {
     pub(crate) plan: Plan,
     /// For the few requests that this process sends itself.
     pub(crate) runtime: Runtime,
+    /// A part of the names of the sections that are wanted; all if there is none.
+    pub(crate) only: Option<String>,
 }
 
 impl Stage {
@@ -48,13 +54,18 @@ const SECTIONS: &[(&str, Measure)] = &[
     ("idle memory and size", memory::measure_idle),
     ("sessions and streams", memory::measure_burdens),
     ("echo over stdio", stdio::measure),
+    ("native tools", native::measure),
+    ("Python tools", python::measure),
+    ("registry", levels::measure),
+    ("scan", levels::measure_scan),
 ];
 
 /// Runs all sections. A section that fails leaves a gap in the report and the others go on.
 pub(crate) fn run(stage: &Stage, progress: impl Fn(&str)) -> Report {
     raise_file_limit();
     let mut report = Report::default();
-    for (name, measure) in SECTIONS {
+    let wanted = |name: &str| stage.only.as_deref().is_none_or(|part| name.contains(part));
+    for (name, measure) in SECTIONS.iter().filter(|(name, _)| wanted(name)) {
         progress(name);
         if let Err(fault) = measure(stage, &mut report) {
             report.gap(name, &fault);

@@ -196,5 +196,5 @@ async fn without_calls_nothing_is_kept() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("no tool was called yet"), "{text}");
     assert!(!home.database().exists(), "neither serving nor looking makes a file");
-    assert_eq!(home.stats(&["absent"]).await.status.code(), Some(1));
+    assert_eq!(home.stats(&["absent"]).await.status.code(), Some(4), "not found");
 }

@@ -5,13 +5,21 @@ use std::path::Path;
 use crate::everything;
 use crate::failure::Outcome;
 use crate::process;
+use crate::provision;
+use crate::workspace;
 
 /// Builds what is measured, then hands every argument to the load generator.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     everything::build(root)?;
-    process::run(
-        process::cargo(root)
-            .args(["run", "--quiet", "--release", "--package", "gantry-bench", "--"])
-            .args(arguments),
-    )
+    // `run` builds one program only, and the bench also starts the tool that it measures.
+    let build = ["build", "--quiet", "--release", "--package", "gantry-bench", "--bins"];
+    process::run(process::cargo(root).args(build))?;
+    let mut bench = process::cargo(root);
+    bench.args(["run", "--quiet", "--release", "--package", "gantry-bench", "--"]);
+    let uv = provision::uv(&workspace::cache()?);
+    bench.args(arguments);
+    if uv.exists() && !arguments.iter().any(|it| it.starts_with("--uv")) {
+        bench.arg("--uv").arg(uv);
+    }
+    process::run(&mut bench)
 }

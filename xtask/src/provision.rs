@@ -117,6 +117,11 @@ pub(crate) fn python(cache: &Path, folder: &str) -> PathBuf {
     cache.join(folder).join("bin/python")
 }
 
+/// The `uv` that runs Python tools.
+pub(crate) fn uv(cache: &Path) -> PathBuf {
+    cache.join("uv/bin/uv")
+}
+
 /// The command line script of a conformance suite's version.
 pub(crate) fn conformance(cache: &Path, version: &str) -> PathBuf {
     cache

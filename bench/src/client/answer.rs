@@ -29,7 +29,7 @@ struct Block<'a> {
 /// Fails unless `body` holds the answer to call `id`.
 pub(crate) fn check(body: &[u8], work: Work, id: u64) -> Result<(), Fault> {
     let right = messages(body).any(|message| match work {
-        Work::Echo => is_echo(message, id),
+        Work::Echo | Work::Tool => is_echo(message, id),
         Work::List => is_list(message) && has(message, &format!(r#""id":{id}"#)),
         Work::FixedList => is_list(message),
     });

@@ -42,6 +42,8 @@ impl Era {
 pub(crate) enum Work {
     /// `tools/call` of `echo`.
     Echo,
+    /// `tools/call` of `bench.echo`, a program.
+    Tool,
     /// `tools/list`, first page.
     List,
     /// The same, of a server that writes fixed bytes and so a fixed id.
@@ -51,13 +53,17 @@ pub(crate) enum Work {
 impl Work {
     fn method(self) -> &'static str {
         match self {
-            Self::Echo => "tools/call",
+            Self::Echo | Self::Tool => "tools/call",
             Self::List | Self::FixedList => "tools/list",
         }
     }
 
     fn name(self) -> Option<&'static str> {
-        (self == Self::Echo).then_some("echo")
+        match self {
+            Self::Echo => Some("echo"),
+            Self::Tool => Some("bench.echo"),
+            Self::List | Self::FixedList => None,
+        }
     }
 }
 

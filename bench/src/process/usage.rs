@@ -7,15 +7,28 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::fault::Fault;
 
-/// CPU time of all threads of a process so far, user and system.
-pub(crate) fn cpu_time(pid: u32) -> Result<Duration, Fault> {
+/// CPU time so far, user and system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CpuTime {
+    /// Of all threads of the process.
+    pub(crate) own: Duration,
+    /// Of its children that have ended and been waited for, and of theirs.
+    pub(crate) children: Duration,
+}
+
+/// CPU time of a process and its children so far.
+pub(crate) fn cpu_time(pid: u32) -> Result<CpuTime, Fault> {
     let stat = read(pid, "stat")?;
     // The second field is the program's name in parentheses and may hold spaces; user and system
-    // time are the 14th and 15th field of the line, so the 12th and 13th after the name.
+    // time are the 14th and 15th field of the line, so the 12th and 13th after the name. Those of
+    // the children follow.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace();
-    let ticks: u64 = fields.skip(11).take(2).filter_map(|it| it.parse::<u64>().ok()).sum();
-    let per_second = rustix::param::clock_ticks_per_second();
-    Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+    let ticks: Vec<u64> = fields.skip(11).take(4).filter_map(|it| it.parse().ok()).collect();
+    let per_second = rustix::param::clock_ticks_per_second() as f64;
+    let time =
+        |ticks: &[u64]| Duration::from_secs_f64(ticks.iter().sum::<u64>() as f64 / per_second);
+    let (own, children) = ticks.split_at_checked(2).unwrap_or_default();
+    Ok(CpuTime { own: time(own), children: time(children) })
 }
 
 /// Memory of a process that is in RAM now, in bytes.

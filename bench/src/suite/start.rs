@@ -55,7 +55,8 @@ fn row(
     Ok((vec![label.to_owned(), format!("{middle:.1}"), format!("{fastest:.1}")], middle))
 }
 
-fn once(stage: &Stage, command: Command, work: Work) -> Result<Duration, Fault> {
+/// One start, from asking for the process to its first answer.
+pub(super) fn once(stage: &Stage, command: Command, work: Work) -> Result<Duration, Fault> {
     let server = Server::start(command)?;
     stage.wait(async {
         let mut client = Client::open(&server.address, Era::Modern).await?;

@@ -1,17 +1,16 @@
 //! `echo` over stdio: one call at a time, and sixteen in flight.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Stage;
 use crate::client::pipe::Pipe;
 use crate::client::request::FIRST_ID;
 use crate::fault::Fault;
 use crate::goals::Level;
-use crate::load::{Sample, quantile};
-use crate::process::usage;
 use crate::report::{Report, Section};
 use crate::rounds::{Plan, Series};
+use crate::window::{Meter, Sample};
 
 const OURS: &str = "gantry";
 const DEPTHS: [usize; 2] = [1, 16];
@@ -67,16 +66,7 @@ fn window(command: Command, depth: usize, plan: Plan) -> Result<Sample, Fault> {
         (Duration::from_millis(plan.warm_up), Duration::from_millis(plan.window / 2));
     let mut pipe = Pipe::start(command, warm_up + lasts)?;
     let (_, next) = pipe.play(FIRST_ID, depth, warm_up)?;
-    let (before, began) = (usage::cpu_time(pipe.pid())?, Instant::now());
-    let (mut times, _) = pipe.play(next, depth, lasts)?;
-    let (after, lasted) = (usage::cpu_time(pipe.pid())?, began.elapsed());
-    let calls = times.len().max(1) as f64;
-    times.sort_unstable();
-    Ok(Sample {
-        calls_per_second: calls / lasted.as_secs_f64(),
-        p50_us: quantile(&times, 0.5),
-        p99_us: quantile(&times, 0.99),
-        cpu_us: (after - before).as_secs_f64() * 1e6 / calls,
-        resident: usage::resident(pipe.pid())?,
-    })
+    let meter = Meter::start(pipe.pid())?;
+    let (times, _) = pipe.play(next, depth, lasts)?;
+    Ok(meter.stop()?.sample(times))
 }
