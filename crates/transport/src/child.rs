@@ -121,9 +121,11 @@ pub enum End {
 }
 
 /// Why a child is no longer waited for.
+#[derive(PartialEq, Eq)]
 enum Stop {
     Ended,
-    Overflow,
+    /// It wrote all that is wanted, or more.
+    Written,
     TimedOut,
 }
 
@@ -169,12 +171,23 @@ impl Child {
         self.notices.take().unwrap_or_else(|| mpsc::channel(1).1)
     }
 
+    /// Gives the child its input and waits until it has written a line to standard output. If it
+    /// ends, writes too much or takes longer than `timeout` before that, there is none; whatever
+    /// came, [`finish`](Self::finish) without input takes the child to its end.
+    pub async fn first_line(&mut self, input: Bytes, timeout: Duration) -> Option<Bytes> {
+        self.pipes.give(input);
+        self.pipes.stop_at_line(true);
+        let stop = self.run(timeout).await;
+        self.pipes.stop_at_line(false);
+        if stop == Stop::Written { self.pipes.line() } else { None }
+    }
+
     /// Gives the child its input and waits for its end. After `timeout` the group is asked to
     /// end, and killed when its grace is over. Dropping the future kills it at once.
     pub async fn finish(mut self, input: Bytes, timeout: Duration) -> Finished {
         self.pipes.give(input);
         let stop = self.run(timeout).await;
-        if matches!(stop, Stop::TimedOut) {
+        if stop == Stop::TimedOut {
             self.group.ask();
             // Its last words are still read: a full pipe would keep it from ending.
             self.run(self.grace).await;
@@ -190,7 +203,7 @@ impl Child {
         }
         let input_read = self.pipes.was_read();
         let (stdout, stdout_overflow, stderr) = self.pipes.into_output();
-        let end = if matches!(stop, Stop::TimedOut) { End::TimedOut } else { end };
+        let end = if stop == Stop::TimedOut { End::TimedOut } else { end };
         Finished { stdout, stdout_overflow, input_read, stderr, end }
     }
 
@@ -202,7 +215,7 @@ impl Child {
             // A watch that fails is found again, and told, by `end`.
             _ = self.watch.ended() => Stop::Ended,
             () = sleep(timeout) => Stop::TimedOut,
-            () = self.pipes.flow() => Stop::Overflow,
+            () = self.pipes.flow() => Stop::Written,
         }
     }
 

@@ -50,6 +50,16 @@ pub enum Runtime {
     PythonUvScript,
 }
 
+/// When a tool has answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Answer {
+    /// When its process has ended: an exit status other than 0 and a second line are failures.
+    #[default]
+    End,
+    /// When it has written a line. What comes after that is not waited for.
+    Line,
+}
+
 /// One tool, ready to be listed and started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
@@ -77,6 +87,8 @@ pub struct Manifest {
     pub annotations: Option<RawJson>,
     /// A title for people.
     pub title: Option<String>,
+    /// When it has answered.
+    pub answer: Answer,
     /// How long a call may take, when the tool says so.
     pub timeout: Option<Duration>,
     /// Bytes of memory that its process may hold, when the tool says so.

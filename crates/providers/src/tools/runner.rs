@@ -2,6 +2,7 @@
 
 mod launch;
 mod python;
+mod service;
 mod stamp;
 mod standby;
 #[cfg(test)]
@@ -10,16 +11,16 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome};
 use gantry_protocol::RawJson;
 use gantry_transport::child::{Child, End, Finished};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::manifest::Manifest;
 use super::{ToolSettings, contract};
 use launch::Launcher;
+use service::Service;
 use standby::Standby;
 pub use standby::StandbyCount;
 
@@ -62,19 +63,20 @@ impl Runner {
     ) -> Outcome {
         // Dropped last: by then the place is free for the one that will wait.
         let _replacement = Replacement { standby: &self.standby, manifest };
-        let _place = self.place(manifest).await?;
+        let place = Arc::new(self.place(manifest).await?);
+        let service = Service { manifest, settings: &self.settings, exchange: &exchange, place };
         let input = contract::request(&arguments);
         let waiting = self.standby.take(manifest);
         if self.standby.serves(manifest) {
             exchange.note_standby(waiting.is_some());
         }
         let waited = match waiting {
-            Some(child) => Some(self.finish(child, manifest, input.clone(), &exchange).await),
+            Some(child) => Some(service.serve(child, input.clone()).await),
             None => None,
         };
         let finished = match waited.filter(|finished| !died_waiting(finished)) {
             Some(finished) => finished,
-            None => self.finish(self.start(manifest).await?, manifest, input, &exchange).await,
+            None => service.serve(self.start(manifest).await?, input).await,
         };
         self.standby.learn(manifest, finished.input_read);
         contract::read(&manifest.name, self.settings.timeout_of(manifest), &finished)
@@ -101,12 +103,12 @@ impl Runner {
     }
 
     /// Waits for its turn. Turns come in the order of the calls.
-    async fn place(&self, manifest: &Manifest) -> Result<SemaphorePermit<'_>, CallError> {
+    async fn place(&self, manifest: &Manifest) -> Result<OwnedSemaphorePermit, CallError> {
         let stopping = |_| CallError::new(ErrorKind::ShuttingDown, "the server is stopping");
-        if let Ok(place) = self.places.try_acquire() {
+        if let Ok(place) = self.places.clone().try_acquire_owned() {
             return Ok(place);
         }
-        match timeout(self.settings.queue, self.places.acquire()).await {
+        match timeout(self.settings.queue, self.places.clone().acquire_owned()).await {
             Ok(acquired) => acquired.map_err(stopping),
             Err(_) => {
                 let text = format!(
@@ -122,29 +124,6 @@ impl Runner {
     async fn start(&self, manifest: &Manifest) -> Result<Child, CallError> {
         let program = self.launcher.program(manifest).await?;
         self.launcher.start(&program).map_err(|error| launch::not_started(manifest, &error))
-    }
-
-    /// Gives a process its input, passes on what it says, and waits for its end.
-    async fn finish(
-        &self,
-        mut child: Child,
-        manifest: &Arc<Manifest>,
-        input: Bytes,
-        exchange: &Exchange,
-    ) -> Finished {
-        let mut notices = child.notices();
-        let finishing = child.finish(input, self.settings.timeout_of(manifest));
-        tokio::pin!(finishing);
-        let finished = loop {
-            tokio::select! {
-                finished = &mut finishing => break finished,
-                Some(line) = notices.recv() => contract::relay(exchange, line).await,
-            }
-        };
-        while let Ok(line) = notices.try_recv() {
-            contract::relay(exchange, line).await;
-        }
-        finished
     }
 }
 

@@ -25,16 +25,23 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str, script: &str, settings: ToolSettings) -> Self {
+        Self::with(name, script, &json!({}), settings)
+    }
+
+    /// The same, with more members in the manifest.
+    fn with(name: &str, script: &str, more: &serde_json::Value, settings: ToolSettings) -> Self {
         let folder = std::env::temp_dir().join(format!("gantry-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join("tool.sh"), format!("#!/bin/sh\n{script}\n")).expect("a script");
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder.join("tool.sh"), mode).expect("its mode");
-        let manifest = json!({
+        let mut manifest = json!({
             "name": "test.tool", "version": "1.0.0", "description": "For a test.",
             "command": "./tool.sh", "inputSchema": {"type": "object", "properties": {}},
             "outputSchema": {"type": "integer"},
         });
+        let members = manifest.as_object_mut().expect("an object");
+        members.extend(more.as_object().expect("members").clone());
         fs::write(folder.join("one.tool.json"), manifest.to_string()).expect("a manifest");
         let tools = Tools::open(vec![folder.clone()], settings);
         assert!(tools.problems().is_empty(), "{:?}", tools.problems());
@@ -60,6 +67,13 @@ impl Bench {
                 _ => {}
             }
         }
+    }
+
+    /// A pipe on which a script can wait.
+    fn gate(&self) -> PathBuf {
+        let gate = self.folder.join("gate");
+        rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RWXU, 0).expect("a fifo");
+        gate
     }
 
     async fn fails_with(&self, words: &str) {
@@ -95,8 +109,7 @@ async fn timeout() {
 async fn queue() {
     let settings = ToolSettings { children: 1, queue: Duration::ZERO, ..ToolSettings::default() };
     let bench = Bench::new("queue", "echo >> log; read line < gate; echo 1", settings);
-    let gate = bench.folder.join("gate");
-    rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RWXU, 0).expect("a fifo");
+    let gate = bench.gate();
     let second = async {
         while !bench.folder.join("log").exists() {
             tokio::task::yield_now().await;
@@ -119,6 +132,39 @@ fn waiting_for_a_turn_is_no_work() {
         settings.deadline_of(&manifest),
         settings.queue + settings.timeout + settings.child.grace * 2
     );
+}
+
+#[tokio::test]
+async fn an_answer_need_not_wait_for_the_end() {
+    let line = json!({"answer": "line"});
+    let settings = ToolSettings { children: 1, ..ToolSettings::default() };
+    let script = "echo 7; read line < gate; echo $line > ended; exit 3";
+    let bench = Bench::with("line", script, &line, settings);
+    let gate = bench.gate();
+    let answer = bench.call().await;
+    assert_eq!(answer.get("structuredContent").expect("a value").as_str(), "7");
+    assert!(!bench.folder.join("ended").exists(), "the process still works");
+    let open = tokio::task::spawn_blocking(move || fs::write(gate, "go\n"));
+    open.await.expect("no panic").expect("the process waits there");
+    // There is one place, and the process holds it until it has ended.
+    bench.call().await;
+    assert_eq!(fs::read_to_string(bench.folder.join("ended")).expect("a word"), "go\n");
+}
+
+#[tokio::test]
+async fn without_a_line_the_end_tells_why() {
+    let line = json!({"answer": "line", "timeout": "300ms"});
+    let cases = [
+        ("ends", "exit 4", "exit status 4"),
+        ("half", "printf 7; exit 0", "\"structuredContent\":7"),
+        ("hangs", "printf 7; sleep 600", "did not finish within 300ms"),
+        ("floods", "yes | tr -d '\\n'", "wrote more to standard output"),
+    ];
+    for (name, script, words) in cases {
+        let settings = ToolSettings::default();
+        let result = Bench::with(name, script, &line, settings).call().await;
+        assert!(result.as_str().contains(words), "{name}: {result}");
+    }
 }
 
 #[tokio::test]

@@ -70,7 +70,18 @@ impl Pipes {
         self.input.rest = input;
     }
 
-    /// Moves bytes for as long as it is awaited. It ends only when there is too much output, and
+    /// Sets whether a whole line of output is all that is wanted for now.
+    pub(super) fn stop_at_line(&mut self, stop: bool) {
+        self.stdout.sink.stop_at_line = stop;
+    }
+
+    /// What was written to standard output, when it holds a whole line.
+    pub(super) fn line(&self) -> Option<Bytes> {
+        let Head { kept, overflow, .. } = &self.stdout.sink;
+        (!overflow && self.stdout.sink.has_line()).then(|| Bytes::copy_from_slice(kept))
+    }
+
+    /// Moves bytes for as long as it is awaited. It ends only when no more output is wanted, and
     /// may be dropped and begun again at any time.
     pub(super) async fn flow(&mut self) {
         let rest = async {

@@ -16,6 +16,8 @@ pub(super) trait Sink {
 pub(super) struct Head {
     pub(super) kept: BytesMut,
     pub(super) overflow: bool,
+    /// Whether no more is wanted once there is a line.
+    pub(super) stop_at_line: bool,
     limit: usize,
 }
 
@@ -35,7 +37,13 @@ pub(super) struct Lines {
 
 impl Head {
     pub(super) fn new(limit: usize) -> Self {
-        Self { kept: BytesMut::new(), overflow: false, limit }
+        Self { kept: BytesMut::new(), overflow: false, stop_at_line: false, limit }
+    }
+
+    /// Whether there is a line that says something, and its end.
+    pub(super) fn has_line(&self) -> bool {
+        let said = self.kept.trim_ascii_start();
+        said.contains(&b'\n')
     }
 }
 
@@ -44,7 +52,7 @@ impl Sink for Head {
         let room = self.limit - self.kept.len();
         self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.overflow |= bytes.len() > room;
-        !self.overflow
+        !(self.overflow || self.stop_at_line && self.has_line())
     }
 }
 

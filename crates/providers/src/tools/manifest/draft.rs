@@ -11,7 +11,7 @@ use super::elements::{self, Side};
 use super::expand::{ExpandError, expand};
 use super::nearest::nearest;
 use super::problem::Problem;
-use super::{Lookup, size, timeout};
+use super::{Answer, Lookup, size, timeout};
 
 /// One key with its value.
 pub(super) struct Field {
@@ -114,6 +114,16 @@ impl<'a> Draft<'a> {
     pub(super) fn timeout(&self) -> Result<Option<Duration>, Problem> {
         let form = "milliseconds above zero, or a text such as \"30s\", \"500ms\" or \"2m\"";
         self.read("timeout", form, timeout::read)
+    }
+
+    pub(super) fn answer(&self) -> Result<Answer, Problem> {
+        let form = "\"end\", or \"line\" to answer as soon as the line is written";
+        let read = |value: &RawJson| match value.to_text()?.as_str() {
+            "end" => Some(Answer::End),
+            "line" => Some(Answer::Line),
+            _ => None,
+        };
+        Ok(self.read("answer", form, read)?.unwrap_or_default())
     }
 
     pub(super) fn memory(&self) -> Result<Option<u64>, Problem> {

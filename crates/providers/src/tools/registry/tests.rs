@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Registry;
 use crate::tools::ToolSettings;
-use crate::tools::manifest::{Manifest, Runtime};
+use crate::tools::manifest::{Answer, Manifest, Runtime};
 
 /// A tool `text.count` from a file, with some parameters, all of them required.
 fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {
@@ -28,6 +28,7 @@ fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {
         output_schema: RawJson::from(json!({"type": "string"})),
         annotations: None,
         title: None,
+        answer: Answer::End,
         timeout: None,
         memory: None,
         metadata: None,

@@ -8,7 +8,7 @@ use gantry_protocol::RawJson;
 use super::FILE_NAME;
 
 /// The keys of the block. The sections of the document say the rest.
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
     "title",
     "description",
     "runtime",
@@ -16,6 +16,7 @@ pub(super) const KEYS: [&str; 12] = [
     "args",
     "env",
     "cwd",
+    "answer",
     "timeout",
     "memory",
     "annotations",

@@ -14,7 +14,7 @@ use gantry_protocol::RawJson;
 use serde_json::json;
 
 use super::FILE_NAME;
-use crate::tools::manifest::{Manifest, Problem, Runtime};
+use crate::tools::manifest::{Answer, Manifest, Problem, Runtime};
 
 /// A folder that goes away with the test.
 struct Folder(PathBuf);
@@ -77,6 +77,7 @@ fn tool(folder: &Path) -> Manifest {
         ),
         annotations: Some(raw(&json!({"readOnlyHint": true, "openWorldHint": false}))),
         title: None,
+        answer: Answer::End,
         timeout: Some(std::time::Duration::from_secs(5)),
         memory: None,
         metadata: Some(raw(&json!({"module": "text", "standby": 2}))),

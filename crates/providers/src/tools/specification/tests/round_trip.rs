@@ -12,7 +12,7 @@ use proptest::sample::{select, subsequence};
 
 use super::super::{check, read, write};
 use super::{Folder, told, tool};
-use crate::tools::manifest::{Manifest, Runtime};
+use crate::tools::manifest::{Answer, Manifest, Runtime};
 
 /// Pieces of Markdown that a careless reader would take for parts of the document.
 const PIECES: [&str; 30] = [
@@ -140,6 +140,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
                 output_schema,
                 annotations,
                 title,
+                answer: if timeout.is_some() { Answer::Line } else { Answer::End },
                 timeout,
                 memory: timeout.map(|it| 1000 + it.as_secs()),
                 metadata,

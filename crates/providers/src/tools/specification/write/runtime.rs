@@ -7,7 +7,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
 use super::block;
-use crate::tools::manifest::{Manifest, Runtime};
+use crate::tools::manifest::{Answer, Manifest, Runtime};
 
 pub(super) fn write(tool: &Manifest) -> String {
     let folder = tool.source.parent().unwrap_or(Path::new("/"));
@@ -22,6 +22,7 @@ pub(super) fn write(tool: &Manifest) -> String {
         .value_some("args", Some(&tool.args).filter(|args| !args.is_empty()))
         .raw_some("env", env(tool).as_ref())
         .value_some("cwd", directory)
+        .value_some("answer", (tool.answer == Answer::Line).then_some("line"))
         .value_some("timeout", tool.timeout.map(length))
         .value_some("memory", tool.memory)
         .raw_some("annotations", tool.annotations.as_ref())
