@@ -14,17 +14,22 @@ const SCRIPT: &str = include_str!("folder/echo.py");
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// One native tool, with so many processes of it kept waiting.
-    pub(crate) fn native(program: &Path, standby: usize) -> Result<Self, Fault> {
+    /// One native tool, with so many processes of it kept waiting, that has answered at its `end`
+    /// or with its `line`.
+    pub(crate) fn native(program: &Path, standby: usize, answer: &str) -> Result<Self, Fault> {
         let folder = Self::new()?;
-        folder.write("echo.tool.json", &manifest("bench.echo", program, standby).to_string())?;
+        let mut manifest = manifest("bench.echo", program, standby);
+        manifest["answer"] = answer.into();
+        folder.write("echo.tool.json", &manifest.to_string())?;
         Ok(folder)
     }
 
-    /// One Python script, with or without processes of it kept waiting.
-    pub(crate) fn python(standby: bool) -> Result<Self, Fault> {
+    /// One Python script, with or without processes of it kept waiting, that has answered at its
+    /// `end` or with its `line`.
+    pub(crate) fn python(standby: bool, answer: &str) -> Result<Self, Fault> {
         let folder = Self::new()?;
         let text = SCRIPT.replace("standby = true", &format!("standby = {standby}"));
+        let text = text.replace("answer = \"end\"", &format!("answer = \"{answer}\""));
         folder.write("echo.py", &text)?;
         Ok(folder)
     }
@@ -105,10 +110,10 @@ mod tests {
     fn the_registry_takes_every_folder() {
         let program = std::env::current_exe().expect("a running test");
         for (folder, count) in [
-            (Folder::native(&program, 0), 1),
-            (Folder::native(&program, 4), 1),
-            (Folder::python(true), 1),
-            (Folder::python(false), 1),
+            (Folder::native(&program, 0, "end"), 1),
+            (Folder::native(&program, 4, "line"), 1),
+            (Folder::python(true, "line"), 1),
+            (Folder::python(false, "end"), 1),
             (Folder::many(&program, 20), 20),
         ] {
             let folder = folder.expect("a temporary folder");

@@ -6,6 +6,7 @@
 # version = "1.0.0"
 # description = "Gives its text back."
 # standby = true
+# answer = "end"
 # [tool.gantry.input.properties.text]
 # type = "string"
 # [tool.gantry.output.properties.text]

@@ -16,13 +16,16 @@ const STANDBY: usize = 4;
 const PAUSE: u64 = 10;
 
 const NOTE: &str = "CPU with that of the programs that have ended. With a pause there is time to start the next \
-                    program before the next call comes. In process: the whole pipeline, with no \
+                    program before the next call comes. A tool answers at the end of its process \
+                    unless the row says otherwise. In process: the whole pipeline, with no \
                     transport between the caller and the gateway.";
 
 /// Measures starting a program for each call, and calling one on standby.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let program = stage.programs.echo()?;
-    let (started, waiting) = (Folder::native(&program, 0)?, Folder::native(&program, STANDBY)?);
+    let started = Folder::native(&program, 0, "end")?;
+    let waiting = Folder::native(&program, STANDBY, "end")?;
+    let quick = Folder::native(&program, STANDBY, "line")?;
     let (off, on) = (serve(stage, &started)?, serve(stage, &waiting)?);
     let flat = Timing { window: stage.plan.window / 2, ..stage.plan.timing() };
     let pressure = |in_flight| Pressure { in_flight, timing: flat };
@@ -37,7 +40,8 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let busy = contest.http("gantry over HTTP, no standby", &off, crowd);
     let words = [program.as_os_str(), "forever".as_ref()];
     let living = contest.living("ping-pong with a living program", &words, paced);
-    let within = contest.inside("gantry in process, standby", &waiting, paced);
+    let within = contest.inside("gantry in process, standby, answers with its line", &quick, paced);
+    contest.inside("gantry in process, standby", &waiting, paced);
     if stage.plan.peers {
         contest.ahead("bare loop, started ahead, with its end", &line, paced);
         contest.inside("gantry in process, no standby", &started, alone);

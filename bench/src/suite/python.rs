@@ -22,13 +22,15 @@ const WINDOW: u64 = 700;
 
 const NOTE: &str = "The script has no dependencies and imports `json` and `sys`. With a pause there \
                     is time to start the next interpreter before the next call comes; without one \
-                    there is none.";
+                    there is none. A tool answers at the end of its process unless the row says \
+                    otherwise.";
 
 /// Measures calls that leave time to refill, and calls that leave none.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let uv = stage.programs.uv()?;
-    let (without, with) = (Folder::python(false)?, Folder::python(true)?);
-    let (off, on) = (serve(stage, &without)?, serve(stage, &with)?);
+    let (without, with) = (Folder::python(false, "end")?, Folder::python(true, "end")?);
+    let quick = Folder::python(true, "line")?;
+    let (off, on, line_on) = (serve(stage, &without)?, serve(stage, &with)?, serve(stage, &quick)?);
     let usual = stage.plan.timing();
     let flat = Timing { warm_up: WARM_UP, window: usual.window.max(WINDOW), pace: 0 };
     let pressure = |in_flight| Pressure { in_flight, timing: flat };
@@ -42,7 +44,8 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let forever: Vec<&OsStr> = line.iter().copied().chain([OsStr::new("forever")]).collect();
     let mut contest = Contest::new(stage);
     let living = contest.living("ping-pong with a living interpreter", &forever, paced);
-    let waiting = contest.http("gantry over HTTP, standby", &on, paced);
+    let waiting = contest.http("gantry over HTTP, standby, answers with its line", &line_on, paced);
+    contest.http("gantry over HTTP, standby", &on, paced);
     let by_hand = contest.started("bare loop, `uv run --script` for each call", &line, crowd);
     let busy = contest.http("gantry over HTTP, standby", &on, crowd);
     if stage.plan.peers {

@@ -7,13 +7,14 @@ mod wish;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gantry_gateway::CallError;
 use gantry_transport::child::Child;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
+use tokio::time::sleep;
 
 use super::launch::{Launcher, not_started};
 use super::stamp::Stamp;
@@ -22,6 +23,10 @@ use crate::tools::manifest::Manifest;
 use keeper::keep;
 use queue::{Queue, Waiter};
 use wish::Wish;
+
+/// How long the start of a process that will wait is put off. It is most often begun by the end of
+/// a call, whose answer should be on its way before the machine has more to do.
+const BREATH: Duration = Duration::from_millis(2);
 
 /// How often a process was there when a call came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -204,6 +209,7 @@ impl Standby {
         state.queue(manifest).starting += 1;
         let (standby, manifest) = (self.clone(), manifest.clone());
         runtime.spawn(async move {
+            sleep(BREATH).await;
             let started = standby.launch(&manifest).await;
             standby.arrive(&manifest, started);
         });
