@@ -34,17 +34,36 @@ pub struct Foundry {
 impl Foundry {
     /// Starts the gateway and shakes hands.
     pub async fn open(folder: Folder) -> Self {
-        let mut gateway = start(&folder);
+        let gateway = start(&folder);
+        let mut foundry = Self::over(gateway, folder).await;
+        foundry.shake_hands().await;
+        foundry
+    }
+
+    /// Ends the gateway in good order, and starts it again over the same folder and state.
+    pub async fn restart(&mut self) {
+        self.signal(Signal::TERM);
+        self.hang_up();
+        self.end().await;
+        let folder = std::mem::replace(&mut self.folder, Folder::new());
+        let gateway = start(&folder);
+        *self = Self::over(gateway, folder).await;
+        self.shake_hands().await;
+    }
+
+    async fn over(mut gateway: Child, folder: Folder) -> Self {
         let input = gateway.stdin.take();
         let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
         let (log, address) = listen(gateway.stderr.take().expect("its log"));
         let address = soon("the address", address).await.expect("it says where it listens");
-        let mut foundry = Self { address, gateway, input, output, log, last: 0, folder };
+        Self { address, gateway, input, output, log, last: 0, folder }
+    }
+
+    async fn shake_hands(&mut self) {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "foundry", "version": "0"}});
-        foundry.ask("initialize", hello).await;
-        foundry.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
-        foundry
+        self.ask("initialize", hello).await;
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
     }
 
     /// The number of the gateway's process.

@@ -3,6 +3,7 @@
 
 mod error;
 mod jsonc;
+mod limits;
 mod place;
 mod read;
 mod search;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use gantry_protocol::RawJson;
 
 pub use error::ConfigError;
+pub use limits::ToolLimits;
 pub use place::Place;
 pub use search::find;
 pub use standby::Standby;
@@ -38,7 +40,9 @@ pub struct Config {
     pub uv: Option<PathBuf>,
     /// Whether and how programs are started ahead.
     pub standby: Option<Standby>,
-    /// Where state is kept: a path, or an address such as `sqlite://…`.
+    /// What programs may use up.
+    pub tool_limits: ToolLimits,
+    /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
 }
 

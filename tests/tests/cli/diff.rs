@@ -75,3 +75,19 @@ fn a_tool_may_stand_in_the_configuration() {
     let listed = bench.run(&["tools", "list"]);
     assert!(listed.err.contains("gantry.json:3: unknown key `nmae`"), "{listed:?}");
 }
+
+#[test]
+fn a_document_tells_of_its_tool_and_can_be_checked() {
+    let bench = Bench::new("spec");
+    write(&bench, "old.tool.json", "1.0.0", &["a"]);
+    let run = bench.run(&["tools", "spec", "test.one", "--tools", "."]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.out.starts_with("## Tool: `test.one`"), "{run:?}");
+    bench.write("MCP_TOOL_SPECIFICATION.md", &run.out);
+    let run = bench.run(&["tools", "check", "MCP_TOOL_SPECIFICATION.md"]);
+    // The schemas of this test have no descriptions.
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.out.contains("MCP_TOOL_SPECIFICATION.md:"), "{run:?}");
+    let run = bench.run(&["tools", "list", "--tools", "."]);
+    assert!(!run.err.contains("left out"), "the document and the manifest agree: {run:?}");
+}

@@ -109,6 +109,8 @@ pub(crate) enum ToolsVerb {
     Check(CheckOptions),
     /// Write a new tool that works, to start from.
     New(NewOptions),
+    /// Print the specification document of a tool.
+    Spec(SpecOptions),
     /// Compare two tools: what changed, and which version that demands.
     Diff(DiffOptions),
 }
@@ -201,6 +203,17 @@ pub(crate) struct DiffOptions {
     /// Print the changes as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Whose document.
+#[derive(Debug, Args)]
+pub(crate) struct SpecOptions {
+    /// The name of the tool, NAME or NAME@VERSION.
+    #[arg(add = ArgValueCompleter::new(completions::names))]
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) origin: Origin,
 }
 
 /// What to write.

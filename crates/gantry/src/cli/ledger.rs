@@ -6,18 +6,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use gantry::{Histogram, Server, ToolStatistics};
 use gantry_store::{Settings, Source, Store, StoreError, Writer};
 
-use super::exit::Exit;
-use super::state;
-
 /// The gauge that says whether statistics reach the store.
 const GAUGE: (&str, &str) =
     ("gantry_store_ok", "Whether statistics reach the store: 1 or, when they are held back, 0.");
 
 /// Starts to keep what the server counts. It must be stopped for the last of it to be written.
-pub(crate) fn keep(server: Server) -> Result<Writer, Exit> {
+pub(crate) fn keep(server: Server, address: String) -> Writer {
     let ledger = Ledger(server);
     ledger.written(true);
-    Ok(Writer::start(state::store()?, Settings::default(), Arc::new(ledger)))
+    Writer::start(address, Settings::default(), Arc::new(ledger))
 }
 
 /// What is known of every tool, over all starts.

@@ -15,8 +15,10 @@ use super::samples;
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) builder: ServerBuilder,
-    /// The tools of folders; none when the examples are offered.
-    pub(crate) tools: Option<Tools>,
+    /// The registry; empty when the examples are offered.
+    pub(crate) tools: Tools,
+    /// Whether there is nothing to offer but the examples.
+    pub(crate) is_example: bool,
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
 }
@@ -52,9 +54,7 @@ pub(crate) fn open(
     settings: ToolSettings,
 ) -> Result<Offer, Exit> {
     let folders = folders(origin, config);
-    if folders.is_empty() && config.is_none() {
-        return Ok(Offer { builder: samples::server(), tools: None, problems: Vec::new() });
-    }
+    let is_example = folders.is_empty() && config.is_none();
     for folder in &folders {
         if let Err(error) = std::fs::read_dir(folder) {
             let text = format!("cannot read the tool folder {}: {error}", folder.display());
@@ -65,8 +65,11 @@ pub(crate) fn open(
     let mut problems = tools.problems();
     let inline = config.iter().flat_map(|config| &config.inline);
     problems.extend(inline.filter_map(|inline| register(&tools, inline).err()));
-    let builder = Server::new("gantry", env!("CARGO_PKG_VERSION")).info("title", "Gantry");
-    Ok(Offer { builder: builder.tools(tools.clone()), tools: Some(tools), problems })
+    let builder = match is_example {
+        true => samples::server(),
+        false => Server::new("gantry", env!("CARGO_PKG_VERSION")).info("title", "Gantry"),
+    };
+    Ok(Offer { builder: builder.tools(tools.clone()), tools, is_example, problems })
 }
 
 /// Registers a tool that stands in the configuration. Its lines are those of the configuration.
@@ -85,6 +88,7 @@ pub(crate) fn settings(config: Option<&Config>) -> ToolSettings {
     let mut settings = ToolSettings::default();
     let Some(config) = config else { return settings };
     settings.uv = config.uv.clone().unwrap_or(settings.uv);
+    config.tool_limits.apply(&mut settings);
     if let Some(standby) = &config.standby {
         settings.standby = standby.enabled;
         settings.standby_total = standby.total.unwrap_or(settings.standby_total);

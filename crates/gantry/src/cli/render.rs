@@ -9,6 +9,7 @@ mod table;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use gantry::ToolStatistics;
@@ -111,13 +112,15 @@ pub(crate) fn tool_statistics(tool: &ToolStatistics) -> Result<(), Exit> {
 }
 
 /// Greets the user of a gateway that has just begun to listen.
-pub(crate) fn listening(address: SocketAddr) {
+pub(crate) fn listening(address: SocketAddr, token: &Path) {
     let ready = Style::of_stderr().bold("Gantry is ready");
     say(&format!(
         "\n  {ready}   http://{address}/mcp\n\
          \n  Paste this into your client's configuration:\n\
          \n    {{\"mcpServers\": {{\"gantry\": {{\"type\": \"http\", \"url\": \"http://{address}/mcp\"}}}}}}\n\
          \n  Older clients: http://{address}/sse    WebSocket: ws://{address}/ws\n\
-         \n  Or let a client start it:  gantry serve --stdio      Stop with Ctrl-C.\n"
+         \n  Administration: http://{address}/api/tools with the token in {}\n\
+         \n  Or let a client start it:  gantry serve --stdio      Stop with Ctrl-C.\n",
+        token.display()
     ));
 }

@@ -1,8 +1,9 @@
 //! `gantry serve`: runs the gateway until it is told to stop.
 
 use std::process::exit;
+use std::sync::Arc;
 
-use gantry::{DoorSettings, ListenError, Server};
+use gantry::{Admin, DoorSettings, Kept, ListenError, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
@@ -19,11 +20,15 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let doors = DoorSettings { key: Some(state::key()?), ..DoorSettings::default() };
     let settings = origin::settings(config.as_ref());
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
-    offer.builder = offer.builder.door_settings(doors);
+    let kept = Kept::in_folder(state::tools()?);
+    offer.problems.extend(kept.restore(&offer.tools));
+    let admin = Admin::new(offer.tools.clone(), kept, state::token()?);
+    offer.builder = offer.builder.door_settings(doors).annex(Admin::PREFIX, Arc::new(admin));
     watch(&offer);
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
-    let ledger = ledger::keep(server.clone())?;
+    let store = state::store(config.as_ref())?;
+    let ledger = ledger::keep(server.clone(), store);
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     ledger.stop().await;
@@ -51,8 +56,10 @@ async fn open_doors(server: Server, stdio: bool, address: Option<String>) -> Res
 
 /// Says what the folders hold, and goes on looking at them.
 fn watch(offer: &Offer) {
-    let Some(tools) = offer.tools.clone() else { return };
-    render::tools(tools.count(), &offer.problems);
+    let tools = offer.tools.clone();
+    if !offer.is_example || tools.count() > 0 || !offer.problems.is_empty() {
+        render::tools(tools.count(), &offer.problems);
+    }
     tokio::spawn(async move { tools.watch().await });
 }
 
@@ -66,7 +73,7 @@ async fn listen(server: &Server, address: &str) -> Result<gantry::HttpServer, Ex
             ListenError::Exposed(_) => exit,
         }
     })?;
-    render::listening(http.address());
+    render::listening(http.address(), &state::token_file()?);
     Ok(http)
 }
 

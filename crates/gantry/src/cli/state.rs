@@ -5,10 +5,46 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use gantry::config::Config;
+
 use super::exit::{Code, Exit};
 
 /// The key that seals session ids, made on first use.
 pub(crate) fn key() -> Result<[u8; 32], Exit> {
+    let kept = keep("key", |random| random.to_vec())?;
+    kept.try_into().map_err(|_| spoilt("key"))
+}
+
+/// The token of who administers the gateway, made on first use.
+pub(crate) fn token() -> Result<String, Exit> {
+    let hexadecimal = |random: [u8; 32]| random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let kept = keep(TOKEN, |random| String::into_bytes(hexadecimal(random)))?;
+    let token = String::from_utf8(kept).map_err(|_| spoilt(TOKEN))?.trim().to_owned();
+    if token.len() < 32 { Err(spoilt(TOKEN)) } else { Ok(token) }
+}
+
+const TOKEN: &str = "admin-token";
+
+/// Where the token is.
+pub(crate) fn token_file() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join(TOKEN))
+}
+
+/// Where tools are kept that were registered while the gateway ran.
+pub(crate) fn tools() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("tools"))
+}
+
+/// The address of the store.
+pub(crate) fn store(config: Option<&Config>) -> Result<String, Exit> {
+    match config.and_then(|config| config.state.clone()) {
+        Some(address) => Ok(address),
+        None => Ok(format!("sqlite://{}", directory()?.join("gantry.db").display())),
+    }
+}
+
+/// What a file of the state directory holds, made from random bytes when it is not there.
+fn keep(name: &str, make: impl FnOnce([u8; 32]) -> Vec<u8>) -> Result<Vec<u8>, Exit> {
     let directory = directory()?;
     let failed = |what: &str, error: std::io::Error| {
         Exit::new(Code::Configuration, format!("cannot {what} {}: {error}", directory.display()))
@@ -19,12 +55,13 @@ pub(crate) fn key() -> Result<[u8; 32], Exit> {
         .mode(0o700)
         .create(&directory)
         .map_err(|error| failed("make the state directory", error))?;
-    read_or_make(&directory.join("key")).map_err(|error| failed("keep the key in", error))
+    let kept = read_or_make(&directory.join(name), make);
+    kept.map_err(|error| failed(&format!("keep the {name} in"), error))
 }
 
-/// The address of the store.
-pub(crate) fn store() -> Result<String, Exit> {
-    Ok(format!("sqlite://{}", directory()?.join("gantry.db").display()))
+fn spoilt(name: &str) -> Exit {
+    let text = format!("the file `{name}` in the state directory is not what was written there");
+    Exit::new(Code::Configuration, text).hint("remove it, and a new one is made")
 }
 
 fn directory() -> Result<PathBuf, Exit> {
@@ -36,32 +73,26 @@ fn directory() -> Result<PathBuf, Exit> {
     })
 }
 
-fn read_or_make(path: &Path) -> std::io::Result<[u8; 32]> {
-    match read(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => make(path),
+fn read_or_make(path: &Path, make: impl FnOnce([u8; 32]) -> Vec<u8>) -> std::io::Result<Vec<u8>> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => begin(path, make),
         read => read,
     }
 }
 
-fn read(path: &Path) -> std::io::Result<[u8; 32]> {
-    let mut key = [0; 32];
-    File::open(path)?.read_exact(&mut key)?;
-    Ok(key)
-}
-
-/// Two programs may start at once: the first to name its file wins, and both read the same key.
-fn make(path: &Path) -> std::io::Result<[u8; 32]> {
-    let mut fresh = [0; 32];
-    File::open("/dev/urandom")?.read_exact(&mut fresh)?;
+/// Two programs may start at once: the first to name its file wins, and both read the same.
+fn begin(path: &Path, make: impl FnOnce([u8; 32]) -> Vec<u8>) -> std::io::Result<Vec<u8>> {
+    let mut random = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
     let unique = path.with_extension(std::process::id().to_string());
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unique)?;
-    file.write_all(&fresh)?;
+    file.write_all(&make(random))?;
     file.sync_all()?;
     let linked = std::fs::hard_link(&unique, path);
     std::fs::remove_file(&unique)?;
     match linked {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => read(path),
+        _ => std::fs::read(path),
     }
 }

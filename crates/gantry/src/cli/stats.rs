@@ -1,13 +1,13 @@
 //! `gantry stats`: what is known of the tools, over all starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gantry::ToolStatistics;
 use serde_json::{Value, json};
 
 use super::exit::{Code, Exit};
-use super::{ledger, render, state};
+use super::{ledger, origin, render, state};
 
 /// What to show.
 #[derive(Debug, Args)]
@@ -16,6 +16,10 @@ pub(crate) struct StatsOptions {
     #[arg(value_name = "TOOL")]
     pub(crate) tool: Option<String>,
 
+    /// The configuration, which may say where the store is.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
     /// Write JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -23,7 +27,8 @@ pub(crate) struct StatsOptions {
 
 /// Shows what is known of the tools.
 pub(crate) async fn stats(options: StatsOptions) -> Result<(), Exit> {
-    let mut tools = known().await?;
+    let config = origin::configuration(options.config.as_deref())?;
+    let mut tools = known(&state::store(config.as_ref())?).await?;
     match options.tool {
         None if options.json => print(&tools.iter().map(to_json).collect()),
         None => {
@@ -51,13 +56,12 @@ fn print(value: &Value) -> Result<(), Exit> {
 }
 
 /// Reading makes no store: without one nothing is known.
-async fn known() -> Result<Vec<ToolStatistics>, Exit> {
-    let address = state::store()?;
+async fn known(address: &str) -> Result<Vec<ToolStatistics>, Exit> {
     let path = address.strip_prefix("sqlite://").map(Path::new);
     if path.is_some_and(|path| !path.exists()) {
         return Ok(Vec::new());
     }
-    let read = ledger::read(&address).await;
+    let read = ledger::read(address).await;
     read.map_err(|error| Exit::new(Code::Failed, error.to_string()))
 }
 

@@ -5,6 +5,7 @@ mod diff;
 mod list;
 mod new;
 mod show;
+mod spec;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
         ToolsVerb::Call(options) => call::run(&options).await,
         ToolsVerb::Check(options) => check::run(&options),
         ToolsVerb::New(options) => new::run(&options).await,
+        ToolsVerb::Spec(options) => spec::run(&options),
         ToolsVerb::Diff(options) => diff::run(&options),
     }
 }
@@ -31,8 +33,8 @@ pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
 /// A server in this process, with the tools it has of folders.
 pub(crate) struct Opened {
     pub(crate) server: Server,
-    /// None when the examples are offered.
-    pub(crate) tools: Option<Tools>,
+    /// Empty when the examples are offered.
+    pub(crate) tools: Tools,
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
 }
@@ -77,7 +79,7 @@ impl Opened {
             Some((name, version)) => (name, Some(version)),
             None => (name, None),
         };
-        let mut all = self.tools.as_ref()?.manifests().into_iter();
+        let mut all = self.tools.manifests().into_iter();
         all.find(|it| it.name == name && version.is_none_or(|version| it.version == version))
     }
 }

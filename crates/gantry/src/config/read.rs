@@ -8,9 +8,9 @@ use gantry_protocol::{JsonError, JsonLimits, RawJson};
 use gantry_providers::tools::manifest::expand::{ExpandError, expand};
 use gantry_providers::tools::manifest::nearest::nearest;
 
-use super::{Config, ConfigError, Inline, Lookup, Place, jsonc, standby};
+use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits, jsonc, limits, standby};
 
-const KEYS: [&str; 6] = ["listen", "tools", "uv", "standby", "state", "$schema"];
+const KEYS: [&str; 7] = ["listen", "tools", "uv", "standby", "toolLimits", "state", "$schema"];
 
 /// Keys that have a meaning, but are not built yet.
 const NOT_YET: [&str; 7] =
@@ -53,6 +53,10 @@ pub(super) fn document(
         listen: reader.text(&document, "listen", "an address such as \"127.0.0.1:4268\"")?,
         state: reader.state(&document)?,
         uv: reader.uv(&document)?,
+        tool_limits: match document.get("toolLimits") {
+            Some(value) => limits::read(&reader, &value)?,
+            None => ToolLimits::default(),
+        },
         standby: document.get("standby").map(|it| standby::read(&reader, &it)).transpose()?,
         ..Config::default()
     };
@@ -140,12 +144,14 @@ impl Reader<'_> {
     }
 
     fn state(&self, document: &RawJson) -> Result<Option<String>, ConfigError> {
-        let given = self.text(document, "state", "a path, or an address such as \"sqlite://…\"")?;
-        let resolved = |state: String| match state.contains("://") {
-            true => state,
-            false => self.path(&state).to_string_lossy().into_owned(),
-        };
-        Ok(given.map(resolved))
+        const EXPECTED: &str = "the file of the store, or its address: \"sqlite://…\"";
+        let Some(given) = self.text(document, "state", EXPECTED)? else { return Ok(None) };
+        let path = given.strip_prefix("sqlite://").unwrap_or(&given);
+        if path.contains("://") {
+            let value = document.get("state").unwrap_or(RawJson::NULL);
+            return Err(self.form(&value, "state", EXPECTED));
+        }
+        Ok(Some(format!("sqlite://{}", self.path(path).display())))
     }
 
     /// A value of the right form; `expected` says what that is.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_providers::tools::manifest::timeout;
+use gantry_providers::tools::manifest::{size, timeout};
 
 use super::ConfigError;
 use super::read::Reader;
@@ -57,25 +57,11 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Standby, Conf
                     value,
                     "memory",
                     "bytes, or a text such as \"512MiB\"",
-                    bytes,
+                    size::read,
                 )?,
                 idle: reader.value(value, "idle", "milliseconds, or \"60s\"", timeout::read)?,
             })
         }
         _ => Err(reader.form(value, "standby", "true, false, or an object with settings")),
     }
-}
-
-/// A size: bytes, or a text with a unit.
-fn bytes(value: &RawJson) -> Option<u64> {
-    let Some(text) = value.to_text() else { return value.read() };
-    let end = text.find(|letter: char| !letter.is_ascii_digit())?;
-    let (number, unit) = text.split_at(end);
-    let shift = match unit.trim_start() {
-        "KiB" => 10,
-        "MiB" => 20,
-        "GiB" => 30,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
+use gantry_providers::ToolSettings;
 use serde_json::json;
 
 use super::{Config, SCHEMA, Standby, find};
@@ -42,7 +43,7 @@ fn everything() {
     let standby =
         Standby { enabled: true, idle: Some(Duration::from_secs(60)), ..Standby::default() };
     assert_eq!(config.standby, Some(standby));
-    assert_eq!(config.state.as_deref(), Some("sqlite://value.db"));
+    assert_eq!(config.state.as_deref(), Some("sqlite:///etc/value.db"));
     let inline = &config.inline[0];
     assert_eq!((inline.manifest.as_str(), inline.place.line), (r#"{"name": "a.b"}"#, 5));
 }
@@ -52,8 +53,8 @@ fn small_things() {
     let cases = [
         ("{}", None, None),
         (r#"{"uv": "uv"}"#, Some("uv"), None),
-        (r#"{"state": "s"}"#, None, Some("/etc/s")),
-        (r#"{"state": "~/s"}"#, None, Some("/home/me/s")),
+        (r#"{"state": "s"}"#, None, Some("sqlite:///etc/s")),
+        (r#"{"state": "~/s"}"#, None, Some("sqlite:///home/me/s")),
     ];
     for (text, uv, state) in cases {
         let config = parse(text).expect(text);
@@ -80,6 +81,21 @@ fn standby() {
 }
 
 #[test]
+fn limits_of_tools() {
+    let text = r#"{"toolLimits": {"children": 8, "queue": "1m", "timeout": 5000, "memory": "1GB",
+        "stdout": "2MiB", "stderr": 4096, "grace": "1s", "olderVersions": 0, "rescan": "30s",
+        "resolve": "3m"}}"#;
+    let mut settings = ToolSettings::default();
+    parse(text).expect(text).tool_limits.apply(&mut settings);
+    let second = Duration::from_secs(1);
+    assert_eq!((settings.children, settings.older_versions), (8, 0));
+    assert_eq!((settings.queue, settings.timeout), (60 * second, 5 * second));
+    assert_eq!((settings.child.grace, settings.rescan), (second, 30 * second));
+    assert_eq!((settings.memory, settings.resolve), (Some(1_000_000_000), 180 * second));
+    assert_eq!((settings.child.stdout, settings.child.stderr), (2 << 20, 4096));
+}
+
+#[test]
 fn mistakes() {
     let cases = [
         ("", "/etc/g.json:1:1: not valid JSON: EOF while parsing a value"),
@@ -101,8 +117,11 @@ fn mistakes() {
         ("{\"standby\": 1}", "/etc/g.json:1:13: `standby` has the wrong form; write true, false"),
         ("{\"standby\": {\"totl\": 1}}", "/etc/g.json:1:14: unknown key `totl`; write `total`"),
         ("{\"standby\": {\"total\": -1}}", "/etc/g.json:1:23: `total` has the wrong form"),
-        ("{\"standby\": {\"memory\": \"1GB\"}}", "/etc/g.json:1:24: `memory` has the wrong form"),
+        ("{\"standby\": {\"memory\": \"1XB\"}}", "/etc/g.json:1:24: `memory` has the wrong form"),
         ("{\"standby\": {\"idle\": \"1\"}}", "/etc/g.json:1:22: `idle` has the wrong form"),
+        ("{\"toolLimits\": 1}", "/etc/g.json:1:16: `toolLimits` has the wrong form; write an"),
+        ("{\"toolLimits\": {\"que\": 1}}", "/etc/g.json:1:17: unknown key `que`; write `queue`"),
+        ("{\"toolLimits\": {\"children\": 0}}", "/etc/g.json:1:29: `children` has the wrong form"),
         ("{\"uv\": \"${NO}\"}", "/etc/g.json:1:8: the variable `NO`, needed by `uv`, is not set"),
         ("{\"uv\": \"${NO\"}", "/etc/g.json:1:8: `uv` has the wrong form; write `${VAR}`"),
     ];

@@ -12,7 +12,7 @@ mod program;
 mod scan;
 mod schema;
 mod script;
-mod size;
+pub mod size;
 #[cfg(test)]
 pub(super) mod tests;
 pub mod timeout;
@@ -208,7 +208,7 @@ pub(super) fn is_runnable(manifest: &Manifest) -> bool {
 
 /// The line in which a manifest speaks of a member, as well as it can be told afterwards. Only
 /// what went wrong needs it, so that a manifest need not remember its lines.
-pub(super) fn line_of(manifest: &Manifest, member: &str) -> Option<usize> {
+pub fn line_of(manifest: &Manifest, member: &str) -> Option<usize> {
     let text = read_start(&manifest.source).ok()??;
     let text = String::from_utf8_lossy(&text);
     let script = member.strip_suffix("Schema").map(|side| format!("tool.gantry.{side}"));

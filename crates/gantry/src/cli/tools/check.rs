@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gantry::{ObjectWriter, Problem, RawJson, ToolSettings, Tools};
-use gantry_gateway::ToolEntry;
+use gantry_gateway::{EntryError, ToolEntry};
 use gantry_providers::tools::manifest::{self, Manifest};
+use gantry_providers::tools::specification;
 
 use super::tally;
 use crate::cli::args::CheckOptions;
@@ -67,13 +68,23 @@ impl Findings {
         if described.is_empty() {
             described.push(Err(not_a_tool(path)));
         }
+        if is_document(path) {
+            let text = std::fs::read(path).unwrap_or_default();
+            self.problems.extend(specification::check(path, &text));
+        }
         for read in described {
             match read.and_then(judge) {
                 Ok(tool) => self.tools.push(Arc::new(tool)),
+                // A document that is checked has told of this already, in other words.
+                Err(problem) if self.tells_of(problem.line) => {}
                 Err(problem) => self.problems.push(problem),
             }
         }
         Ok(())
+    }
+
+    fn tells_of(&self, line: Option<usize>) -> bool {
+        line.is_some() && self.problems.iter().any(|problem| problem.line == line)
     }
 
     fn to_text(&self, style: Style) -> String {
@@ -111,15 +122,25 @@ impl Findings {
     }
 }
 
+fn is_document(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(specification::is_document)
+}
+
 /// Lets a manifest pass whose schemas can be used; reading it has not tried them.
 fn judge(tool: Manifest) -> Result<Manifest, Problem> {
-    match ToolEntry::new(tool.definition()) {
+    let judged = ToolEntry::new(tool.definition());
+    let line = match &judged {
+        Err(EntryError::Schema { member, .. }) => manifest::line_of(&tool, member),
+        _ => None,
+    };
+    match judged {
         Ok(_) => Ok(tool),
         Err(error) => Err(Problem {
             file: tool.source,
-            line: None,
+            line,
             message: error.to_string(),
-            advice: "correct the definition".to_owned(),
+            advice: "correct it there".to_owned(),
         }),
     }
 }

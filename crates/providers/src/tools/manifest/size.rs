@@ -3,7 +3,7 @@
 use gantry_protocol::RawJson;
 
 /// Reads an amount above zero.
-pub(super) fn read(value: &RawJson) -> Option<u64> {
+pub fn read(value: &RawJson) -> Option<u64> {
     let bytes = match value.to_text() {
         Some(text) => bytes(text.trim())?,
         None => value.read::<u64>()?,

@@ -1,0 +1,160 @@
+//! `/api/tools`: registering tools while the real binary runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use gantry_tests::foundry::{Folder, Foundry, description};
+use gantry_tests::http::Outgoing;
+use serde_json::{Value, json};
+
+/// A gateway, and the token that it has made.
+struct Office {
+    foundry: Foundry,
+    token: String,
+}
+
+impl Office {
+    async fn open() -> Self {
+        let foundry = Foundry::open(Folder::new()).await;
+        let file = foundry.folder.path().join("gantry/admin-token");
+        let mode = file.metadata().expect("a token").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "the token is its owner's alone");
+        let token = fs::read_to_string(file).expect("a token");
+        Self { foundry, token }
+    }
+
+    /// The status and the JSON of an answer.
+    async fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let bearer = format!("Bearer {}", self.token);
+        self.ask_with(method, path, body, &[("Authorization", &bearer)]).await
+    }
+
+    async fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        body: &Value,
+        headers: &[(&str, &str)],
+    ) -> (u16, Value) {
+        let host = [("Host", self.foundry.address.to_string())];
+        let more = headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let headers = host.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value));
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let (method, path) = (method.to_owned(), path.to_owned());
+        let outgoing = Outgoing { method, path, headers: headers.collect(), body };
+        let mut answer = outgoing.send(self.foundry.address).await;
+        let text = answer.text().await;
+        (answer.status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    async fn register(&self, manifest: &Value) -> (u16, Value) {
+        self.ask("POST", "/api/tools", manifest).await
+    }
+}
+
+/// A version of a tool that says which it is.
+fn tool(version: &str, required: &[&str]) -> Value {
+    let properties: Value =
+        required.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    let say = format!("echo '{{\"version\": \"{version}\"}}'");
+    description(
+        "made.tool",
+        json!({
+            "version": version, "command": ["sh", "-c", say],
+            "inputSchema": {"type": "object", "properties": properties, "required": required},
+        }),
+    )
+}
+
+fn message(answer: &Value) -> &str {
+    answer["error"]["error_message"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn only_who_holds_the_token_is_served() {
+    let office = Office::open().await;
+    let half = format!("Bearer {}", &office.token[..32]);
+    let cases: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("Authorization", "Bearer wrong")],
+        &[("Authorization", &half)],
+        &[("Authorization", &office.token)],
+    ];
+    for headers in cases {
+        for (method, path) in
+            [("GET", "/api/tools"), ("POST", "/api/tools"), ("DELETE", "/api/tools/a.b")]
+        {
+            let (status, answer) = office.ask_with(method, path, &Value::Null, headers).await;
+            assert_eq!(
+                (status, &answer["error"]["error_type"]),
+                (401, &json!("AuthenticationError"))
+            );
+        }
+    }
+    let bearer = format!("Bearer {}", office.token);
+    let foreign = [("Authorization", bearer.as_str()), ("Origin", "http://evil.example")];
+    assert_eq!(office.ask_with("GET", "/api/tools", &Value::Null, &foreign).await.0, 403);
+}
+
+#[tokio::test]
+async fn a_tool_comes_rises_and_goes() {
+    let mut office = Office::open().await;
+    let first = tool("1.0.0", &[]);
+    assert_eq!(office.register(&first).await.0, 201);
+    office.foundry.hear("notifications/tools/list_changed").await;
+    let result = office.foundry.call("made.tool", json!({})).await;
+    assert_eq!(result["structuredContent"], json!({"version": "1.0.0"}));
+    assert_eq!(office.register(&first).await.0, 200, "the same again changes nothing");
+
+    let (status, refused) = office.register(&tool("1.0.0", &["a"])).await;
+    assert_eq!((status, &refused["error"]["error_type"]), (409, &json!("RegistrationError")));
+    assert!(message(&refused).contains("raise the version to 2.0.0"), "{refused}");
+    assert_eq!(office.register(&tool("2.0.0", &["a"])).await.0, 201);
+
+    // What was registered outlives the gateway, older versions too.
+    office.foundry.restart().await;
+    for (name, arguments, version) in
+        [("made.tool", json!({"a": "x"}), "2.0.0"), ("made.tool@1.0.0", json!({}), "1.0.0")]
+    {
+        let result = office.foundry.call(name, arguments).await;
+        assert_eq!(result["structuredContent"], json!({"version": version}), "{name}: {result}");
+    }
+    let (_, list) = office.ask("GET", "/api/tools", &Value::Null).await;
+    assert_eq!(list["tools"].as_array().map(Vec::len), Some(2), "{list}");
+    let (status, shown) = office.ask("GET", "/api/tools/made.tool@1.0.0", &Value::Null).await;
+    assert_eq!((status, &shown["version"]), (200, &json!("1.0.0")));
+
+    assert_eq!(office.ask("DELETE", "/api/tools/made.tool@1.0.0", &Value::Null).await.0, 200);
+    assert_eq!(office.ask("GET", "/api/tools/made.tool@1.0.0", &Value::Null).await.0, 404);
+    assert_eq!(office.ask("DELETE", "/api/tools/made.tool", &Value::Null).await.0, 200);
+    assert_eq!(office.ask("DELETE", "/api/tools/made.tool", &Value::Null).await.0, 404);
+    office.foundry.restart().await;
+    assert_eq!(office.foundry.names().await, [] as [&str; 0], "what was removed stays away");
+}
+
+#[tokio::test]
+async fn what_cannot_be_registered_says_why() {
+    let office = Office::open().await;
+    let lacking = |member: &str| {
+        let mut manifest = tool("1.0.0", &[]);
+        manifest.as_object_mut().expect("an object").remove(member);
+        manifest
+    };
+    let cases = [
+        (lacking("outputSchema"), 400, "the tool has no output schema"),
+        (lacking("version"), 400, "the tool has no version"),
+        (lacking("command"), 400, "the tool has no command"),
+        (json!([]), 400, "not a JSON object"),
+        (json!({"name": "made.tool", "comand": "x"}), 400, "unknown key `comand`"),
+    ];
+    for (manifest, status, words) in cases {
+        let (found, answer) = office.register(&manifest).await;
+        assert_eq!(found, status, "{answer}");
+        assert!(message(&answer).contains(words), "{answer}");
+    }
+    let cases =
+        [("PUT", "/api/tools", 405), ("POST", "/api/tools/a.b", 405), ("GET", "/api/x", 404)];
+    for (method, path, status) in cases {
+        assert_eq!(office.ask(method, path, &Value::Null).await.0, status, "{method} {path}");
+    }
+}
