@@ -66,8 +66,11 @@ fn tool(version: &str, required: &[&str]) -> Value {
     )
 }
 
-fn message(answer: &Value) -> &str {
-    answer["error"]["error_message"].as_str().unwrap_or_default()
+/// What went wrong, and what to do.
+fn message(answer: &Value) -> String {
+    let detail = &answer["error"];
+    let advice = detail["error_details"]["advice"].as_str().unwrap_or_default();
+    format!("{}; {advice}", detail["error_message"].as_str().unwrap_or_default())
 }
 
 #[tokio::test]

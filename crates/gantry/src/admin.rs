@@ -1,6 +1,7 @@
 //! Administration over HTTP: who holds the token may list, register and remove tools.
 
 mod kept;
+mod token;
 mod tools;
 
 use bytes::Bytes;
@@ -11,17 +12,18 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
 use gantry_server::Annex;
-use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 
 pub use kept::Kept;
+use token::Token;
 
 /// The pages under [`Admin::PREFIX`].
 #[derive(Debug, Clone)]
 pub struct Admin {
     tools: Tools,
     kept: Kept,
-    token: String,
+    token: Token,
 }
 
 /// An answer: its status and its JSON.
@@ -33,14 +35,18 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        Self { tools, kept, token: token.into() }
+        Self { tools, kept, token: Token::new(token.into()) }
     }
 
     fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
-        if !is_held(request.headers(), &self.token) {
-            let text = "this needs the administrator's token as `Authorization: Bearer TOKEN`";
-            let mut response =
-                respond(refuse(StatusCode::UNAUTHORIZED, ErrorType::AuthenticationError, text));
+        if !self.token.is_shown_by(request.headers()) {
+            let text = "this needs the administrator's token";
+            let advice = "send it as `Authorization: Bearer TOKEN`; it is in the state directory";
+            let mut response = respond(refuse(
+                StatusCode::UNAUTHORIZED,
+                ErrorType::AuthenticationError,
+                (text, advice),
+            ));
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             return response;
@@ -56,8 +62,9 @@ impl Admin {
             (_, "tools", _) => not_allowed("GET, POST"),
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
-                let text = format!("there is no page {}/{path}; there is /api/tools", Self::PREFIX);
-                respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, &text))
+                let text = format!("there is no page {}/{path}", Self::PREFIX);
+                let told = (&*text, "there is /api/tools");
+                respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
         }
     }
@@ -70,29 +77,21 @@ impl Annex for Admin {
         Box::pin(async move {
             let answered = tokio::task::spawn_blocking(move || admin.answer(&request)).await;
             answered.unwrap_or_else(|_| {
-                let text = "the request could not be served; the log says why";
+                let told = ("the request could not be served", "the log says why");
                 respond(refuse(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     ErrorType::ToolExecutionError,
-                    text,
+                    told,
                 ))
             })
         })
     }
 }
 
-/// Whether the request shows the token. The time this takes does not tell how much of it is right.
-fn is_held(headers: &HeaderMap, token: &str) -> bool {
-    let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let shown = shown.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default().trim();
-    let pairs = shown.bytes().zip(token.bytes());
-    let difference = pairs.fold(0, |difference, (one, other)| difference | (one ^ other));
-    !token.is_empty() && shown.len() == token.len() && difference == 0
-}
-
-/// A failure in the form of an error detail.
-fn refuse(status: StatusCode, error_type: ErrorType, text: &str) -> Answer {
-    let detail = ErrorDetail::new(error_type, text.to_owned());
+/// A failure in the form of an error detail: what is wrong, and what to do about it.
+fn refuse(status: StatusCode, error_type: ErrorType, (text, advice): (&str, &str)) -> Answer {
+    let details = ObjectWriter::new().value("advice", advice).finish();
+    let detail = ErrorDetail::new(error_type, text.to_owned()).with_details(&details);
     (status, ObjectWriter::new().value("error", &detail).finish())
 }
 
@@ -105,9 +104,10 @@ fn respond((status, json): Answer) -> Response<Bytes> {
 }
 
 fn not_allowed(allowed: &'static str) -> Response<Bytes> {
-    let text = format!("use {allowed}");
-    let mut response =
-        respond(refuse(StatusCode::METHOD_NOT_ALLOWED, ErrorType::ValidationError, &text));
+    let advice = format!("use {allowed}");
+    let told = ("this page has no such method", &*advice);
+    let refused = refuse(StatusCode::METHOD_NOT_ALLOWED, ErrorType::ValidationError, told);
+    let mut response = respond(refused);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

@@ -34,9 +34,9 @@ pub use gantry_gateway::{
 };
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
 pub use gantry_providers::{
-    Content, Context, Elicitation, Failure, Handlers, Json, Problem, Prompt, PromptMessage,
-    PromptResult, RegisterError, Resource, ResourceContents, ResourceTemplate, Role, Tool,
-    ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
+    Content, Context, Elicitation, Failure, Handlers, Json, Manifest, Problem, Prompt,
+    PromptMessage, PromptResult, RegisterError, Registration, Resource, ResourceContents,
+    ResourceTemplate, Role, Tool, ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
 pub use gantry_server::{Annex, Eras, HttpServer, Link, ListenError, Settings as DoorSettings};
 pub use server::{Server, ServerBuilder};

@@ -1,8 +1,8 @@
 //! The folder in which registered manifests outlive a restart.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use gantry_protocol::{JsonLimits, RawJson};
@@ -31,7 +31,11 @@ impl Kept {
 
     /// Reads a manifest as if it stood in the folder.
     pub(super) fn read(&self, manifest: &RawJson) -> Result<Manifest, Problem> {
-        read_json(&self.0.join("tool.json"), manifest, &|name| std::env::var(name).ok())
+        let variable = |name: &str| std::env::var(name).ok();
+        let mut read = read_json(&self.0.join("tool.json"), manifest, &variable)?;
+        // Versions of one tool that had one source would be taken for changes of one file.
+        read.source = self.file(&read.name, &read.version);
+        Ok(read)
     }
 
     pub(super) fn write(&self, name: &str, version: &str, manifest: &RawJson) -> io::Result<()> {
@@ -39,7 +43,11 @@ impl Kept {
         let file = self.file(name, version);
         // A file that is there is whole: it gets its name when it is written.
         let unfinished = file.with_extension("unfinished");
-        fs::write(&unfinished, manifest.bytes())?;
+        // For the user alone: what a process is given may be a secret.
+        let mut options = OpenOptions::new();
+        let mut out =
+            options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        out.write_all(manifest.bytes())?;
         fs::rename(unfinished, file)
     }
 
@@ -49,7 +57,11 @@ impl Kept {
             let stem = stem.and_then(|it| it.strip_suffix(ENDING)?.split_once('@'));
             stem.is_some_and(|(of, at)| of == name && version.is_none_or(|it| it == at))
         };
-        let files = fs::read_dir(&self.0)?.flatten().map(|entry| entry.path());
+        let files = match fs::read_dir(&self.0) {
+            // A tool of the configuration was never kept here.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            files => files?.flatten().map(|entry| entry.path()),
+        };
         files.filter(|file| goes(file)).try_for_each(fs::remove_file)
     }
 

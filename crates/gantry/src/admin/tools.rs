@@ -1,6 +1,7 @@
 //! `/api/tools`: what is registered, and what is to be.
 
 use bytes::Bytes;
+use gantry_gateway::ToolEntry;
 use gantry_gateway::contract::ErrorType;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
@@ -32,21 +33,11 @@ impl Admin {
 
     /// Registers the tool of a manifest.
     pub(super) fn register(&self, body: &Bytes) -> Answer {
-        let manifest = match RawJson::parse(body.clone(), JsonLimits::default()) {
-            Ok(manifest) => manifest,
-            Err(error) => {
-                let text = format!("the body is not a manifest in JSON: {error}");
-                return refuse(StatusCode::BAD_REQUEST, ErrorType::ValidationError, &text);
-            }
-        };
-        let read = match self.kept.read(&manifest) {
+        let (manifest, read) = match self.read(body) {
             Ok(read) => read,
-            Err(problem) => {
-                return refuse_problem(
-                    StatusCode::BAD_REQUEST,
-                    ErrorType::ValidationError,
-                    &problem,
-                );
+            Err((text, advice)) => {
+                let told = (&*text, &*advice);
+                return refuse(StatusCode::BAD_REQUEST, ErrorType::ValidationError, told);
             }
         };
         let shown = row(&read);
@@ -57,29 +48,39 @@ impl Admin {
                 Ok(()) => (StatusCode::CREATED, shown),
                 Err(error) => {
                     let text = format!("it is registered, but only until the next start: {error}");
-                    refuse(StatusCode::INSUFFICIENT_STORAGE, ErrorType::RegistrationError, &text)
+                    unkept(&text)
                 }
             },
             Err(problem) => {
-                refuse_problem(StatusCode::CONFLICT, ErrorType::RegistrationError, &problem)
+                let told = (&*problem.message, &*problem.advice);
+                refuse(StatusCode::CONFLICT, ErrorType::RegistrationError, told)
             }
         }
+    }
+
+    /// A manifest and what it says, or what is wrong with it and what to do.
+    fn read(&self, body: &Bytes) -> Result<(RawJson, Manifest), (String, String)> {
+        let again = |text: String| (text, "correct it, and send it again".to_owned());
+        let manifest = RawJson::parse(body.clone(), JsonLimits::default())
+            .map_err(|error| again(format!("the body is not a manifest in JSON: {error}")))?;
+        let read = self.kept.read(&manifest).map_err(|it| (it.message, it.advice))?;
+        // Tried here, since what the registry refuses is a conflict with what it has.
+        ToolEntry::new(read.definition()).map_err(|error| again(error.to_string()))?;
+        Ok((manifest, read))
     }
 
     /// Removes what was registered here: one version, or all of them.
     pub(super) fn remove(&self, name: &str) -> Answer {
         let (name, version) = split(name);
         if !self.tools.unregister(name, version) {
-            let text = format!(
-                "no tool `{name}` was registered here; those of folders go with their files"
-            );
-            return refuse(StatusCode::NOT_FOUND, ErrorType::ToolNotFoundError, &text);
+            let text = format!("no tool `{name}` was registered here");
+            let told = (&*text, "tools of folders go with their files");
+            return refuse(StatusCode::NOT_FOUND, ErrorType::ToolNotFoundError, told);
         }
         match self.kept.forget(name, version) {
             Ok(()) => (StatusCode::OK, ObjectWriter::new().value("removed", name).finish()),
             Err(error) => {
-                let text = format!("it is removed, but will be back at the next start: {error}");
-                refuse(StatusCode::INSUFFICIENT_STORAGE, ErrorType::RegistrationError, &text)
+                unkept(&format!("it is removed, but will be back at the next start: {error}"))
             }
         }
     }
@@ -93,8 +94,15 @@ fn split(name: &str) -> (&str, Option<&str>) {
 }
 
 fn unknown(name: &str) -> Answer {
-    let text = format!("there is no tool `{name}`; /api/tools lists those there are");
-    refuse(StatusCode::NOT_FOUND, ErrorType::ToolNotFoundError, &text)
+    let text = format!("there is no tool `{name}`");
+    let told = (&*text, "/api/tools lists those there are");
+    refuse(StatusCode::NOT_FOUND, ErrorType::ToolNotFoundError, told)
+}
+
+/// What was done is done, but not for long.
+fn unkept(text: &str) -> Answer {
+    let told = (text, "see to the state directory, and send the request again");
+    refuse(StatusCode::INSUFFICIENT_STORAGE, ErrorType::RegistrationError, told)
 }
 
 /// A tool as the list shows it. What its process is given is not shown: it may be a secret.
@@ -114,8 +122,4 @@ fn problem(problem: &Problem) -> RawJson {
         .value("message", &problem.message)
         .value("advice", &problem.advice)
         .finish()
-}
-
-fn refuse_problem(status: StatusCode, error_type: ErrorType, problem: &Problem) -> Answer {
-    refuse(status, error_type, &format!("{}; {}", problem.message, problem.advice))
 }
