@@ -75,6 +75,24 @@ async fn what_has_left_its_group_ends_with_the_gateway() {
 }
 
 #[tokio::test]
+async fn what_has_shed_its_environment_ends_with_the_gateway() {
+    let folder = Folder::new();
+    let family = "env -i /bin/sleep 1000 >/dev/null 2>&1 & echo $! >>started; sleep 1000";
+    folder.shell_with("stay.shell", family, patient());
+    let mut foundry = Foundry::open(folder).await;
+    for _ in 0..16 {
+        foundry.begin_call("stay.shell", json!({})).await;
+    }
+    let started = foundry.folder.tools("started");
+    let listed = || fs::read_to_string(&started).unwrap_or_default();
+    processes::until("the start of the tools", || listed().lines().count() == 16).await;
+    foundry.signal(Signal::KILL);
+    foundry.end().await;
+    let is_gone = |id: &str| !std::path::Path::new("/proc").join(id).join("exe").exists();
+    processes::until("the end of all", || listed().lines().all(is_gone)).await;
+}
+
+#[tokio::test]
 async fn python_programs_end_with_the_gateway() {
     let folder = Folder::new();
     folder.program("stay.py", PYTHON);

@@ -14,6 +14,7 @@ use rustix::process::{
 use tokio::net::unix::pipe::Receiver;
 
 use super::mark::{Mark, kill_marked};
+use super::warden;
 
 /// Where leaders are sent that were killed but have not ended yet, and marks whose processes may
 /// have left their group.
@@ -50,6 +51,7 @@ pub(super) struct Watch(Receiver);
 
 impl Group {
     pub(super) fn new(leader: Pid, mark: Mark) -> Self {
+        warden::began(leader);
         Self { id: leader, reaped: false, mark }
     }
 
@@ -97,6 +99,7 @@ impl Group {
         let waited = waitpid(Some(self.id), WaitOptions::NOHANG)?;
         let (_, status) = waited.ok_or_else(|| io::Error::other("it has not ended"))?;
         self.reaped = true;
+        warden::ended(self.id);
         Ok(ExitStatus::from_raw(status.as_raw()))
     }
 }
@@ -139,6 +142,7 @@ impl Rest {
     fn wait(&self) {
         if let Some(leader) = self.leader {
             let _ = waitpid(Some(leader), WaitOptions::empty());
+            warden::ended(leader);
         }
     }
 }

@@ -81,13 +81,11 @@ pub(super) fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
 /// The work of the thread.
 fn serve(orders: &mpsc::Receiver<Order>) {
     let mut starter = Starter::new();
-    // Held for as long as this process lives.
-    let mut _warden = None;
     let mut guarded = false;
     for Order { plan, answer } in orders {
         if !guarded {
             guarded = true;
-            _warden = guard(&mut starter);
+            guard(&mut starter);
         }
         let started = starter.start(&plan, &INHERITED);
         // The child's ends of the pipes must be closed here, or they would never end.
@@ -99,10 +97,12 @@ fn serve(orders: &mpsc::Receiver<Order>) {
 
 /// Starts the warden, before the first child. Without one, children still have their parent-death
 /// signal, so that a failure here is no reason to start nothing.
-fn guard(starter: &mut Starter) -> Option<OwnedFd> {
-    let (plan, held) = warden::plan().ok()??;
-    starter.start(&plan, &INHERITED).ok()?;
-    Some(held)
+fn guard(starter: &mut Starter) {
+    if let Ok(Some((plan, told))) = warden::plan()
+        && starter.start(&plan, &INHERITED).is_ok()
+    {
+        warden::keep(told);
+    }
 }
 
 /// The descriptors above the standard ones that lack the mark to be closed.

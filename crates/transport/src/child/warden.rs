@@ -1,6 +1,7 @@
 //! A small process that outlives this one, however it ends, and then ends whatever it has left.
 //! The parent-death signal reaches the children only; their own children are reached by this.
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -8,8 +9,9 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::plan::{Bond, Plan};
 use super::spawn::above;
@@ -17,6 +19,9 @@ use super::{Program, mark};
 
 /// Between two looks for processes that are still there.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Where the warden is told of groups. It closes when this process ends.
+static TOLD: OnceLock<OwnedFd> = OnceLock::new();
 
 /// The word that makes this program a warden.
 static WORD: OnceLock<&'static str> = OnceLock::new();
@@ -29,19 +34,60 @@ pub fn guard_with(word: &'static str) {
 }
 
 /// What a warden does: waits until its gateway is gone, by whatever end, and kills every process
-/// that belonged to it. It returns when none is left.
+/// that belonged to it: all groups that it had, and all who carry its mark. It returns when none is
+/// left.
 pub fn stand_guard(owner: &str) {
-    // Nothing is ever written; the other end closes when the gateway ends.
-    let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+    for group in remaining(io::stdin().lock()) {
+        // It fails when the group is empty, which is as well.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
     while mark::kill_owned(owner) > 0 {
         sleep(PAUSE);
     }
+}
+
+/// The groups that had begun and not ended when the gateway did.
+fn remaining(mut told: impl Read) -> HashSet<Pid> {
+    let mut groups = HashSet::new();
+    let mut number = [0; size_of::<i32>()];
+    while told.read_exact(&mut number).is_ok() {
+        let number = i32::from_ne_bytes(number);
+        match (number.checked_abs().and_then(Pid::from_raw), number > 0) {
+            (Some(group), true) => drop(groups.insert(group)),
+            (Some(group), false) => drop(groups.remove(&group)),
+            (None, _) => {}
+        }
+    }
+    groups
+}
+
+/// Tells the warden of a group that has begun. Who clears their environment is found by it.
+pub(super) fn began(group: Pid) {
+    tell(group.as_raw_nonzero().get());
+}
+
+/// Tells the warden that the number of a group may soon belong to someone else.
+pub(super) fn ended(group: Pid) {
+    tell(-group.as_raw_nonzero().get());
+}
+
+fn tell(number: i32) {
+    if let Some(told) = TOLD.get() {
+        // It cannot wait: a warden that does not read must not hold up the gateway.
+        let _ = rustix::io::write(told, &number.to_ne_bytes());
+    }
+}
+
+/// Keeps the end of the pipe on which the warden is told, for as long as this process lives.
+pub(super) fn keep(told: OwnedFd) {
+    let _ = TOLD.set(told);
 }
 
 /// What starts the warden, and the end of the pipe that it watches; nothing if none is wanted.
 pub(super) fn plan() -> io::Result<Option<(Plan, OwnedFd)>> {
     let Some(word) = WORD.get() else { return Ok(None) };
     let (watched, held) = pipe_with(PipeFlags::CLOEXEC)?;
+    fcntl_setfl(&held, OFlags::NONBLOCK)?;
     let null = || open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
     let descriptors = vec![above(watched)?, above(null()?)?, above(null()?)?];
     // The file may have been replaced by a newer one since; the kernel still has this one.
@@ -54,4 +100,26 @@ pub(super) fn plan() -> io::Result<Option<(Plan, OwnedFd)>> {
         memory: None,
     };
     Ok(Some((Plan::new(&program, &[], descriptors, Bond::Warden)?, held)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_that_have_not_ended_remain() {
+        let cases: [(&[i32], &[i32]); 5] = [
+            (&[], &[]),
+            (&[7, 8], &[7, 8]),
+            (&[7, 8, -7], &[8]),
+            (&[7, -7, 7], &[7]),
+            (&[0, -9, i32::MIN, 5], &[5]),
+        ];
+        for (told, expected) in cases {
+            let bytes: Vec<u8> = told.iter().flat_map(|number| number.to_ne_bytes()).collect();
+            let expected: HashSet<_> =
+                expected.iter().filter_map(|it| Pid::from_raw(*it)).collect();
+            assert_eq!(remaining(&bytes[..]), expected, "{told:?}");
+        }
+    }
 }
