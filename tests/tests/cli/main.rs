@@ -7,4 +7,5 @@ mod configuration;
 mod contract;
 mod diff;
 mod fresh;
+mod list;
 mod shell;

@@ -97,7 +97,11 @@ pub(crate) fn problems(problems: &[gantry::Problem]) {
 /// Says how many tools there are, and what is wrong with those that were left out.
 pub(crate) fn tools(count: usize, left_out: &[gantry::Problem]) {
     let noun = if count == 1 { "tool" } else { "tools" };
-    say(&format!("  {count} {noun}"));
+    let next = match (count, left_out) {
+        (0, []) => "; `gantry tools new python text.count` writes one",
+        _ => "",
+    };
+    say(&format!("  {count} {noun}{next}"));
     problems(left_out);
 }
 

@@ -17,7 +17,7 @@ pub(super) fn run(options: &ListOptions) -> Result<(), Exit> {
     }
     let mut table = Table::default();
     for tool in snapshot.tools() {
-        table.row([&tool.name, &version(tool), &description(tool)]);
+        table.row([&tool.name, &version(tool), &marks(tool), &description(tool)]);
     }
     if snapshot.tools().next().is_none() {
         render::say("there are no tools yet; `gantry tools new python text.count` writes one");
@@ -29,6 +29,16 @@ pub(super) fn run(options: &ListOptions) -> Result<(), Exit> {
 pub(super) fn version(tool: &ToolEntry) -> String {
     let about = tool.definition.at(&["_meta", "gantry/tool", "version"]);
     about.and_then(|it| it.to_text()).unwrap_or_default()
+}
+
+/// What to know before a tool is called.
+fn marks(tool: &ToolEntry) -> String {
+    let about = |key| tool.definition.at(&["_meta", "gantry/tool", key]);
+    let destructive = about("destructive").and_then(|it| it.read::<bool>()) == Some(true);
+    let deprecated = about("deprecated_in").is_some_and(|it| it.to_text().is_some());
+    let marks = [(destructive, "destructive"), (deprecated, "deprecated")];
+    let marks = marks.into_iter().filter_map(|(is_so, mark)| is_so.then_some(mark));
+    marks.collect::<Vec<_>>().join(", ")
 }
 
 /// The first line of what a tool says of itself.
