@@ -25,6 +25,13 @@ pub fn zombies(parent: u32) -> Vec<u32> {
     all().filter(is_zombie).collect()
 }
 
+/// Whether a process has a file open whose path holds these words.
+pub fn holds(id: u32, words: &str) -> bool {
+    let open = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
+    let mut files = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+    files.any(|file| file.to_string_lossy().contains(words))
+}
+
 /// How many descriptors a process has open.
 pub fn descriptors(id: u32) -> usize {
     fs::read_dir(format!("/proc/{id}/fd")).map_or(0, Iterator::count)

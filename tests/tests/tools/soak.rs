@@ -1,7 +1,7 @@
 //! Very many calls one after the other: the gateway is afterwards as it was before.
 
 use gantry_tests::foundry::{Folder, Foundry};
-use gantry_tests::processes::{self, descriptors, memory, zombies};
+use gantry_tests::processes::{self, descriptors, holds, memory, zombies};
 use serde_json::json;
 
 /// Calls after which everything has its size.
@@ -28,6 +28,8 @@ async fn call(foundry: &mut Foundry, count: usize) {
 async fn idle(foundry: &Foundry) -> (u64, usize) {
     processes::until_none(foundry.folder.mark()).await;
     processes::until("no zombie", || zombies(foundry.id()).is_empty()).await;
+    // Statistics are written a while after the calls; nobody holds the store open longer.
+    processes::until("a closed store", || !holds(foundry.id(), "gantry.db")).await;
     (memory(foundry.id(), "VmRSS"), descriptors(foundry.id()))
 }
 

@@ -86,8 +86,9 @@ impl Admin {
     }
 }
 
+/// The name and version of a path. Some clients write `@` in a path as `%40`.
 fn split(name: &str) -> (&str, Option<&str>) {
-    match name.split_once('@') {
+    match name.split_once('@').or_else(|| name.split_once("%40")) {
         Some((name, version)) => (name, Some(version)),
         None => (name, None),
     }
