@@ -8,6 +8,7 @@ mod folder;
 mod goals;
 mod inside;
 mod load;
+mod pingpong;
 mod plot;
 mod process;
 mod programs;
@@ -52,6 +53,8 @@ enum Verb {
     Inside(inside::Inside),
     /// One window of lines to a program, without a gateway.
     ByHand(by_hand::ByHand),
+    /// One window of lines to a living program, over the runtime that a gateway has.
+    PingPong(pingpong::PingPong),
     /// Echo on hyper by hand.
     BareHyper,
     /// Echo on axum by hand.
@@ -109,6 +112,7 @@ impl Verb {
             Self::Load(load) => print(&one_thread()?.block_on(load::run(&load))?)?,
             Self::Inside(inside) => print(&many_threads()?.block_on(inside::run(&inside))?)?,
             Self::ByHand(by_hand) => print(&by_hand::run(&by_hand)?)?,
+            Self::PingPong(game) => print(&many_threads()?.block_on(pingpong::run(&game))?)?,
             Self::BareHyper => many_threads()?.block_on(targets::hyper::serve())?,
             Self::BareAxum => many_threads()?.block_on(targets::axum::serve())?,
             Self::Rmcp => many_threads()?.block_on(targets::rmcp::serve())?,

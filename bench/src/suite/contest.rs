@@ -76,6 +76,14 @@ impl<'a> Contest<'a> {
         self.by_hand(label, "once", line, pressure)
     }
 
+    /// The same, over the runtime that a gateway has.
+    pub(super) fn living_async(&mut self, label: &str, line: &[&OsStr], pressure: Pressure) -> Key {
+        let mut command = self.stage.programs.bench("ping-pong");
+        time(&mut command, pressure.timing);
+        command.arg("--").args(line);
+        self.add(label, command, pressure)
+    }
+
     /// Measures all sides in turn.
     pub(super) fn measure(self) -> Result<Results, Fault> {
         let all = alternate(self.stage.plan.rounds, self.sides)?;

@@ -39,11 +39,12 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     contest.started("bare loop, a start for each call", &line, crowd);
     let busy = contest.http("gantry over HTTP, no standby", &off, crowd);
     let words = [program.as_os_str(), "forever".as_ref()];
-    let living = contest.living("ping-pong with a living program", &words, paced);
+    contest.living("ping-pong with a living program, one blocking thread", &words, paced);
+    let living = contest.living_async("ping-pong with a living program, tokio", &words, paced);
+    contest.ahead("bare loop, started ahead, with its end", &line, paced);
     let within = contest.inside("gantry in process, standby, answers with its line", &quick, paced);
     contest.inside("gantry in process, standby", &waiting, paced);
     if stage.plan.peers {
-        contest.ahead("bare loop, started ahead, with its end", &line, paced);
         contest.inside("gantry in process, no standby", &started, alone);
         contest.http("gantry over HTTP, standby", &on, paced);
         contest.http("gantry over HTTP, standby", &on, alone);
