@@ -22,7 +22,6 @@ use folders::{Folders, Reading};
 use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
-pub use runner::StandbyCount;
 pub use settings::ToolSettings;
 use watch::Watch;
 
@@ -127,11 +126,6 @@ impl Tools {
             self.0.publish();
         }
         found
-    }
-
-    /// For each tool that has processes wait, how often one was there when a call came.
-    pub fn standby_counts(&self) -> Vec<(String, StandbyCount)> {
-        self.0.runner.counts()
     }
 
     /// Connects the tools to the catalog they are listed in. Later calls change nothing. Must be

@@ -1,5 +1,6 @@
 //! What the classification says, case by case, and that the validator agrees.
 
+mod compound;
 mod input;
 mod output;
 mod property;
@@ -9,6 +10,27 @@ mod versions;
 use gantry_protocol::{JsonLimits, RawJson};
 
 use super::{Change, Class, changes};
+
+const MAJOR: Option<Class> = Some(Class::Major);
+const MINOR: Option<Class> = Some(Class::Minor);
+const PATCH: Option<Class> = Some(Class::Patch);
+
+type Case = (&'static str, &'static str, Option<Class>, &'static str);
+
+/// Checks schemas of the arguments as a whole.
+fn arguments(cases: &[Case]) {
+    for (old, new, expected, text) in cases {
+        check(&of_input(old, new), *expected, text, &format!("{old} {new}"));
+    }
+}
+
+/// Checks schemas of the parameter `a`.
+fn parameter(cases: &[Case]) {
+    let tool = |schema: &str| format!(r#"{{"type":"object","properties":{{"a":{schema}}}}}"#);
+    for (old, new, expected, text) in cases {
+        check(&of_input(&tool(old), &tool(new)), *expected, text, &format!("{old} {new}"));
+    }
+}
 
 fn json(text: &str) -> RawJson {
     RawJson::parse(text.to_owned(), JsonLimits::default())

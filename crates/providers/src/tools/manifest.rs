@@ -5,7 +5,7 @@ mod check;
 mod draft;
 mod elements;
 pub mod expand;
-mod json;
+pub(super) mod json;
 pub mod nearest;
 mod problem;
 mod program;

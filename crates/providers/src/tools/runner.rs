@@ -22,7 +22,6 @@ use super::{ToolSettings, contract};
 use launch::Launcher;
 use service::Service;
 use standby::Standby;
-pub use standby::StandbyCount;
 
 /// Runs programs, no more at once than the settings allow.
 #[derive(Debug)]
@@ -95,11 +94,6 @@ impl Runner {
     pub(super) fn stop(&self) {
         self.places.close();
         self.standby.stop();
-    }
-
-    /// For each tool that has processes wait, how often one was there when a call came.
-    pub(super) fn counts(&self) -> Vec<(String, StandbyCount)> {
-        self.standby.counts()
     }
 
     /// Waits for its turn. Turns come in the order of the calls.

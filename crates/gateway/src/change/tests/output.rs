@@ -1,11 +1,6 @@
 //! Changes of what a tool promises: what is safe for the input is not for the output.
 
-use super::super::Class;
-use super::{check, of_output};
-
-const MAJOR: Option<Class> = Some(Class::Major);
-const MINOR: Option<Class> = Some(Class::Minor);
-const PATCH: Option<Class> = Some(Class::Patch);
+use super::{MAJOR, MINOR, PATCH, check, of_output};
 
 #[test]
 fn results() {

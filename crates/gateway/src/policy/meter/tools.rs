@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
+
+use arc_swap::ArcSwap;
 
 use super::tool::{ToolMeter, ToolStatistics};
 
@@ -19,8 +21,9 @@ const BOUNDS: [u32; 11] = [7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27];
 /// The counters of all tools.
 #[derive(Debug)]
 pub(super) struct ToolMeters {
-    /// Kept when a tool goes: it may come back, and a counter must not fall.
-    meters: RwLock<HashMap<String, Arc<ToolMeter>>>,
+    /// Kept when a tool goes: it may come back, and a counter must not fall. Read by every call,
+    /// without a lock, and copied for each tool that is called for the first time.
+    meters: ArcSwap<HashMap<Arc<str>, Arc<ToolMeter>>>,
     rest: Arc<ToolMeter>,
     labels: usize,
     limit: usize,
@@ -29,29 +32,29 @@ pub(super) struct ToolMeters {
 impl ToolMeters {
     pub(super) fn new(labels: usize, limit: usize) -> Self {
         let rest = Arc::new(ToolMeter::new(REST, false));
-        Self { meters: RwLock::default(), rest, labels, limit }
+        Self { meters: ArcSwap::default(), rest, labels, limit }
     }
 
     /// The counters of a tool that is in the catalog.
     pub(super) fn of(&self, name: &str) -> Arc<ToolMeter> {
-        let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let known = self.meters.load().get(name).cloned();
         known.unwrap_or_else(|| self.add(name))
     }
 
     fn add(&self, name: &str) -> Arc<ToolMeter> {
-        let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
-        let count = meters.len();
-        if let Some(meter) = meters.get(name) {
-            return meter.clone();
-        }
-        if count >= self.limit {
-            return self.rest.clone();
-        }
-        // Who comes first has a row for good: one that moved would make sums fall.
-        let labelled = count < self.labels && name != REST_LABEL;
-        let meter = Arc::new(ToolMeter::new(name, labelled));
-        meters.insert(name.to_owned(), meter.clone());
-        meter
+        // Another call may have added it, or another tool, in the meantime: then all is done again.
+        self.meters.rcu(|meters| {
+            let count = meters.len();
+            if count >= self.limit || meters.contains_key(name) {
+                return meters.clone();
+            }
+            // Who comes first has a row for good: one that moved would make sums fall.
+            let labelled = count < self.labels && name != REST_LABEL;
+            let mut more = HashMap::clone(meters);
+            more.insert(name.into(), Arc::new(ToolMeter::new(name, labelled)));
+            Arc::new(more)
+        });
+        self.meters.load().get(name).unwrap_or(&self.rest).clone()
     }
 
     /// What is known of each tool that was called, by name.
@@ -63,7 +66,7 @@ impl ToolMeters {
     }
 
     fn each(&self) -> Vec<Arc<ToolMeter>> {
-        let meters = self.meters.read().unwrap_or_else(PoisonError::into_inner);
+        let meters = self.meters.load();
         meters.values().chain([&self.rest]).cloned().collect()
     }
 

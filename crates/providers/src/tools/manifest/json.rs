@@ -11,7 +11,8 @@ use super::elements::Side;
 use super::problem::{Problem, line_at};
 use super::{LARGEST, Lookup, Manifest, Runtime, program, unique};
 
-const KEYS: &[&str] = &[
+/// The keys of a manifest.
+pub(in crate::tools) const KEYS: &[&str] = &[
     "name",
     "version",
     "title",

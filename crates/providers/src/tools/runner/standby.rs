@@ -28,15 +28,6 @@ use wish::Wish;
 /// a call, whose answer should be on its way before the machine has more to do.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// How often a process was there when a call came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StandbyCount {
-    /// Calls that were served by a process that waited.
-    pub hits: u64,
-    /// Calls that had to wait for a process to start, though the tool has some wait.
-    pub misses: u64,
-}
-
 /// All processes that wait.
 #[derive(Debug)]
 pub(super) struct Standby {
@@ -159,17 +150,6 @@ impl Standby {
         if let Some(keeper) = keeper {
             keeper.abort();
         }
-    }
-
-    /// For each tool that has some wait, how often that helped.
-    pub(super) fn counts(&self) -> Vec<(String, StandbyCount)> {
-        let mut counts: HashMap<String, StandbyCount> = HashMap::new();
-        for queue in self.state().queues.values() {
-            let count = counts.entry(queue.manifest.name.clone()).or_default();
-            count.hits += queue.hits;
-            count.misses += queue.misses;
-        }
-        counts.into_iter().collect()
     }
 
     /// The processes that wait, for tests.

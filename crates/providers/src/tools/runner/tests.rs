@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::StandbyCount;
 use crate::tools::ToolSettings;
 use bench::{Bench, alive, kill, until};
 
@@ -27,8 +26,8 @@ async fn the_process_that_waits_serves_the_call() {
     let waiting = bench.waiting()[0];
     assert_ne!(first, waiting, "one process serves one call");
     assert_eq!(bench.process("one").await, waiting);
-    let count = StandbyCount { hits: 1, misses: 1 };
-    assert_eq!(bench.runner.counts(), [("test.one".to_owned(), count)]);
+    let statistics = bench.statistics();
+    assert_eq!((statistics[0].standby_hits, statistics[0].standby_misses), (1, 1));
 }
 
 #[tokio::test]

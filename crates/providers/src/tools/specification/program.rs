@@ -6,23 +6,15 @@ use std::path::Path;
 use gantry_protocol::RawJson;
 
 use super::FILE_NAME;
+use crate::tools::manifest::json::KEYS;
 
-/// The keys of the block. The sections of the document say the rest.
-pub(super) const KEYS: [&str; 13] = [
-    "title",
-    "description",
-    "runtime",
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "answer",
-    "timeout",
-    "memory",
-    "annotations",
-    "metadata",
-    "standby",
-];
+/// What the sections of a document say.
+const SECTIONS: [&str; 4] = ["name", "version", "inputSchema", "outputSchema"];
+
+/// The keys of the block: those of a manifest that no section says.
+pub(super) fn keys() -> Vec<&'static str> {
+    KEYS.iter().copied().filter(|key| !SECTIONS.contains(key)).collect()
+}
 
 /// What to add when nothing tells how the tool is run.
 pub(super) fn advice(tool: &str) -> String {

@@ -168,8 +168,8 @@ pub(super) fn runtime_faults(block: &Located) -> impl Iterator<Item = (usize, St
     let mut seen = HashSet::new();
     let wrong = block.value.members().filter_map(move |member| {
         let key = member.key().into_owned();
-        let (text, advice) = if !program::KEYS.contains(&key.as_str()) {
-            let advice = format!("remove it; the keys are {}", program::KEYS.join(", "));
+        let (text, advice) = if !program::keys().contains(&key.as_str()) {
+            let advice = format!("remove it; the keys are {}", program::keys().join(", "));
             (format!("unknown key `{key}`"), advice)
         } else if !seen.insert(key.clone()) {
             (format!("the key `{key}` is given twice"), "remove one of them".to_owned())

@@ -37,8 +37,6 @@ pub(super) struct Queue {
     /// How many are being started.
     pub(super) starting: usize,
     pub(super) last_call: Instant,
-    pub(super) hits: u64,
-    pub(super) misses: u64,
     /// Bytes of memory of the largest when last looked at, none of which may be left.
     pub(super) size: u64,
     /// How many should wait.
@@ -60,8 +58,6 @@ impl Queue {
             waiting: VecDeque::new(),
             starting: 0,
             last_call: now,
-            hits: 0,
-            misses: 0,
             size: 0,
             wanted: wish.floor(),
             proven: wish != Wish::WhenProven,
@@ -74,8 +70,8 @@ impl Queue {
     /// Turns to another manifest or other code: what waits is old, and what was learned too.
     fn renew(&mut self, manifest: &Arc<Manifest>, stamp: Option<Stamp>) -> Vec<Waiter> {
         let old = self.waiting.drain(..).collect();
-        let (hits, misses, starting) = (self.hits, self.misses, self.starting);
-        *self = Self { hits, misses, starting, stamp, ..Self::new(manifest.clone()) };
+        let starting = self.starting;
+        *self = Self { starting, stamp, ..Self::new(manifest.clone()) };
         old
     }
 
@@ -103,11 +99,9 @@ impl Queue {
         let taken = self.waiting.pop_front().map(|waiter| waiter.child);
         self.least.0 = self.least.0.min(self.waiting.len());
         if taken.is_some() {
-            self.hits += 1;
             self.deaths = 0;
             self.wanted = self.wanted.max(1);
         } else {
-            self.misses += 1;
             self.wanted = (self.wanted + 1).min(most);
         }
         taken

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
     Call, Caller, Exchange, Gateway, Identity, Listing, Outcome, Provider, Reply, Resolved, Step,
-    ToolEntry,
+    ToolEntry, ToolStatistics,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use serde_json::{Value, json};
@@ -91,6 +91,11 @@ impl Bench {
         let manifest = read_file(&path, &|_| None).pop().unwrap().unwrap();
         self.tools.insert(name.to_owned(), Arc::new(manifest));
         self
+    }
+
+    /// What the gateway has counted.
+    pub(super) fn statistics(&self) -> Vec<ToolStatistics> {
+        self.gateway.as_ref().expect("it is open").statistics()
     }
 
     /// Opens the gateway.
