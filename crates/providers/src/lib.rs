@@ -3,6 +3,7 @@
 pub mod handlers;
 pub mod template;
 pub mod tools;
+pub mod upstreams;
 
 pub use handlers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Prompt, PromptMessage, PromptResult,

@@ -1,0 +1,32 @@
+//! An MCP client: every revision, every transport, one form.
+//!
+//! What is asked and answered here is always in the form of the newest revision; what a server of
+//! an older one reads and says is lowered and lifted on the way. A [`Connection`] is one life of a
+//! server; a [`Client`] has as many lives as it takes.
+
+mod backoff;
+mod client;
+mod connection;
+mod error;
+mod event;
+mod line;
+mod peer;
+mod request;
+mod secret;
+mod settings;
+mod state;
+mod target;
+mod wire;
+
+pub use backoff::Backoff;
+pub use client::{Client, Health};
+pub use connection::Connection;
+pub use error::ClientError;
+pub use event::{ChangedList, Event};
+pub use line::{Line, Question, Refusal, Silent};
+pub use peer::Peer;
+pub use request::{Answer, InputRequired, List, Listed, Request, TaskWish};
+pub use secret::Secret;
+pub use settings::{Era, Settings, Start};
+pub use state::State;
+pub use target::{Endpoint, HttpKind, Target};

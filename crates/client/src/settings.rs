@@ -1,0 +1,101 @@
+//! Every limit and habit of a client, with its default.
+
+use std::time::Duration;
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{JsonLimits, RawJson, Revision};
+
+use crate::backoff::Backoff;
+
+/// Which era of the protocol to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Era {
+    /// Whichever the server knows; the newer one if it knows both.
+    #[default]
+    Auto,
+    /// Without handshake.
+    Modern,
+    /// With handshake.
+    Legacy,
+}
+
+/// When to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// At once, and again whenever the connection is lost.
+    #[default]
+    Eager,
+    /// When something is asked for.
+    Lazy,
+}
+
+/// How a client behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which era to speak.
+    pub era: Era,
+    /// The revision that the handshake offers.
+    pub offer: Revision,
+    /// Who this client says it is.
+    pub info: RawJson,
+    /// What the handshake declares, in the newest form. Requests that stand alone declare their own.
+    pub capabilities: RawJson,
+    /// The answer to `roots/list` that comes outside of any call; none refuses it.
+    pub roots: Option<RawJson>,
+    /// Size and depth of one message.
+    pub message: JsonLimits,
+    /// Messages that may wait to be sent, and events of one call that may wait to be heard.
+    pub queue: usize,
+    /// Requests under way at once on one connection.
+    pub in_flight: usize,
+    /// Items that one list may have.
+    pub items: usize,
+    /// How long it may take to be connected and greeted.
+    pub connect_within: Duration,
+    /// How long a program may leave the question for its era unanswered before it is taken for one
+    /// that opens with a handshake.
+    pub probe_within: Duration,
+    /// How long a request may hear nothing. Progress begins it anew; an open question stops it.
+    pub silence: Duration,
+    /// How long a request may take in all, questions left out.
+    pub at_most: Duration,
+    /// The waits between tries to connect.
+    pub backoff: Backoff,
+    /// When to connect.
+    pub start: Start,
+    /// How long a connection that nobody uses is kept; for ever if none is given.
+    pub idle: Option<Duration>,
+    /// How long one connection is used before it is replaced; for ever if none is given.
+    pub lifetime: Option<Duration>,
+    /// Bytes kept of what a program writes to standard error.
+    pub log: usize,
+    /// How long a program may take to end when it is asked to.
+    pub grace: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let info = ObjectWriter::new().value("name", "gantry").value("version", env!("CARGO_PKG_VERSION"));
+        Self {
+            era: Era::Auto,
+            offer: Revision::LATEST_WITH_HANDSHAKE,
+            info: info.finish(),
+            capabilities: RawJson::EMPTY_OBJECT,
+            roots: None,
+            message: JsonLimits { size: 32 * 1024 * 1024, depth: 128 },
+            queue: 256,
+            in_flight: 1024,
+            items: 20_000,
+            connect_within: Duration::from_secs(60),
+            probe_within: Duration::from_secs(5),
+            silence: Duration::from_secs(60),
+            at_most: Duration::from_secs(10 * 60),
+            backoff: Backoff::default(),
+            start: Start::Eager,
+            idle: None,
+            lifetime: None,
+            log: 256 * 1024,
+            grace: Duration::from_secs(2),
+        }
+    }
+}

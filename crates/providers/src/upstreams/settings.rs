@@ -1,0 +1,83 @@
+//! What the configuration says of servers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gantry_client::{Settings, Target};
+
+/// One server.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// What it is called here.
+    pub name: String,
+    /// Where it is; what is wrong with its entry if that cannot be said.
+    pub target: Result<Target, String>,
+    /// How to speak to it.
+    pub client: Settings,
+    /// Whether it is to be left alone.
+    pub disabled: bool,
+    /// What its names begin with, followed by `_`; its own name if none is given, nothing if empty.
+    pub prefix: Option<String>,
+    /// Tools to offer, as patterns with `*`; all if empty.
+    pub include: Vec<String>,
+    /// Tools to leave out.
+    pub exclude: Vec<String>,
+    /// What to say of single tools instead of what the server says, by the server's name for them.
+    pub overrides: BTreeMap<String, Override>,
+    /// Who shares one connection.
+    pub share: Share,
+}
+
+/// What to say of a tool instead.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Override {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
+}
+
+/// Who shares one connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Share {
+    /// Everyone.
+    #[default]
+    Process,
+    /// All that one user does.
+    User,
+    /// One session of one client.
+    Session,
+}
+
+/// A selection of servers and tools under a name of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// The servers; all if empty.
+    pub servers: Vec<String>,
+    /// Tools to offer, by the names they have at the main endpoint, as patterns with `*`.
+    pub include: Vec<String>,
+    /// Tools to leave out.
+    pub exclude: Vec<String>,
+}
+
+/// Limits and habits that all servers share.
+#[derive(Debug, Clone)]
+pub struct UpstreamSettings {
+    /// The longest name of a tool; longer ones are shortened with a stable suffix.
+    pub name_length: usize,
+    /// How long the tools of a server that was lost stay listed.
+    pub keep: Duration,
+    /// Where the last known lists are kept, so that a server that is started late is listed early.
+    pub folder: Option<PathBuf>,
+    /// Connections of one server that `share` may open.
+    pub connections: usize,
+}
+
+impl Default for UpstreamSettings {
+    fn default() -> Self {
+        Self { name_length: 64, keep: Duration::from_secs(60), folder: None, connections: 64 }
+    }
+}
