@@ -1,11 +1,24 @@
 //! A server for as long as it is wanted: connected when needed, again when lost.
 
+mod cache;
+mod keeper;
+mod life;
+mod log;
+mod relay;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
+use tokio_util::task::AbortOnDropHandle;
 
+use self::keeper::Keeper;
+use self::life::Shared;
+use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::line::Line;
@@ -17,7 +30,13 @@ use crate::target::Target;
 
 /// A server, connected or not. Clones share it; it ends when the last one is dropped.
 #[derive(Debug, Clone)]
-pub struct Client {}
+pub struct Client(Arc<Owned>);
+
+#[derive(Debug)]
+struct Owned {
+    shared: Arc<Shared>,
+    _keeper: AbortOnDropHandle<()>,
+}
 
 /// What is known of the program or connection behind a client.
 #[derive(Debug, Clone, Default)]
@@ -38,66 +57,97 @@ impl Client {
     /// A client that connects when its settings say so. What the server says that belongs to no
     /// request goes to `events`. Must be called within a tokio runtime.
     pub fn new(target: Target, settings: Settings, events: mpsc::Sender<Event>) -> Self {
-        let _ = (target, settings, events);
-        todo!()
+        let shared = Arc::new(Shared::new(settings));
+        let keeper = Keeper::new(target, shared.clone(), events);
+        let keeper = AbortOnDropHandle::new(tokio::spawn(keeper.keep()));
+        Self(Arc::new(Owned { shared, _keeper: keeper }))
     }
 
     /// How it stands.
     pub fn state(&self) -> State {
-        todo!()
+        self.0.shared.states.borrow().clone()
     }
 
     /// Hears how it stands.
     pub fn states(&self) -> watch::Receiver<State> {
-        todo!()
+        self.0.shared.states.subscribe()
     }
 
     /// What the server said of itself last; none if it was never reached.
     pub fn known(&self) -> Option<Arc<Peer>> {
-        todo!()
+        self.0.shared.known()
     }
 
     /// Connects if need be, and gives what the server says of itself.
     pub async fn peer(&self) -> Result<Arc<Peer>, ClientError> {
-        todo!()
+        Ok(self.0.shared.connected(None).await?.peer().clone())
     }
 
     /// Asks for something, connecting first if need be. A request that the server has surely not
     /// seen, or that a lost session refused, is sent once more over a new connection.
     pub async fn request(&self, request: Request, line: &dyn Line) -> Result<Answer, ClientError> {
-        let _ = (request, line);
-        todo!()
+        let shared = &self.0.shared;
+        let connection = shared.connected(None).await?;
+        let first = connection.request(request.clone(), line).await;
+        match first {
+            Err(error) if error.is_of_connection() => {
+                self.renewed(&connection).await?.request(request, line).await
+            }
+            answer => answer,
+        }
     }
 
-    /// All pages of a list.
+    /// All pages of a list. One that the server allows to be kept is not asked for again before it
+    /// is stale or said to have changed.
     pub async fn list(&self, list: List) -> Result<Listed, ClientError> {
-        let _ = list;
-        todo!()
+        let shared = &self.0.shared;
+        if let Some(kept) = shared.cache.fresh(list) {
+            return Ok(kept);
+        }
+        let connection = shared.connected(None).await?;
+        let ticket = shared.cache.ticket(list);
+        let listed = match connection.list(list).await {
+            Err(error) if error.is_of_connection() => {
+                self.renewed(&connection).await?.list(list).await
+            }
+            listed => listed,
+        }?;
+        shared.cache.keep(list, ticket, &listed);
+        Ok(listed)
     }
 
     /// Sets the resources whose changes are to be told, now and after every reconnection.
     pub fn watch(&self, uris: BTreeSet<String>) {
-        let _ = uris;
-        todo!()
+        let changed = |watched: &mut BTreeSet<String>| {
+            let differs = *watched != uris;
+            *watched = uris;
+            differs
+        };
+        self.0.shared.watched.send_if_modified(changed);
     }
 
     /// What is known of the program or connection.
     pub fn health(&self) -> Health {
-        todo!()
+        self.0.shared.health()
     }
 
     /// The end of what the program wrote to standard error, earlier lives included.
     pub fn log(&self) -> String {
-        todo!()
+        self.0.shared.log()
     }
 
     /// Ends the connection; the next request, or the settings, begin a new one.
     pub async fn restart(&self) {
-        todo!()
+        self.0.shared.order(life::Order::Restart).await;
     }
 
     /// Ends the connection for good.
     pub async fn stop(&self) {
-        todo!()
+        self.0.shared.order(life::Order::Stop).await;
+    }
+
+    /// A connection that takes the place of one that has turned out to be of no use.
+    async fn renewed(&self, old: &Arc<Connection>) -> Result<Arc<Connection>, ClientError> {
+        self.0.shared.connected(Some(old)).await
     }
 }

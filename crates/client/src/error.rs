@@ -30,6 +30,9 @@ pub enum ClientError {
         /// The header `WWW-Authenticate`.
         challenge: Option<String>,
     },
+    /// The server has forgotten the session, and did not look at the request.
+    #[error("the server has forgotten the session")]
+    SessionLost,
     /// More requests are under way than are allowed.
     #[error("{0} requests are under way already; raise `in_flight`, or wait")]
     Busy(usize),
@@ -38,6 +41,11 @@ pub enum ClientError {
 impl ClientError {
     /// Whether the server has surely not seen the request.
     pub fn is_unsent(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Unauthorized { .. } | Self::Busy(_))
+        self.is_of_connection() || matches!(self, Self::Unauthorized { .. } | Self::Busy(_))
+    }
+
+    /// Whether another connection would help, and the server has surely not seen the request.
+    pub(crate) fn is_of_connection(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::SessionLost)
     }
 }

@@ -1,0 +1,296 @@
+//! Keeps a connection: makes it when it is wanted, replaces it when it is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::life::{Inbox, Life, Order, Shared};
+use super::relay::Relay;
+use crate::connection::Connection;
+use crate::error::ClientError;
+use crate::event::Event;
+use crate::settings::Start;
+use crate::state::State;
+use crate::target::Target;
+
+/// A connection that lasted this long was a good one: the next failure is the first in a row.
+const GOOD: Duration = Duration::from_secs(10);
+
+/// How often a connection that is to end is asked whether it still works on something.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The one who keeps the connection.
+pub(super) struct Keeper {
+    target: Target,
+    shared: Arc<Shared>,
+    relay: Relay,
+    /// Connections that may finish their work.
+    retired: JoinSet<()>,
+    failures: u32,
+    lives: u64,
+}
+
+/// What the keeper does next.
+enum Next {
+    /// Makes a connection.
+    AtOnce,
+    /// Waits until one is wanted.
+    WhenWanted,
+    /// Waits for a while, because of that.
+    AfterWait(ClientError),
+    /// Nothing.
+    Never,
+}
+
+/// Why a connection is no longer kept.
+enum Over {
+    /// It ended.
+    Lost(String),
+    /// Nobody needed it.
+    Idle,
+    /// Its time was up, or it is to be replaced.
+    Replaced(&'static str),
+    /// It is not to be kept any longer.
+    Stopped,
+}
+
+impl Keeper {
+    pub(super) fn new(target: Target, shared: Arc<Shared>, events: mpsc::Sender<Event>) -> Self {
+        let relay = Relay::new(events);
+        Self { target, shared, relay, retired: JoinSet::new(), failures: 0, lives: 0 }
+    }
+
+    /// Keeps the connection until it is told to stop.
+    pub(super) async fn keep(mut self) {
+        let Some(mut inbox) = self.shared.take_inbox() else { return };
+        let mut next = self.next();
+        loop {
+            next = match next {
+                Next::Never => break,
+                Next::WhenWanted => self.rest(&mut inbox).await,
+                Next::AfterWait(error) => self.back_off(error, &mut inbox).await,
+                Next::AtOnce => self.begin(&mut inbox).await,
+            };
+        }
+        let stopped = "the client was stopped".to_owned();
+        self.shared.life.send_replace(Life::Failed(ClientError::Unreachable(stopped.clone())));
+        self.shared.states.send_replace(State::Disabled(stopped));
+        while self.retired.join_next().await.is_some() {}
+    }
+
+    /// One life: makes a connection and stays with it.
+    async fn begin(&mut self, inbox: &mut Inbox) -> Next {
+        self.shared.life.send_replace(Life::Coming);
+        self.shared.states.send_replace(State::Starting);
+        let (sender, events) = mpsc::channel(self.shared.settings.queue.max(1));
+        match self.open(sender, inbox).await {
+            None => Next::Never,
+            Some(Ok(connection)) => {
+                let over = self.live(&connection, events, inbox).await;
+                self.end(connection, over).await
+            }
+            Some(Err(error)) => Next::AfterWait(error),
+        }
+    }
+
+    /// What follows when nothing is wrong.
+    fn next(&self) -> Next {
+        match self.shared.settings.start {
+            Start::Eager => Next::AtOnce,
+            Start::Lazy => Next::WhenWanted,
+        }
+    }
+
+    /// Waits until a connection is wanted.
+    async fn rest(&mut self, inbox: &mut Inbox) -> Next {
+        self.shared.life.send_replace(Life::None);
+        self.shared.states.send_replace(State::Configured);
+        loop {
+            tokio::select! {
+                () = self.shared.wanted.notified() => return Next::AtOnce,
+                order = inbox.recv() => match order {
+                    Some((Order::Stop, _done)) => return Next::Never,
+                    Some((Order::Restart | Order::Replace(_), _done)) => {}
+                    None => return Next::Never,
+                },
+            }
+        }
+    }
+
+    /// Makes a connection; none when it is no longer wanted.
+    async fn open(
+        &self,
+        events: mpsc::Sender<Event>,
+        inbox: &mut Inbox,
+    ) -> Option<Result<Arc<Connection>, ClientError>> {
+        let settings = self.shared.settings.clone();
+        let within = settings.connect_within;
+        let opening = timeout(within, Connection::open(&self.target, settings, events));
+        tokio::pin!(opening);
+        loop {
+            tokio::select! {
+                opened = &mut opening => {
+                    let late = || format!("the server was not ready within {within:?}");
+                    let opened = opened.unwrap_or_else(|_| Err(ClientError::Unreachable(late())));
+                    return Some(opened.map(Arc::new));
+                }
+                order = inbox.recv() => match order {
+                    Some((Order::Stop, _)) | None => return None,
+                    // What is wanted is being done.
+                    Some((Order::Restart | Order::Replace(_), _done)) => {}
+                },
+            }
+        }
+    }
+
+    /// Stays with a connection until it is over.
+    async fn live(
+        &mut self,
+        connection: &Arc<Connection>,
+        mut events: mpsc::Receiver<Event>,
+        inbox: &mut Inbox,
+    ) -> Over {
+        let (born, shared) = (Instant::now(), self.shared.clone());
+        let mut watched = self.shared.watched.subscribe();
+        watched.mark_changed();
+        self.greet(connection);
+        loop {
+            tokio::select! {
+                reason = connection.ended() => return Over::Lost(reason),
+                event = events.recv() => if let Some(event) = event { self.pass_on(event) },
+                () = self.relay.settle() => {}
+                Ok(()) = watched.changed() => {
+                    let uris = watched.borrow_and_update().clone();
+                    if let Err(error) = connection.watch(&uris).await {
+                        tracing::debug!(%error, "resources cannot be watched");
+                    }
+                }
+                order = inbox.recv() => match order {
+                    Some((Order::Stop, _)) | None => return Over::Stopped,
+                    Some((Order::Restart, _done)) => return Over::Replaced("it was restarted"),
+                    Some((Order::Replace(old), _done)) => if Arc::ptr_eq(&old, connection) {
+                        return Over::Replaced("it was of no use any more");
+                    },
+                },
+                () = idle(&shared, connection) => return Over::Idle,
+                () = outlived(born, self.shared.settings.lifetime) => {
+                    return Over::Replaced("its time was up");
+                }
+            }
+        }
+    }
+
+    fn greet(&mut self, connection: &Arc<Connection>) {
+        self.shared.come(connection);
+        if self.lives > 0 {
+            self.shared.restarts.fetch_add(1, Ordering::Relaxed);
+            self.pass_on(Event::Reconnected);
+        }
+        self.lives += 1;
+    }
+
+    fn pass_on(&mut self, event: Event) {
+        self.shared.cache.heed(&event);
+        self.relay.tell(event);
+    }
+
+    /// Ends a connection.
+    async fn end(&mut self, connection: Arc<Connection>, over: Over) -> Next {
+        if let Life::Here(_, since) = self.shared.life.send_replace(Life::Coming)
+            && since.elapsed() >= GOOD
+        {
+            self.failures = 0;
+        }
+        self.shared.bury(&connection.log(), over.reason());
+        if let Over::Replaced(_) = over {
+            self.retired.spawn(retire(connection, self.shared.settings.at_most));
+            return Next::AtOnce;
+        }
+        connection.close().await;
+        match over {
+            // The first loss after a good time is made good at once; then it is waited longer and
+            // longer.
+            Over::Lost(_) if self.failures == 0 => {
+                self.failures = 1;
+                self.next()
+            }
+            Over::Lost(reason) => Next::AfterWait(ClientError::Unreachable(reason)),
+            Over::Idle => Next::WhenWanted,
+            Over::Replaced(_) | Over::Stopped => Next::Never,
+        }
+    }
+
+    /// Waits before the next try, and tells all who want a connection that there is none.
+    async fn back_off(&mut self, error: ClientError, inbox: &mut Inbox) -> Next {
+        self.failures = self.failures.saturating_add(1);
+        let wait = self.shared.settings.backoff.after(self.failures);
+        let reason = error.to_string();
+        tracing::warn!(reason, ?wait, "a server cannot be reached; it is tried again");
+        self.shared.states.send_replace(State::BackingOff { reason, wait });
+        self.shared.life.send_replace(Life::Failed(error));
+        let wait = sleep(wait);
+        tokio::pin!(wait);
+        loop {
+            let order = tokio::select! {
+                () = &mut wait => return self.next(),
+                order = inbox.recv() => order,
+            };
+            match order {
+                Some((Order::Stop, _done)) => return Next::Never,
+                Some((Order::Restart, _done)) => return Next::AtOnce,
+                Some((Order::Replace(_), _done)) => {}
+                None => return Next::Never,
+            }
+        }
+    }
+}
+
+impl Over {
+    fn reason(&self) -> &str {
+        match self {
+            Self::Lost(reason) => reason,
+            Self::Idle => "nobody needed it",
+            Self::Replaced(reason) => reason,
+            Self::Stopped => "it was stopped",
+        }
+    }
+}
+
+/// Waits until nobody has used the connection for long enough.
+async fn idle(shared: &Shared, connection: &Connection) {
+    let Some(idle) = shared.settings.idle else {
+        return std::future::pending().await;
+    };
+    loop {
+        let until = shared.used() + idle;
+        if connection.in_flight() > 0 {
+            sleep(idle.max(LOOK)).await;
+        } else if until <= Instant::now() {
+            return;
+        } else {
+            sleep_until(until).await;
+        }
+    }
+}
+
+/// Lets a connection finish what it works on, and ends it.
+async fn retire(connection: Arc<Connection>, at_most: Duration) {
+    let finished = async {
+        while connection.in_flight() > 0 {
+            sleep(LOOK).await;
+        }
+    };
+    let _ = timeout(at_most, finished).await;
+    connection.close().await;
+}
+
+async fn outlived(born: Instant, lifetime: Option<Duration>) {
+    match lifetime {
+        Some(lifetime) => sleep_until(born + lifetime).await,
+        None => std::future::pending().await,
+    }
+}
