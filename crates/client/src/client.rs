@@ -5,6 +5,7 @@ mod keeper;
 mod life;
 mod log;
 mod relay;
+mod turn;
 
 #[cfg(test)]
 mod tests;

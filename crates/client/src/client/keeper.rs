@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::life::{Inbox, Life, Order, Shared};
 use super::relay::Relay;
+use super::turn::{Next, Over};
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
@@ -32,30 +33,6 @@ pub(super) struct Keeper {
     retired: JoinSet<()>,
     failures: u32,
     lives: u64,
-}
-
-/// What the keeper does next.
-enum Next {
-    /// Makes a connection.
-    AtOnce,
-    /// Waits until one is wanted.
-    WhenWanted,
-    /// Waits for a while, because of that.
-    AfterWait(ClientError),
-    /// Nothing.
-    Never,
-}
-
-/// Why a connection is no longer kept.
-enum Over {
-    /// It ended.
-    Lost(String),
-    /// Nobody needed it.
-    Idle,
-    /// Its time was up, or it is to be replaced.
-    Replaced(&'static str),
-    /// It is not to be kept any longer.
-    Stopped,
 }
 
 impl Keeper {
@@ -245,17 +222,6 @@ impl Keeper {
                 Some((Order::Replace(_), _done)) => {}
                 None => return Next::Never,
             }
-        }
-    }
-}
-
-impl Over {
-    fn reason(&self) -> &str {
-        match self {
-            Self::Lost(reason) => reason,
-            Self::Idle => "nobody needed it",
-            Self::Replaced(reason) => reason,
-            Self::Stopped => "it was stopped",
         }
     }
 }

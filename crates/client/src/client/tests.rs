@@ -1,1 +1,80 @@
+//! What is kept, forgotten and passed on, without a server.
 
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::advance;
+
+use super::cache::Cache;
+use super::log::Log;
+use super::relay::Relay;
+use crate::event::{ChangedList, Event};
+use crate::request::{List, Listed};
+
+fn listed(seconds: u64) -> Listed {
+    Listed { ttl: Duration::from_secs(seconds), ..Listed::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_kept_for_as_long_as_it_may_be() {
+    let cache = Cache::default();
+    cache.keep(List::Tools, cache.ticket(List::Tools), &listed(10));
+    cache.keep(List::Prompts, cache.ticket(List::Prompts), &listed(0));
+    let kept = || [List::Tools, List::Prompts].map(|list| cache.fresh(list).is_some());
+    assert_eq!(kept(), [true, false]);
+    advance(Duration::from_secs(10)).await;
+    assert_eq!(kept(), [false, false]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changed_is_not_kept() {
+    let cases = [
+        (Event::ListChanged(ChangedList::Tools), [false, true, true]),
+        (Event::ListChanged(ChangedList::Resources), [true, false, true]),
+        (Event::ListChanged(ChangedList::Prompts), [true, true, false]),
+        (Event::Reconnected, [false, false, false]),
+    ];
+    let lists = [List::Tools, List::Templates, List::Prompts];
+    for (event, expected) in cases {
+        let cache = Cache::default();
+        let tickets = lists.map(|list| cache.ticket(list));
+        for (list, ticket) in lists.into_iter().zip(tickets) {
+            cache.keep(list, ticket, &listed(10));
+        }
+        cache.heed(&event);
+        assert_eq!(lists.map(|list| cache.fresh(list).is_some()), expected, "{event:?}");
+        // What was on its way when the change was told is stale when it comes.
+        cache.heed(&event);
+        for (list, ticket) in lists.into_iter().zip(tickets) {
+            cache.keep(list, ticket, &listed(10));
+        }
+        assert_eq!(lists.map(|list| cache.fresh(list).is_some()), expected, "{event:?}");
+    }
+}
+
+#[test]
+fn the_log_loses_whole_lines_from_its_beginning() {
+    let cases = [
+        (100, "one\ntwo", "one\ntwo\n--- over\n"),
+        (15, "one\ntwo", "two\n--- over\n"),
+        (9, "a line that is far too long\n", "--- over\n"),
+        (3, "ü", ""),
+    ];
+    for (limit, words, expected) in cases {
+        let mut log = Log::new(limit);
+        log.add(words, "over");
+        assert_eq!(log.text(), expected, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn a_listener_that_falls_behind_is_told_to_look_again() {
+    let (listener, mut heard) = mpsc::channel(1);
+    let mut relay = Relay::new(listener);
+    let changed = || Event::ListChanged(ChangedList::Tools);
+    relay.tell(changed());
+    relay.tell(changed());
+    assert!(matches!(heard.recv().await, Some(Event::ListChanged(_))));
+    relay.settle().await;
+    assert!(matches!(heard.recv().await, Some(Event::Reconnected)));
+}

@@ -1,0 +1,38 @@
+//! What becomes of a connection, and what follows it.
+
+use crate::error::ClientError;
+
+/// What the keeper does next.
+pub(super) enum Next {
+    /// Makes a connection.
+    AtOnce,
+    /// Waits until one is wanted.
+    WhenWanted,
+    /// Waits for a while, because of that.
+    AfterWait(ClientError),
+    /// Nothing.
+    Never,
+}
+
+/// Why a connection is no longer kept.
+pub(super) enum Over {
+    /// It ended.
+    Lost(String),
+    /// Nobody needed it.
+    Idle,
+    /// Its time was up, or it is to be replaced.
+    Replaced(&'static str),
+    /// It is not to be kept any longer.
+    Stopped,
+}
+
+impl Over {
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Lost(reason) => reason,
+            Self::Idle => "nobody needed it",
+            Self::Replaced(reason) => reason,
+            Self::Stopped => "it was stopped",
+        }
+    }
+}
