@@ -24,9 +24,9 @@ impl Log {
         let excess = self.text.len().saturating_sub(self.limit);
         if excess > 0 {
             // Whole lines go, as far as there are lines.
-            let cut = self.text[self.text.ceil_char_boundary(excess)..].find('\n');
-            let cut = self.text.ceil_char_boundary(excess) + cut.map_or(0, |at| at + 1);
-            self.text.drain(..cut.min(self.text.len()));
+            let from = self.text.floor_char_boundary(excess - 1);
+            let line = self.text[from..].find('\n').map(|at| from + at + 1);
+            self.text.drain(..line.unwrap_or(self.text.len()));
         }
     }
 
