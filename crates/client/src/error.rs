@@ -16,6 +16,9 @@ pub enum ClientError {
     /// The connection ended after the request was sent: the server may have done its work.
     #[error("{0}")]
     Lost(String),
+    /// The server no longer knows the session, and so refused the request (HTTP 404).
+    #[error("the server no longer knows the session; a new connection begins a new one")]
+    SessionLost,
     /// Nothing was heard for too long.
     #[error("no answer came within {0:?}")]
     Timeout(Duration),
@@ -38,6 +41,9 @@ pub enum ClientError {
 impl ClientError {
     /// Whether the server has surely not seen the request.
     pub fn is_unsent(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Unauthorized { .. } | Self::Busy(_))
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::SessionLost | Self::Unauthorized { .. } | Self::Busy(_)
+        )
     }
 }
