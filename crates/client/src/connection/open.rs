@@ -83,7 +83,11 @@ impl Opening {
         self.welcome(self.piped(pipe, None), Era::Legacy).await
     }
 
-    async fn welcome(&self, draft: Draft, era: Era) -> Result<(Draft, Agreed), ClientError> {
+    pub(super) async fn welcome(
+        &self,
+        draft: Draft,
+        era: Era,
+    ) -> Result<(Draft, Agreed), ClientError> {
         match greet(&draft.link, era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
@@ -91,7 +95,7 @@ impl Opening {
         }
     }
 
-    fn piped(&self, pipe: Pipe, program: Option<Session>) -> Draft {
+    pub(super) fn piped(&self, pipe: Pipe, program: Option<Session>) -> Draft {
         let Pipe { outgoing, incoming, stop } = pipe;
         let way = Way::Pipe { outgoing, program, stop };
         let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
