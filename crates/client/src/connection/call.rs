@@ -113,7 +113,8 @@ impl Link {
             return;
         }
         let params = gantry_protocol::json::ObjectWriter::new().value("level", &level).finish();
-        let within = self.settings.silence;
+        // The call waits for this, so it must not take long.
+        let within = self.settings.probe_within;
         let told = self.exchange(Method::SetLevel, &params, Vec::new(), within).await;
         if let Err(error) = told.outcome {
             tracing::debug!(%error, "the server could not be told how much to log");
@@ -176,6 +177,10 @@ impl<'a> Underway<'a> {
                     }
                 }
                 () = waited(&mut logging) => logging = None,
+                // Before what may always be ready: a flood must not outrun the clock.
+                time = clock.run_out(), if !clock.is_stopped() => {
+                    return Err(ClientError::Timeout(time));
+                }
                 heard = self.call.mailbox.next(), if logging.is_none() => match heard {
                     Heard::Answer(outcome) => return Ok(outcome),
                     Heard::Malformed(reason) => return Err(ClientError::Malformed(reason)),
@@ -201,9 +206,6 @@ impl<'a> Underway<'a> {
                         "the server ended the response without an answer".to_owned(),
                     )),
                 },
-                time = clock.run_out(), if !clock.is_stopped() => {
-                    return Err(ClientError::Timeout(time));
-                }
             }
         }
     }
@@ -213,8 +215,7 @@ impl Drop for Underway<'_> {
     fn drop(&mut self) {
         let unanswered = self.link.board.remove(self.call.id).is_some();
         // Over HTTP a server without handshake hears of it by the end of its response.
-        let alone = !self.link.is_pipe() && self.link.revision().is_none_or(Revision::is_stateless);
-        if unanswered && !self.quiet && !alone {
+        if unanswered && !self.quiet && !self.link.stands_alone() {
             self.link.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
         }
     }

@@ -37,6 +37,8 @@ impl From<ClientError> for Unwelcome {
 enum Verdict {
     Modern(Agreed),
     Handshake,
+    /// It said nothing, and may only be slow.
+    Silence,
 }
 
 /// Finds out the era, if it is not given, and greets the server.
@@ -44,10 +46,11 @@ pub(super) async fn greet(link: &Link, era: Era) -> Result<Agreed, Unwelcome> {
     match era {
         Era::Auto => match probe(link).await? {
             Verdict::Modern(agreed) => Ok(agreed),
-            Verdict::Handshake => handshake(link, true).await,
+            Verdict::Handshake => handshake(link, Doubt::Some).await,
+            Verdict::Silence => handshake(link, Doubt::Much).await,
         },
         Era::Modern => Ok(discover_only(link).await?),
-        Era::Legacy => handshake(link, false).await,
+        Era::Legacy => handshake(link, Doubt::None).await,
     }
 }
 
@@ -60,7 +63,7 @@ async fn probe(link: &Link) -> Result<Verdict, Unwelcome> {
     match outcome {
         Ok(Ok(result)) => Ok(read_discover(&result)?),
         Ok(Err(error)) => Ok(read_refusal(&error)?),
-        Err(ClientError::Timeout(_)) if link.is_pipe() => Ok(Verdict::Handshake),
+        Err(ClientError::Timeout(_)) if link.is_pipe() => Ok(Verdict::Silence),
         Err(ClientError::Lost(reason) | ClientError::Unreachable(reason)) if link.is_pipe() => {
             Err(Unwelcome::DiedOnProbe(reason))
         }
@@ -99,7 +102,7 @@ async fn discover_only(link: &Link) -> Result<Agreed, ClientError> {
     match discover(link, link.settings.connect_within).await.0 {
         Ok(Ok(result)) => match read_discover(&result)? {
             Verdict::Modern(agreed) => Ok(agreed),
-            Verdict::Handshake => unknown(format!(
+            Verdict::Handshake | Verdict::Silence => unknown(format!(
                 "the server does not speak revision {}; let it be greeted with a handshake",
                 Revision::LATEST
             )),
@@ -176,9 +179,31 @@ fn stranger(theirs: &str) -> ClientError {
     ))
 }
 
-/// The handshake. A server that refuses it and names only revisions without one is taken at its
-/// word, if the era is open.
-async fn handshake(link: &Link, open: bool) -> Result<Agreed, Unwelcome> {
+/// How sure it is that the server wants a handshake.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// It may say otherwise.
+    Some,
+    /// It was not heard yet at all.
+    Much,
+}
+
+impl Doubt {
+    /// Whether a server that refuses the handshake with this is to be asked without one.
+    fn is_raised_by(self, error: &RpcError) -> bool {
+        let names_stateless =
+            || supported(error).is_some_and(|it| matches!(pick(&it), Ok(Picked::Stateless(_))));
+        match self {
+            Self::None => false,
+            Self::Some => names_stateless(),
+            Self::Much => true,
+        }
+    }
+}
+
+/// The handshake. A server that refuses it may be one that has none after all.
+async fn handshake(link: &Link, doubt: Doubt) -> Result<Agreed, Unwelcome> {
     let settings = &link.settings;
     let offer = settings.offer;
     let params = ObjectWriter::new()
@@ -194,10 +219,10 @@ async fn handshake(link: &Link, open: bool) -> Result<Agreed, Unwelcome> {
         Err(error) => error,
     };
     if let ClientError::Answered(error) = &error
-        && open
-        && supported(error).is_some_and(|it| matches!(pick(&it), Ok(Picked::Stateless(_))))
+        && doubt.is_raised_by(error)
+        && let Ok(agreed) = discover_only(link).await
     {
-        return Ok(discover_only(link).await?);
+        return Ok(agreed);
     }
     match exchange.refused {
         Some(400 | 404 | 405) => Err(Unwelcome::OtherTransport(unreachable(error))),
@@ -238,8 +263,11 @@ async fn agree(
     }
     // Set before the server may ask anything, which it may as soon as it hears the next message.
     link.agree(agreed.clone());
-    link.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await?;
-    Ok(agreed)
+    match link.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await {
+        // One that refuses to hear it may still serve.
+        Ok(()) | Err(ClientError::Lost(_)) => Ok(agreed),
+        Err(error) => Err(unreachable(error)),
+    }
 }
 
 /// Whatever went wrong here, no request of anyone's was sent.

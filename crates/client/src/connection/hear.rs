@@ -51,7 +51,11 @@ impl Link {
     fn sort(&self, message: Message, own: Option<&Arc<Call>>) {
         match message {
             Message::Response(response) => {
-                let call = response.id.as_ref().and_then(Id::as_number);
+                // An error without an id is about the request on whose response it came.
+                let call = match &response.id {
+                    Some(id) => id.as_number(),
+                    None => own.map(|own| own.id),
+                };
                 match call.and_then(|id| self.board.remove(id)) {
                     Some(call) => call.mailbox.put(Heard::Answer(response.outcome)),
                     None => tracing::debug!(id = ?response.id, "an answer to no request of ours"),
@@ -85,8 +89,9 @@ impl Link {
             Method::SubscriptionsAcknowledged => {
                 let id = params.at(&[key::META, key::SUBSCRIPTION_ID]).and_then(Id::new);
                 let call = id.and_then(|id| self.board.find(id.as_number()?));
-                if let Some(call) = call {
-                    call.mailbox.put(Heard::Acknowledged);
+                let call = call.as_ref().or(own);
+                if let Some(call) = call.filter(|call| call.about.method == Method::Listen) {
+                    call.mailbox.offer(Heard::Acknowledged);
                 }
             }
             _ => tracing::debug!(%method, "a notification that concerns nobody"),

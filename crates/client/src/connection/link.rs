@@ -153,6 +153,12 @@ impl Link {
         }
     }
 
+    /// Whether a server without handshake is spoken to over HTTP, where a request ends with its
+    /// response and nothing else is ever sent.
+    pub(super) fn stands_alone(&self) -> bool {
+        !self.is_pipe() && self.revision().is_none_or(Revision::is_stateless)
+    }
+
     /// Whether the server must be told of a level, because it is lower than any before.
     pub(super) fn lowers_level(&self, level: Level) -> bool {
         let mut lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,5 +167,13 @@ impl Link {
             *lowest = Some(level);
         }
         lowers
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Way::Pipe { stop, .. } = &self.way {
+            stop.cancel();
+        }
     }
 }

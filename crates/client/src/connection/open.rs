@@ -35,10 +35,7 @@ impl Opening {
     pub(super) async fn open(&self, target: &Target) -> Result<(Draft, Agreed), ClientError> {
         match target {
             Target::Program(program) => self.program(program).await,
-            Target::WebSocket(endpoint) => {
-                let pipe = websocket::open(endpoint, &self.settings).await?;
-                self.welcome(self.piped(pipe, None), self.settings.era).await
-            }
+            Target::WebSocket(endpoint) => self.websocket(endpoint).await,
             Target::Http(endpoint, HttpKind::Events) => self.events(endpoint).await,
             Target::Http(endpoint, HttpKind::Streamable) => {
                 self.welcome(self.streamable(endpoint)?, self.settings.era).await
@@ -57,6 +54,19 @@ impl Opening {
         match greet(&draft.link, self.settings.era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::DiedOnProbe(_)) => self.welcome(start()?, Era::Legacy).await,
+            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Likewise one that hangs up on the question.
+    async fn websocket(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
+        let draft = self.piped(websocket::open(endpoint, &self.settings).await?, None);
+        match greet(&draft.link, self.settings.era).await {
+            Ok(agreed) => Ok((draft, agreed)),
+            Err(Unwelcome::DiedOnProbe(_)) => {
+                let pipe = websocket::open(endpoint, &self.settings).await?;
+                self.welcome(self.piped(pipe, None), Era::Legacy).await
+            }
             Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
         }
     }

@@ -101,6 +101,12 @@ async fn the_era_is_found_out() {
             HANDSHAKE,
         ),
         (
+            "slow",
+            vec![Nothing, error(-32601), discovered(&["2026-07-28"])],
+            "2026-07-28",
+            "server/discover initialize server/discover",
+        ),
+        (
             "refused handshake",
             vec![Nothing, unsupported(&["2026-07-28"]), discovered(&["2026-07-28"])],
             "2026-07-28",
