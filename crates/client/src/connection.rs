@@ -1,9 +1,31 @@
 //! One life of a server: connected, greeted, asked, and gone.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+mod answer;
+mod attribute;
+mod board;
+mod call;
+mod clock;
+mod compose;
+mod greet;
+mod hear;
+mod link;
+mod list;
+mod listen;
+mod mailbox;
+mod open;
+mod reply;
+mod source;
+#[cfg(test)]
+mod tests;
+mod watching;
 
-use tokio::sync::mpsc;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::error::ClientError;
 use crate::event::Event;
@@ -12,10 +34,19 @@ use crate::peer::Peer;
 use crate::request::{Answer, List, Listed, Request};
 use crate::settings::Settings;
 use crate::target::Target;
+use link::{Agreed, Link, Way};
+use listen::{Tried, Wish};
+use open::{Draft, Opening};
+use watching::Watching;
 
 /// A connection to a server. Dropping it ends it, and the program behind it.
-#[derive(Debug)]
-pub struct Connection {}
+pub struct Connection {
+    peer: Arc<Peer>,
+    link: Arc<Link>,
+    watching: Watching,
+    /// What runs for as long as the connection does.
+    tasks: Mutex<JoinSet<()>>,
+}
 
 impl Connection {
     /// Connects, finds out the era, and greets the server. What the server says that belongs to no
@@ -25,61 +56,103 @@ impl Connection {
         settings: Arc<Settings>,
         events: mpsc::Sender<Event>,
     ) -> Result<Self, ClientError> {
-        let _ = (target, settings, events);
-        todo!()
+        let within = settings.connect_within;
+        let opening = Opening { settings, events };
+        match timeout(within, opening.open(target)).await {
+            Ok(opened) => opened.map(|(draft, agreed)| Self::begin(draft, agreed)),
+            Err(_) => Err(ClientError::Unreachable(format!(
+                "the server was not connected and greeted within {within:?}"
+            ))),
+        }
+    }
+
+    fn begin(draft: Draft, agreed: Agreed) -> Self {
+        let Draft { link, mut tasks } = draft;
+        let peer = agreed.peer.clone();
+        let stateless = agreed.revision().is_stateless();
+        link.agree(agreed);
+        let (wishes, wished) = watch::channel(Wish::default());
+        let (trying, tried) = watch::channel(Tried::default());
+        if stateless {
+            tasks.spawn(listen::subscribe(link.clone(), wished, trying));
+        } else if !link.is_pipe() {
+            tasks.spawn(listen::general(link.clone()));
+        }
+        let watching = Watching::new(wishes, tried);
+        Self { peer, link, watching, tasks: Mutex::new(tasks) }
     }
 
     /// What the server said of itself.
     pub fn peer(&self) -> &Arc<Peer> {
-        todo!()
+        &self.peer
     }
 
     /// Asks for something and waits for the answer. Dropping the future tells the server that
     /// nobody waits any more.
     pub async fn request(&self, request: Request, line: &dyn Line) -> Result<Answer, ClientError> {
-        let _ = (request, line);
-        todo!()
+        self.link.request(&request, line).await
     }
 
     /// All pages of a list. A server that does not declare it has an empty one.
     pub async fn list(&self, list: List) -> Result<Listed, ClientError> {
-        let _ = list;
-        todo!()
+        self.link.list(list).await
     }
 
-    /// Sets the resources whose changes are to be told.
+    /// Sets the resources whose changes are to be told. A server that tells of none is left alone.
     pub async fn watch(&self, uris: &BTreeSet<String>) -> Result<(), ClientError> {
-        let _ = uris;
-        todo!()
+        if !self.peer.has(&["resources", "subscribe"]) {
+            return Ok(());
+        }
+        match self.peer.revision.is_stateless() {
+            true => self.watching.wish(uris, &self.link).await,
+            false => self.watching.subscribe(uris, &self.link).await,
+        }
     }
 
     /// Waits until the connection has ended, and says why.
     pub async fn ended(&self) -> String {
-        todo!()
+        self.link.board.ended().await
     }
 
     /// Ends it in good order.
     pub async fn close(self: Arc<Self>) {
-        todo!()
+        self.link.board.end("the connection was closed");
+        match &self.link.way {
+            Way::Pipe { program: Some(program), .. } => drop(program.stop().await),
+            Way::Pipe { stop, .. } => stop.cancel(),
+            Way::Http { wire, .. } => {
+                if self.link.has_session() {
+                    let within = self.link.settings.grace;
+                    let _ = timeout(within, wire.end_session()).await;
+                }
+            }
+        }
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
     /// The number of the program behind it, if there is one.
     pub fn process(&self) -> Option<u32> {
-        todo!()
+        Some(self.link.program()?.id())
     }
 
     /// The bytes of memory that the program holds now.
     pub fn memory(&self) -> Option<u64> {
-        todo!()
+        Some(self.link.program()?.memory())
     }
 
     /// The end of what the program wrote to standard error.
     pub fn log(&self) -> String {
-        todo!()
+        self.link.program().map(|program| program.stderr()).unwrap_or_default()
     }
 
     /// Requests under way.
     pub fn in_flight(&self) -> usize {
-        todo!()
+        self.link.board.in_flight()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Connection").field("peer", &self.peer).finish_non_exhaustive()
     }
 }

@@ -20,7 +20,10 @@ mod schema;
 mod tool;
 
 pub use answer::{lift_answer, lower_answer};
-pub use capabilities::{lift_client_capabilities, lower_server_capabilities};
+pub use capabilities::{
+    lift_client_capabilities, lift_server_capabilities, lower_client_capabilities,
+    lower_server_capabilities,
+};
 pub use json_block::with_json_block;
 pub use params::{lift_notification, lift_params, lower_notification, lower_params};
 pub use question::{Inexpressible, lift_question, lower_question};

@@ -1,11 +1,13 @@
-//! One child process that serves one call: its input goes in, its output comes out, both bounded.
-//! However the call ends, the child's whole process group ends with it and the child is reaped.
+//! Child processes. A [`Child`] serves one call: its input goes in, its output comes out, both
+//! bounded. A [`Session`] is spoken to line by line for as long as it is wanted. However it ends,
+//! the child's whole process group ends with it and the child is reaped.
 
 mod error;
 mod group;
 mod mark;
 mod pipes;
 mod plan;
+mod session;
 mod sink;
 mod spawn;
 mod vfork;
@@ -28,6 +30,7 @@ use tokio::time::{sleep, timeout};
 pub use error::StartError;
 use group::{Group, Watch};
 use pipes::Pipes;
+pub use session::{Session, SessionLimits, SessionLines};
 pub use warden::{guard_with, stand_guard};
 
 /// The variable that tells a child where it may write notices.
@@ -133,10 +136,10 @@ impl Child {
     /// Starts a program. Must be called within a tokio runtime with timers and sockets.
     pub fn start(program: &Program, limits: &ChildLimits) -> Result<Self, StartError> {
         let start = || {
-            let (group, ends) = spawn::spawn(program)?;
+            let (group, ends, written) = spawn::spawn_with_notices(program)?;
             let watch = group.watch()?;
             let (sender, notices) = mpsc::channel(limits.notices.max(1));
-            let pipes = Pipes::new(ends, limits, sender)?;
+            let pipes = Pipes::new(ends, written, limits, sender)?;
             Ok(Self { group, watch, pipes, notices: Some(notices), grace: limits.grace })
         };
         start().map_err(|error| StartError::new(program, error))
@@ -159,9 +162,7 @@ impl Child {
 
     /// The bytes of memory that the process holds now; none when it has ended.
     pub fn memory(&self) -> u64 {
-        let text = std::fs::read_to_string(format!("/proc/{}/statm", self.id()));
-        let pages = text.ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
-        pages.unwrap_or(0) * rustix::param::page_size() as u64
+        self.group.memory()
     }
 
     /// The lines that the child writes to file descriptor 3. They come while

@@ -1,1 +1,22 @@
-//! To be written.
+//! A program that is spoken to over its standard streams: one message a line.
+
+use gantry_transport::child::{Program, Session, SessionLimits};
+use tokio_util::sync::CancellationToken;
+
+use super::Pipe;
+use crate::error::ClientError;
+use crate::settings::Settings;
+
+/// Starts the program. The pipe lives as long as the session.
+pub(crate) fn open(program: &Program, settings: &Settings) -> Result<(Session, Pipe), ClientError> {
+    let limits = SessionLimits {
+        line: settings.message.size,
+        queue: settings.queue,
+        stderr: settings.log,
+        grace: settings.grace,
+    };
+    let (session, lines) = Session::start(program, &limits)
+        .map_err(|error| ClientError::Unreachable(error.to_string()))?;
+    let stop = CancellationToken::new();
+    Ok((session, Pipe { outgoing: lines.outgoing, incoming: lines.incoming, stop }))
+}

@@ -5,6 +5,7 @@ use crate::revision::Revision;
 
 const EXPERIMENTAL: &str = "experimental";
 const EXTENSIONS: &str = "extensions";
+const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// A client's capabilities of `revision` in the newest form.
 ///
@@ -74,4 +75,65 @@ fn merged(experimental: Option<RawJson>, extensions: &RawJson) -> Option<RawJson
         edit = edit.set(member.key().into_owned(), member.value());
     }
     Some(edit.apply())
+}
+
+/// A client's capabilities of the newest form as `revision` says them.
+///
+/// ```
+/// use gantry_protocol::{RawJson, Revision, wire};
+/// let new = RawJson::from_static(r#"{"roots":{},"elicitation":{"form":{},"url":{}}}"#);
+/// let old = wire::lower_client_capabilities(Revision::V2025_06_18, &new);
+/// assert_eq!(old.as_str(), r#"{"roots":{},"elicitation":{}}"#);
+/// ```
+pub fn lower_client_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
+    if revision.is_stateless() {
+        return raw.clone();
+    }
+    let mut edit = raw.edit();
+    for member in raw.members() {
+        let value = member.value();
+        edit = match &*member.key() {
+            "sampling" if !revision.has_sampling_tools() => {
+                edit.set("sampling", value.edit().remove("tools").remove("context").apply())
+            }
+            "elicitation" => match lower_elicitation(revision, &value) {
+                Some(lowered) => edit.set("elicitation", lowered),
+                None => edit.remove("elicitation"),
+            },
+            // This one exists in the newest revision only; older ones have their own tasks.
+            EXTENSIONS => edit.set(EXTENSIONS, value.edit().remove(TASKS_EXTENSION).apply()),
+            _ => edit,
+        };
+    }
+    edit.apply()
+}
+
+/// None where the revision cannot say it. Forms were all there was before URLs, and unnamed.
+fn lower_elicitation(revision: Revision, value: &RawJson) -> Option<RawJson> {
+    if revision.has_rich_elicitation() {
+        return Some(value.clone());
+    }
+    let forms = value.get("form").is_some() || value.get("url").is_none();
+    (revision.has_elicitation() && forms).then(|| value.edit().remove("form").remove("url").apply())
+}
+
+/// A server's capabilities of `revision` in the newest form. Tasks are an extension there. Before
+/// 2025-03-26 nobody could say that they complete arguments, so each server may.
+pub fn lift_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
+    if revision.is_stateless() {
+        return raw.clone();
+    }
+    let mut edit = raw.edit();
+    if !revision.has_completions_flag() {
+        edit = edit.set("completions", RawJson::EMPTY_OBJECT);
+    }
+    if let Some(tasks) = raw.get("tasks") {
+        edit = edit.remove("tasks");
+        if tasks.at(&["requests", "tools", "call"]).is_some() {
+            let extensions = raw.get(EXTENSIONS).unwrap_or(RawJson::EMPTY_OBJECT);
+            let extensions = extensions.edit().set(TASKS_EXTENSION, RawJson::EMPTY_OBJECT).apply();
+            edit = edit.set(EXTENSIONS, extensions);
+        }
+    }
+    edit.apply()
 }

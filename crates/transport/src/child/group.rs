@@ -59,6 +59,11 @@ impl Group {
         self.id.as_raw_nonzero().get().unsigned_abs()
     }
 
+    /// The bytes of memory that the leader holds now; none when it has ended.
+    pub(super) fn memory(&self) -> u64 {
+        memory_of(self.id())
+    }
+
     /// A watch on the leader.
     pub(super) fn watch(&self) -> io::Result<Watch> {
         let descriptor = pidfd_open(self.id, PidfdFlags::NONBLOCK)?;
@@ -152,4 +157,11 @@ impl Watch {
     pub(super) async fn ended(&self) -> io::Result<()> {
         self.0.readable().await
     }
+}
+
+/// The bytes of memory that a process holds now; none when there is no such process.
+pub(super) fn memory_of(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm"));
+    let pages = text.ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }

@@ -52,6 +52,7 @@ struct Output<S> {
 impl Pipes {
     pub(super) fn new(
         ends: Ends,
+        notices: OwnedFd,
         limits: &ChildLimits,
         sender: mpsc::Sender<Bytes>,
     ) -> io::Result<Self> {
@@ -61,7 +62,7 @@ impl Pipes {
             input,
             stdout: Output::new(ends.stdout, Head::new(limits.stdout))?,
             stderr: Output::new(ends.stderr, Tail::new(limits.stderr))?,
-            notices: Output::new(ends.notices, Lines::new(limits.notice, sender))?,
+            notices: Output::new(notices, Lines::new(limits.notice, sender))?,
         })
     }
 

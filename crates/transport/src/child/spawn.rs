@@ -36,38 +36,60 @@ struct Order {
     answer: mpsc::SyncSender<io::Result<Pid>>,
 }
 
-/// Our ends of the pipes of a child.
+/// Our ends of the standard streams of a child.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) stdin: OwnedFd,
-    /// The end from which the child reads, kept to see how much it has left there.
+    /// The end from which the child reads, for who wants to see how much it has left there.
     pub(super) unread: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
-    pub(super) notices: OwnedFd,
 }
 
-/// Starts a program.
+/// Starts a program that may write notices, and gives our end of those too.
+pub(super) fn spawn_with_notices(program: &Program) -> io::Result<(Group, Ends, OwnedFd)> {
+    let (ends, mut descriptors) = streams()?;
+    let (notices, notices_end) = pipe_with(PipeFlags::CLOEXEC)?;
+    descriptors.push(above(notices_end)?);
+    let number = NOTICES.to_string();
+    let group = start(program, descriptors, &[(NOTICES_VARIABLE, &*number)])?;
+    Ok((group, ends, notices))
+}
+
+/// Starts a program with its standard streams and nothing else.
 pub(super) fn spawn(program: &Program) -> io::Result<(Group, Ends)> {
+    let (ends, descriptors) = streams()?;
+    Ok((start(program, descriptors, &[])?, ends))
+}
+
+/// Both ends of the standard streams; the child's in the order of their numbers.
+fn streams() -> io::Result<(Ends, Vec<OwnedFd>)> {
     let (unread, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
     let (stdout, stdout_end) = pipe_with(PipeFlags::CLOEXEC)?;
     let (stderr, stderr_end) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (notices, notices_end) = pipe_with(PipeFlags::CLOEXEC)?;
     let descriptors = vec![
         // Kept above the numbers that they get in the child: one copy must not replace the next.
         fcntl_dupfd_cloexec(&unread, NOTICES + 1)?,
         above(stdout_end)?,
         above(stderr_end)?,
-        above(notices_end)?,
     ];
-    let (mark, number) = (Mark::new(), NOTICES.to_string());
-    let extra = [(NOTICES_VARIABLE, &*number), (mark::VARIABLE, &*mark.value())];
+    Ok((Ends { stdin, unread, stdout, stderr }, descriptors))
+}
+
+fn start(
+    program: &Program,
+    descriptors: Vec<OwnedFd>,
+    variables: &[(&str, &str)],
+) -> io::Result<Group> {
+    let mark = Mark::new();
+    let value = mark.value();
+    let extra = [variables, &[(mark::VARIABLE, &*value)]].concat();
     let plan = Plan::new(program, &extra, descriptors, Bond::Child)?;
     let (answer, answered) = mpsc::sync_channel(1);
     let gone = || io::Error::other("the thread that starts programs is gone");
     SPAWNER.send(Order { plan, answer }).map_err(|_| gone())?;
     let leader = answered.recv().map_err(|_| gone())??;
-    Ok((Group::new(leader, mark), Ends { stdin, unread, stdout, stderr, notices }))
+    Ok(Group::new(leader, mark))
 }
 
 /// The descriptor, with a number above those of a child.
@@ -114,7 +136,7 @@ fn inheritable() -> Vec<RawFd> {
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
         let flags = u32::from_str_radix(flags.trim(), 8).ok()?;
         let closed = flags & rustix::fs::OFlags::CLOEXEC.bits() != 0;
-        (descriptor > NOTICES && !closed).then_some(descriptor)
+        (descriptor >= NOTICES && !closed).then_some(descriptor)
     });
     open.collect()
 }

@@ -1,6 +1,7 @@
 //! Real processes, well and badly behaved.
 
 mod left;
+mod session;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,128 @@
+//! What a server answers, in the newest form.
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{ClientCapabilities, Method, RawJson, Revision, RpcError, code, wire};
+
+use crate::error::ClientError;
+use crate::request::{Answer, InputRequired, Request};
+
+/// Reads the answer to a request. `task` says whether it may be a task of 2025-11-25.
+pub(super) fn read(
+    revision: Revision,
+    request: &Request,
+    task: bool,
+    outcome: Result<RawJson, RawJson>,
+) -> Result<Answer, ClientError> {
+    match outcome {
+        Ok(result) if !result.is_object() => {
+            Err(ClientError::Malformed("the server's result is no object".to_owned()))
+        }
+        Ok(result) if revision.is_stateless() => read_stateless(revision, request, &result),
+        Ok(result) => Ok(read_older(revision, request, task, &result)),
+        Err(error) => read_error(revision, request, &error),
+    }
+}
+
+fn read_stateless(
+    revision: Revision,
+    request: &Request,
+    result: &RawJson,
+) -> Result<Answer, ClientError> {
+    let result = wire::lift_result(revision, &request.method, result);
+    let kind = result.get("resultType").and_then(|kind| kind.to_text());
+    match kind.as_deref() {
+        Some("complete") => Ok(Answer::Complete(result)),
+        Some("task") => Ok(Answer::Task(result)),
+        Some("input_required") if request.method.takes_input() => {
+            let (entries, state) = (result.get("inputRequests"), result.get("requestState"));
+            if entries.is_none() && state.is_none() {
+                let text = "the server wants input and does not say which".to_owned();
+                return Err(ClientError::Malformed(text));
+            }
+            Ok(Answer::InputRequired(InputRequired { entries, state }))
+        }
+        _ => {
+            let kind = kind.unwrap_or_else(|| "none".to_owned());
+            Err(ClientError::Malformed(format!(
+                "the server's result has the unknown type `{kind}`"
+            )))
+        }
+    }
+}
+
+fn read_older(revision: Revision, request: &Request, task: bool, result: &RawJson) -> Answer {
+    let created = result.get("task").filter(|created| task && created.is_object());
+    if let Some(created) = created {
+        let kind = RawJson::string("task");
+        let flat = lift_task(&created).edit().set("resultType", kind).apply();
+        return Answer::Task(flat.edit().set_some("_meta", result.get("_meta")).apply());
+    }
+    let lifted = wire::lift_result(revision, &request.method, result);
+    match request.method.as_str() {
+        "tasks/get" | "tasks/cancel" => Answer::Complete(lift_task(&lifted)),
+        _ => Answer::Complete(lifted),
+    }
+}
+
+/// A task of 2025-11-25 with the names that the extension gives its members.
+fn lift_task(task: &RawJson) -> RawJson {
+    let mut edit = task.edit();
+    for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
+        edit = edit.remove(old).set_some(new, task.get(old));
+    }
+    edit.apply()
+}
+
+fn read_error(
+    revision: Revision,
+    request: &Request,
+    error: &RawJson,
+) -> Result<Answer, ClientError> {
+    let error = rpc_error(error)?;
+    match error.code {
+        code::URL_ELICITATION_REQUIRED if revision == Revision::V2025_11_25 => {
+            visits(request, error)
+        }
+        code::RESOURCE_NOT_FOUND if !revision.is_stateless() => {
+            Err(ClientError::Answered(RpcError { code: code::INVALID_PARAMS, ..error }))
+        }
+        _ => Err(ClientError::Answered(error)),
+    }
+}
+
+/// An error object.
+pub(super) fn rpc_error(error: &RawJson) -> Result<RpcError, ClientError> {
+    let code = error.get("code").and_then(|code| code.read());
+    let code = code.ok_or_else(|| {
+        ClientError::Malformed("the server answered with an error without a code".to_owned())
+    })?;
+    let message = error.get("message").and_then(|message| message.to_text()).unwrap_or_default();
+    Ok(RpcError { code, message, data: error.get("data") })
+}
+
+/// The visits that the user must make before the call is made again (2025-11-25), as the questions
+/// that they are in the newest revision.
+fn visits(request: &Request, error: RpcError) -> Result<Answer, ClientError> {
+    let listed = error.data.as_ref().and_then(|data| data.get("elicitations"));
+    let visits: Vec<_> =
+        listed.iter().flat_map(RawJson::elements).filter(RawJson::is_object).collect();
+    if visits.is_empty() || request.method != Method::ToolsCall && !request.method.takes_input() {
+        return Err(ClientError::Answered(error));
+    }
+    if !ClientCapabilities::read(request.capabilities.clone()).elicitation_url {
+        let needed = r#"{"requiredCapabilities":{"elicitation":{"url":{}}}}"#;
+        let error = RpcError::new(code::MISSING_CLIENT_CAPABILITY, error.message);
+        return Err(ClientError::Answered(error.with_data(RawJson::from_static(needed))));
+    }
+    let mut entries = ObjectWriter::new();
+    for (index, visit) in visits.iter().enumerate() {
+        let visit =
+            visit.edit().remove("elicitationId").set("mode", RawJson::string("url")).apply();
+        let question = ObjectWriter::new()
+            .value("method", Method::Elicit.as_str())
+            .raw("params", &visit)
+            .finish();
+        entries = entries.raw(&format!("visit-{}", index + 1), &question);
+    }
+    Ok(Answer::InputRequired(InputRequired { entries: Some(entries.finish()), state: None }))
+}

@@ -1,0 +1,75 @@
+//! Which call a question belongs to, where the line does not say it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gantry_protocol::meta::key;
+use gantry_protocol::{Method, RpcError, code, jsonrpc};
+
+use super::board::Call;
+use super::link::Link;
+use super::mailbox::Asked;
+
+impl Link {
+    /// The call that a question belongs to, or what to reply when none can be found.
+    pub(super) fn attribute(&self, asked: &Asked) -> Result<Arc<Call>, Bytes> {
+        let candidates = self.board.candidates();
+        match self.choose(asked, &candidates) {
+            Some(call) => {
+                self.board.learn_asker(&call.about);
+                Ok(call)
+            }
+            None if candidates.is_empty() => Err(self.outside(asked)),
+            None => {
+                self.board.set_alone(&candidates);
+                let text = format!(
+                    "{} calls are under way and nothing says which of them asks; their tools run one at a time from now on, so call again",
+                    candidates.len()
+                );
+                Err(refuse(asked, code::INTERNAL_ERROR, &text))
+            }
+        }
+    }
+
+    fn choose(&self, asked: &Asked, candidates: &[Arc<Call>]) -> Option<Arc<Call>> {
+        let task = asked
+            .params
+            .as_ref()
+            .and_then(|params| params.at(&[key::META, key::RELATED_TASK, "taskId"])?.to_text());
+        if task.is_some() {
+            let of_task =
+                |call: &&Arc<Call>| call.about.is_task_result() && call.about.name == task;
+            return candidates.iter().rfind(of_task).cloned();
+        }
+        if let [only] = candidates {
+            return Some(only.clone());
+        }
+        let mut askers = candidates.iter().filter(|call| self.board.is_asker(&call.about));
+        if let (Some(only), None) = (askers.next(), askers.next()) {
+            return Some(only.clone());
+        }
+        let latest = candidates.last()?;
+        let identity = &latest.about.identity;
+        let same = candidates.iter().all(|call| call.about.identity == *identity);
+        (!identity.is_empty() && same).then(|| latest.clone())
+    }
+
+    /// The reply to a question that comes outside of any call.
+    fn outside(&self, asked: &Asked) -> Bytes {
+        match (&asked.method, &self.settings.roots) {
+            (Method::RootsList, Some(roots)) => jsonrpc::result(&asked.id, roots).into_bytes(),
+            (Method::RootsList, None) => {
+                refuse(asked, code::METHOD_NOT_FOUND, "no roots are known outside of a call")
+            }
+            _ => refuse(
+                asked,
+                code::INVALID_REQUEST,
+                "nobody can be asked outside of a call; ask while one is under way",
+            ),
+        }
+    }
+}
+
+fn refuse(asked: &Asked, code: i64, text: &str) -> Bytes {
+    jsonrpc::error(&asked.id, &RpcError::new(code, text)).into_bytes()
+}

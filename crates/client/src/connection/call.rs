@@ -1,0 +1,264 @@
+//! One request from its sending to its answer: progress, log messages and questions on the way,
+//! and the clock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
+use futures_util::stream::FuturesUnordered;
+use gantry_protocol::{Id, Method, RawJson, Revision, jsonrpc};
+use http::{HeaderName, HeaderValue};
+use tokio::select;
+use tokio::time::timeout;
+
+use super::board::{About, Call};
+use super::clock::Clock;
+use super::hear::cancelled;
+use super::link::Link;
+use super::mailbox::{Asked, Heard};
+use super::source::Source;
+use super::{answer, compose, reply};
+use crate::error::ClientError;
+use crate::line::{Line, Refusal, Silent};
+use crate::request::{Answer, Request};
+
+/// A request of the connection's own, and what came of it.
+pub(super) struct Exchange {
+    pub(super) outcome: Result<Result<RawJson, RawJson>, ClientError>,
+    /// The session that the server named.
+    pub(super) session: Option<String>,
+    /// The HTTP status that it refused with.
+    pub(super) refused: Option<u16>,
+}
+
+impl Link {
+    /// Asks for something and waits for the answer.
+    pub(super) async fn request(
+        &self,
+        request: &Request,
+        line: &dyn Line,
+    ) -> Result<Answer, ClientError> {
+        let agreed = self.agreed().ok_or_else(|| self.gone())?;
+        let revision = agreed.revision();
+        let settings = &self.settings;
+        let silence = request.silence.unwrap_or(settings.silence);
+        let at_most = request.at_most.unwrap_or(settings.at_most);
+        let name = named(request);
+        self.want_level(request).await;
+        let _turn = match self.board.runs_alone(&request.method, name.as_deref()) {
+            true => {
+                let turn = timeout(at_most, self.alone.acquire()).await;
+                Some(turn.map_err(|_| ClientError::Timeout(at_most))?)
+            }
+            false => None,
+        };
+        let about = About {
+            method: request.method.clone(),
+            name,
+            identity: line.identity().to_owned(),
+            log_level: request.log_level,
+        };
+        let underway = Underway::begin(self, about)?;
+        let id = underway.call.id;
+        let params = compose::params(settings, agreed, request, id);
+        let message = jsonrpc::request(&Id::number(id), request.method.as_str(), Some(&params));
+        let headers = match revision.is_stateless() && !self.is_pipe() {
+            true => compose::repeated(revision, request),
+            false => Vec::new(),
+        };
+        let mut clock = Clock::start(silence, at_most);
+        let sent = select! {
+            sent = Source::send(self, message, headers) => sent?,
+            time = clock.run_out() => return Err(ClientError::Timeout(time)),
+        };
+        let outcome = underway.hear_out(sent, line, &mut clock).await.outcome?;
+        answer::read(revision, request, compose::wishes_task(agreed, request), outcome)
+    }
+
+    /// Makes a request of the connection's own, within so much time. No cancellation is sent for
+    /// it: the first ones come before the server is to hear of anything else.
+    pub(super) async fn exchange(
+        &self,
+        method: Method,
+        params: &RawJson,
+        headers: Vec<(HeaderName, HeaderValue)>,
+        within: Duration,
+    ) -> Exchange {
+        let failed = |error| Exchange { outcome: Err(error), session: None, refused: None };
+        let mut underway = match Underway::begin(self, About::own(method.clone())) {
+            Ok(underway) => underway,
+            Err(error) => return failed(error),
+        };
+        underway.quiet = true;
+        let id = Id::number(underway.call.id);
+        let message = jsonrpc::request(&id, method.as_str(), Some(params));
+        let mut clock = Clock::start(within, within);
+        let sent = select! {
+            sent = Source::send(self, message, headers) => sent,
+            time = clock.run_out() => Err(ClientError::Timeout(time)),
+        };
+        match sent {
+            Ok(source) => underway.hear_out(source, &Silent, &mut clock).await,
+            Err(error) => failed(error),
+        }
+    }
+
+    /// Tells an older server how much to log, when someone wants more than any before.
+    async fn want_level(&self, request: &Request) {
+        let (Some(level), Some(agreed)) = (request.log_level, self.agreed()) else { return };
+        let declared = agreed.peer.has(&["logging"]) && !agreed.revision().is_stateless();
+        if !declared || !self.lowers_level(level) {
+            return;
+        }
+        let params = gantry_protocol::json::ObjectWriter::new().value("level", &level).finish();
+        // The call waits for this, so it must not take long.
+        let within = self.settings.probe_within;
+        let told = self.exchange(Method::SetLevel, &params, Vec::new(), within).await;
+        if let Err(error) = told.outcome {
+            tracing::debug!(%error, "the server could not be told how much to log");
+        }
+    }
+}
+
+/// What the request is about.
+fn named(request: &Request) -> Option<String> {
+    let member = match request.method.as_str() {
+        "tasks/result" => "taskId",
+        _ => request.method.name_member()?,
+    };
+    request.params.get(member)?.to_text()
+}
+
+/// A request under way. When it is dropped before its end, the server is told.
+struct Underway<'a> {
+    link: &'a Link,
+    call: Arc<Call>,
+    /// Whether the server has nothing more to hear of it.
+    quiet: bool,
+}
+
+impl<'a> Underway<'a> {
+    fn begin(link: &'a Link, about: About) -> Result<Self, ClientError> {
+        Ok(Self { link, call: link.board.begin(about)?, quiet: false })
+    }
+
+    /// Hears everything until the answer.
+    async fn hear_out(
+        mut self,
+        mut source: Source,
+        line: &dyn Line,
+        clock: &mut Clock,
+    ) -> Exchange {
+        let outcome = self.converse(&mut source, line, clock).await;
+        self.quiet |= !matches!(outcome, Err(ClientError::Timeout(_)));
+        Exchange { outcome, session: source.session.take(), refused: source.refused }
+    }
+
+    async fn converse(
+        &self,
+        source: &mut Source,
+        line: &dyn Line,
+        clock: &mut Clock,
+    ) -> Result<Result<RawJson, RawJson>, ClientError> {
+        let mut questions = Questions { link: self.link, open: HashMap::new() };
+        let mut asking = FuturesUnordered::new();
+        let mut logging: Option<BoxFuture<'_, ()>> = None;
+        loop {
+            select! {
+                biased;
+                Some(done) = asking.next() => {
+                    if let Ok(id) = done {
+                        questions.open.remove(&id);
+                    }
+                    if questions.open.is_empty() {
+                        clock.resume();
+                    }
+                }
+                () = waited(&mut logging) => logging = None,
+                // Before what may always be ready: a flood must not outrun the clock.
+                time = clock.run_out(), if !clock.is_stopped() => {
+                    return Err(ClientError::Timeout(time));
+                }
+                heard = self.call.mailbox.next(), if logging.is_none() => match heard {
+                    Heard::Answer(outcome) => return Ok(outcome),
+                    Heard::Malformed(reason) => return Err(ClientError::Malformed(reason)),
+                    Heard::Lost(reason) => return Err(ClientError::Lost(reason)),
+                    Heard::Progress(params) => {
+                        clock.hear();
+                        line.progress(params);
+                    }
+                    Heard::Log(level, params) => logging = Some(line.log(level, params)),
+                    Heard::Question(asked) => {
+                        clock.stop();
+                        let (handle, registration) = AbortHandle::new_pair();
+                        let question = ask(self.link, line, asked.clone());
+                        questions.open.insert(asked.id.clone(), (asked, handle));
+                        asking.push(Abortable::new(question, registration));
+                    }
+                    Heard::Withdrawn(id) => questions.withdraw(&id),
+                    Heard::Acknowledged => {}
+                },
+                text = source.next(self.link), if logging.is_none() => match text? {
+                    Some(text) => self.link.hear(&text, Some(&self.call)),
+                    None => return Err(ClientError::Lost(
+                        "the server ended the response without an answer".to_owned(),
+                    )),
+                },
+            }
+        }
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        let unanswered = self.link.board.remove(self.call.id).is_some();
+        // Over HTTP a server without handshake hears of it by the end of its response.
+        if unanswered && !self.quiet && !self.link.stands_alone() {
+            self.link.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
+        }
+    }
+}
+
+/// Waits for the log message to be heard; for ever when there is none.
+async fn waited(logging: &mut Option<BoxFuture<'_, ()>>) {
+    match logging {
+        Some(logging) => logging.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Asks, and tells the server the answer.
+async fn ask(link: &Link, line: &dyn Line, asked: Asked) -> Id {
+    let revision = link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+    let answer = line.ask(reply::question(revision, &asked)).await;
+    if let Err(error) = link.say(reply::reply(revision, &asked, answer)).await {
+        tracing::debug!(%error, method = %asked.method, "an answer did not reach the server");
+    }
+    asked.id
+}
+
+/// The questions that are open. When the call ends before they are answered, the server is told.
+struct Questions<'a> {
+    link: &'a Link,
+    open: HashMap<Id, (Asked, AbortHandle)>,
+}
+
+impl Questions<'_> {
+    fn withdraw(&mut self, id: &Id) {
+        if let Some((_, handle)) = self.open.remove(id) {
+            handle.abort();
+        }
+    }
+}
+
+impl Drop for Questions<'_> {
+    fn drop(&mut self) {
+        let revision = self.link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+        for (asked, _) in self.open.values() {
+            let gone = Refusal::Gone("the call has ended".to_owned());
+            self.link.tell(reply::reply(revision, asked, Err(gone)));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! How long a request may hear nothing, and how long it may take in all. Both stand still while a
+//! question is open.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+/// Far enough away to never come.
+const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
+#[derive(Debug)]
+pub(super) struct Clock {
+    silence: Duration,
+    at_most: Duration,
+    heard: Instant,
+    began: Instant,
+    stopped: Option<Instant>,
+}
+
+impl Clock {
+    pub(super) fn start(silence: Duration, at_most: Duration) -> Self {
+        let now = Instant::now();
+        Self { silence, at_most, heard: now, began: now, stopped: None }
+    }
+
+    /// Something was heard.
+    pub(super) fn hear(&mut self) {
+        self.heard = Instant::now();
+    }
+
+    /// Stands still.
+    pub(super) fn stop(&mut self) {
+        self.stopped.get_or_insert_with(Instant::now);
+    }
+
+    /// Goes on.
+    pub(super) fn resume(&mut self) {
+        if let Some(stopped) = self.stopped.take() {
+            self.began += stopped.elapsed();
+            self.heard = Instant::now();
+        }
+    }
+
+    /// Whether it stands still.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Waits until one of the two has run out, and says how long that was.
+    pub(super) async fn run_out(&self) -> Duration {
+        let silent = self.heard + self.silence.min(NEVER);
+        let over = self.began + self.at_most.min(NEVER);
+        sleep_until(silent.min(over)).await;
+        if over <= silent { self.at_most } else { self.silence }
+    }
+}

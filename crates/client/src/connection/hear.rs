@@ -1,0 +1,191 @@
+//! Sorting what a server says: answers to their calls, questions to those who can answer them, and
+//! the rest to whom it concerns. Nothing here waits.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::jsonrpc::{self, Incoming, Malformed, Message, Notification, Request};
+use gantry_protocol::meta::key;
+use gantry_protocol::{Id, Level, Method, RawJson, RpcError, wire};
+
+use super::board::Call;
+use super::link::Link;
+use super::mailbox::{Asked, Heard};
+use crate::event::{ChangedList, Event};
+
+/// Bytes shown of a text that is no message.
+const SHOWN: usize = 200;
+
+impl Link {
+    /// Sorts one text. `own` is the call on whose stream it came, if it came on one.
+    pub(super) fn hear(&self, text: &Bytes, own: Option<&Arc<Call>>) {
+        match jsonrpc::decode(text.clone(), self.settings.message) {
+            Ok(Incoming::Single(message)) => self.sort(message, own),
+            Ok(Incoming::Batch(messages)) => {
+                for message in messages {
+                    match message {
+                        Ok(message) => self.sort(message, own),
+                        Err(malformed) => self.skip(text, &malformed),
+                    }
+                }
+            }
+            Err(malformed) => self.skip(text, &malformed),
+        }
+    }
+
+    /// Passes over a text that is no message. When it was meant as an answer, nobody need wait for
+    /// a better one.
+    fn skip(&self, text: &Bytes, malformed: &Malformed) {
+        let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
+        self.note(&format!("skipped what is no message ({malformed}): {shown}"));
+        let Some(id) = malformed.id().and_then(Id::as_number) else { return };
+        let raw = RawJson::parse(text.clone(), self.settings.message);
+        if raw.is_ok_and(|raw| raw.is_object() && raw.get("method").is_none())
+            && let Some(call) = self.board.remove(id)
+        {
+            call.mailbox.put(Heard::Malformed(format!("the server's answer is none: {malformed}")));
+        }
+    }
+
+    fn sort(&self, message: Message, own: Option<&Arc<Call>>) {
+        match message {
+            Message::Response(response) => {
+                // An error without an id is about the request on whose response it came.
+                let call = match &response.id {
+                    Some(id) => id.as_number(),
+                    None => own.map(|own| own.id),
+                };
+                match call.and_then(|id| self.board.remove(id)) {
+                    Some(call) => call.mailbox.put(Heard::Answer(response.outcome)),
+                    None => tracing::debug!(id = ?response.id, "an answer to no request of ours"),
+                }
+            }
+            Message::Notification(notification) => self.notified(&notification, own),
+            Message::Request(request) => self.asked(request, own),
+        }
+    }
+
+    fn notified(&self, notification: &Notification, own: Option<&Arc<Call>>) {
+        let params = notification.params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
+        let method = &notification.method;
+        let lifted = || match self.revision() {
+            Some(revision) => wire::lift_notification(revision, method, &params),
+            None => params.clone(),
+        };
+        match method {
+            Method::Progress => self.progressed(&lifted()),
+            Method::LogMessage => self.logged(lifted(), own),
+            Method::Cancelled => self.withdrawn(&params, own),
+            Method::ToolsListChanged => self.event(Event::ListChanged(ChangedList::Tools)),
+            Method::PromptsListChanged => self.event(Event::ListChanged(ChangedList::Prompts)),
+            Method::ResourcesListChanged => self.event(Event::ListChanged(ChangedList::Resources)),
+            Method::ResourceUpdated => {
+                if let Some(uri) = params.get("uri").and_then(|uri| uri.to_text()) {
+                    let params = without_subscription(&lifted());
+                    self.event(Event::ResourceUpdated { uri, params });
+                }
+            }
+            Method::SubscriptionsAcknowledged => {
+                let id = params.at(&[key::META, key::SUBSCRIPTION_ID]).and_then(Id::new);
+                let call = id.and_then(|id| self.board.find(id.as_number()?));
+                let call = call.as_ref().or(own);
+                if let Some(call) = call.filter(|call| call.about.method == Method::Listen) {
+                    call.mailbox.offer(Heard::Acknowledged);
+                }
+            }
+            _ => tracing::debug!(%method, "a notification that concerns nobody"),
+        }
+    }
+
+    fn progressed(&self, params: &RawJson) {
+        let token = params.get(key::PROGRESS_TOKEN).and_then(Id::new);
+        let call = token.and_then(|token| self.board.find(token.as_number()?));
+        match call {
+            Some(call) => {
+                let params = params.edit().remove(key::PROGRESS_TOKEN).apply();
+                call.mailbox.offer(Heard::Progress(params));
+            }
+            None => tracing::debug!("progress of no request of ours"),
+        }
+    }
+
+    fn logged(&self, params: RawJson, own: Option<&Arc<Call>>) {
+        let level = params.get("level").and_then(|level| level.read()).unwrap_or(Level::Info);
+        match own {
+            Some(call) if call.about.log_level.is_some_and(|least| level >= least) => {
+                call.mailbox.offer(Heard::Log(level, params));
+            }
+            Some(_) => {}
+            None => match self.board.only_logged(level) {
+                Some(call) => drop(call.mailbox.offer(Heard::Log(level, params))),
+                None => self.event(Event::Log(level, params)),
+            },
+        }
+    }
+
+    fn withdrawn(&self, params: &RawJson, own: Option<&Arc<Call>>) {
+        let Some(id) = params.get("requestId").and_then(Id::new) else { return };
+        let listening = id.as_number().and_then(|id| self.board.find(id));
+        let listening = listening.filter(|call| call.about.method == Method::Listen);
+        for call in self.board.candidates().iter().chain(own).chain(&listening) {
+            call.mailbox.offer(Heard::Withdrawn(id.clone()));
+        }
+    }
+
+    fn asked(&self, request: Request, own: Option<&Arc<Call>>) {
+        let Request { id, method, params } = request;
+        if self.revision().is_some_and(|revision| revision.is_stateless()) {
+            tracing::debug!(%method, "a request from a server of a revision that has none");
+            return;
+        }
+        match method {
+            Method::Ping => {
+                self.tell(jsonrpc::result(&id, &RawJson::EMPTY_OBJECT).into_bytes());
+            }
+            Method::Elicit | Method::CreateMessage | Method::RootsList => {
+                self.question(Asked { id, method, params }, own);
+            }
+            _ => {
+                let error = RpcError::method_not_found(method.as_str());
+                self.tell(jsonrpc::error(&id, &error).into_bytes());
+            }
+        }
+    }
+
+    fn question(&self, asked: Asked, own: Option<&Arc<Call>>) {
+        let found = match own {
+            Some(call) => Ok(call.clone()),
+            None => self.attribute(&asked),
+        };
+        match found {
+            Ok(call) => {
+                let (id, method) = (asked.id.clone(), asked.method.clone());
+                if !call.mailbox.offer(Heard::Question(asked)) {
+                    let error = RpcError::new(
+                        gantry_protocol::code::INTERNAL_ERROR,
+                        format!("too much is waiting to be heard; `{method}` is refused"),
+                    );
+                    self.tell(jsonrpc::error(&id, &error).into_bytes());
+                }
+            }
+            Err(reply) => self.tell(reply),
+        }
+    }
+}
+
+/// The key names a stream of ours, which means nothing to others.
+fn without_subscription(params: &RawJson) -> RawJson {
+    let Some(meta) = params.get(key::META) else { return params.clone() };
+    let kept = meta.edit().remove(key::SUBSCRIPTION_ID).apply();
+    match kept.members().next() {
+        Some(_) => params.edit().set(key::META, kept).apply(),
+        None => params.edit().remove(key::META).apply(),
+    }
+}
+
+/// The notification that nobody waits for a request any more.
+pub(super) fn cancelled(id: u64, reason: &str) -> Bytes {
+    let params = ObjectWriter::new().value("requestId", &id).value("reason", reason).finish();
+    jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))
+}

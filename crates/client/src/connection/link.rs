@@ -1,0 +1,179 @@
+//! What all parts of a connection share: the way to the server, the board, and what was agreed.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use gantry_protocol::{Level, Revision};
+use gantry_transport::child::Session;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::board::Board;
+use crate::error::ClientError;
+use crate::event::Event;
+use crate::peer::Peer;
+use crate::settings::Settings;
+use crate::wire::streamable::{Posted, Streamable};
+
+pub(super) struct Link {
+    pub(super) settings: Arc<Settings>,
+    pub(super) board: Board,
+    pub(super) way: Way,
+    /// Held by a call that must run alone.
+    pub(super) alone: Semaphore,
+    events: mpsc::Sender<Event>,
+    agreed: OnceLock<Agreed>,
+    /// The least severe level that the server was told to send.
+    level: Mutex<Option<Level>>,
+}
+
+/// How messages get to the server.
+pub(super) enum Way {
+    /// Both ways over one line.
+    Pipe { outgoing: mpsc::Sender<Bytes>, program: Option<Session>, stop: CancellationToken },
+    /// Each message by a request of its own.
+    Http {
+        wire: Arc<Streamable>,
+        /// What is to be sent without anyone waiting for it.
+        errands: mpsc::Sender<Bytes>,
+    },
+}
+
+/// What was found out when the server was greeted.
+#[derive(Debug, Clone)]
+pub(super) struct Agreed {
+    pub(super) peer: Arc<Peer>,
+    /// Whether calls of tools may become tasks (2025-11-25).
+    pub(super) tasks: bool,
+    /// Whether the server keeps a session by name (HTTP).
+    pub(super) session: bool,
+}
+
+impl Agreed {
+    pub(super) fn revision(&self) -> Revision {
+        self.peer.revision
+    }
+}
+
+impl Link {
+    pub(super) fn new(settings: Arc<Settings>, way: Way, events: mpsc::Sender<Event>) -> Self {
+        Self {
+            board: Board::new(settings.in_flight, settings.queue),
+            settings,
+            way,
+            alone: Semaphore::new(1),
+            events,
+            agreed: OnceLock::new(),
+            level: Mutex::new(None),
+        }
+    }
+
+    /// Sets what was agreed, once.
+    pub(super) fn agree(&self, agreed: Agreed) {
+        let _ = self.agreed.set(agreed);
+    }
+
+    /// What was agreed; none while the server is being greeted.
+    pub(super) fn agreed(&self) -> Option<&Agreed> {
+        self.agreed.get()
+    }
+
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.agreed().map(Agreed::revision)
+    }
+
+    pub(super) fn is_pipe(&self) -> bool {
+        matches!(self.way, Way::Pipe { .. })
+    }
+
+    pub(super) fn program(&self) -> Option<&Session> {
+        match &self.way {
+            Way::Pipe { program, .. } => program.as_ref(),
+            Way::Http { .. } => None,
+        }
+    }
+
+    /// Sends a message that nobody waits for. When there is no room it is left out: to wait here
+    /// would hold up the reading, and with it a server that waits for us to read.
+    pub(super) fn tell(&self, message: Bytes) {
+        let queue = match &self.way {
+            Way::Pipe { outgoing, .. } => outgoing,
+            Way::Http { errands, .. } => errands,
+        };
+        if queue.try_send(message).is_err() {
+            tracing::debug!("a message to the server found no room and was left out");
+        }
+    }
+
+    /// Sends a message that has no answer.
+    pub(super) async fn say(&self, message: Bytes) -> Result<(), ClientError> {
+        match &self.way {
+            Way::Pipe { outgoing, .. } => outgoing.send(message).await.map_err(|_| self.gone()),
+            Way::Http { wire, .. } => match wire.post(message, &[]).await? {
+                Posted::Refused { status: 404, .. } if self.has_session() => {
+                    Err(self.lose_session())
+                }
+                Posted::Refused { status, .. } => Err(ClientError::Lost(format!(
+                    "the server refused a message with HTTP status {status}"
+                ))),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    pub(super) fn has_session(&self) -> bool {
+        self.agreed().is_some_and(|agreed| agreed.session)
+    }
+
+    /// The server has forgotten the session: this connection is over.
+    pub(super) fn lose_session(&self) -> ClientError {
+        let error = ClientError::SessionLost;
+        self.board.end(&error.to_string());
+        error
+    }
+
+    /// There is no connection any more, and the message was not sent.
+    pub(super) fn gone(&self) -> ClientError {
+        let reason = self.board.end_reason();
+        ClientError::Unreachable(reason.unwrap_or_else(|| "the connection has ended".to_owned()))
+    }
+
+    /// Tells of something that belongs to no request.
+    pub(super) fn event(&self, event: Event) {
+        if self.events.try_send(event).is_err() {
+            tracing::debug!("an event of the server found no room and was left out");
+        }
+    }
+
+    /// Keeps a note of something odd where the program's own log is kept.
+    pub(super) fn note(&self, text: &str) {
+        match self.program() {
+            Some(program) => program.note(text),
+            None => tracing::debug!("{text}"),
+        }
+    }
+
+    /// Whether a server without handshake is spoken to over HTTP, where a request ends with its
+    /// response and nothing else is ever sent.
+    pub(super) fn stands_alone(&self) -> bool {
+        !self.is_pipe() && self.revision().is_none_or(Revision::is_stateless)
+    }
+
+    /// Whether the server must be told of a level, because it is lower than any before.
+    pub(super) fn lowers_level(&self, level: Level) -> bool {
+        let mut lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let lowers = lowest.is_none_or(|lowest| level < lowest);
+        if lowers {
+            *lowest = Some(level);
+        }
+        lowers
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Way::Pipe { stop, .. } = &self.way {
+            stop.cancel();
+        }
+    }
+}

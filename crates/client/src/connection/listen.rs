@@ -1,0 +1,232 @@
+//! Hearing what belongs to no request, for as long as the connection lives: a subscription of a
+//! server without handshake, and the general stream of a session over HTTP.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Id, Method, RawJson, Revision, code, jsonrpc};
+use tokio::select;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::board::{About, Call};
+use super::compose;
+use super::hear::cancelled;
+use super::link::{Link, Way};
+use super::mailbox::Heard;
+use super::source::Source;
+use crate::error::ClientError;
+use crate::event::Event;
+use crate::peer::Peer;
+use crate::request::Request;
+
+/// The resources to hear of. Each wish has a number, so that it can be seen when it is in force.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wish {
+    pub(super) number: u64,
+    pub(super) uris: BTreeSet<String>,
+}
+
+/// The last wish that was tried, and why it failed if it did.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tried {
+    pub(super) number: u64,
+    pub(super) failed: Option<ClientError>,
+}
+
+/// Keeps a subscription open, and opens it anew when the wish changes or when it is lost.
+pub(super) async fn subscribe(
+    link: Arc<Link>,
+    mut wishes: watch::Receiver<Wish>,
+    tried: watch::Sender<Tried>,
+) {
+    let Some(agreed) = link.agreed() else { return };
+    let (mut failures, mut lost) = (0, false);
+    // The old one is heard until the new one is in force.
+    let mut current: Option<Subscription<'_>> = None;
+    while link.board.end_reason().is_none() {
+        let wish = wishes.borrow_and_update().clone();
+        let opened = match filter(&agreed.peer, &wish.uris) {
+            Some(filter) => Subscription::open(&link, &filter).await.map(Some),
+            None => Ok(None),
+        };
+        let failed = opened.as_ref().err().cloned();
+        match opened {
+            Ok(opened) => {
+                current = opened;
+                failures = 0;
+                if std::mem::take(&mut lost) {
+                    link.event(Event::Reconnected);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a subscription could not be had");
+                let never = matches!(&error, ClientError::Answered(error) if error.code == code::METHOD_NOT_FOUND);
+                failures += 1;
+                lost |= !never;
+            }
+        }
+        tried.send_replace(Tried { number: wish.number, failed });
+        let ended = async {
+            match &mut current {
+                Some(subscription) if failures == 0 => subscription.ended().await,
+                _ if lost => {}
+                _ => std::future::pending().await,
+            }
+        };
+        select! {
+            changed = wishes.changed() => if changed.is_err() { return },
+            () = ended => {
+                if failures == 0 {
+                    current = None;
+                    failures = 1;
+                    lost = true;
+                }
+                sleep(link.settings.backoff.after(failures)).await;
+            }
+        }
+    }
+}
+
+/// What to ask for; none when there is nothing.
+fn filter(peer: &Peer, uris: &BTreeSet<String>) -> Option<RawJson> {
+    let mut filter = ObjectWriter::new();
+    let mut any = false;
+    for (capability, member) in [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ] {
+        if peer.has(&[capability, "listChanged"]) {
+            filter = filter.value(member, &true);
+            any = true;
+        }
+    }
+    if !uris.is_empty() && peer.has(&["resources", "subscribe"]) {
+        filter = filter.value("resourceSubscriptions", uris);
+        any = true;
+    }
+    any.then(|| filter.finish())
+}
+
+/// One `subscriptions/listen` in force. Dropping it ends it.
+struct Subscription<'a> {
+    link: &'a Link,
+    call: Arc<Call>,
+    source: Source,
+}
+
+impl<'a> Subscription<'a> {
+    async fn open(link: &'a Link, filter: &RawJson) -> Result<Self, ClientError> {
+        let call = link.board.begin(About::own(Method::Listen))?;
+        let params = ObjectWriter::new().raw("notifications", filter).finish();
+        let mut request = Request::new(Method::Listen, params);
+        request.capabilities = link.settings.capabilities.clone();
+        let revision = Revision::LATEST;
+        let params = compose::standing_alone(revision, &link.settings, &request, call.id);
+        let message =
+            jsonrpc::request(&Id::number(call.id), Method::Listen.as_str(), Some(&params));
+        let headers = match link.is_pipe() {
+            true => Vec::new(),
+            false => compose::repeated(revision, &request),
+        };
+        let within = link.settings.connect_within;
+        let open = async {
+            let source = Source::send(link, message, headers).await;
+            // From here on dropping it takes the call off the board.
+            let mut subscription = Self { link, call: call.clone(), source: source? };
+            subscription.acknowledged().await?;
+            Ok(subscription)
+        };
+        let opened = timeout(within, open).await.unwrap_or(Err(ClientError::Timeout(within)));
+        if opened.is_err() {
+            link.board.remove(call.id);
+        }
+        opened
+    }
+
+    async fn acknowledged(&mut self) -> Result<(), ClientError> {
+        loop {
+            match self.next().await? {
+                Heard::Acknowledged => return Ok(()),
+                Heard::Answer(Err(error)) => {
+                    return Err(ClientError::Answered(super::answer::rpc_error(&error)?));
+                }
+                heard if self.is_end(&heard) => {
+                    let text = "the server ended a subscription at once".to_owned();
+                    return Err(ClientError::Lost(text));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Hears until the subscription ends, by whatever way.
+    async fn ended(&mut self) {
+        while let Ok(heard) = self.next().await {
+            if self.is_end(&heard) {
+                return;
+            }
+        }
+    }
+
+    fn is_end(&self, heard: &Heard) -> bool {
+        match heard {
+            Heard::Answer(_) | Heard::Malformed(_) | Heard::Lost(_) => true,
+            Heard::Withdrawn(id) => id.as_number() == Some(self.call.id),
+            _ => false,
+        }
+    }
+
+    async fn next(&mut self) -> Result<Heard, ClientError> {
+        loop {
+            select! {
+                biased;
+                heard = self.call.mailbox.next() => return Ok(heard),
+                text = self.source.next(self.link) => match text? {
+                    Some(text) => self.link.hear(&text, Some(&self.call)),
+                    None => return Ok(Heard::Lost("the stream ended".to_owned())),
+                },
+            }
+        }
+    }
+}
+
+impl Drop for Subscription<'_> {
+    fn drop(&mut self) {
+        let open = self.link.board.remove(self.call.id).is_some();
+        // Over HTTP the end of the stream says it.
+        if open && self.link.is_pipe() {
+            self.link.tell(cancelled(self.call.id, "the subscription is over"));
+        }
+    }
+}
+
+/// Keeps the general stream of a session open.
+pub(super) async fn general(link: Arc<Link>) {
+    let Way::Http { wire, .. } = &link.way else { return };
+    let (mut failures, mut before) = (0, false);
+    while link.board.end_reason().is_none() {
+        match wire.listen().await {
+            Ok(None) => return,
+            Ok(Some(messages)) => {
+                if std::mem::replace(&mut before, true) {
+                    link.event(Event::Reconnected);
+                }
+                let mut source = Source::of(messages);
+                while let Ok(Some(text)) = source.next(&link).await {
+                    failures = 0;
+                    link.hear(&text, None);
+                }
+            }
+            Err(ClientError::SessionLost) => {
+                link.lose_session();
+                return;
+            }
+            Err(error) => tracing::debug!(%error, "the general stream could not be had"),
+        }
+        failures += 1;
+        sleep(link.settings.backoff.after(failures)).await;
+    }
+}

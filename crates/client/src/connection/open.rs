@@ -1,0 +1,149 @@
+//! Making a connection: the way to the server by its kind, and a second try where the first says
+//! that it was the wrong one.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gantry_transport::child::{Program, Session};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::greet::{Unwelcome, greet};
+use super::link::{Agreed, Link, Way};
+use crate::error::ClientError;
+use crate::event::Event;
+use crate::settings::{Era, Settings};
+use crate::target::{Endpoint, HttpKind, Target};
+use crate::wire::streamable::Streamable;
+use crate::wire::{Pipe, http_sse, stdio, websocket};
+
+/// A connection whose server is not greeted yet.
+pub(super) struct Draft {
+    pub(super) link: Arc<Link>,
+    pub(super) tasks: JoinSet<()>,
+}
+
+/// What every try needs.
+pub(super) struct Opening {
+    pub(super) settings: Arc<Settings>,
+    pub(super) events: mpsc::Sender<Event>,
+}
+
+impl Opening {
+    /// Connects and greets.
+    pub(super) async fn open(&self, target: &Target) -> Result<(Draft, Agreed), ClientError> {
+        match target {
+            Target::Program(program) => self.program(program).await,
+            Target::WebSocket(endpoint) => self.websocket(endpoint).await,
+            Target::Http(endpoint, HttpKind::Events) => self.events(endpoint).await,
+            Target::Http(endpoint, HttpKind::Streamable) => {
+                self.welcome(self.streamable(endpoint)?, self.settings.era).await
+            }
+            Target::Http(endpoint, HttpKind::Auto) => self.either(endpoint).await,
+        }
+    }
+
+    /// A program that does not survive the question for its era is started again.
+    async fn program(&self, program: &Program) -> Result<(Draft, Agreed), ClientError> {
+        let start = || -> Result<Draft, ClientError> {
+            let (session, pipe) = stdio::open(program, &self.settings)?;
+            Ok(self.piped(pipe, Some(session)))
+        };
+        let draft = start()?;
+        match greet(&draft.link, self.settings.era).await {
+            Ok(agreed) => Ok((draft, agreed)),
+            Err(Unwelcome::DiedOnProbe(_)) => self.welcome(start()?, Era::Legacy).await,
+            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Likewise one that hangs up on the question.
+    async fn websocket(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
+        let draft = self.piped(websocket::open(endpoint, &self.settings).await?, None);
+        match greet(&draft.link, self.settings.era).await {
+            Ok(agreed) => Ok((draft, agreed)),
+            Err(Unwelcome::DiedOnProbe(_)) => {
+                let pipe = websocket::open(endpoint, &self.settings).await?;
+                self.welcome(self.piped(pipe, None), Era::Legacy).await
+            }
+            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Streamable HTTP, or else HTTP+SSE (2025-11-25, transports, backwards compatibility).
+    async fn either(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
+        let draft = self.streamable(endpoint)?;
+        match greet(&draft.link, self.settings.era).await {
+            Ok(agreed) => Ok((draft, agreed)),
+            Err(Unwelcome::OtherTransport(first)) => match self.events(endpoint).await {
+                Err(ClientError::Unauthorized { status, challenge }) => {
+                    Err(ClientError::Unauthorized { status, challenge })
+                }
+                other => other.map_err(|_| first),
+            },
+            Err(Unwelcome::Failed(error)) => Err(error),
+            Err(Unwelcome::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
+        }
+    }
+
+    /// HTTP+SSE is older than all revisions without handshake, so there is nothing to find out.
+    async fn events(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
+        let pipe = http_sse::open(endpoint, &self.settings).await?;
+        self.welcome(self.piped(pipe, None), Era::Legacy).await
+    }
+
+    pub(super) async fn welcome(
+        &self,
+        draft: Draft,
+        era: Era,
+    ) -> Result<(Draft, Agreed), ClientError> {
+        match greet(&draft.link, era).await {
+            Ok(agreed) => Ok((draft, agreed)),
+            Err(Unwelcome::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
+            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+        }
+    }
+
+    pub(super) fn piped(&self, pipe: Pipe, program: Option<Session>) -> Draft {
+        let Pipe { outgoing, incoming, stop } = pipe;
+        let way = Way::Pipe { outgoing, program, stop };
+        let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(read(link.clone(), incoming));
+        Draft { link, tasks }
+    }
+
+    fn streamable(&self, endpoint: &Endpoint) -> Result<Draft, ClientError> {
+        let wire = Arc::new(Streamable::new(endpoint, &self.settings)?);
+        let (errands, messages) = mpsc::channel(self.settings.queue.max(1));
+        let way = Way::Http { wire, errands };
+        let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(run_errands(link.clone(), messages));
+        Ok(Draft { link, tasks })
+    }
+}
+
+/// Hears everything that comes over a pipe, until it ends.
+async fn read(link: Arc<Link>, mut incoming: mpsc::Receiver<Result<Bytes, String>>) {
+    loop {
+        match incoming.recv().await {
+            Some(Ok(text)) => link.hear(&text, None),
+            Some(Err(reason)) => return link.board.end(&reason),
+            None => return link.board.end("the connection was closed"),
+        }
+    }
+}
+
+/// Sends what nobody waits for.
+async fn run_errands(link: Arc<Link>, mut messages: mpsc::Receiver<Bytes>) {
+    while let Some(message) = messages.recv().await {
+        let within = link.settings.connect_within;
+        match timeout(within, link.say(message)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the server"),
+            Err(_) => tracing::debug!("a message did not reach the server within {within:?}"),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Questions of a server with handshake: asking whoever can answer, and telling the server.
+
+use bytes::Bytes;
+use gantry_protocol::meta::key;
+use gantry_protocol::{Method, RawJson, Revision, RpcError, code, jsonrpc, wire};
+
+use super::mailbox::Asked;
+use crate::line::{Question, Refusal};
+
+/// The key by which a server hints the name that its question would have among several.
+const KEY_HINT: &str = "gantry/key";
+
+/// The code for a user who refuses that a model is asked; the one that all revisions show.
+const REJECTED: i64 = -1;
+
+/// A server's request as a question in the newest form.
+pub(super) fn question(revision: Revision, asked: &Asked) -> Question {
+    let params = wire::lift_question(revision, &asked.method, asked.params.as_ref());
+    let (params, key) = match params {
+        Some(params) => take_hint(params),
+        None => (None, None),
+    };
+    Question { method: asked.method.clone(), params, key }
+}
+
+fn take_hint(params: RawJson) -> (Option<RawJson>, Option<String>) {
+    let Some(meta) = params.get(key::META) else { return (Some(params), None) };
+    let Some(hint) = meta.get(KEY_HINT) else { return (Some(params), None) };
+    let meta = meta.edit().remove(KEY_HINT).apply();
+    let rest = match meta.members().next() {
+        Some(_) => params.edit().set(key::META, meta).apply(),
+        None => params.edit().remove(key::META).apply(),
+    };
+    (Some(rest), hint.to_text())
+}
+
+/// The response to a server's request.
+pub(super) fn reply(revision: Revision, asked: &Asked, answer: Result<RawJson, Refusal>) -> Bytes {
+    let result = match answer {
+        Ok(answer) => Ok(wire::lower_answer(revision, &asked.method, &answer)),
+        Err(refusal) => refused(&asked.method, &refusal),
+    };
+    match result {
+        Ok(result) => jsonrpc::result(&asked.id, &result).into_bytes(),
+        Err(error) => jsonrpc::error(&asked.id, &error).into_bytes(),
+    }
+}
+
+/// How each kind of question says that it has no answer.
+fn refused(method: &Method, refusal: &Refusal) -> Result<RawJson, RpcError> {
+    let unsupported = matches!(refusal, Refusal::Unsupported(_));
+    let code = match (method, unsupported) {
+        (Method::Elicit, false) => return Ok(RawJson::from_static(r#"{"action":"cancel"}"#)),
+        (Method::Elicit, true) => code::INVALID_PARAMS,
+        (Method::CreateMessage, false) => REJECTED,
+        (_, true) => code::METHOD_NOT_FOUND,
+        (_, false) => code::INTERNAL_ERROR,
+    };
+    Err(RpcError::new(code, refusal.to_string()))
+}

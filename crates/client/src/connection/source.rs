@@ -1,0 +1,127 @@
+//! Where the messages of one request come from: over HTTP from its own response, and over a pipe
+//! from nowhere else than its mailbox.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use gantry_protocol::jsonrpc::{self, Incoming, Message, Response};
+use http::{HeaderName, HeaderValue};
+
+use super::answer::rpc_error;
+use super::link::{Link, Way};
+use crate::error::ClientError;
+use crate::wire::streamable::{Messages, Posted};
+
+/// The source of one request's messages.
+pub(super) struct Source {
+    state: State,
+    /// The session that the server named in its response.
+    pub(super) session: Option<String>,
+    /// The status by which the server refused the request.
+    pub(super) refused: Option<u16>,
+}
+
+enum State {
+    Mailbox,
+    Posting(BoxFuture<'static, Result<Posted, ClientError>>),
+    /// A stream is read by a future of its own that survives when nobody waits for a while.
+    Reading(BoxFuture<'static, (Messages, Option<Result<Bytes, ClientError>>)>),
+    Done,
+}
+
+impl Source {
+    /// Sends a request. Over HTTP nothing is sent until the source is read.
+    pub(super) async fn send(
+        link: &Link,
+        message: Bytes,
+        headers: Vec<(HeaderName, HeaderValue)>,
+    ) -> Result<Self, ClientError> {
+        let state = match &link.way {
+            Way::Pipe { outgoing, .. } => {
+                outgoing.send(message).await.map_err(|_| link.gone())?;
+                State::Mailbox
+            }
+            Way::Http { wire, .. } => {
+                let wire = Arc::clone(wire);
+                State::Posting(Box::pin(async move { wire.post(message, &headers).await }))
+            }
+        };
+        Ok(Self { state, session: None, refused: None })
+    }
+
+    /// A stream that is there already.
+    pub(super) fn of(messages: Messages) -> Self {
+        Self { state: read(messages), session: None, refused: None }
+    }
+
+    /// The next text; none when no more will come. It may be dropped while it waits.
+    pub(super) async fn next(&mut self, link: &Link) -> Result<Option<Bytes>, ClientError> {
+        loop {
+            match &mut self.state {
+                State::Mailbox => return pending().await,
+                State::Done => return Ok(None),
+                State::Posting(posting) => {
+                    let posted = posting.await;
+                    self.state = State::Done;
+                    if let Some(body) = self.posted(link, posted?)? {
+                        return Ok(Some(body));
+                    }
+                }
+                State::Reading(reading) => {
+                    let (messages, next) = reading.await;
+                    self.state = State::Done;
+                    let next = next.transpose()?;
+                    if next.is_some() {
+                        self.state = read(messages);
+                    }
+                    return Ok(next);
+                }
+            }
+        }
+    }
+
+    fn posted(&mut self, link: &Link, posted: Posted) -> Result<Option<Bytes>, ClientError> {
+        match posted {
+            Posted::Answer { body, session } => {
+                self.session = session;
+                Ok(Some(body))
+            }
+            Posted::Stream { messages, session } => {
+                self.session = session;
+                self.state = read(messages);
+                Ok(None)
+            }
+            Posted::Accepted => {
+                let text = "the server took the request and will not answer it";
+                Err(ClientError::Malformed(text.to_owned()))
+            }
+            Posted::Refused { status, body } => {
+                self.refused = Some(status);
+                Err(refusal(link, status, &body))
+            }
+        }
+    }
+}
+
+fn read(mut messages: Messages) -> State {
+    State::Reading(Box::pin(async move {
+        let next = messages.next().await;
+        (messages, next)
+    }))
+}
+
+/// What a refusal by status means. A body that is an error of the protocol says more.
+fn refusal(link: &Link, status: u16, body: &Bytes) -> ClientError {
+    if status == 404 && link.has_session() {
+        return link.lose_session();
+    }
+    let decoded = jsonrpc::decode(body.clone(), link.settings.message);
+    if let Ok(Incoming::Single(Message::Response(Response { outcome: Err(error), .. }))) = decoded
+        && let Ok(error) = rpc_error(&error)
+    {
+        return ClientError::Answered(error);
+    }
+    ClientError::Lost(format!("the server refused the request with HTTP status {status}"))
+}

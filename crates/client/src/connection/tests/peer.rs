@@ -1,0 +1,108 @@
+//! The other end of a pipe, moved by a test message by message.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::SOON;
+use crate::connection::Connection;
+use crate::connection::open::Opening;
+use crate::error::ClientError;
+use crate::event::Event;
+use crate::settings::{Era, Settings};
+use crate::wire::Pipe;
+
+/// The server's end.
+pub(super) struct Server {
+    pub(super) heard: mpsc::Receiver<Bytes>,
+    pub(super) say: mpsc::Sender<Result<Bytes, String>>,
+}
+
+/// What a connection tells beside its answers.
+pub(super) type Events = mpsc::Receiver<Event>;
+
+/// Both ends of a pipe.
+pub(super) fn pipe() -> (Server, Pipe) {
+    let (outgoing, heard) = mpsc::channel(64);
+    let (say, incoming) = mpsc::channel(64);
+    (Server { heard, say }, Pipe { outgoing, incoming, stop: CancellationToken::new() })
+}
+
+/// Greets whoever is at the other end of a pipe.
+pub(super) async fn open(
+    pipe: Pipe,
+    settings: Settings,
+) -> (Result<Connection, ClientError>, Events) {
+    let (events, told) = mpsc::channel(64);
+    let era = settings.era;
+    let opening = Opening { settings: Arc::new(settings), events };
+    let draft = opening.piped(pipe, None);
+    let opened = opening.welcome(draft, era).await;
+    (opened.map(|(draft, agreed)| Connection::begin(draft, agreed)), told)
+}
+
+/// A connection to a server of a revision with handshake that declares these capabilities.
+pub(super) async fn connected(
+    revision: &str,
+    capabilities: Value,
+    settings: Settings,
+) -> (Arc<Connection>, Server, Events) {
+    let (mut server, pipe) = pipe();
+    let settings = Settings { era: Era::Legacy, ..settings };
+    let greeting = async {
+        let hello = server.next().await;
+        server.answer(&hello, json!({"protocolVersion": revision, "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}})).await;
+        assert_eq!(server.next().await["method"], "notifications/initialized");
+    };
+    let ((opened, events), ()) = tokio::join!(open(pipe, settings), greeting);
+    (Arc::new(opened.expect("the server is greeted")), server, events)
+}
+
+/// A connection to a server without handshake.
+pub(super) async fn stateless(
+    capabilities: Value,
+    settings: Settings,
+) -> (Arc<Connection>, Server, Events) {
+    let (mut server, pipe) = pipe();
+    let greeting = async {
+        let probe = server.next().await;
+        assert_eq!(probe["method"], "server/discover");
+        server.answer(&probe, json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"})).await;
+    };
+    let ((opened, events), ()) = tokio::join!(open(pipe, settings), greeting);
+    (Arc::new(opened.expect("the server is greeted")), server, events)
+}
+
+impl Server {
+    /// The next message from the client.
+    pub(super) async fn next(&mut self) -> Value {
+        let message = timeout(SOON, self.heard.recv()).await.expect("a message comes in time");
+        serde_json::from_slice(&message.expect("the client is there")).expect("it is JSON")
+    }
+
+    /// Sends a text as it is.
+    pub(super) async fn text(&self, text: &str) {
+        let sent = self.say.send(Ok(Bytes::copy_from_slice(text.as_bytes()))).await;
+        sent.expect("the client is there");
+    }
+
+    /// Sends a message.
+    pub(super) async fn send(&self, mut message: Value) {
+        message["jsonrpc"] = json!("2.0");
+        self.text(&message.to_string()).await;
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(&self, request: &Value, result: Value) {
+        self.send(json!({"id": request["id"], "result": result})).await;
+    }
+
+    /// Answers a request with an error.
+    pub(super) async fn fail(&self, request: &Value, error: Value) {
+        self.send(json!({"id": request["id"], "error": error})).await;
+    }
+}

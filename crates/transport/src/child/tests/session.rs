@@ -1,0 +1,120 @@
+//! Programs that are spoken to line by line.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::timeout;
+
+use super::left::{assert_gone, live_members, until};
+use super::{KILL, LONG, shell};
+use crate::child::{End, Session, SessionLimits, SessionLines};
+
+const LIMITS: SessionLimits =
+    SessionLimits { line: 64, queue: 4, stderr: 256, grace: Duration::from_secs(10) };
+
+fn start(script: &str, limits: &SessionLimits) -> (Session, SessionLines) {
+    Session::start(&shell(script), limits).unwrap()
+}
+
+async fn next(lines: &mut SessionLines) -> Result<String, String> {
+    let line = timeout(LONG, lines.incoming.recv()).await.expect("something comes in time");
+    line.expect("the end is told first").map(|line| String::from_utf8(line.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn lines_go_both_ways_and_the_end_is_told() {
+    let cases = [
+        (
+            "while read -r line; do echo \"got $line\"; done; exit 3",
+            "got a b",
+            End::Exited(3),
+            "the program ended with status 3",
+        ),
+        (
+            "read -r line; printf \"$line\"; echo oh no >&2; kill -9 $$",
+            "a b",
+            End::Signalled(KILL),
+            "the program was ended by signal 9; its last words: oh no",
+        ),
+    ];
+    for (script, expected, end, reason) in cases {
+        let (session, mut lines) = start(script, &LIMITS);
+        let group = session.id();
+        lines.outgoing.send(Bytes::from_static(b"a\nb")).await.unwrap();
+        if matches!(end, End::Exited(_)) {
+            assert_eq!(next(&mut lines).await.as_deref(), Ok(expected), "{script}");
+            let (closed, _) = tokio::sync::mpsc::channel(1);
+            lines.outgoing = closed;
+        } else {
+            assert_eq!(next(&mut lines).await.as_deref(), Ok(expected), "{script}");
+        }
+        assert_eq!(next(&mut lines).await.unwrap_err(), reason, "{script}");
+        assert_eq!(session.ended().await, end, "{script}");
+        assert_eq!(session.memory(), 0);
+        assert_gone(group).await;
+    }
+}
+
+#[tokio::test]
+async fn a_long_line_is_skipped_and_noted() {
+    let script = "head -c 100000 /dev/zero | tr '\\0' x; echo; echo short; cat";
+    let (session, mut lines) = start(script, &LIMITS);
+    assert_eq!(next(&mut lines).await.as_deref(), Ok("short"));
+    assert!(session.stderr().contains("a line is longer than the limit of 64 bytes"));
+    session.note("ours");
+    assert!(session.stderr().ends_with("[gantry] ours\n"), "{}", session.stderr());
+    assert!(session.memory() > 0);
+}
+
+#[tokio::test]
+async fn all_that_was_written_before_the_end_is_heard() {
+    let (_session, mut lines) =
+        start("for i in 1 2 3 4 5 6 7 8 9; do echo $i; done; printf last", &LIMITS);
+    let mut heard = Vec::new();
+    while let Ok(line) = next(&mut lines).await {
+        heard.push(line);
+    }
+    assert_eq!(heard.join(" "), "1 2 3 4 5 6 7 8 9 last");
+}
+
+#[tokio::test]
+async fn stopping_asks_first_and_kills_last() {
+    let quick = SessionLimits { grace: Duration::from_millis(50), ..LIMITS };
+    let cases = [
+        ("cat; exit 5", &LIMITS, End::Exited(5)),
+        (
+            "trap 'exit 6' TERM; echo ready; exec 0</dev/null; while :; do sleep 0.01; done",
+            &quick,
+            End::Exited(6),
+        ),
+        ("trap '' TERM; echo ready; while :; do sleep 0.01; done", &quick, End::Signalled(KILL)),
+        ("exec >&-; trap '' TERM; while :; do sleep 0.01; done", &quick, End::Signalled(KILL)),
+    ];
+    for (script, limits, expected) in cases {
+        let (session, mut lines) = start(script, limits);
+        if script.contains("ready") {
+            assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"), "{script}");
+        }
+        assert_eq!(timeout(LONG, session.stop()).await.unwrap(), expected, "{script}");
+        assert_gone(session.id()).await;
+    }
+}
+
+#[tokio::test]
+async fn dropping_kills_the_whole_group() {
+    let (session, mut lines) = start("sleep 1000 & echo ready; cat", &LIMITS);
+    assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"));
+    let group = session.id();
+    until(|| live_members(group) == 3).await;
+    drop(session);
+    assert_gone(group).await;
+}
+
+#[tokio::test]
+async fn a_program_is_given_no_more_than_its_streams() {
+    let (_session, mut lines) =
+        start("echo \"${GANTRY_NOTICES-none}\"; ls /proc/self/fd | tr '\\n' ' '", &LIMITS);
+    assert_eq!(next(&mut lines).await.as_deref(), Ok("none"));
+    // The fourth is the directory that is being listed.
+    assert_eq!(next(&mut lines).await.as_deref(), Ok("0 1 2 3"));
+}
