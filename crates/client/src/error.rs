@@ -30,6 +30,9 @@ pub enum ClientError {
         /// The header `WWW-Authenticate`.
         challenge: Option<String>,
     },
+    /// The session is gone (HTTP 404): a new one has to begin.
+    #[error("the server has forgotten the session")]
+    SessionLost,
     /// More requests are under way than are allowed.
     #[error("{0} requests are under way already; raise `in_flight`, or wait")]
     Busy(usize),
@@ -38,6 +41,9 @@ pub enum ClientError {
 impl ClientError {
     /// Whether the server has surely not seen the request.
     pub fn is_unsent(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Unauthorized { .. } | Self::Busy(_))
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::Unauthorized { .. } | Self::SessionLost | Self::Busy(_)
+        )
     }
 }

@@ -18,6 +18,8 @@ pub struct Peer {
 impl Peer {
     /// Whether it declares a capability, such as `["resources", "subscribe"]`.
     pub fn has(&self, path: &[&str]) -> bool {
-        self.capabilities.at(path).is_some_and(|value| value.is_object() || value.as_str() == "true")
+        self.capabilities
+            .at(path)
+            .is_some_and(|value| value.is_object() || value.as_str() == "true")
     }
 }

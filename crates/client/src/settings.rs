@@ -75,7 +75,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let info = ObjectWriter::new().value("name", "gantry").value("version", env!("CARGO_PKG_VERSION"));
+        let info =
+            ObjectWriter::new().value("name", "gantry").value("version", env!("CARGO_PKG_VERSION"));
         Self {
             era: Era::Auto,
             offer: Revision::LATEST_WITH_HANDSHAKE,
