@@ -2,6 +2,8 @@
 
 pub(crate) mod http;
 pub(crate) mod http_sse;
+#[cfg(test)]
+mod stage;
 pub(crate) mod stdio;
 pub(crate) mod streamable;
 pub(crate) mod websocket;

@@ -1,48 +1,236 @@
-//! Streamable HTTP.
+//! Streamable HTTP: a POST for each message, answered with JSON or a stream of messages.
+
+mod messages;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_protocol::Revision;
-use http::{HeaderName, HeaderValue};
+use gantry_protocol::{Revision, headers};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
 
+pub(crate) use self::messages::Messages;
+use super::http::{Body, Http, Kind, request_target};
+use crate::backoff::Backoff;
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
-pub(crate) struct Streamable {}
+const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-pub(crate) enum Posted {
-    Answer { body: Bytes, session: Option<String> },
-    Stream { messages: Messages, session: Option<String> },
-    Accepted,
-    Refused { status: u16, body: Bytes },
+/// Bytes that are kept of the body of a refusal.
+const REFUSAL: usize = 64 * 1024;
+
+/// A server that speaks Streamable HTTP. Clones share it; no task runs for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Streamable(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    http: Http,
+    target: Uri,
+    agreed: Mutex<Agreed>,
+    limit: usize,
+    backoff: Backoff,
+    grace: Duration,
 }
 
-pub(crate) struct Messages {}
+/// What every request carries from now on.
+#[derive(Debug, Clone)]
+struct Agreed {
+    headers: Arc<HeaderMap>,
+    has_session: bool,
+    resumes: bool,
+}
+
+/// What came of a message.
+#[derive(Debug)]
+pub(crate) enum Posted {
+    /// One JSON text.
+    Answer {
+        /// The text.
+        body: Bytes,
+        /// The session that the server began.
+        session: Option<String>,
+    },
+    /// Messages as they come.
+    Stream {
+        /// The messages.
+        messages: Messages,
+        /// The session that the server began.
+        session: Option<String>,
+    },
+    /// The server has nothing to say to it.
+    Accepted,
+    /// Any other status. 401 and 403 are errors already.
+    Refused {
+        /// The status.
+        status: u16,
+        /// The beginning of the body.
+        body: Bytes,
+    },
+}
 
 impl Streamable {
-    pub(crate) fn new(_endpoint: &Endpoint, _settings: &Settings) -> Result<Self, ClientError> {
-        todo!()
+    /// Connects to nothing yet.
+    pub(crate) fn new(endpoint: &Endpoint, settings: &Settings) -> Result<Self, ClientError> {
+        let http = Http::new(endpoint, settings)?;
+        let mut headers = http.headers().clone();
+        headers.insert(header::ACCEPT, EITHER);
+        headers.insert(header::CONTENT_TYPE, JSON);
+        let agreed = Agreed { headers: Arc::new(headers), has_session: false, resumes: false };
+        Ok(Self(Arc::new(Shared {
+            http,
+            target: request_target(&endpoint.url),
+            agreed: Mutex::new(agreed),
+            limit: settings.message.size,
+            backoff: settings.backoff.clone(),
+            grace: settings.grace,
+        })))
     }
-    pub(crate) fn agreed(&self, _revision: Revision, _session: Option<String>) {
-        todo!()
+
+    /// From now on every request carries these. Requests of a revision without handshake bring
+    /// their own.
+    pub(crate) fn agreed(&self, revision: Revision, session: Option<String>) {
+        let mut headers = HeaderMap::clone(&self.0.agreed().headers);
+        headers.remove(SESSION_ID);
+        headers.remove(PROTOCOL_VERSION);
+        if revision >= Revision::V2025_06_18 && !revision.is_stateless() {
+            headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
+        }
+        // It came out of a header, so it fits into one.
+        let session = session.and_then(|id| HeaderValue::try_from(id).ok());
+        let has_session = session.is_some();
+        if let Some(mut id) = session {
+            id.set_sensitive(true);
+            headers.insert(SESSION_ID, id);
+        }
+        let resumes = !revision.is_stateless();
+        let agreed = Agreed { headers: Arc::new(headers), has_session, resumes };
+        *self.0.agreed.lock().unwrap_or_else(PoisonError::into_inner) = agreed;
     }
+
+    /// Sends one message. The headers are those that repeat parts of it. Dropping the future, or a
+    /// stream that comes of it, closes the connection.
     pub(crate) async fn post(
         &self,
-        _message: Bytes,
-        _headers: &[(HeaderName, HeaderValue)],
+        message: Bytes,
+        headers: &[(HeaderName, HeaderValue)],
     ) -> Result<Posted, ClientError> {
-        todo!()
+        let agreed = self.0.agreed();
+        let mut all = HeaderMap::clone(&agreed.headers);
+        for (name, value) in headers {
+            all.insert(name.clone(), value.clone());
+        }
+        let response = self.0.send(Method::POST, all, message).await?;
+        match response.status() {
+            StatusCode::NOT_FOUND if agreed.has_session => Err(ClientError::SessionLost),
+            status if !status.is_success() => {
+                let body = response.into_body().beginning(REFUSAL).await;
+                Ok(Posted::Refused { status: status.as_u16(), body })
+            }
+            StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
+                response.into_body().leave();
+                Ok(Posted::Accepted)
+            }
+            _ => self.take(response).await,
+        }
     }
+
+    /// Opens the stream for what belongs to no request. None when the server has none.
     pub(crate) async fn listen(&self) -> Result<Option<Messages>, ClientError> {
-        todo!()
+        let response = self.0.get(None).await?;
+        match response.status() {
+            StatusCode::OK if Kind::of(response.headers()) == Kind::Events => {
+                Ok(Some(Messages::new(self.0.clone(), response.into_body())))
+            }
+            StatusCode::NOT_FOUND if self.0.agreed().has_session => Err(ClientError::SessionLost),
+            status if status.is_server_error() => Err(ClientError::Unreachable(format!(
+                "`{}` refused the stream of its messages with HTTP status {status}",
+                self.0.http.origin()
+            ))),
+            _ => Ok(None),
+        }
     }
+
+    /// Ends the session, if there is one. A server that does not care is not waited for.
     pub(crate) async fn end_session(&self) {
-        todo!()
+        let agreed = self.0.agreed();
+        if !agreed.has_session {
+            return;
+        }
+        let mut headers = HeaderMap::clone(&agreed.headers);
+        headers.remove(header::CONTENT_TYPE);
+        let sent = self.0.send(Method::DELETE, headers, Bytes::new());
+        if let Ok(Err(error)) = tokio::time::timeout(self.0.grace, sent).await {
+            tracing::debug!(%error, "the session was not ended");
+        }
+    }
+
+    async fn take(&self, response: Response<Body>) -> Result<Posted, ClientError> {
+        let session = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok());
+        let session = session.map(str::to_owned);
+        let kind = Kind::of(response.headers());
+        if kind == Kind::Events {
+            let messages = Messages::new(self.0.clone(), response.into_body());
+            return Ok(Posted::Stream { messages, session });
+        }
+        let said = response.headers().get(header::CONTENT_TYPE).cloned();
+        let body = response.into_body().whole(self.0.limit).await?;
+        match kind {
+            _ if body.trim_ascii().is_empty() => Ok(Posted::Accepted),
+            Kind::Json => Ok(Posted::Answer { body, session }),
+            Kind::Unsaid if matches!(body.trim_ascii_start()[0], b'{' | b'[') => {
+                Ok(Posted::Answer { body, session })
+            }
+            _ => Err(self.0.not_a_message(said.as_ref())),
+        }
     }
 }
 
-impl Messages {
-    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
-        todo!()
+impl Shared {
+    fn agreed(&self) -> Agreed {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks for a stream: a new one, or the rest of one after an event.
+    async fn get(&self, after: Option<&str>) -> Result<Response<Body>, ClientError> {
+        let mut headers = HeaderMap::clone(&self.agreed().headers);
+        headers.remove(header::CONTENT_TYPE);
+        headers.insert(header::ACCEPT, EVENTS);
+        if let Some(id) = after.and_then(|id| HeaderValue::try_from(id).ok()) {
+            headers.insert(LAST_EVENT_ID, id);
+        }
+        self.send(Method::GET, headers, Bytes::new()).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Body>, ClientError> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.target.clone();
+        *request.headers_mut() = headers;
+        self.http.send(request).await
+    }
+
+    fn not_a_message(&self, kind: Option<&HeaderValue>) -> ClientError {
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
+        ClientError::Malformed(format!(
+            "`{}` answers with `{kind}` and not with JSON or events; check the path of the address",
+            self.http.origin()
+        ))
     }
 }

@@ -1,0 +1,156 @@
+//! A connection to an origin: looked up, connected, and encrypted if the address says so.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::origin::Origin;
+use crate::error::ClientError;
+
+/// Whom we trust and what we speak, made once: reading the certificates takes milliseconds.
+static TLS: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring has the suites of the default versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+});
+
+/// Bytes to and from an origin.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    /// As they are.
+    Plain(TcpStream),
+    /// Encrypted.
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+/// Connects to an origin within a time.
+pub(crate) async fn dial(origin: &Origin, within: Duration) -> Result<Stream, ClientError> {
+    let connected = tokio::time::timeout(within, connect(origin, within)).await;
+    connected.unwrap_or_else(|_| {
+        Err(ClientError::Unreachable(format!(
+            "`{origin}` let {within:?} pass without taking the connection; check the address, and \
+             what stands between"
+        )))
+    })
+}
+
+async fn connect(origin: &Origin, within: Duration) -> Result<Stream, ClientError> {
+    let tcp = connect_any(origin, within).await?;
+    // Messages are small and someone waits for each.
+    tcp.set_nodelay(true).map_err(|error| refused(origin, &error))?;
+    if !origin.is_secure() {
+        return Ok(Stream::Plain(tcp));
+    }
+    let name = ServerName::try_from(origin.host().to_owned()).map_err(|_| {
+        ClientError::Unreachable(format!("`{origin}` cannot be the name of a host"))
+    })?;
+    let secured = TlsConnector::from(TLS.clone()).connect(name, tcp).await;
+    secured.map(|stream| Stream::Secure(Box::new(stream))).map_err(|error| {
+        ClientError::Unreachable(format!(
+            "`{origin}` cannot be spoken to over TLS: {error}; check its certificate, or whether \
+             the address should begin with `http://`"
+        ))
+    })
+}
+
+/// Tries the addresses of a host one after the other, each with its share of the time.
+async fn connect_any(origin: &Origin, within: Duration) -> Result<TcpStream, ClientError> {
+    let found = tokio::net::lookup_host((origin.host(), origin.port())).await;
+    let addresses: Vec<SocketAddr> = found.map_err(|error| unknown(origin, &error))?.collect();
+    let share = within / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match tokio::time::timeout(share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => last = error,
+            Err(_) => last = io::ErrorKind::TimedOut.into(),
+        }
+    }
+    Err(refused(origin, &last))
+}
+
+fn unknown(origin: &Origin, error: &io::Error) -> ClientError {
+    ClientError::Unreachable(format!(
+        "the host of `{origin}` cannot be found: {error}; check how it is spelled"
+    ))
+}
+
+fn refused(origin: &Origin, error: &io::Error) -> ClientError {
+    ClientError::Unreachable(format!(
+        "`{origin}` cannot be reached: {error}; check that the server runs, and its port"
+    ))
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Self::Secure(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Secure(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

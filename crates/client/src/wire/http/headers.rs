@@ -1,0 +1,66 @@
+//! The headers of an endpoint, read once, and what the headers of a response say.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::error::ClientError;
+use crate::target::Endpoint;
+
+/// Headers that say how a message is cut out of a connection: ours to write, not the user's.
+const OURS: [HeaderName; 6] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// The headers of an endpoint. What is wrong with one is told without its value.
+pub(crate) fn of_endpoint(endpoint: &Endpoint) -> Result<HeaderMap, ClientError> {
+    let mut headers = HeaderMap::with_capacity(endpoint.headers.len() + 8);
+    for (name, value) in &endpoint.headers {
+        let key = HeaderName::try_from(name.as_str())
+            .map_err(|_| unusable(name, "its name has a character that no header may have"))?;
+        if OURS.contains(&key) {
+            return Err(unusable(name, "it belongs to the connection; leave it out"));
+        }
+        let mut value = HeaderValue::try_from(value.expose())
+            .map_err(|_| unusable(name, "its value has a character that no header may have"))?;
+        value.set_sensitive(true);
+        headers.append(key, value);
+    }
+    Ok(headers)
+}
+
+fn unusable(name: &str, why: &str) -> ClientError {
+    ClientError::Unreachable(format!("the header `{}` cannot be sent: {why}", name.escape_debug()))
+}
+
+/// What the body of a response is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One JSON text.
+    Json,
+    /// Server-sent events.
+    Events,
+    /// The server does not say.
+    Unsaid,
+    /// Anything else.
+    Other,
+}
+
+impl Kind {
+    /// What the header `Content-Type` says.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let Some(value) = headers.get(header::CONTENT_TYPE) else { return Self::Unsaid };
+        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        let essence = essence.trim_ascii();
+        if essence.eq_ignore_ascii_case(b"application/json") {
+            Self::Json
+        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
+            Self::Events
+        } else {
+            Self::Other
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Connections to one origin that wait for their next request.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::time::Instant;
+
+use super::dial::dial;
+use super::origin::Origin;
+use super::rest::Rest;
+use crate::error::ClientError;
+
+/// A connection that takes one request at a time. A task of its own drives it, and ends with it.
+pub(super) type Lane = SendRequest<Full<Bytes>>;
+
+/// How long a connection may wait: servers close theirs after some time, and one that is about to
+/// be closed would lose a request.
+const IDLE: Duration = Duration::from_secs(30);
+/// How long a connection may take to be ready after its last response has been read.
+const SETTLE: Duration = Duration::from_millis(50);
+/// Responses that nobody reads any more whose end is waited for.
+const RESTS: usize = 32;
+
+/// Connections that wait. Locked for moments, never while something is awaited.
+#[derive(Debug)]
+pub(super) struct Pool {
+    waiting: Mutex<Waiting>,
+    at_most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The one used last at the back.
+    idle: VecDeque<(Lane, Instant)>,
+    rests: VecDeque<Rest>,
+}
+
+impl Pool {
+    /// Keeps at most so many connections.
+    pub(super) fn new(at_most: usize) -> Self {
+        Self { waiting: Mutex::default(), at_most }
+    }
+
+    /// A connection that was ready a moment ago.
+    pub(super) async fn take(&self) -> Option<Lane> {
+        while let Some(mut lane) = self.pop() {
+            if lane.is_ready() {
+                return Some(lane);
+            }
+            if lane.is_closed() {
+                continue;
+            }
+            if let Ok(Ok(())) = tokio::time::timeout(SETTLE, lane.ready()).await {
+                return Some(lane);
+            }
+        }
+        None
+    }
+
+    /// Takes back a connection whose response has been read to its end.
+    pub(super) fn give(&self, lane: Lane) {
+        if lane.is_closed() {
+            return;
+        }
+        let now = Instant::now();
+        let mut waiting = self.lock();
+        while waiting.idle.front().is_some_and(|(_, since)| now - *since > IDLE) {
+            waiting.idle.pop_front();
+        }
+        if waiting.idle.len() < self.at_most {
+            waiting.idle.push_back((lane, now));
+        }
+    }
+
+    /// Takes a response that nobody reads any more, for its connection once it has ended.
+    pub(super) fn give_rest(&self, rest: Rest) {
+        let mut waiting = self.lock();
+        if waiting.rests.len() == RESTS {
+            waiting.rests.pop_front();
+        }
+        waiting.rests.push_back(rest);
+    }
+
+    fn pop(&self) -> Option<Lane> {
+        let mut waiting = self.lock();
+        if let Some((lane, since)) = waiting.idle.pop_back() {
+            if since.elapsed() <= IDLE {
+                return Some(lane);
+            }
+            // All others have waited longer still.
+            waiting.idle.clear();
+        }
+        for _ in 0..waiting.rests.len() {
+            match waiting.rests.pop_front()?.settle() {
+                Ok(lane) => return Some(lane),
+                Err(Some(rest)) => waiting.rests.push_back(rest),
+                Err(None) => {}
+            }
+        }
+        None
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A new connection.
+pub(super) async fn open(origin: &Origin, within: Duration) -> Result<Lane, ClientError> {
+    let stream = dial(origin, within).await?;
+    let (lane, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| {
+        ClientError::Unreachable(format!("`{origin}` does not speak HTTP: {error}"))
+    })?;
+    // It ends when its lane and its response are dropped, or when the server closes it. Why it
+    // ended is told by the request that it served.
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    Ok(lane)
+}

@@ -1,0 +1,175 @@
+//! The messages of a stream, taken up again where it broke if the server can do that.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use gantry_transport::sse::{Event, EventDecoder};
+use http::{Response, StatusCode};
+
+use super::Shared;
+use crate::error::ClientError;
+use crate::wire::http::{Body, Kind};
+
+/// Tries to take up a stream before it is given up.
+const TRIES: u32 = 5;
+/// How long to wait before that if the server does not say.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Messages of a stream, one JSON text each. Dropping it closes the connection, which tells a server
+/// without sessions that nobody waits any more.
+pub(crate) struct Messages {
+    shared: Arc<Shared>,
+    source: Source,
+    decoder: EventDecoder,
+    last_id: Option<String>,
+    retry: Duration,
+    failures: u32,
+}
+
+enum Source {
+    Open(Body),
+    /// Kept whole, so that a reader who looks away in between does not begin it anew.
+    Resuming(BoxFuture<'static, Result<Response<Body>, ClientError>>),
+    Ended,
+}
+
+impl Messages {
+    pub(super) fn new(shared: Arc<Shared>, body: Body) -> Self {
+        let decoder = EventDecoder::new(shared.limit);
+        let source = Source::Open(body);
+        Self { shared, source, decoder, last_id: None, retry: RETRY, failures: 0 }
+    }
+
+    /// The next message; none when the stream has ended in good order. Nothing is lost when the
+    /// future is dropped.
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
+        loop {
+            match self.decoder.next_event() {
+                Ok(Some(event)) => match self.take(event) {
+                    Some(message) => return Some(Ok(message)),
+                    None => continue,
+                },
+                Ok(None) => {}
+                Err(error) => {
+                    return Some(Err(self.end(ClientError::Malformed(error.to_string()))));
+                }
+            }
+            if let Err(error) = self.read().await {
+                return Some(Err(self.end(error)));
+            }
+            if matches!(self.source, Source::Ended) {
+                return None;
+            }
+        }
+    }
+
+    /// Nothing more is wanted of it: the answer has come. Its connection is used again if the
+    /// stream ends soon, as it should.
+    pub(crate) fn done(self) {
+        if let Source::Open(body) = self.source {
+            body.leave();
+        }
+    }
+
+    /// Reads on, whatever that takes just now.
+    async fn read(&mut self) -> Result<(), ClientError> {
+        match &mut self.source {
+            Source::Open(body) => match body.chunk().await {
+                Some(Ok(bytes)) => self.decoder.feed(&bytes),
+                Some(Err(error)) => self.resume(Some(error))?,
+                None => self.resume(None)?,
+            },
+            Source::Resuming(response) => {
+                let response = response.await;
+                self.take_up(response)?;
+            }
+            Source::Ended => {}
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event) -> Option<Bytes> {
+        self.failures = 0;
+        if event.id.is_some() {
+            self.last_id = event.id.filter(|id| !id.is_empty());
+        }
+        if let Some(milliseconds) = event.retry {
+            self.retry = Duration::from_millis(milliseconds);
+        }
+        let is_message = event.name.as_deref().is_none_or(|name| name == "message");
+        (is_message && !event.data.is_empty()).then_some(event.data)
+    }
+
+    /// The stream is over. If it can be taken up again, that is prepared; if not, the end is an
+    /// error or in good order as the connection had it.
+    fn resume(&mut self, error: Option<ClientError>) -> Result<(), ClientError> {
+        let (true, Some(id)) = (self.shared.agreed().resumes, self.last_id.clone()) else {
+            self.source = Source::Ended;
+            return error.map_or(Ok(()), Err);
+        };
+        if self.failures == TRIES {
+            let last =
+                error.map_or_else(|| "it ends without a message".to_owned(), |it| it.to_string());
+            return Err(ClientError::Lost(format!(
+                "a stream of `{}` was not to be taken up in {TRIES} tries: {last}",
+                self.shared.http.origin()
+            )));
+        }
+        let wait = match self.failures {
+            0 => self.retry,
+            failures => self.retry.max(self.shared.backoff.after(failures)),
+        };
+        self.failures += 1;
+        // Half an event is of no use: the server sends it again.
+        self.decoder = EventDecoder::new(self.shared.limit);
+        let shared = self.shared.clone();
+        self.source = Source::Resuming(Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            shared.get(Some(&id)).await
+        }));
+        Ok(())
+    }
+
+    fn take_up(
+        &mut self,
+        response: Result<Response<Body>, ClientError>,
+    ) -> Result<(), ClientError> {
+        let response = match response {
+            Err(error @ (ClientError::Unreachable(_) | ClientError::Lost(_))) => {
+                return self.resume(Some(error));
+            }
+            Err(error) => return Err(self.beyond_help(&error.to_string())),
+            Ok(response) => response,
+        };
+        match response.status() {
+            StatusCode::OK if Kind::of(response.headers()) == Kind::Events => {
+                self.source = Source::Open(response.into_body());
+                Ok(())
+            }
+            status if status.is_server_error() => {
+                self.resume(Some(ClientError::Lost(format!("HTTP status {status}"))))
+            }
+            status => Err(self.beyond_help(&format!("HTTP status {status}"))),
+        }
+    }
+
+    /// Always an error that says that the request was sent: it may have been worked on.
+    fn beyond_help(&self, why: &str) -> ClientError {
+        let origin = self.shared.http.origin();
+        ClientError::Lost(format!("a stream of `{origin}` broke and cannot be taken up: {why}"))
+    }
+
+    fn end(&mut self, error: ClientError) -> ClientError {
+        self.source = Source::Ended;
+        error
+    }
+}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Messages").field("last_id", &self.last_id).finish_non_exhaustive()
+    }
+}
