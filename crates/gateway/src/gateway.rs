@@ -1,5 +1,7 @@
 //! The gateway: identity, catalog, pipeline and events in one handle.
 
+mod face;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,11 +9,11 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
 use crate::call::Call;
-use crate::catalog::{Catalog, PageSettings, Publisher};
+use crate::catalog::{Catalog, Publisher};
 use crate::events::{Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Policies};
 use crate::policy::{Gate, InFlight, Meter, ToolStatistics, Ward, Witness};
 use crate::provider::Provider;
 use crate::running::Running;
@@ -139,7 +141,8 @@ impl Gateway {
 
     /// Hears of changes.
     pub fn subscribe(&self, interest: Interest) -> Subscription {
-        self.events.subscribe(interest)
+        let seat = self.catalog.watching().seat(&interest.resources_watched);
+        self.events.subscribe(interest).seated(seat)
     }
 
     /// Who this server says it is.
@@ -149,17 +152,17 @@ impl Gateway {
 
     /// Counts and times of calls.
     pub fn meter(&self) -> &Meter {
-        &self.pipeline.meter
+        &self.pipeline.policies.meter
     }
 
     /// What is known of each tool that was called, since the start.
     pub fn statistics(&self) -> Vec<ToolStatistics> {
-        self.pipeline.meter.statistics()
+        self.pipeline.policies.meter.statistics()
     }
 
     /// Calls under way now.
     pub fn calls_in_flight(&self) -> usize {
-        self.pipeline.in_flight.count()
+        self.pipeline.policies.in_flight.count()
     }
 
     /// What the handshake says.
@@ -221,15 +224,7 @@ impl GatewayBuilder {
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
         let Self { identity, settings, witnesses, gates, wards } = self;
-        let events = Arc::new(Events::new(settings.settle));
-        let pages = PageSettings {
-            size: settings.page_size.max(1),
-            ttl_ms: settings.list_ttl_ms,
-            public: settings.lists_are_public,
-        };
-        let catalog = Arc::new(Catalog::new(pages, events.clone()));
-        let pipeline = Pipeline {
-            catalog: catalog.clone(),
+        let policies = Policies {
             meter: Meter::new(settings.tools_labelled, settings.tools_counted),
             witnesses,
             in_flight: InFlight::new(settings.calls_in_flight),
@@ -238,7 +233,7 @@ impl GatewayBuilder {
             deadline: settings.deadline,
             rounds: settings.input_rounds.max(1),
         };
-        Arc::new(Gateway { identity, settings, catalog, pipeline, events })
+        Gateway::over(identity, settings, Arc::new(policies))
     }
 }
 
