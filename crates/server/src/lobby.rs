@@ -135,3 +135,6 @@ pub(crate) async fn next_event(
         event = subscription.next() => event,
     }
 }
+
+#[cfg(test)]
+mod tests;
