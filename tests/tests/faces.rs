@@ -48,9 +48,9 @@ fn face(main: &Arc<Gateway>, name: &str, gate: &Gate) -> Arc<Gateway> {
             }
         }),
     ];
-    tools.into_iter().for_each(|tool| handlers.add_tool(tool).unwrap());
+    tools.into_iter().for_each(|tool| handlers.add_tool(tool).expect("a tool"));
     let thing = Resource::new("test://thing", "thing").read(async |_, _| Ok::<_, Failure>("it"));
-    handlers.add_resource(thing).unwrap();
+    handlers.add_resource(thing).expect("a resource");
     handlers.publish_to(gateway.attach(Arc::new(handlers.clone())));
     gateway
 }
