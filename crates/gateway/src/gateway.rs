@@ -5,9 +5,10 @@ mod face;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, RawJson};
 
+use crate::batch;
 use crate::call::Call;
 use crate::catalog::{Catalog, Publisher};
 use crate::events::{Events, Interest, Subscription};
@@ -60,6 +61,14 @@ pub struct Settings {
     pub tools_labelled: usize,
     /// Tools that are told apart in the statistics; calls of any beyond are counted together.
     pub tools_counted: usize,
+    /// Calls in one batch.
+    pub batch_calls: usize,
+    /// Calls of one batch under way at once.
+    pub batch_parallel: usize,
+    /// References to earlier results in one batch.
+    pub batch_references: usize,
+    /// Bytes of earlier results that may be filled into one call of a batch.
+    pub batch_filled: usize,
 }
 
 impl Default for Settings {
@@ -76,6 +85,10 @@ impl Default for Settings {
             settle: Duration::from_millis(20),
             tools_labelled: 200,
             tools_counted: 10_000,
+            batch_calls: 100,
+            batch_parallel: 8,
+            batch_references: 1000,
+            batch_filled: 4 * 1024 * 1024,
         }
     }
 }
@@ -107,7 +120,7 @@ pub struct Gateway {
 
 /// What every client is offered. Lists may be empty, but they are served, and change.
 const CAPABILITIES: RawJson = RawJson::from_static(
-    r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}"#,
+    r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{},"extensions":{"gantry/batch":{}}}"#,
 );
 
 impl Gateway {
@@ -131,6 +144,9 @@ impl Gateway {
     pub fn start(self: &Arc<Self>, call: Call) -> Running {
         let exchange = Exchange::new(&call, self.settings.notices, self.settings.answer_within);
         let (gateway, line) = (self.clone(), exchange.clone());
+        if call.method == Method::Batch {
+            return Running::new(batch::run(gateway, call, line), exchange);
+        }
         Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
     }
 
@@ -143,6 +159,11 @@ impl Gateway {
     pub fn subscribe(&self, interest: Interest) -> Subscription {
         let seat = self.catalog.watching().seat(&interest.resources_watched);
         self.events.subscribe(interest).seated(seat)
+    }
+
+    /// The limits.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Who this server says it is.

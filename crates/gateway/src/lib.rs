@@ -5,6 +5,7 @@
 //! target. Nothing here knows which revision the client speaks.
 
 mod ask;
+mod batch;
 mod call;
 mod caller;
 mod catalog;

@@ -119,7 +119,7 @@ impl Watching {
         for uri in uris {
             let Some(provider) = snapshot.provider_of(&uri) else { continue };
             match all.iter_mut().find(|it| it.is_for(&provider)) {
-                Some(told) => drop(told.uris.insert(uri.to_string())),
+                Some(told) => told.uris.extend([uri.to_string()]),
                 None => all.push(Told { provider, uris: [uri.to_string()].into() }),
             }
         }
