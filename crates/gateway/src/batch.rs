@@ -3,8 +3,10 @@
 
 mod ending;
 mod plan;
+mod questions;
 mod reference;
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -15,8 +17,8 @@ use tokio::time::Instant;
 
 use self::ending::{Ending, State};
 use self::plan::{Plan, Planned};
+use self::questions::Questions;
 use self::reference::{Reference, pointed};
-use crate::ask::Question;
 use crate::call::Call;
 use crate::error::CallError;
 use crate::exchange::{Exchange, Progress};
@@ -29,7 +31,8 @@ use crate::running::Step;
 pub(crate) async fn run(gateway: Arc<Gateway>, call: Call, exchange: Exchange) -> Outcome {
     let plan = Plan::read(&call.params, gateway.settings())?;
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
-    let batch = Batch { gateway, call, exchange, plan, states, failed: None };
+    let questions = Arc::new(Questions::new(exchange.clone(), call.takes_questions));
+    let batch = Batch { gateway, call, exchange, questions, plan, states, failed: None };
     Ok(Reply::Result(batch.run().await))
 }
 
@@ -38,6 +41,7 @@ struct Batch {
     gateway: Arc<Gateway>,
     call: Call,
     exchange: Exchange,
+    questions: Arc<Questions>,
     plan: Plan,
     /// How far each call of the plan is.
     states: Vec<State>,
@@ -62,7 +66,14 @@ impl Batch {
                 }
             }
             // When nothing is under way nothing waits: the plan has no circles.
-            let Some((index, ending)) = under_way.next().await else { break };
+            let next = poll_fn(|context| {
+                let next = under_way.poll_next_unpin(context);
+                if next.is_pending() {
+                    self.questions.release(under_way.len());
+                }
+                next
+            });
+            let Some((index, ending)) = next.await else { break };
             self.end(index, ending);
         }
         drop(under_way);
@@ -117,6 +128,7 @@ impl Batch {
     /// Makes one call. Its questions and log messages become those of the batch.
     fn serve(&self, index: usize, call: Call) -> impl Future<Output = (usize, Ending)> + use<> {
         let (id, exchange) = (self.id(index).to_owned(), self.exchange.clone());
+        let asking = self.questions.clone();
         let mut running = self.gateway.start(call);
         async move {
             let started = Instant::now();
@@ -125,12 +137,7 @@ impl Batch {
                     Step::Notice(notice @ Notice::Log(..)) => exchange.outbox().send(notice).await,
                     // How far a batch is says how many of its calls are over.
                     Step::Notice(_) => {}
-                    Step::Questions(questions) => {
-                        for Question { key, ask, answer } in questions {
-                            let key = format!("{id}.{key}");
-                            exchange.outbox().ask(Question { key, ask, answer });
-                        }
-                    }
+                    Step::Questions(questions) => asking.ask(index, &id, questions),
                     Step::Done(outcome) => {
                         return (index, Ending::of(outcome, started.elapsed()));
                     }
@@ -140,6 +147,7 @@ impl Batch {
     }
 
     fn end(&mut self, index: usize, ending: Ending) {
+        self.questions.forget(index);
         if !ending.is_good() {
             self.failed.get_or_insert(index);
         }

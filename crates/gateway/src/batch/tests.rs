@@ -3,6 +3,7 @@
 
 mod house;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_protocol::{ClientCapabilities, RawJson};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use self::house::{House, batch};
 use super::reference::{Reference, fill, pointed};
-use crate::{Notice, Settings, Step};
+use crate::{Call, Caller, Notice, Settings, Step};
 
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_is_said_before_anything_runs() {
@@ -234,15 +235,20 @@ async fn progress_counts_the_calls_that_are_over() {
     assert_eq!(heard, expected.collect::<Vec<_>>());
 }
 
+/// The call of a client that can be asked for its folders.
+fn asked(mut call: Call) -> Call {
+    let capabilities = ClientCapabilities::read(RawJson::from_static(r#"{"roots":{}}"#));
+    call.caller = Arc::new(Caller { capabilities, ..Caller::new("someone") });
+    call
+}
+
 #[tokio::test(start_paused = true)]
 async fn questions_carry_the_id_of_their_call() {
     let plan = json!({"calls": [
         {"id": "a", "name": "ask"}, {"id": "b", "name": "inquire"}, {"id": "c", "name": "echo"},
     ]});
     let house = House::new(Settings::default());
-    let mut call = batch(&plan);
-    let capabilities = ClientCapabilities::read(RawJson::from_static(r#"{"roots":{}}"#));
-    call.caller = std::sync::Arc::new(crate::Caller { capabilities, ..crate::Caller::new("it") });
+    let mut call = asked(batch(&plan));
     call.takes_questions = true;
     let mut running = house.gateway.start(call);
     let mut asked = Vec::new();
@@ -263,6 +269,27 @@ async fn questions_carry_the_id_of_their_call() {
     assert_eq!(asked, ["a.folders", "b.folders"]);
     assert_eq!(summary(&result), "a:ok b:ok c:ok");
     assert_eq!(result["results"][0]["result"]["structuredContent"]["answer"], "a.folders");
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_a_reply_wait_until_nothing_else_goes_on() {
+    let plan = json!({"calls": [
+        {"id": "a", "name": "ask", "arguments": {"id": "a"}},
+        {"id": "b", "name": "slow", "arguments": {"id": "b"}},
+        {"id": "c", "name": "ask", "after": ["b"], "arguments": {"id": "c"}},
+    ]});
+    for (takes_questions, expected) in
+        [(false, ["a.folders"].as_slice()), (true, &["a.folders", "c.folders"])]
+    {
+        let house = House::new(Settings::default());
+        let mut call = asked(batch(&plan));
+        call.takes_questions = takes_questions;
+        let mut running = house.gateway.start(call);
+        let Step::Questions(questions) = running.step().await else { panic!("questions first") };
+        let keys: Vec<_> = questions.iter().map(|it| it.key.as_str()).collect();
+        assert_eq!(keys, expected);
+        assert_eq!(house.seen(), if takes_questions { "b" } else { "" });
+    }
 }
 
 #[tokio::test(start_paused = true)]
