@@ -18,6 +18,7 @@ pub const PREFIX: &str = "io.modelcontextprotocol/";
 pub struct Request {
     body: Body,
     http_method: &'static str,
+    path: String,
     headers: Vec<(String, String)>,
 }
 
@@ -93,11 +94,17 @@ pub fn meta() -> Value {
 
 impl Request {
     fn new(http_method: &'static str, body: Body) -> Self {
-        let request = Self { body, http_method, headers: Vec::new() };
+        let (path, headers) = ("/mcp".to_owned(), Vec::new());
+        let request = Self { body, http_method, path, headers };
         request
             .header("Host", "127.0.0.1")
             .header("Content-Type", "application/json")
             .header("Accept", "application/json, text/event-stream")
+    }
+
+    /// Goes to another path than the main endpoint.
+    pub fn to(self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self }
     }
 
     /// Adds a header.
@@ -171,7 +178,7 @@ impl Request {
     pub async fn send(&self, address: SocketAddr) -> Answer {
         let outgoing = Outgoing {
             method: self.http_method.to_owned(),
-            path: "/mcp".to_owned(),
+            path: self.path.clone(),
             headers: self.headers.clone(),
             body: self.body().into_bytes(),
         };

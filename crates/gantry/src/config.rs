@@ -22,6 +22,12 @@ pub use standby::Standby;
 /// Finds the value of a variable.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// JSON with comments and trailing commas as plain JSON, every other byte in its place; or where
+/// a comment begins that has no end.
+pub fn plain_json(text: &[u8]) -> Result<Vec<u8>, usize> {
+    jsonc::blank(text)
+}
+
 /// The JSON Schema of the configuration, for editors.
 pub const SCHEMA: &str = include_str!("config/schema.json");
 

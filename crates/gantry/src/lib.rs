@@ -30,7 +30,8 @@ mod server;
 pub use admin::{Admin, Kept};
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{
-    Ask, Caller, Histogram, InputRequired, Reply, Settings as GatewaySettings, ToolStatistics,
+    Ask, Caller, Gateway, Histogram, Identity, InputRequired, Reply, Settings as GatewaySettings,
+    ToolStatistics,
 };
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
 pub use gantry_providers::{

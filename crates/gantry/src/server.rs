@@ -58,6 +58,16 @@ impl Server {
         self.lobby.gateway()
     }
 
+    /// Serves a gateway of its own at `/mcp/NAME`, in place of one that was there.
+    pub fn open_face(&self, name: &str, gateway: Arc<Gateway>) {
+        self.lobby.open_face(name, gateway);
+    }
+
+    /// Ends what is served at `/mcp/NAME`, with its sessions. Returns whether there was something.
+    pub fn close_face(&self, name: &str) -> bool {
+        self.lobby.close_face(name)
+    }
+
     /// Serves one client on standard input and output until it is done.
     pub async fn serve_stdio(self) -> std::io::Result<()> {
         serve_stdio(self.lobby).await

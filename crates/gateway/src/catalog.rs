@@ -5,6 +5,7 @@ mod listing;
 mod resolve;
 mod snapshot;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -13,6 +14,7 @@ use gantry_protocol::RawJson;
 use crate::events::Events;
 use crate::page::ListKind;
 use crate::provider::Provider;
+use crate::watching::Watching;
 
 pub use listing::Listing;
 pub(crate) use snapshot::PageSettings;
@@ -21,10 +23,19 @@ pub use snapshot::Snapshot;
 /// The catalog: what each provider has published, merged.
 #[derive(Debug)]
 pub struct Catalog {
-    current: ArcSwap<Snapshot>,
-    shelves: Mutex<Vec<Shelf>>,
+    current: Arc<ArcSwap<Snapshot>>,
+    shelves: Mutex<Shelves>,
     pages: PageSettings,
     events: Arc<Events>,
+    watching: Arc<Watching>,
+}
+
+/// What all providers list, in the order in which they were attached.
+#[derive(Debug, Default)]
+struct Shelves {
+    all: BTreeMap<u64, Shelf>,
+    /// The number of the last one: numbers are not used again.
+    last: u64,
 }
 
 /// One provider's part of the catalog.
@@ -35,8 +46,9 @@ struct Shelf {
 
 impl Catalog {
     pub(crate) fn new(pages: PageSettings, events: Arc<Events>) -> Self {
-        let current = ArcSwap::from_pointee(Snapshot::merge(&[], &pages));
-        Self { current, shelves: Mutex::default(), pages, events }
+        let current = Arc::new(ArcSwap::from_pointee(Snapshot::merge(&[], &pages)));
+        let watching = Watching::over(current.clone());
+        Self { current, shelves: Mutex::default(), pages, events, watching }
     }
 
     /// What the catalog holds now.
@@ -52,24 +64,45 @@ impl Catalog {
     /// Adds a provider. It lists nothing until it publishes.
     pub(crate) fn attach(self: &Arc<Self>, provider: Arc<dyn Provider>) -> Publisher {
         let mut shelves = self.shelves();
-        shelves.push(Shelf { provider, listing: Arc::default() });
-        Publisher { catalog: self.clone(), shelf: shelves.len() - 1 }
+        shelves.last += 1;
+        let number = shelves.last;
+        shelves.all.insert(number, Shelf { provider, listing: Arc::default() });
+        Publisher { catalog: self.clone(), shelf: number }
     }
 
-    fn publish(&self, shelf: usize, listing: Listing) {
+    /// Who hears which resources are watched.
+    pub(crate) fn watching(&self) -> &Arc<Watching> {
+        &self.watching
+    }
+
+    /// Puts a listing in the place of a shelf's old one.
+    fn publish(&self, shelf: u64, listing: Listing) {
+        self.change(|shelves| match shelves.get_mut(&shelf) {
+            Some(shelf) => shelf.listing = Arc::new(listing),
+            None => tracing::debug!("a provider that was withdrawn lists something"),
+        });
+    }
+
+    /// Removes a shelf with everything on it.
+    fn withdraw(&self, shelf: u64) {
+        self.change(|shelves| drop(shelves.remove(&shelf)));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Shelf>)) {
         let mut shelves = self.shelves();
-        shelves[shelf].listing = Arc::new(listing);
-        let parts: Vec<_> =
-            shelves.iter().map(|it| (it.provider.clone(), it.listing.clone())).collect();
+        change(&mut shelves.all);
+        let shelf = |it: &Shelf| (it.provider.clone(), it.listing.clone());
+        let parts: Vec<_> = shelves.all.values().map(shelf).collect();
         let next = Arc::new(Snapshot::merge(&parts, &self.pages));
         let before = self.current.swap(next.clone());
         drop(shelves);
         for kind in before.changes_to(&next) {
             self.events.list_changed(kind);
         }
+        self.watching.tell();
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Vec<Shelf>> {
+    fn shelves(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,13 +111,19 @@ impl Catalog {
 #[derive(Debug, Clone)]
 pub struct Publisher {
     catalog: Arc<Catalog>,
-    shelf: usize,
+    shelf: u64,
 }
 
 impl Publisher {
     /// Replaces everything this provider lists. Clients hear only of lists that really changed.
     pub fn publish(&self, listing: Listing) {
         self.catalog.publish(self.shelf, listing);
+    }
+
+    /// Takes the provider out of the catalog for good, with everything it lists. Calls under way
+    /// go on; what it publishes afterwards is not taken.
+    pub fn withdraw(&self) {
+        self.catalog.withdraw(self.shelf);
     }
 
     /// Tells subscribers that a resource has new content.

@@ -1,7 +1,7 @@
 //! What changes while nobody calls: lists and resources.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
@@ -9,6 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use crate::page::ListKind;
+use crate::watching::{Seat, Watched};
 
 /// Something changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,40 +36,6 @@ pub struct Interest {
     pub resources: bool,
     /// Changes of these resources.
     pub resources_watched: Arc<Watched>,
-}
-
-/// The resources that one subscriber watches. It may change while the subscription runs.
-#[derive(Debug, Default)]
-pub struct Watched(RwLock<HashSet<Arc<str>>>);
-
-impl Watched {
-    /// Watches one more. Returns false when that would be more than `limit`.
-    pub fn add(&self, uri: &str, limit: usize) -> bool {
-        let mut uris = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let fits = uris.contains(uri) || uris.len() < limit;
-        if fits {
-            uris.insert(uri.into());
-        }
-        fits
-    }
-
-    /// Watches one less.
-    pub fn remove(&self, uri: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(uri);
-    }
-
-    /// Whether nothing is watched.
-    pub fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    fn contains(&self, uri: &str) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(uri)
-    }
-
-    fn all(&self) -> Vec<Arc<str>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-    }
 }
 
 /// How often each list has changed.
@@ -125,6 +92,7 @@ impl Events {
             settle: self.settle,
             interest,
             overdue: BTreeSet::new(),
+            _seat: None,
         }
     }
 }
@@ -139,9 +107,16 @@ pub struct Subscription {
     settle: Duration,
     /// Resources to tell of because updates were missed.
     overdue: BTreeSet<Arc<str>>,
+    /// What it watches counts as watched for as long as it runs.
+    _seat: Option<Seat>,
 }
 
 impl Subscription {
+    /// The same, keeping a seat for as long as it runs.
+    pub(crate) fn seated(self, seat: Seat) -> Self {
+        Self { _seat: Some(seat), ..self }
+    }
+
     /// Waits for the next event; none when the gateway is gone. Safe to drop and call again.
     pub async fn next(&mut self) -> Option<Event> {
         loop {

@@ -1,17 +1,20 @@
 //! The gateway: identity, catalog, pipeline and events in one handle.
 
+mod face;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, RawJson};
 
+use crate::batch;
 use crate::call::Call;
-use crate::catalog::{Catalog, PageSettings, Publisher};
+use crate::catalog::{Catalog, Publisher};
 use crate::events::{Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Policies};
 use crate::policy::{Gate, InFlight, Meter, ToolStatistics, Ward, Witness};
 use crate::provider::Provider;
 use crate::running::Running;
@@ -58,6 +61,14 @@ pub struct Settings {
     pub tools_labelled: usize,
     /// Tools that are told apart in the statistics; calls of any beyond are counted together.
     pub tools_counted: usize,
+    /// Calls in one batch.
+    pub batch_calls: usize,
+    /// Calls of one batch under way at once.
+    pub batch_parallel: usize,
+    /// References to earlier results in one batch.
+    pub batch_references: usize,
+    /// Bytes of earlier results that may be filled into one call of a batch.
+    pub batch_filled: usize,
 }
 
 impl Default for Settings {
@@ -74,6 +85,10 @@ impl Default for Settings {
             settle: Duration::from_millis(20),
             tools_labelled: 200,
             tools_counted: 10_000,
+            batch_calls: 100,
+            batch_parallel: 8,
+            batch_references: 1000,
+            batch_filled: 4 * 1024 * 1024,
         }
     }
 }
@@ -105,7 +120,7 @@ pub struct Gateway {
 
 /// What every client is offered. Lists may be empty, but they are served, and change.
 const CAPABILITIES: RawJson = RawJson::from_static(
-    r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}"#,
+    r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{},"extensions":{"gantry/batch":{}}}"#,
 );
 
 impl Gateway {
@@ -129,6 +144,9 @@ impl Gateway {
     pub fn start(self: &Arc<Self>, call: Call) -> Running {
         let exchange = Exchange::new(&call, self.settings.notices, self.settings.answer_within);
         let (gateway, line) = (self.clone(), exchange.clone());
+        if call.method == Method::Batch {
+            return Running::new(batch::run(gateway, call, line), exchange);
+        }
         Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
     }
 
@@ -139,7 +157,13 @@ impl Gateway {
 
     /// Hears of changes.
     pub fn subscribe(&self, interest: Interest) -> Subscription {
-        self.events.subscribe(interest)
+        let seat = self.catalog.watching().seat(&interest.resources_watched);
+        self.events.subscribe(interest).seated(seat)
+    }
+
+    /// The limits.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Who this server says it is.
@@ -149,17 +173,17 @@ impl Gateway {
 
     /// Counts and times of calls.
     pub fn meter(&self) -> &Meter {
-        &self.pipeline.meter
+        &self.pipeline.policies.meter
     }
 
     /// What is known of each tool that was called, since the start.
     pub fn statistics(&self) -> Vec<ToolStatistics> {
-        self.pipeline.meter.statistics()
+        self.pipeline.policies.meter.statistics()
     }
 
     /// Calls under way now.
     pub fn calls_in_flight(&self) -> usize {
-        self.pipeline.in_flight.count()
+        self.pipeline.policies.in_flight.count()
     }
 
     /// What the handshake says.
@@ -221,15 +245,7 @@ impl GatewayBuilder {
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
         let Self { identity, settings, witnesses, gates, wards } = self;
-        let events = Arc::new(Events::new(settings.settle));
-        let pages = PageSettings {
-            size: settings.page_size.max(1),
-            ttl_ms: settings.list_ttl_ms,
-            public: settings.lists_are_public,
-        };
-        let catalog = Arc::new(Catalog::new(pages, events.clone()));
-        let pipeline = Pipeline {
-            catalog: catalog.clone(),
+        let policies = Policies {
             meter: Meter::new(settings.tools_labelled, settings.tools_counted),
             witnesses,
             in_flight: InFlight::new(settings.calls_in_flight),
@@ -238,7 +254,7 @@ impl GatewayBuilder {
             deadline: settings.deadline,
             rounds: settings.input_rounds.max(1),
         };
-        Arc::new(Gateway { identity, settings, catalog, pipeline, events })
+        Gateway::over(identity, settings, Arc::new(policies))
     }
 }
 

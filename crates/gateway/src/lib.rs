@@ -5,6 +5,7 @@
 //! target. Nothing here knows which revision the client speaks.
 
 mod ask;
+mod batch;
 mod call;
 mod caller;
 mod catalog;
@@ -25,6 +26,7 @@ mod reply;
 mod running;
 mod schema;
 mod version;
+mod watching;
 
 pub use ask::{Ask, AskError, Question};
 pub use call::{Call, Input};
@@ -33,7 +35,7 @@ pub use catalog::{Catalog, Listing, Publisher, Snapshot};
 pub use change::{Change, Class, changes, demanded, suffices};
 pub use entry::{EntryError, PromptEntry, ResourceEntry, TOOL_META, TemplateEntry, ToolEntry};
 pub use error::{Blame, CallError, ErrorKind};
-pub use events::{Event, Interest, Subscription, Watched};
+pub use events::{Event, Interest, Subscription};
 pub use exchange::{Exchange, Progress};
 pub use failure::ErrorDetail;
 pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Settings};
@@ -46,3 +48,4 @@ pub use reply::{InputRequired, Outcome, Reply};
 pub use running::{Running, Step};
 pub use schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};
 pub use version::{Version, VersionError};
+pub use watching::Watched;

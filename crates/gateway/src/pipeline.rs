@@ -40,6 +40,11 @@ pub const STAGES: [&str; 9] = [
 /// The policies and the catalog. Providers can be reached through here only.
 pub struct Pipeline {
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) policies: Arc<Policies>,
+}
+
+/// What every call must pass, through whichever catalog it comes.
+pub(crate) struct Policies {
     pub(crate) meter: Meter,
     pub(crate) witnesses: Vec<Box<dyn Witness>>,
     pub(crate) in_flight: InFlight,
@@ -60,28 +65,30 @@ impl Pipeline {
     }
 
     async fn admit(&self, call: Call, exchange: &Exchange, record: &mut Record<'_>) -> Outcome {
-        let _permit = self.in_flight.enter()?;
-        self.gates.iter().try_for_each(|gate| gate.admit(&call))?;
+        let policies = &self.policies;
+        let _permit = policies.in_flight.enter()?;
+        policies.gates.iter().try_for_each(|gate| gate.admit(&call))?;
         if let Some(kind) = list_kind(&call.method) {
             return self.catalog.list(kind, &call.params).map(Reply::Page);
         }
         let resolved = self.catalog.resolve(call)?;
         record.found(&resolved.target);
-        for ward in &self.wards {
+        for ward in &policies.wards {
             ward.admit(&resolved, exchange).await?;
         }
         let resolved = check_arguments(resolved)?;
         let target = resolved.target.clone();
         let served = self.converse(resolved, exchange);
-        let reply =
-            Deadline(target.timeout().unwrap_or(self.deadline)).run(exchange, served).await?;
+        let deadline = Deadline(target.timeout().unwrap_or(policies.deadline));
+        let reply = deadline.run(exchange, served).await?;
         check_result(&target, reply)
     }
 
     /// Calls the provider; when it answers with questions and the client cannot take those over,
     /// asks them here and calls again with the answers.
     async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
-        for _ in 0..self.rounds {
+        let rounds = self.policies.rounds;
+        for _ in 0..rounds {
             let serving = async { resolved.provider.serve(&resolved, exchange).await };
             // A panic in a provider is that call's failure and nobody else's.
             let served = AssertUnwindSafe(serving).catch_unwind().await;
@@ -98,7 +105,7 @@ impl Pipeline {
                 reply => return Ok(reply),
             }
         }
-        let text = format!("the provider asked for input more than {} times", self.rounds);
+        let text = format!("the provider asked for input more than {rounds} times");
         Err(CallError::new(ErrorKind::ToolFailed, text))
     }
 }

@@ -50,6 +50,8 @@ methods! {
     PromptsList = "prompts/list",
     PromptsGet = "prompts/get",
     Complete = "completion/complete",
+    /// Several calls in one request, an extension of Gantry's.
+    Batch = "gantry/batch",
     SetLevel = "logging/setLevel",
     CreateMessage = "sampling/createMessage",
     Elicit = "elicitation/create",
@@ -89,12 +91,13 @@ impl Method {
                 | Self::PromptsList
                 | Self::PromptsGet
                 | Self::Complete
+                | Self::Batch
         )
     }
 
     /// Whether a server may answer this request with questions of its own (2026-07-28).
     pub fn takes_input(&self) -> bool {
-        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
+        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead | Self::Batch)
     }
 
     /// The member of `params` that the header `Mcp-Name` repeats, if one does.

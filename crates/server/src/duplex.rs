@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::era::{Arrival, Session};
+use crate::guest::Guest;
 use crate::lobby::Lobby;
 use crate::outgoing::Outgoing;
 use crate::settings::Eras;
@@ -47,8 +48,8 @@ pub(crate) async fn serve(
         calls: Mutex::default(),
         tasks: TaskTracker::new(),
         closed,
+        guest: Guest::staying(&principal),
         lobby,
-        principal,
     });
     let reading = async {
         while let Some(text) = inbound.next().await {
@@ -77,7 +78,7 @@ pub(crate) async fn serve(
 /// One connection and all that goes on in it.
 struct Connection {
     lobby: Arc<Lobby>,
-    principal: Arc<str>,
+    guest: Guest,
     out: Outgoing,
     /// What a client with a handshake has agreed on.
     session: OnceLock<Arc<Session>>,

@@ -8,6 +8,7 @@ mod body;
 mod call;
 mod endpoint;
 mod events;
+mod faces;
 mod flight;
 mod guard;
 mod legacy_sse;
@@ -179,6 +180,7 @@ impl Hall {
         }
         let response = match (request.uri().path(), request.method()) {
             ("/mcp", _) => endpoint::serve(&self, request).await,
+            (path, _) if path.starts_with(faces::PATH) => Box::pin(self.serve_face(request)).await,
             ("/call", _) => Box::pin(call::serve(&self, request)).await,
             ("/sse", &Method::GET) => legacy_sse::open(&self),
             ("/message", &Method::POST) => Box::pin(legacy_sse::post(&self, request)).await,

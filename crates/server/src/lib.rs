@@ -5,6 +5,7 @@
 
 mod duplex;
 mod era;
+mod guest;
 mod http;
 mod lobby;
 mod memory;

@@ -1,5 +1,7 @@
 //! What all doors share: the gateway behind them, the seals, the waiting calls, the end of it all.
 
+mod faces;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,6 +16,7 @@ use crate::era::{Parking, Sessions};
 use crate::http::annex::Annexes;
 use crate::seal::Seal;
 use crate::settings::Settings;
+use faces::Faces;
 
 /// What all doors share.
 #[derive(Debug)]
@@ -21,8 +24,11 @@ pub struct Lobby {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) settings: Settings,
     pub(crate) seal: Seal,
-    pub(crate) parking: Parking,
-    pub(crate) sessions: Sessions,
+    pub(crate) parking: Arc<Parking>,
+    pub(crate) sessions: Arc<Sessions>,
+    /// The name of the face that this is; none for the main one.
+    pub(crate) face: Option<Arc<str>>,
+    faces: Faces,
     /// Says that the server stops: no new work, streams end.
     pub(crate) stopping: CancellationToken,
     /// Every task that may outlive the connection that started it.
@@ -33,7 +39,7 @@ pub struct Lobby {
     pub(crate) annexes: Annexes,
     /// The one who uses this machine.
     pub(crate) local: Arc<str>,
-    streams: AtomicUsize,
+    streams: Arc<AtomicUsize>,
 }
 
 impl Lobby {
@@ -44,19 +50,19 @@ impl Lobby {
 
     /// Puts doors before a gateway, and others' pages behind the HTTP one.
     pub fn with_annexes(gateway: Arc<Gateway>, settings: Settings, annexes: Annexes) -> Arc<Self> {
-        let info = &gateway.identity().info;
-        let signature = ObjectWriter::new().raw(key::SERVER_INFO, info).finish();
         Arc::new(Self {
-            signature,
+            signature: signature(&gateway),
             annexes,
             gateway,
             seal: Seal::new(settings.key),
-            parking: Parking::default(),
-            sessions: Sessions::default(),
+            parking: Arc::default(),
+            sessions: Arc::default(),
+            face: None,
+            faces: Faces::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             local: Arc::from("local"),
-            streams: AtomicUsize::new(0),
+            streams: Arc::default(),
             settings,
         })
     }
@@ -86,9 +92,9 @@ impl Lobby {
     }
 
     /// Takes a place among the open streams, if there is one.
-    pub(crate) fn open_stream(self: &Arc<Self>) -> Option<StreamPermit> {
+    pub(crate) fn open_stream(&self) -> Option<StreamPermit> {
         let before = self.streams.fetch_add(1, Ordering::Relaxed);
-        let permit = StreamPermit(self.clone());
+        let permit = StreamPermit(self.streams.clone());
         (before < self.settings.streams).then_some(permit)
     }
 
@@ -104,13 +110,18 @@ impl Lobby {
     }
 }
 
+/// The `_meta` that signs what this gateway answers.
+fn signature(gateway: &Gateway) -> RawJson {
+    ObjectWriter::new().raw(key::SERVER_INFO, &gateway.identity().info).finish()
+}
+
 /// A place among the open streams, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct StreamPermit(Arc<Lobby>);
+pub(crate) struct StreamPermit(Arc<AtomicUsize>);
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
-        self.0.streams.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -124,3 +135,6 @@ pub(crate) async fn next_event(
         event = subscription.next() => event,
     }
 }
+
+#[cfg(test)]
+mod tests;

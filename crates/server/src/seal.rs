@@ -6,8 +6,12 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use rand::Rng;
 
-/// Seals and opens with one key.
-pub(crate) struct Seal(XChaCha20Poly1305);
+/// Seals and opens with one key, for one face.
+pub(crate) struct Seal {
+    cipher: XChaCha20Poly1305,
+    /// What was sealed at one face does not open at another.
+    face: Vec<u8>,
+}
 
 /// What a sealed text is for. One made for another purpose does not open.
 #[derive(Debug, Clone, Copy)]
@@ -31,14 +35,20 @@ impl Seal {
     /// Seals with this key, or with a random one.
     pub(crate) fn new(key: Option<[u8; 32]>) -> Self {
         let key = key.unwrap_or_else(random);
-        Self(XChaCha20Poly1305::new(&Key::from(key)))
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), face: Vec::new() }
+    }
+
+    /// The same key for the face of that name.
+    pub(crate) fn for_face(&self, name: &str) -> Self {
+        Self { cipher: self.cipher.clone(), face: [b" at ", name.as_bytes()].concat() }
     }
 
     /// Seals a text into characters that may stand in a header.
     pub(crate) fn seal(&self, purpose: Purpose, text: &[u8]) -> Option<String> {
         let nonce: [u8; NONCE] = random();
-        let payload = Payload { msg: text, aad: purpose.label() };
-        let sealed = self.0.encrypt(&XNonce::from(nonce), payload).ok()?;
+        let label = self.label(purpose);
+        let payload = Payload { msg: text, aad: &label };
+        let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload).ok()?;
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
@@ -46,8 +56,13 @@ impl Seal {
     pub(crate) fn open(&self, purpose: Purpose, sealed: &str) -> Option<Vec<u8>> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
-        let payload = Payload { msg: sealed, aad: purpose.label() };
-        self.0.decrypt(&XNonce::from(*nonce), payload).ok()
+        let label = self.label(purpose);
+        let payload = Payload { msg: sealed, aad: &label };
+        self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()
+    }
+
+    fn label(&self, purpose: Purpose) -> Vec<u8> {
+        [purpose.label(), &self.face].concat()
     }
 }
 

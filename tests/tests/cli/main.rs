@@ -8,4 +8,5 @@ mod contract;
 mod diff;
 mod fresh;
 mod list;
+mod plan;
 mod shell;

@@ -147,8 +147,8 @@ pub(crate) struct ShowOptions {
                         filter:='{\"a\": [1]}'  text=@FILE  -")]
 pub(crate) struct CallOptions {
     /// The name of the tool.
-    #[arg(add = ArgValueCompleter::new(completions::names))]
-    pub(crate) name: String,
+    #[arg(required_unless_present = "plan", add = ArgValueCompleter::new(completions::names))]
+    pub(crate) name: Option<String>,
 
     /// Its arguments, read as its schema says; `-` reads a JSON object from standard input.
     #[arg(value_name = "KEY=VALUE", add = ArgValueCompleter::new(completions::arguments))]
@@ -157,6 +157,15 @@ pub(crate) struct CallOptions {
     /// Its arguments as a JSON object, or @FILE with one; KEY=VALUE is put on top.
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
+
+    /// Several calls that may build on each other, from a file or from standard input, `-`.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["name", "words", "args", "contract"]
+    )]
+    pub(crate) plan: Option<String>,
 
     #[command(flatten)]
     pub(crate) origin: Origin,

@@ -1,7 +1,8 @@
-//! `gantry call`: one call in this process, past the same policies as any other.
+//! `gantry call`: a call in this process, past the same policies as any other.
 
 mod input;
 mod output;
+mod plan;
 
 use std::sync::Arc;
 
@@ -15,6 +16,9 @@ use super::render::{self, ProgressLine, Style};
 use super::tools;
 
 pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
+    if let Some(file) = &options.plan {
+        return plan::run(options, file).await;
+    }
     let opened = tools::open(&options.origin)?;
     let wanted = input::wanted(options)?;
     let tool = opened.find(&wanted.name)?;

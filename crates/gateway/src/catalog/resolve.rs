@@ -90,6 +90,11 @@ impl Snapshot {
         Ok(found(listed, |entry| Target::Template(entry, uri.to_owned())))
     }
 
+    /// Who serves the resource of that URI.
+    pub(crate) fn provider_of(&self, uri: &str) -> Option<Arc<dyn Provider>> {
+        self.find_resource(uri).ok().map(|(_, provider)| provider)
+    }
+
     fn find_reference(&self, params: &RawJson) -> Result<Found, CallError> {
         let reference = params.get("ref").unwrap_or(RawJson::NULL);
         match reference.get("type").and_then(|kind| kind.to_text()).as_deref() {

@@ -257,3 +257,20 @@ async fn names_given_twice_or_not_as_text_are_refused() {
     let stranger = call(&gateway, Method::ToolsCall, r#"{"name":"A"}"#).await;
     assert_eq!(stranger.expect_err("no tool").kind, crate::ErrorKind::ToolNotFound);
 }
+
+#[tokio::test]
+async fn a_provider_that_is_withdrawn_leaves_no_trace() {
+    let gateway = gateway(100);
+    let one = gateway.attach(Arc::new(Named("one")));
+    let two = gateway.attach(Arc::new(Named("two")));
+    one.publish(tools(&["a", "shared"]));
+    two.publish(tools(&["b", "shared"]));
+    one.withdraw();
+    assert_eq!(page(&gateway, None).await.0, ["b", "shared"]);
+    one.publish(tools(&["a"]));
+    one.withdraw();
+    assert_eq!(page(&gateway, None).await.0, ["b", "shared"], "what comes later is not taken");
+    let three = gateway.attach(Arc::new(Named("three")));
+    three.publish(tools(&["c"]));
+    assert_eq!(page(&gateway, None).await.0, ["b", "c", "shared"]);
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gantry_protocol::Method;
 use tokio::time::Instant;
 
-use super::Pipeline;
+use super::{Pipeline, Policies};
 use crate::call::Call;
 use crate::caller::Caller;
 use crate::error::{CallError, ErrorKind};
@@ -19,7 +19,7 @@ use crate::reply::Outcome;
 /// A client that leaves ends its call by dropping it, so that this is the one thing that is
 /// recorded on drop: a tool may have done its work, and that must not go unseen.
 pub(super) struct Record<'a> {
-    pipeline: &'a Pipeline,
+    policies: &'a Policies,
     method: Method,
     caller: Arc<Caller>,
     exchange: &'a Exchange,
@@ -31,13 +31,14 @@ pub(super) struct Record<'a> {
 impl<'a> Record<'a> {
     pub(super) fn open(pipeline: &'a Pipeline, call: &Call, exchange: &'a Exchange) -> Self {
         let (method, caller) = (call.method.clone(), call.caller.clone());
-        Self { pipeline, method, caller, exchange, tool: None, started: Instant::now(), open: true }
+        let (policies, started) = (&*pipeline.policies, Instant::now());
+        Self { policies, method, caller, exchange, tool: None, started, open: true }
     }
 
     /// Notes what the call is for, once that is known to be in the catalog.
     pub(super) fn found(&mut self, target: &Target) {
         if let Target::Tool(tool) = target {
-            self.tool = Some(self.pipeline.meter.tool(&tool.name));
+            self.tool = Some(self.policies.meter.tool(&tool.name));
         }
     }
 
@@ -50,14 +51,14 @@ impl<'a> Record<'a> {
     fn write(&self, outcome: &Outcome) {
         let took = self.started.elapsed();
         let ending = Ending::of(outcome);
-        self.pipeline.meter.record(&self.method, ending, took);
+        self.policies.meter.record(&self.method, ending, took);
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
             if let Some(hit) = self.exchange.standby() {
                 tool.note_standby(hit);
             }
         }
-        for witness in &self.pipeline.witnesses {
+        for witness in &self.policies.witnesses {
             let principal = &self.caller.principal;
             witness.ended(&CallSummary { method: &self.method, principal, outcome, took });
         }

@@ -51,6 +51,35 @@ impl Case {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_face_has_the_same_stages() {
+    for case in CASES {
+        let settings = Settings { calls_in_flight: case.calls_in_flight, ..Settings::default() };
+        let main = House::new(settings);
+        let face = main.face();
+        let outcome = face.run(call_tool(case.tool, case.arguments)).await;
+        assert_eq!(main.seen(), case.seen, "{}", case.stage);
+        assert_eq!(ended(&outcome), case.outcome, "{}", case.stage);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_face_shares_limits_and_numbers_but_no_tools() {
+    let main = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
+    let face = main.face();
+    main.publisher.withdraw();
+    assert_eq!(ended(&main.run(call_tool("good", "{}")).await), "ToolNotFound");
+    let mut hangs = face.gateway.start(call_tool("hangs", "{}"));
+    assert!(tokio::time::timeout(Duration::from_secs(1), hangs.step()).await.is_err());
+    assert_eq!(main.gateway.calls_in_flight(), 1);
+    assert_eq!(ended(&main.run(call_tool("good", "{}")).await), "LimitExceeded");
+    drop(hangs);
+    assert_eq!(ended(&face.run(call_tool("good", "{}")).await), "ok");
+    let counted = main.gateway.statistics();
+    assert_eq!(counted.iter().find(|it| it.name == "good").map(|it| it.calls), Some(1));
+    assert_eq!(face.gateway.identity().info.get("name").unwrap().as_str(), r#""face""#);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_stages_stand_in_their_order() {
     assert_eq!(CASES.map(|case| case.stage), STAGES);
     for case in CASES {

@@ -1,7 +1,7 @@
 //! Results: the members every result of the newest revision has, and those of single methods.
 
 use super::border::without;
-use super::{content, tool};
+use super::{array, content, tool};
 use crate::json::{Edit, RawJson};
 use crate::method::Method;
 use crate::revision::Revision;
@@ -20,6 +20,9 @@ const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
 /// assert_eq!(lowered.as_str(), r#"{"content":[]}"#);
 /// ```
 pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> RawJson {
+    if *method == Method::Batch {
+        return lower_batch(revision, result);
+    }
     if revision.is_stateless() {
         return complete(method, result);
     }
@@ -31,6 +34,24 @@ pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> Ra
         _ => edit,
     }
     .apply()
+}
+
+/// The result of a batch, with the result of each of its calls as `revision` says it.
+fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
+    const RESULTS: &str = "results";
+    let lower = |entry: &RawJson| {
+        let result = entry.get("result")?;
+        let is_read = result.get("contents").is_some();
+        let method = if is_read { Method::ResourcesRead } else { Method::ToolsCall };
+        let lowered = lower_result(revision, &method, &result);
+        (lowered != result).then(|| entry.edit().set("result", lowered).apply())
+    };
+    let entries = result.get(RESULTS).and_then(|entries| array::map(&entries, lower));
+    let edit = match revision.is_stateless() {
+        true => result.edit(),
+        false => without(result, &[RESULT_TYPE]),
+    };
+    edit.set_some(RESULTS, entries).apply()
 }
 
 /// A result that came from a server of `revision`, in the newest form.

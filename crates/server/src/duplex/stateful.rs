@@ -11,7 +11,7 @@ use crate::era::{Arrival, Handled, Handshake, Session, Ticket, Wire, drive, list
 
 impl Connection {
     pub(super) async fn shake_hands(self: &Arc<Self>, request: &Arrival) {
-        match Handshake::read(&self.lobby, &self.principal, request) {
+        match Handshake::read(&self.lobby, &self.guest, request) {
             Ok(Handshake { session, answer }) => {
                 let session = self.session.get_or_init(|| Arc::new(session)).clone();
                 // From here on, so that nothing between the client's first list and its

@@ -15,7 +15,7 @@ impl Connection {
         let Some(token) = self.begin(&id) else {
             return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
         };
-        match prepare(&self.lobby, &self.principal, request, None) {
+        match prepare(&self.lobby, &self.guest, request, None) {
             Ok(Prepared::Live(live)) => {
                 let Ok(slot) = self.slots.clone().try_acquire_owned() else {
                     self.calls().remove(&id);

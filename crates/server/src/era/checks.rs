@@ -12,6 +12,7 @@ use http::HeaderMap;
 use super::arrival::Arrival;
 use super::stateless::Refusal;
 use super::{errors, supported};
+use crate::guest::Guest;
 use crate::lobby::Lobby;
 
 /// Why a request is not run, and the HTTP status that says so.
@@ -36,14 +37,14 @@ impl From<RpcError> for Refused {
 /// Checks a request. Gives who makes it and the least severe log message wanted.
 pub(super) fn check(
     lobby: &Lobby,
-    principal: &Arc<str>,
+    guest: &Guest,
     arrival: &Arrival,
     headers: Option<&HeaderMap>,
 ) -> Result<(Arc<Caller>, Option<Level>), Refused> {
     if let Some(headers) = headers {
         check_method(headers, &arrival.method)?;
     }
-    let caller = check_meta(lobby, principal, &arrival.meta, headers)?;
+    let caller = check_meta(lobby, guest, &arrival.meta, headers)?;
     if !is_served(&arrival.method) {
         return Err(RpcError::method_not_found(arrival.method.as_str()).into());
     }
@@ -81,7 +82,7 @@ fn check_method(headers: &HeaderMap, method: &Method) -> Result<(), RpcError> {
 /// Checks what every request must say of itself, and reads who makes it.
 fn check_meta(
     lobby: &Lobby,
-    principal: &Arc<str>,
+    guest: &Guest,
     meta: &RequestMeta,
     headers: Option<&HeaderMap>,
 ) -> Result<Arc<Caller>, Refused> {
@@ -104,9 +105,10 @@ fn check_meta(
         return Err(unsupported(lobby, version).into());
     }
     Ok(Arc::new(Caller {
-        principal: principal.clone(),
+        principal: guest.principal.clone(),
         capabilities,
         client_info: meta.client_info.clone(),
+        session: guest.session.clone(),
     }))
 }
 

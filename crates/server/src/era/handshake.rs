@@ -1,7 +1,5 @@
 //! `initialize`: which revision both sides speak, and what the client can do.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use gantry_gateway::Caller;
 use gantry_protocol::{ClientCapabilities, RawJson, Revision, RpcError, jsonrpc, wire};
@@ -9,6 +7,7 @@ use gantry_protocol::{ClientCapabilities, RawJson, Revision, RpcError, jsonrpc, 
 use super::arrival::Arrival;
 use super::discover;
 use super::session::Session;
+use crate::guest::Guest;
 use crate::lobby::Lobby;
 
 /// A client that has just introduced itself.
@@ -21,11 +20,7 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// Reads `initialize`. A revision we do not know, or one without handshake, is answered with
     /// the newest that has one; the client then decides whether it can go on.
-    pub(crate) fn read(
-        lobby: &Lobby,
-        principal: &Arc<str>,
-        request: &Arrival,
-    ) -> Result<Self, RpcError> {
+    pub(crate) fn read(lobby: &Lobby, guest: &Guest, request: &Arrival) -> Result<Self, RpcError> {
         let params = &request.params;
         let Some(requested) = params.get("protocolVersion").and_then(|it| it.to_text()) else {
             return Err(RpcError::invalid_params("`protocolVersion` must be a string"));
@@ -36,9 +31,10 @@ impl Handshake {
         let declared = params.get("capabilities").unwrap_or(RawJson::EMPTY_OBJECT);
         let lifted = wire::lift_client_capabilities(revision, &declared);
         let caller = Caller {
-            principal: principal.clone(),
+            principal: guest.principal.clone(),
             capabilities: ClientCapabilities::read(lifted),
             client_info: params.get("clientInfo"),
+            session: guest.session.clone(),
         };
         let result = discover::initialize(lobby, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();

@@ -2,7 +2,7 @@
 //! client gets a sealed state, and its retry takes the call up again, on whatever connection.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gantry_gateway::{CallError, ErrorKind, InputRequired, Question, Running};
@@ -27,6 +27,8 @@ struct Parked {
     /// Answers to some of the questions, kept until all are there.
     answers: HashMap<String, RawJson>,
     principal: String,
+    /// Where it was called.
+    face: Option<Arc<str>>,
     until: Instant,
 }
 
@@ -63,7 +65,8 @@ impl Parking {
     ) -> Result<RawJson, CallError> {
         let principal = ticket.caller.principal.to_string();
         let until = Instant::now() + lobby.settings.parked_for;
-        let parked = Parked { running, questions, answers: HashMap::new(), principal, until };
+        let (answers, face) = (HashMap::new(), lobby.face.clone());
+        let parked = Parked { running, questions, answers, principal, face, until };
         let place = random_name();
         let result = parked.asks(lobby, ticket, &place)?;
         let mut places = self.places();
@@ -111,6 +114,11 @@ impl Parking {
     /// Drops calls whose client did not come back in time.
     pub(crate) fn sweep(&self) {
         self.places().retain(|_, parked| parked.until > Instant::now());
+    }
+
+    /// Drops the calls of a face.
+    pub(crate) fn end_face(&self, name: &str) {
+        self.places().retain(|_, parked| parked.face.as_deref() != Some(name));
     }
 
     /// Calls waiting now.

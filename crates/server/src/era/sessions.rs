@@ -37,6 +37,8 @@ struct Ended {
 #[derive(Debug)]
 pub(crate) struct HttpSession {
     pub(crate) session: Session,
+    /// Where it was opened.
+    face: Option<Arc<str>>,
     streams: Mutex<HashMap<u64, Arc<StreamLog>>>,
     last_stream: AtomicU64,
     /// The stream that carries what belongs to no call.
@@ -62,6 +64,8 @@ struct Sealed {
     capabilities: String,
     client: Option<String>,
     issued: u64,
+    /// What its calls say they belong to.
+    name: Option<String>,
 }
 
 /// Longer descriptions of a client are not worth carrying in each request.
@@ -80,6 +84,7 @@ pub(crate) fn mint(lobby: &Lobby, session: &Session) -> Option<String> {
         capabilities: carried(&caller.capabilities.raw).unwrap_or_else(|| "{}".to_owned()),
         client: caller.client_info.as_ref().and_then(carried),
         issued: unix_seconds(),
+        name: caller.session.as_deref().map(str::to_owned),
     };
     lobby.seal.seal(Purpose::Session, &serde_json::to_vec(&sealed).ok()?)
 }
@@ -95,6 +100,7 @@ impl Sealed {
             principal: principal.clone(),
             capabilities: ClientCapabilities::read(raw(self.capabilities)?),
             client_info: self.client.and_then(raw),
+            session: self.name.map(Arc::from),
         };
         Some(Session::new(Revision::parse(&self.revision)?, caller))
     }
@@ -105,7 +111,7 @@ impl Sessions {
     pub(crate) fn find(&self, lobby: &Lobby, principal: &Arc<str>, id: &str) -> SessionLookup {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = live.get(id) {
-            if found.session.caller.principal != *principal {
+            if found.session.caller.principal != *principal || found.face != lobby.face {
                 return SessionLookup::Unknown;
             }
             *found.touched() = Instant::now();
@@ -119,13 +125,14 @@ impl Sessions {
         };
         let sealed = opened.and_then(|text| serde_json::from_slice::<Sealed>(&text).ok());
         match sealed.and_then(|sealed| sealed.open(lobby, principal)) {
-            Some(session) => self.admit(&lobby.settings, id, session),
+            Some(session) => self.admit(lobby, id, session),
             None => SessionLookup::Unknown,
         }
     }
 
     /// Takes a session into memory.
-    fn admit(&self, settings: &Settings, id: &str, session: Session) -> SessionLookup {
+    fn admit(&self, lobby: &Lobby, id: &str, session: Session) -> SessionLookup {
+        let settings = &lobby.settings;
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         if live.len() >= settings.sessions {
             // An idle session loses nothing by being forgotten: its id brings it back.
@@ -137,7 +144,8 @@ impl Sessions {
                 return SessionLookup::Full;
             }
         }
-        let session = live.entry(id.to_owned()).or_insert_with(|| HttpSession::new(session));
+        let session = || HttpSession::new(session, lobby.face.clone());
+        let session = live.entry(id.to_owned()).or_insert_with(session);
         SessionLookup::Found(session.clone())
     }
 
@@ -159,6 +167,15 @@ impl Sessions {
                 ended.known.remove(&oldest);
             }
         }
+    }
+
+    /// Ends the sessions of a face that is gone. They may go on if it comes back.
+    pub(crate) fn end_face(&self, name: &str) {
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        let of_face = |session: &Arc<HttpSession>| session.face.as_deref() == Some(name);
+        let ended: Vec<_> = live.extract_if(|_, session| of_face(session)).collect();
+        drop(live);
+        ended.iter().for_each(|(_, session)| session.end());
     }
 
     /// Forgets sessions that do nothing and streams that nobody came back to.
@@ -187,9 +204,10 @@ impl Sessions {
 }
 
 impl HttpSession {
-    fn new(session: Session) -> Arc<Self> {
+    fn new(session: Session, face: Option<Arc<str>>) -> Arc<Self> {
         Arc::new(Self {
             session,
+            face,
             streams: Mutex::default(),
             // Numbers of streams before a restart must not be taken for numbers after it.
             last_stream: AtomicU64::new(u64::from(u32::from_le_bytes(random()))),

@@ -13,6 +13,7 @@ use super::listen::Listening;
 use super::parking::{Resumed, carry};
 use super::ticket::Ticket;
 use super::{checks, discover, errors};
+use crate::guest::Guest;
 use crate::lobby::Lobby;
 
 /// The revision spoken here.
@@ -40,12 +41,12 @@ pub(crate) enum Prepared {
 /// Checks a request and starts it.
 pub(crate) fn prepare(
     lobby: &Arc<Lobby>,
-    principal: &Arc<str>,
+    guest: &Guest,
     arrival: Arrival,
     headers: Option<&HeaderMap>,
 ) -> Result<Prepared, Refusal> {
     let id = &arrival.id;
-    let checked = checks::check(lobby, principal, &arrival, headers);
+    let checked = checks::check(lobby, guest, &arrival, headers);
     let (caller, log_level) = checked.map_err(|refusal| refusal.of(id))?;
     let Arrival { id, method, params, head, meta } = arrival;
     let json_content = lobby.settings.json_content || caller.capabilities.json_content;

@@ -14,13 +14,14 @@ use crate::era::{
     Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Wire, listen_for,
     mint,
 };
+use crate::guest::Guest;
 use crate::lobby::{Lobby, StreamPermit};
 
 const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 
 /// Opens a session.
 pub(crate) fn initialize(hall: &Hall, request: &Arrival) -> Response<Body> {
-    let handshake = Handshake::read(&hall.lobby, &hall.lobby.local, request);
+    let handshake = Handshake::read(&hall.lobby, &Guest::staying(&hall.lobby.local), request);
     let Handshake { session, answer: text } = match handshake {
         Ok(handshake) => handshake,
         Err(error) => return answer::reply(StatusCode::OK, jsonrpc::error(&request.id, &error)),

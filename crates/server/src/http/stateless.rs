@@ -11,6 +11,7 @@ use super::body::Body;
 use super::events::{self, ListenEvents, LiveEvents};
 use super::{Hall, answer};
 use crate::era::{Arrival, Live, Prepared, Said, prepare};
+use crate::guest::Guest;
 
 /// Takes what is no request.
 pub(crate) fn take(message: &Message) -> Response<Body> {
@@ -32,7 +33,8 @@ pub(crate) async fn serve(
     request: Arrival,
 ) -> Response<Body> {
     let id = request.id.clone();
-    match prepare(&hall.lobby, &hall.lobby.local, request, Some(headers)) {
+    let guest = Guest::passing(&hall.lobby.local);
+    match prepare(&hall.lobby, &guest, request, Some(headers)) {
         Ok(Prepared::Live(live)) => run(hall, accept, live).await,
         Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
         Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {

@@ -37,3 +37,15 @@ fn one_text_is_never_sealed_the_same_way_twice() {
         (0..100).map(|_| seal.seal(Purpose::Session, b"agreed")).collect();
     assert_eq!(sealed.len(), 100);
 }
+
+#[test]
+fn what_is_sealed_at_a_face_opens_only_there() {
+    let main = Seal::new(Some([7; 32]));
+    let faces = [&main, &main.for_face("a"), &main.for_face("b"), &main.for_face("")];
+    for (place, face) in faces.iter().enumerate() {
+        let sealed = face.seal(Purpose::Session, b"text").unwrap();
+        let opens = faces.map(|other| other.open(Purpose::Session, &sealed).is_some());
+        let expected: Vec<bool> = (0..faces.len()).map(|other| other == place).collect();
+        assert_eq!(opens.to_vec(), expected, "sealed at {place}");
+    }
+}

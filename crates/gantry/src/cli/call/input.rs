@@ -18,10 +18,11 @@ pub(super) struct Wanted {
 
 /// Which tool is wanted: the one that is named, or that of a tool call on standard input.
 pub(super) fn wanted(options: &CallOptions) -> Result<Wanted, Exit> {
-    if !(options.contract && options.name == "-") {
-        return Ok(Wanted { name: options.name.clone(), base: None });
+    let name = options.name.clone().unwrap_or_default();
+    if !(options.contract && name == "-") {
+        return Ok(Wanted { name, base: None });
     }
-    let text = read_file("-").map_err(|error| unreadable("-", &error))?;
+    let text = read_file("-").map_err(|error| unreadable("arguments", "-", &error))?;
     let call = ToolCall::parse(text, JsonLimits::default()).map_err(|error| {
         let hint = "write {\"tool_name\": \"text.count\", \"arguments\": {}}";
         Exit::new(Code::Usage, format!("standard input: {error}")).hint(hint)
@@ -48,7 +49,7 @@ pub(super) fn arguments(
         (None, Some(base)) => base.clone(),
         (None, None) if dashes.is_empty() => RawJson::EMPTY_OBJECT,
         (None, None) => {
-            let text = read_file("-").map_err(|error| unreadable("-", &error))?;
+            let text = read_file("-").map_err(|error| unreadable("arguments", "-", &error))?;
             object("standard input", text)?
         }
     };
@@ -67,18 +68,20 @@ pub(super) fn arguments(
 
 fn given_text(given: &str) -> Result<String, Exit> {
     match given.strip_prefix('@') {
-        Some(path) => read_file(path).map_err(|error| unreadable(path, &error)),
-        None if given == "-" => read_file("-").map_err(|error| unreadable("-", &error)),
+        Some(path) => read_file(path).map_err(|error| unreadable("arguments", path, &error)),
+        None if given == "-" => {
+            read_file("-").map_err(|error| unreadable("arguments", "-", &error))
+        }
         None => Ok(given.to_owned()),
     }
 }
 
-fn unreadable(path: &str, error: &std::io::Error) -> Exit {
-    Exit::new(Code::Usage, format!("the arguments cannot be read from `{path}`: {error}"))
+pub(super) fn unreadable(what: &str, path: &str, error: &std::io::Error) -> Exit {
+    Exit::new(Code::Usage, format!("the {what} cannot be read from `{path}`: {error}"))
 }
 
 /// The text of a file; `-` is standard input.
-fn read_file(path: &str) -> std::io::Result<String> {
+pub(super) fn read_file(path: &str) -> std::io::Result<String> {
     if path != "-" {
         return std::fs::read_to_string(path);
     }

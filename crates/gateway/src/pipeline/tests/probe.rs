@@ -53,6 +53,15 @@ impl House {
             .gate(probe.clone())
             .ward(probe.clone())
             .build();
+        Self::furnish(gateway, probe)
+    }
+
+    /// A face of the same gateway, with the same tools.
+    pub(super) fn face(&self) -> Self {
+        Self::furnish(self.gateway.face(Identity::new("face", "1")), self.probe.clone())
+    }
+
+    fn furnish(gateway: Arc<Gateway>, probe: Probe) -> Self {
         let publisher = gateway.attach(Arc::new(probe.clone()));
         let tools = TOOLS.map(|name| Arc::new(tool(name)));
         publisher.publish(Listing { tools: tools.into(), ..Listing::default() });

@@ -2,7 +2,7 @@
 
 use super::{json, same};
 use crate::method::Method::{
-    self, Complete, Discover, Ping, PromptsGet, ResourcesRead, ToolsCall, ToolsList,
+    self, Batch, Complete, Discover, Ping, PromptsGet, ResourcesRead, ToolsCall, ToolsList,
 };
 use crate::revision::Revision::{
     self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
@@ -190,4 +190,17 @@ fn older_results_are_lifted() {
         r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1"}}}"#,
         r#"{"resultType":"complete"}"#,
     );
+}
+
+#[test]
+fn each_result_of_a_batch_fits_the_revision() {
+    let newest = r#"{"results":[{"id":"a","status":"ok","result":{"content":[],"structuredContent":1.10,"resultType":"complete"}},{"id":"b","status":"ok","result":{"contents":[],"resultType":"complete","ttlMs":1}},{"id":"c","status":"skipped","reason":"r"}],"resultType":"complete"}"#;
+    let older = r#"{"results":[{"id":"a","status":"ok","result":{"content":[],"structuredContent":{"result":1.10}}},{"id":"b","status":"ok","result":{"contents":[]}},{"id":"c","status":"skipped","reason":"r"}]}"#;
+    lowers(V2025_11_25, &Batch, newest, older);
+    let complete = r#"{"results":[{"id":"b","status":"ok","result":{"contents":[],"resultType":"complete","ttlMs":1,"cacheScope":"private"}}],"resultType":"complete"}"#;
+    let missing = r#"{"results":[{"id":"b","status":"ok","result":{"contents":[],"ttlMs":1}}],"resultType":"complete"}"#;
+    lowers(V2026_07_28, &Batch, complete, complete);
+    let filled = complete
+        .replace(r#""resultType":"complete","ttlMs":1"#, r#""ttlMs":1,"resultType":"complete""#);
+    lowers(V2026_07_28, &Batch, missing, &filled);
 }

@@ -142,6 +142,7 @@ async fn an_id_is_good_for_so_long() {
         capabilities: "{}".to_owned(),
         client: None,
         issued: 1,
+        name: None,
     };
     let old = serde_json::to_vec(&sealed).unwrap();
     let old = brief.seal.seal(Purpose::Session, &old).unwrap();

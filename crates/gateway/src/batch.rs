@@ -1,0 +1,184 @@
+//! Several calls in one request: each goes the one way to a tool, independent ones at the same
+//! time, and later ones take what earlier ones gave.
+
+mod ending;
+mod plan;
+mod questions;
+mod reference;
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+use tokio::time::Instant;
+
+use self::ending::{Ending, State};
+use self::plan::{Plan, Planned};
+use self::questions::Questions;
+use self::reference::{Reference, pointed};
+use crate::call::Call;
+use crate::error::CallError;
+use crate::exchange::{Exchange, Progress};
+use crate::gateway::{Gateway, Settings};
+use crate::outbox::Notice;
+use crate::reply::{Outcome, Reply};
+use crate::running::Step;
+
+/// Takes a batch all the way. Dropping it gives up every call of it that is under way.
+pub(crate) async fn run(gateway: Arc<Gateway>, call: Call, exchange: Exchange) -> Outcome {
+    let plan = Plan::read(&call.params, gateway.settings())?;
+    let states = plan.calls.iter().map(|_| State::Waiting).collect();
+    let questions = Arc::new(Questions::new(exchange.clone(), call.takes_questions));
+    let batch = Batch { gateway, call, exchange, questions, plan, states, failed: None };
+    Ok(Reply::Result(batch.run().await))
+}
+
+/// A batch under way.
+struct Batch {
+    gateway: Arc<Gateway>,
+    call: Call,
+    exchange: Exchange,
+    questions: Arc<Questions>,
+    plan: Plan,
+    /// How far each call of the plan is.
+    states: Vec<State>,
+    /// The first call that failed.
+    failed: Option<usize>,
+}
+
+impl Batch {
+    async fn run(mut self) -> RawJson {
+        let places = self.settings().batch_parallel.max(1);
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            while under_way.len() < places
+                && let Some(index) = self.ready()
+            {
+                match self.prepare(index) {
+                    Ok(call) => {
+                        self.states[index] = State::UnderWay;
+                        under_way.push(self.serve(index, call));
+                    }
+                    Err(ending) => self.end(index, *ending),
+                }
+            }
+            // When nothing is under way nothing waits: the plan has no circles.
+            let next = poll_fn(|context| {
+                let next = under_way.poll_next_unpin(context);
+                if next.is_pending() {
+                    self.questions.release(under_way.len());
+                }
+                next
+            });
+            let Some((index, ending)) = next.await else { break };
+            self.end(index, ending);
+        }
+        drop(under_way);
+        self.result()
+    }
+
+    /// The next call that waits for no other.
+    fn ready(&self) -> Option<usize> {
+        let is_over = |index: &usize| matches!(self.states[*index], State::Over(_));
+        let waits = |index: &usize| matches!(self.states[*index], State::Waiting);
+        let mut waiting = (0..self.states.len()).filter(waits);
+        waiting.find(|index| self.plan.calls[*index].needs.iter().all(is_over))
+    }
+
+    /// The call with everything filled in, or how it ends without being made.
+    fn prepare(&self, index: usize) -> Result<Call, Box<Ending>> {
+        let planned = &self.plan.calls[index];
+        let skipped = |reason: String| Box::new(Ending::Skipped { reason });
+        let failed = planned.needs.iter().find(|it| !self.states[**it].is_good());
+        if let Some(failed) = failed {
+            return Err(skipped(format!("it needs `{}`, which failed", self.id(*failed))));
+        }
+        if let Some(failed) = self.failed.filter(|_| self.plan.stops) {
+            return Err(skipped(format!("`{}` failed before", self.id(failed))));
+        }
+        let (method, params) =
+            self.fill(planned).map_err(|error| Box::new(Ending::unmade(&error)))?;
+        let mut call = Call::new(method, params, self.call.caller.clone());
+        call.log_level = self.call.log_level;
+        Ok(call)
+    }
+
+    fn fill(&self, planned: &Planned) -> Result<(gantry_protocol::Method, RawJson), CallError> {
+        let mut room = self.settings().batch_filled;
+        planned.params(&mut |reference: &Reference| {
+            let answer = self.plan.find(&reference.id).and_then(|it| self.states[it].result());
+            let value = answer.and_then(|answer| pointed(&answer, &reference.path));
+            let Reference { id, path } = reference;
+            let value = value.ok_or_else(|| {
+                CallError::invalid_params(format!("the result of `{id}` has nothing at `{path}`"))
+            })?;
+            room = room.checked_sub(value.bytes().len()).ok_or_else(|| {
+                let limit = self.settings().batch_filled;
+                CallError::invalid_params(format!(
+                    "the results filled in are larger than {limit} bytes together"
+                ))
+            })?;
+            Ok(value)
+        })
+    }
+
+    /// Makes one call. Its questions and log messages become those of the batch.
+    fn serve(&self, index: usize, call: Call) -> impl Future<Output = (usize, Ending)> + use<> {
+        let (id, exchange) = (self.id(index).to_owned(), self.exchange.clone());
+        let asking = self.questions.clone();
+        let mut running = self.gateway.start(call);
+        async move {
+            let started = Instant::now();
+            loop {
+                match running.step().await {
+                    Step::Notice(notice @ Notice::Log(..)) => exchange.outbox().send(notice).await,
+                    // How far a batch is says how many of its calls are over.
+                    Step::Notice(_) => {}
+                    Step::Questions(questions) => asking.ask(index, &id, questions),
+                    Step::Done(outcome) => {
+                        return (index, Ending::of(outcome, started.elapsed()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, index: usize, ending: Ending) {
+        self.questions.forget(index);
+        if !ending.is_good() {
+            self.failed.get_or_insert(index);
+        }
+        let message = Some(format!("{} {}", self.id(index), ending.status()));
+        self.states[index] = State::Over(Box::new(ending));
+        let over = self.states.iter().filter(|it| matches!(it, State::Over(_))).count();
+        let total = Some(self.states.len() as f64);
+        self.exchange.progress(&Progress { progress: over as f64, total, message });
+    }
+
+    fn result(&self) -> RawJson {
+        let entries: Vec<RawJson> =
+            self.plan.calls.iter().zip(&self.states).filter_map(entry).collect();
+        ObjectWriter::new().array("results", &entries).value("resultType", "complete").finish()
+    }
+
+    fn id(&self, index: usize) -> &str {
+        &self.plan.calls[index].id
+    }
+
+    fn settings(&self) -> &Settings {
+        self.gateway.settings()
+    }
+}
+
+fn entry((planned, state): (&Planned, &State)) -> Option<RawJson> {
+    match state {
+        State::Over(ending) => Some(ending.to_json(&planned.id)),
+        State::Waiting | State::UnderWay => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! Batches: what is refused, in which order calls run, what they take from each other and what
+//! becomes of those that fail.
+
+mod house;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gantry_protocol::{ClientCapabilities, RawJson};
+use serde_json::{Value, json};
+
+use self::house::{House, batch};
+use super::reference::{Reference, fill, pointed};
+use crate::{Call, Caller, Notice, Settings, Step};
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_is_said_before_anything_runs() {
+    let call =
+        |id: &str, arguments: Value| json!({"id": id, "name": "echo", "arguments": arguments});
+    let many: Vec<Value> = (0..6).map(|it| call(&format!("c{it}"), json!({}))).collect();
+    let from = |id: &str| json!({"$from": id});
+    let cases = [
+        (json!({}), "`calls` must be an array"),
+        (json!({"calls": {}}), "`calls` must be an array"),
+        (json!({"calls": [7]}), "call 1 of the batch must have an `id`"),
+        (json!({"calls": [call("a", json!({})), call("a b", json!({}))]}), "call 2 of the batch"),
+        (json!({"calls": [call("a", json!({})), call("a", json!({}))]}), "have the id `a`"),
+        (json!({"calls": many}), "may hold 5 calls"),
+        (json!({"calls": [{"id": "a"}]}), "call `a`: it must have a `name`"),
+        (json!({"calls": [{"id": "a", "name": 7}]}), "call `a`: it must have a `name`"),
+        (json!({"calls": [{"id": "a", "uri": "u", "name": "n"}]}), "call `a`: it must have"),
+        (json!({"calls": [{"id": "a", "uri": "u", "arguments": {}}]}), "without `arguments`"),
+        (json!({"calls": [{"id": "a", "name": "n", "args": {}}]}), "`args` is not a member"),
+        (json!({"calls": [{"id": "a", "name": "n", "after": "b"}]}), "`after` must be an array"),
+        (json!({"calls": [{"id": "a", "name": "n", "after": [1]}]}), "`after` must be an array"),
+        (json!({"calls": [{"id": "a", "name": "n", "after": ["x"]}]}), "needs `x`, which is not"),
+        (json!({"calls": [call("a", json!({"text": from("x")}))]}), "`a` needs `x`"),
+        (json!({"calls": [call("a", json!({"text": "${x./y}"}))]}), "`a` needs `x`"),
+        (json!({"calls": [call("a", json!({"text": from("a")}))]}), "wait for each other: `a`"),
+        (
+            json!({"calls": [call("a", json!({"x": from("b")})), call("ok", json!({})),
+                {"id": "b", "name": "echo", "after": ["a"]}]}),
+            "wait for each other: `a`, `b`",
+        ),
+        (json!({"calls": [call("a", json!({"x": {"$from": 7}}))]}), "by its id, a string"),
+        (json!({"calls": [call("a", json!({"x": {"$from": "a", "y": 1}}))]}), "not `y`"),
+        (json!({"calls": [call("a", json!({"x": {"$from": "a", "path": "y"}}))]}), "begins with"),
+        (
+            json!({"calls": [call("a", json!([from("b"), from("b"), from("b")])), call("b", json!({}))]}),
+            "refers too often",
+        ),
+        (json!({"calls": [], "onError": "panic"}), "`onError` is"),
+    ];
+    let settings = Settings { batch_calls: 5, batch_references: 2, ..Settings::default() };
+    let house = House::new(settings);
+    for (plan, expected) in cases {
+        let error = house.run(batch(&plan)).await.expect_err(expected);
+        assert!(error.public.contains(expected), "{plan}: {}", error.public);
+    }
+    assert_eq!(house.seen(), "", "nothing ran");
+}
+
+/// The entries of a result, in words: `a:ok`.
+fn summary(result: &Value) -> String {
+    let entries = result["results"].as_array().expect("results");
+    let words = entries.iter().map(|entry| {
+        format!("{}:{}", entry["id"].as_str().unwrap(), entry["status"].as_str().unwrap())
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_run_when_what_they_need_is_there() {
+    let tool =
+        |id: &str, name: &str, after: &[&str]| json!({"id": id, "name": name, "after": after});
+    let cases = [
+        (json!([]), "continue", "", ""),
+        (
+            json!([tool("a", "echo", &["b"]), tool("b", "echo", &[])]),
+            "continue",
+            "a:ok b:ok",
+            "b a",
+        ),
+        (
+            json!([
+                tool("a", "fail", &[]),
+                tool("b", "echo", &["a"]),
+                tool("c", "echo", &["b"]),
+                tool("d", "echo", &[])
+            ]),
+            "continue",
+            "a:error b:skipped c:skipped d:ok",
+            "a d",
+        ),
+        (
+            json!([tool("a", "nothing", &[]), tool("b", "echo", &["a"]), tool("c", "echo", &[])]),
+            "continue",
+            "a:error b:skipped c:ok",
+            "c",
+        ),
+        (
+            json!([tool("a", "fail", &[]), tool("b", "slow", &[]), tool("c", "echo", &["b"])]),
+            "stop",
+            "a:error b:ok c:skipped",
+            "a b",
+        ),
+        (
+            json!([{"id": "a", "uri": "test://one"}, {"id": "b", "uri": "test://two"}]),
+            "continue",
+            "a:ok b:error",
+            "a",
+        ),
+    ];
+    for (mut calls, on_error, expected, seen) in cases {
+        for call in calls.as_array_mut().unwrap() {
+            if call.get("name").is_some() {
+                call["arguments"] = json!({"id": call["id"]});
+            }
+        }
+        let house = House::new(Settings::default());
+        let plan = json!({"calls": calls, "onError": on_error});
+        let result = house.result(batch(&plan)).await;
+        assert_eq!(summary(&result), expected, "{plan}");
+        assert_eq!(house.seen(), seen, "{plan}");
+        assert_eq!(result["resultType"], "complete");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_entry_says_why() {
+    let plan = json!({"calls": [
+        {"id": "fails", "name": "fail"},
+        {"id": "absent", "name": "nothing"},
+        {"id": "needs", "name": "echo", "after": ["fails"]},
+        {"id": "fine", "name": "echo", "arguments": {"id": "fine"}},
+        {"id": "misses", "name": "echo", "arguments": {"x": {"$from": "fine", "path": "/no"}}},
+    ]});
+    let result = House::new(Settings::default()).result(batch(&plan)).await;
+    let cases = [
+        ("/results/0/result/isError", json!(true)),
+        ("/results/1/error/error_type", json!("ToolNotFoundError")),
+        ("/results/2/reason", json!("it needs `fails`, which failed")),
+        ("/results/3/result/structuredContent/id", json!("fine")),
+        ("/results/4/error/error_message", json!("the result of `fine` has nothing at `/no`")),
+        ("/results/4/result", Value::Null),
+    ];
+    for (place, expected) in cases {
+        assert_eq!(result.pointer(place).unwrap_or(&Value::Null), &expected, "{place} in {result}");
+    }
+}
+
+#[test]
+fn references_are_filled_in() {
+    let answer = RawJson::from_static(
+        r#"{"structuredContent":{"n":1.50,"a/b":{"~":[true,null]},"s":"q\"x"},"content":[{"text":"hi"}]}"#,
+    );
+    let cases = [
+        (r#"{"x":{"$from":"a","path":"/structuredContent/n"}}"#, Some(r#"{"x":1.50}"#)),
+        (r#"[0,{"$from":"a","path":"/content"}]"#, Some(r#"[0,[{"text":"hi"}]]"#)),
+        (r#"{"$from":"a","path":"/structuredContent/a~1b/~0/0"}"#, Some("true")),
+        (r#""<${a./content/0/text}>""#, Some(r#""<hi>""#)),
+        (r#""${a./structuredContent/n}${a./structuredContent/s}""#, Some(r#""1.50q\"x""#)),
+        (r#""$${a./content}""#, Some(r#""${a./content}""#)),
+        (r#""${HOME} ${a.b} ${a} ${ $${x} ${.}""#, None),
+        (r#"{"n": 1.0, "m" : [ 2 ]}"#, None),
+        (
+            r#"{ "k\u0031" : [1.0,"${a./content/0/text}"], "m":1e3 }"#,
+            Some(r#"{"k1":[1.0,"hi"],"m":1e3}"#),
+        ),
+    ];
+    for (given, expected) in cases {
+        let mut find = |reference: &Reference| {
+            assert_eq!(reference.id, "a", "{given}");
+            Ok(pointed(&answer, &reference.path).expect("something is there"))
+        };
+        let filled = fill(&RawJson::from_static(given), &mut find).unwrap();
+        assert_eq!(filled.as_ref().map(RawJson::as_str), expected, "{given}");
+    }
+    for path in
+        ["/x", "/content/1", "/content/00", "/content/-1", "/content/+0", "/content/0/text/0"]
+    {
+        assert_eq!(pointed(&answer, path), None, "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_do_not_grow_without_bound() {
+    let first = json!({"id": "c0", "name": "echo", "arguments": {"x": "y".repeat(100)}});
+    let double = |it: usize| {
+        let before = json!({"$from": format!("c{}", it - 1), "path": "/structuredContent"});
+        json!({"id": format!("c{it}"), "name": "echo", "arguments": {"x": before, "y": before}})
+    };
+    let calls: Vec<Value> = [first].into_iter().chain((1..60).map(double)).collect();
+    let house = House::new(Settings { batch_filled: 10_000, ..Settings::default() });
+    let result = house.result(batch(&json!({"calls": calls}))).await;
+    assert!(summary(&result).contains("c6:ok c7:error c8:skipped"), "{}", summary(&result));
+    let error = &result["results"][7]["error"]["error_message"];
+    assert!(error.as_str().unwrap().contains("larger than 10000 bytes"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn independent_calls_run_at_the_same_time_within_the_limit() {
+    for (parallel, most) in [(0, 1), (1, 1), (3, 3), (20, 10)] {
+        let slow = |it| json!({"id": format!("c{it}"), "name": "slow", "arguments": {"id": "c"}});
+        let calls: Vec<Value> = (0..10).map(slow).collect();
+        let house = House::new(Settings { batch_parallel: parallel, ..Settings::default() });
+        house.result(batch(&json!({"calls": calls}))).await;
+        assert_eq!(house.most_at_once(), most, "with {parallel} places");
+        assert_eq!(house.gateway.statistics()[0].calls, 10, "each passes the meter");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_counts_the_calls_that_are_over() {
+    let plan = json!({"calls": [
+        {"id": "a", "name": "echo"}, {"id": "b", "name": "fail"},
+        {"id": "c", "name": "echo", "after": ["b"]},
+    ]});
+    let house = House::new(Settings::default());
+    let mut call = batch(&plan);
+    call.wants_progress = true;
+    let mut running = house.gateway.start(call);
+    let mut heard = Vec::new();
+    loop {
+        match running.step().await {
+            Step::Notice(Notice::Progress(params)) => heard.push(params.as_str().to_owned()),
+            Step::Done(_) => break,
+            step => panic!("{step:?}"),
+        }
+    }
+    let expected =
+        ["a ok", "b error", "c skipped"].into_iter().enumerate().map(|(place, message)| {
+            format!(r#"{{"progress":{},"total":3,"message":"{message}"}}"#, place + 1)
+        });
+    assert_eq!(heard, expected.collect::<Vec<_>>());
+}
+
+/// The call of a client that can be asked for its folders.
+fn asked(mut call: Call) -> Call {
+    let capabilities = ClientCapabilities::read(RawJson::from_static(r#"{"roots":{}}"#));
+    call.caller = Arc::new(Caller { capabilities, ..Caller::new("someone") });
+    call
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_carry_the_id_of_their_call() {
+    let plan = json!({"calls": [
+        {"id": "a", "name": "ask"}, {"id": "b", "name": "inquire"}, {"id": "c", "name": "echo"},
+    ]});
+    let house = House::new(Settings::default());
+    let mut call = asked(batch(&plan));
+    call.takes_questions = true;
+    let mut running = house.gateway.start(call);
+    let mut asked = Vec::new();
+    let result = loop {
+        match running.step().await {
+            Step::Questions(questions) => {
+                for question in questions {
+                    asked.push(question.key.clone());
+                    let answer = RawJson::string(&question.key);
+                    question.answer.send(Ok(answer)).expect("someone waits");
+                }
+            }
+            Step::Done(outcome) => break house::read(outcome.expect("a result")),
+            step => panic!("{step:?}"),
+        }
+    };
+    asked.sort();
+    assert_eq!(asked, ["a.folders", "b.folders"]);
+    assert_eq!(summary(&result), "a:ok b:ok c:ok");
+    assert_eq!(result["results"][0]["result"]["structuredContent"]["answer"], "a.folders");
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_a_reply_wait_until_nothing_else_goes_on() {
+    let plan = json!({"calls": [
+        {"id": "a", "name": "ask", "arguments": {"id": "a"}},
+        {"id": "b", "name": "slow", "arguments": {"id": "b"}},
+        {"id": "c", "name": "ask", "after": ["b"], "arguments": {"id": "c"}},
+    ]});
+    for (takes_questions, expected) in
+        [(false, ["a.folders"].as_slice()), (true, &["a.folders", "c.folders"])]
+    {
+        let house = House::new(Settings::default());
+        let mut call = asked(batch(&plan));
+        call.takes_questions = takes_questions;
+        let mut running = house.gateway.start(call);
+        let Step::Questions(questions) = running.step().await else { panic!("questions first") };
+        let keys: Vec<_> = questions.iter().map(|it| it.key.as_str()).collect();
+        assert_eq!(keys, expected);
+        assert_eq!(house.seen(), if takes_questions { "b" } else { "" });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_given_up_gives_up_its_calls() {
+    let plan = json!({"calls": [
+        {"id": "a", "name": "hang"}, {"id": "b", "name": "hang"},
+        {"id": "c", "name": "echo", "after": ["a"], "arguments": {"id": "c"}},
+    ]});
+    let house = House::new(Settings::default());
+    let mut running = house.gateway.start(batch(&plan));
+    assert!(tokio::time::timeout(Duration::from_secs(1), running.step()).await.is_err());
+    assert_eq!(house.gateway.calls_in_flight(), 2);
+    drop(running);
+    assert_eq!(house.gateway.calls_in_flight(), 0);
+    assert_eq!(house.seen(), "");
+}

@@ -1,0 +1,34 @@
+//! A gateway and its faces: each shows a catalog of its own, and all share the same policies.
+
+use std::sync::Arc;
+
+use super::{Gateway, Identity, Settings};
+use crate::catalog::{Catalog, PageSettings};
+use crate::events::Events;
+use crate::pipeline::{Pipeline, Policies};
+
+impl Gateway {
+    /// Another face of this gateway: an identity, a catalog and events of its own. Its calls pass
+    /// the same policies, and count towards the same limits.
+    #[must_use]
+    pub fn face(self: &Arc<Self>, identity: Identity) -> Arc<Self> {
+        Self::over(identity, self.settings.clone(), self.pipeline.policies.clone())
+    }
+
+    /// A gateway with an empty catalog over these policies.
+    pub(super) fn over(
+        identity: Identity,
+        settings: Settings,
+        policies: Arc<Policies>,
+    ) -> Arc<Self> {
+        let events = Arc::new(Events::new(settings.settle));
+        let pages = PageSettings {
+            size: settings.page_size.max(1),
+            ttl_ms: settings.list_ttl_ms,
+            public: settings.lists_are_public,
+        };
+        let catalog = Arc::new(Catalog::new(pages, events.clone()));
+        let pipeline = Pipeline { catalog: catalog.clone(), policies };
+        Arc::new(Self { identity, settings, catalog, pipeline, events })
+    }
+}

@@ -1,0 +1,105 @@
+//! The resources that one subscriber watches.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+
+use super::Watching;
+
+/// The resources that one subscriber watches. It may change while the subscription runs.
+#[derive(Debug, Default)]
+pub struct Watched(RwLock<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    uris: HashSet<Arc<str>>,
+    /// Where all this is counted while at least one subscription runs.
+    counted: Weak<Watching>,
+    seats: usize,
+}
+
+impl Watched {
+    /// Watches one more. Returns false when that would be more than `limit`.
+    pub fn add(&self, uri: &str, limit: usize) -> bool {
+        let mut inner = self.write();
+        if inner.uris.contains(uri) {
+            return true;
+        }
+        if inner.uris.len() >= limit {
+            return false;
+        }
+        let uri: Arc<str> = uri.into();
+        inner.uris.insert(uri.clone());
+        let first = inner.counted().filter(|watching| watching.raise(&uri));
+        drop(inner);
+        tell(first);
+        true
+    }
+
+    /// Watches one less.
+    pub fn remove(&self, uri: &str) {
+        let mut inner = self.write();
+        if !inner.uris.remove(uri) {
+            return;
+        }
+        let last = inner.counted().filter(|watching| watching.lower(uri));
+        drop(inner);
+        tell(last);
+    }
+
+    /// Whether nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        self.read().uris.is_empty()
+    }
+
+    pub(crate) fn contains(&self, uri: &str) -> bool {
+        self.read().uris.contains(uri)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<str>> {
+        self.read().uris.iter().cloned().collect()
+    }
+
+    /// A subscription begins. Returns whether something is watched that was not before.
+    pub(super) fn take_seat(&self, watching: &Weak<Watching>) -> bool {
+        let mut inner = self.write();
+        inner.seats += 1;
+        if inner.seats > 1 {
+            return false;
+        }
+        inner.counted = watching.clone();
+        inner.counted().is_some_and(|it| inner.uris.iter().filter(|uri| it.raise(uri)).count() > 0)
+    }
+
+    /// A subscription ends. Returns whether something is no longer watched.
+    pub(super) fn leave_seat(&self) -> bool {
+        let mut inner = self.write();
+        let counted = inner.counted();
+        inner.seats -= 1;
+        if inner.seats > 0 {
+            return false;
+        }
+        inner.counted = Weak::new();
+        counted.is_some_and(|it| inner.uris.iter().filter(|uri| it.lower(uri)).count() > 0)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn counted(&self) -> Option<Arc<Watching>> {
+        self.counted.upgrade()
+    }
+}
+
+/// Providers are told with no lock held.
+fn tell(watching: Option<Arc<Watching>>) {
+    if let Some(watching) = watching {
+        watching.tell();
+    }
+}

@@ -1,0 +1,57 @@
+//! `/mcp/NAME`: the same endpoint for each face.
+
+use std::sync::Arc;
+
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::body::Body;
+use super::legacy_sse::Mailboxes;
+use super::{Hall, answer, endpoint};
+
+/// Where the faces are.
+pub(super) const PATH: &str = "/mcp/";
+
+impl Hall {
+    /// Serves the face that the path names.
+    pub(super) async fn serve_face(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path();
+        let name = unescape(path.strip_prefix(PATH).unwrap_or_default());
+        let Some(lobby) = self.lobby.find_face(&name) else {
+            return answer::text(StatusCode::NOT_FOUND, self.no_face(&name));
+        };
+        let hall = Self {
+            lobby,
+            mailboxes: Mailboxes::default(),
+            connections: self.connections.clone(),
+            tasks: self.tasks.clone(),
+            address: self.address,
+        };
+        endpoint::serve(&Arc::new(hall), request).await
+    }
+
+    fn no_face(&self, name: &str) -> String {
+        let faces: Vec<_> = self.lobby.faces().iter().map(|it| format!("{PATH}{it}")).collect();
+        match faces.is_empty() {
+            true => format!("no server `{name}` is served here; the MCP endpoint is /mcp\n"),
+            false => format!(
+                "no server `{name}` is served here; there are {}, and all of them at /mcp\n",
+                faces.join(", ")
+            ),
+        }
+    }
+}
+
+/// A part of a path as it was before it was put into a URL. What is no text is left as it is.
+fn unescape(part: &str) -> String {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| first == b'%');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(first));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| part.to_owned())
+}
