@@ -51,6 +51,11 @@ methods! {
     PromptsGet = "prompts/get",
     Complete = "completion/complete",
     SetLevel = "logging/setLevel",
+    TasksGet = "tasks/get",
+    TasksUpdate = "tasks/update",
+    TasksCancel = "tasks/cancel",
+    TasksResult = "tasks/result",
+    TasksList = "tasks/list",
     CreateMessage = "sampling/createMessage",
     Elicit = "elicitation/create",
     RootsList = "roots/list",
@@ -65,6 +70,8 @@ methods! {
     ResourceUpdated = "notifications/resources/updated",
     RootsListChanged = "notifications/roots/list_changed",
     ElicitationComplete = "notifications/elicitation/complete",
+    TaskChanged = "notifications/tasks",
+    TaskStatus = "notifications/tasks/status",
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged",
 }
 
@@ -102,6 +109,7 @@ impl Method {
         match self {
             Self::ToolsCall | Self::PromptsGet => Some("name"),
             Self::ResourcesRead => Some("uri"),
+            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel => Some("taskId"),
             _ => None,
         }
     }

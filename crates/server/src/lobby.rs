@@ -10,10 +10,11 @@ use gantry_protocol::meta::key;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::era::{Parking, Sessions};
+use crate::era::{Parking, Sessions, TaskBook};
 use crate::http::annex::Annexes;
 use crate::seal::Seal;
 use crate::settings::Settings;
+use crate::task_log::TaskLog;
 
 /// What all doors share.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub struct Lobby {
     pub(crate) seal: Seal,
     pub(crate) parking: Parking,
     pub(crate) sessions: Sessions,
+    pub(crate) task_book: TaskBook,
     /// Says that the server stops: no new work, streams end.
     pub(crate) stopping: CancellationToken,
     /// Every task that may outlive the connection that started it.
@@ -53,12 +55,19 @@ impl Lobby {
             seal: Seal::new(settings.key),
             parking: Parking::default(),
             sessions: Sessions::default(),
+            task_book: TaskBook::new(&settings),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             local: Arc::from("local"),
             streams: AtomicUsize::new(0),
             settings,
         })
+    }
+
+    /// Sets where tasks are written down; they last until the program ends otherwise. To be called
+    /// before a door opens: only the first word counts.
+    pub fn keep_tasks(&self, log: Arc<dyn TaskLog>) {
+        self.task_book.set_log(log);
     }
 
     /// Begins to stop: no new work is taken, streams end, calls under way may finish.

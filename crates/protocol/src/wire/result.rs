@@ -21,7 +21,10 @@ const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
 /// ```
 pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> RawJson {
     if revision.is_stateless() {
-        return complete(method, result);
+        return match method {
+            Method::ToolsList => complete(method, &tool::without_execution(result)),
+            _ => complete(method, result),
+        };
     }
     let edit = without(result, &[RESULT_TYPE, TTL, CACHE_SCOPE]);
     match method {
@@ -41,9 +44,6 @@ pub fn lift_result(revision: Revision, method: &Method, result: &RawJson) -> Raw
         return complete(method, result);
     }
     let mut edit = without(result, &[]);
-    if *method == Method::ToolsList {
-        edit = edit.set_some("tools", tool::lift_list(result));
-    }
     if result.get(RESULT_TYPE) != Some(COMPLETE) {
         edit = edit.set(RESULT_TYPE, COMPLETE);
     }

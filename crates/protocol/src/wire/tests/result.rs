@@ -182,7 +182,7 @@ fn older_results_are_lifted() {
         V2025_11_25,
         &ToolsList,
         r#"{"tools":[{"name":"a","execution":{"taskSupport":"optional"}},{"name":"b"}]}"#,
-        r#"{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#,
+        r#"{"tools":[{"name":"a","execution":{"taskSupport":"optional"}},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#,
     );
     lifts(
         V2025_11_25,
@@ -190,4 +190,16 @@ fn older_results_are_lifted() {
         r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1"}}}"#,
         r#"{"resultType":"complete"}"#,
     );
+}
+
+#[test]
+fn only_one_revision_hears_which_tools_may_be_tasks() {
+    let task = r#"{"tools":[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b"}]}"#;
+    let bare = r#"{"tools":[{"name":"a"},{"name":"b"}]}"#;
+    lowers(V2025_11_25, &ToolsList, task, task);
+    for revision in [V2024_11_05, V2025_03_26, V2025_06_18] {
+        lowers(revision, &ToolsList, task, bare);
+    }
+    let newest = r#"{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
+    lowers(V2026_07_28, &ToolsList, task, newest);
 }
