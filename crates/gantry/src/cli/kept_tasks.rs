@@ -30,10 +30,7 @@ impl TaskLog for KeptTasks {
         Box::pin(async move { self.with(async |store| store.save_task(&row).await).await })
     }
 
-    fn load<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<TaskRecord>, TaskLogError>> {
+    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<TaskRecord>, TaskLogError>> {
         Box::pin(async move {
             let row = self.with(async |store| store.task(id).await).await?;
             row.map(read).transpose()
@@ -41,7 +38,9 @@ impl TaskLog for KeptTasks {
     }
 
     fn remove_expired(&self, now: u64) -> BoxFuture<'_, Result<(), TaskLogError>> {
-        Box::pin(async move { self.with(async |store| store.remove_expired_tasks(now).await).await })
+        Box::pin(
+            async move { self.with(async |store| store.remove_expired_tasks(now).await).await },
+        )
     }
 }
 

@@ -8,8 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
 use super::exit::{Code, Exit};
-use super::origin::{self, Offer};
 use super::kept_tasks::KeptTasks;
+use super::origin::{self, Offer};
 use super::{ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
