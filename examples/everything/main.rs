@@ -10,6 +10,7 @@ mod resources;
 mod rounds;
 mod samples;
 mod slow;
+mod tasks;
 mod tools;
 
 use std::error::Error;
@@ -56,6 +57,7 @@ fn build(arguments: &Arguments) -> Result<Server, Box<dyn Error>> {
     let server = asking::register(server);
     let server = rounds::register(server);
     let server = slow::register(server);
+    let server = tasks::register(server);
     let server = changes::register(server);
     let server = resources::register(server);
     let server = prompts::register(server);

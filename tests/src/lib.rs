@@ -11,5 +11,6 @@ pub mod http;
 pub mod matching;
 pub mod processes;
 pub mod request;
+pub mod tasks;
 pub mod transcript;
 pub mod workshop;

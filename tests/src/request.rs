@@ -33,16 +33,18 @@ enum Body {
 pub fn request(method: &str, params: Value) -> Request {
     let mut params = params;
     params["_meta"] = meta();
-    let name = params.get("name").or_else(|| params.get("uri"));
+    let name = ["name", "uri", "taskId"].into_iter().find_map(|member| params.get(member));
     let name = name.and_then(Value::as_str).map(str::to_owned);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = Request::new("POST", Body::Json(body))
         .header("MCP-Protocol-Version", NEWEST)
         .header("Mcp-Method", method);
     match (name, method) {
-        (Some(name), "tools/call" | "prompts/get" | "resources/read") => {
-            request.header("Mcp-Name", &name)
-        }
+        (
+            Some(name),
+            "tools/call" | "prompts/get" | "resources/read" | "tasks/get" | "tasks/update"
+            | "tasks/cancel",
+        ) => request.header("Mcp-Name", &name),
         _ => request,
     }
 }

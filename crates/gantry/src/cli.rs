@@ -6,6 +6,7 @@ mod call;
 mod completions;
 mod config;
 mod exit;
+mod kept_tasks;
 mod ledger;
 mod logging;
 mod origin;

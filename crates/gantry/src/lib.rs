@@ -39,5 +39,8 @@ pub use gantry_providers::{
     PromptMessage, PromptResult, RegisterError, Registration, Resource, ResourceContents,
     ResourceTemplate, Role, Tool, ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
-pub use gantry_server::{Annex, Eras, HttpServer, Link, ListenError, Settings as DoorSettings};
+pub use gantry_server::{
+    Annex, Eras, HttpServer, Link, ListenError, Settings as DoorSettings, TaskLog, TaskLogError,
+    TaskRecord,
+};
 pub use server::{Server, ServerBuilder};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gantry_gateway::{Gateway, Identity, ToolStatistics};
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
-use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, serve_stdio};
+use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, TaskLog, serve_stdio};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -28,6 +28,7 @@ pub struct ServerBuilder {
     handlers: Handlers,
     tools: Option<Tools>,
     annexes: Annexes,
+    task_log: Option<Arc<dyn TaskLog>>,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
@@ -44,6 +45,7 @@ impl Server {
             handlers: Handlers::default(),
             tools: None,
             annexes: Annexes::default(),
+            task_log: None,
             problem: None,
         }
     }
@@ -172,6 +174,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Writes tasks down here, so that clients find them again after a restart. Without this they
+    /// last until the program ends.
+    #[must_use]
+    pub fn task_log(mut self, log: Arc<dyn TaskLog>) -> Self {
+        self.task_log = Some(log);
+        self
+    }
+
     /// The registry that the server will have, for handlers that change it.
     pub fn handlers(&self) -> Handlers {
         self.handlers.clone()
@@ -208,6 +218,9 @@ impl ServerBuilder {
             tools.publish_to(gateway.attach(Arc::new(tools.clone())));
         }
         let lobby = Lobby::with_annexes(gateway, self.doors, self.annexes);
+        if let Some(log) = self.task_log {
+            lobby.keep_tasks(log);
+        }
         Ok(Server { handlers: self.handlers, lobby })
     }
 

@@ -51,6 +51,18 @@ pub enum EntryError {
 /// member for.
 pub const TOOL_META: &str = "gantry/tool";
 
+/// Whether calls of a tool may run by themselves, as tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TaskSupport {
+    /// They are over soon.
+    #[default]
+    Forbidden,
+    /// They may, for a client that can come back.
+    Optional,
+    /// They are too long for a client to wait.
+    Required,
+}
+
 /// A tool.
 #[derive(Debug)]
 pub struct ToolEntry {
@@ -68,6 +80,8 @@ pub struct ToolEntry {
     pub headers: Vec<HeaderParam>,
     /// How long its provider may work on a call, when that is not as long as usual.
     pub timeout: Option<Duration>,
+    /// Whether its calls may be tasks.
+    pub task_support: TaskSupport,
 }
 
 /// A resource.
@@ -97,6 +111,17 @@ pub struct PromptEntry {
     pub definition: RawJson,
 }
 
+impl TaskSupport {
+    fn read(definition: &RawJson) -> Self {
+        let said = definition.at(&["execution", "taskSupport"]);
+        match said.as_ref().and_then(RawJson::as_text) {
+            Some("optional") => Self::Optional,
+            Some("required") => Self::Required,
+            _ => Self::Forbidden,
+        }
+    }
+}
+
 impl ToolEntry {
     /// Reads a tool's definition and compiles its schemas.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
@@ -119,7 +144,8 @@ impl ToolEntry {
         let output = output.transpose()?;
         let version = definition.at(&["_meta", TOOL_META, "version"]);
         let version = version.and_then(|version| version.to_text());
-        Ok(Self { input, output, headers, timeout: None, name, version, definition })
+        let task_support = TaskSupport::read(&definition);
+        Ok(Self { input, output, headers, timeout: None, task_support, name, version, definition })
     }
 }
 

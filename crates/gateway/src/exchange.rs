@@ -30,6 +30,10 @@ struct Line {
     numbered: AtomicUsize,
     over: AtomicBool,
     ended: Notify,
+    /// Whether the provider has said that the call runs long.
+    is_long: AtomicBool,
+    /// Whether the door lets the call run by itself, with no client waiting.
+    is_task: AtomicBool,
     /// Whether a process was waiting for the call, once that is known.
     standby: OnceLock<bool>,
 }
@@ -72,6 +76,8 @@ impl Exchange {
             numbered: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             ended: Notify::new(),
+            is_long: AtomicBool::new(false),
+            is_task: AtomicBool::new(false),
             standby: OnceLock::new(),
         }))
     }
@@ -122,6 +128,29 @@ impl Exchange {
     /// Lets a client that can come back later hang up until then.
     pub fn hang_up(&self, retry: Duration) {
         self.0.outbox.offer(Notice::HangUp { retry });
+    }
+
+    /// Says that the call runs long from here on: a client that can come back for the result may
+    /// leave, and any other waits as before. What was known before should be asked before. The
+    /// first word counts.
+    pub fn become_task(
+        &self,
+        message: Option<String>,
+        poll_interval: Option<Duration>,
+        ttl: Option<Duration>,
+    ) {
+        if !self.0.is_long.swap(true, Ordering::AcqRel) {
+            self.0.outbox.insist(Notice::Task { message, poll_interval, ttl });
+        }
+    }
+
+    /// Whether the call runs by itself, with no client waiting for it.
+    pub fn is_task(&self) -> bool {
+        self.0.is_task.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn run_by_itself(&self) {
+        self.0.is_task.store(true, Ordering::Release);
     }
 
     /// Asks the client and waits for its answer. The key must be unique within the call.

@@ -15,8 +15,9 @@ use crate::events::{Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies};
-use crate::policy::{Gate, InFlight, Meter, ToolStatistics, Ward, Witness};
+use crate::policy::{Deadline, Gate, InFlight, Meter, ToolStatistics, Ward, Witness};
 use crate::provider::Provider;
+use crate::reply::Outcome;
 use crate::running::Running;
 
 /// Who this server says it is.
@@ -41,6 +42,8 @@ impl Identity {
 pub struct Settings {
     /// How long a provider may work on a call.
     pub deadline: Duration,
+    /// How long it may work on one that runs by itself, as a task.
+    pub task_deadline: Duration,
     /// Calls under way at once.
     pub calls_in_flight: usize,
     /// Notices a call may have waiting for its client.
@@ -75,6 +78,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(30),
+            task_deadline: Duration::from_secs(3600),
             calls_in_flight: 4096,
             notices: 64,
             answer_within: Duration::from_secs(10 * 60),
@@ -148,6 +152,16 @@ impl Gateway {
             return Running::new(batch::run(gateway, call, line), exchange);
         }
         Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
+    }
+
+    /// A call that its door answers itself. It is stepped, told of and asked like any other, but
+    /// passes no policy and reaches no provider.
+    pub fn attend<F>(&self, call: &Call, work: impl FnOnce(Exchange) -> F) -> Running
+    where
+        F: Future<Output = Outcome> + Send + 'static,
+    {
+        let exchange = Exchange::new(call, self.settings.notices, self.settings.answer_within);
+        Running::new(work(exchange.clone()), exchange)
     }
 
     /// What there is to call.
@@ -251,7 +265,7 @@ impl GatewayBuilder {
             in_flight: InFlight::new(settings.calls_in_flight),
             gates,
             wards,
-            deadline: settings.deadline,
+            deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
             rounds: settings.input_rounds.max(1),
         };
         Gateway::over(identity, settings, Arc::new(policies))

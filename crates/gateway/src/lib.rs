@@ -33,7 +33,9 @@ pub use call::{Call, Input};
 pub use caller::Caller;
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};
 pub use change::{Change, Class, changes, demanded, suffices};
-pub use entry::{EntryError, PromptEntry, ResourceEntry, TOOL_META, TemplateEntry, ToolEntry};
+pub use entry::{
+    EntryError, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry, ToolEntry,
+};
 pub use error::{Blame, CallError, ErrorKind};
 pub use events::{Event, Interest, Subscription};
 pub use exchange::{Exchange, Progress};

@@ -22,6 +22,16 @@ pub enum Notice {
         /// When the client should come back.
         retry: Duration,
     },
+    /// From here on the call runs long: a client that can come back for the result may leave, and
+    /// its door lets the call run by itself.
+    Task {
+        /// What it is doing, for people.
+        message: Option<String>,
+        /// How often it is worth asking how far it is.
+        poll_interval: Option<Duration>,
+        /// How long it should be known, from now on.
+        ttl: Option<Duration>,
+    },
 }
 
 /// What waits in an outbox.
@@ -60,6 +70,13 @@ impl Outbox {
         queue.notices.push_back(notice);
         wake(queue);
         true
+    }
+
+    /// Queues a notice that must not be lost. Who sends one sees to it that there are few.
+    pub(crate) fn insist(&self, notice: Notice) {
+        let mut queue = self.lock();
+        queue.notices.push_back(notice);
+        wake(queue);
     }
 
     /// Queues a notice, waiting for room: a client that does not read slows its own call.

@@ -5,7 +5,6 @@ mod record;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use gantry_protocol::Method;
@@ -50,7 +49,7 @@ pub(crate) struct Policies {
     pub(crate) in_flight: InFlight,
     pub(crate) gates: Vec<Box<dyn Gate>>,
     pub(crate) wards: Vec<Box<dyn Ward>>,
-    pub(crate) deadline: Duration,
+    pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
 }
 
@@ -79,8 +78,8 @@ impl Pipeline {
         let resolved = check_arguments(resolved)?;
         let target = resolved.target.clone();
         let served = self.converse(resolved, exchange);
-        let deadline = Deadline(target.timeout().unwrap_or(policies.deadline));
-        let reply = deadline.run(exchange, served).await?;
+        let usual = target.timeout().unwrap_or(policies.deadline.usual);
+        let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
         check_result(&target, reply)
     }
 

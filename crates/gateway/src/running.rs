@@ -37,6 +37,11 @@ impl Running {
         Self { call: Some(Box::pin(call)), exchange, outcome: None }
     }
 
+    /// Lets the call take the time of a task: no client waits for it any more.
+    pub fn run_by_itself(&self) {
+        self.exchange.run_by_itself();
+    }
+
     /// Waits for the next thing to happen. Safe to drop and call again.
     pub async fn step(&mut self) -> Step {
         poll_fn(|context| self.poll_step(context)).await

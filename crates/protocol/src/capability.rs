@@ -2,6 +2,9 @@
 
 use crate::json::RawJson;
 
+/// The extension for calls that run by themselves, as tasks (2026-07-28).
+pub const TASKS: &str = "io.modelcontextprotocol/tasks";
+
 /// A client's capabilities in the newest form: the few that decide something, and all of them raw.
 #[derive(Debug, Clone)]
 pub struct ClientCapabilities {
@@ -75,5 +78,10 @@ impl ClientCapabilities {
     /// The settings of an extension, when the client declares it.
     pub fn extension(&self, name: &str) -> Option<RawJson> {
         self.raw.get("extensions")?.get(name)
+    }
+
+    /// Whether the client takes a task in place of a tool's result.
+    pub fn takes_tasks(&self) -> bool {
+        self.extension(TASKS).is_some_and(|settings| settings.is_object())
     }
 }

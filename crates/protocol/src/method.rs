@@ -53,6 +53,11 @@ methods! {
     /// Several calls in one request, an extension of Gantry's.
     Batch = "gantry/batch",
     SetLevel = "logging/setLevel",
+    TasksGet = "tasks/get",
+    TasksUpdate = "tasks/update",
+    TasksCancel = "tasks/cancel",
+    TasksResult = "tasks/result",
+    TasksList = "tasks/list",
     CreateMessage = "sampling/createMessage",
     Elicit = "elicitation/create",
     RootsList = "roots/list",
@@ -67,6 +72,8 @@ methods! {
     ResourceUpdated = "notifications/resources/updated",
     RootsListChanged = "notifications/roots/list_changed",
     ElicitationComplete = "notifications/elicitation/complete",
+    TaskChanged = "notifications/tasks",
+    TaskStatus = "notifications/tasks/status",
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged",
 }
 
@@ -105,6 +112,7 @@ impl Method {
         match self {
             Self::ToolsCall | Self::PromptsGet => Some("name"),
             Self::ResourcesRead => Some("uri"),
+            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel => Some("taskId"),
             _ => None,
         }
     }

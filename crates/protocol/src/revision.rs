@@ -107,6 +107,12 @@ impl Revision {
         self == Self::V2025_11_25
     }
 
+    /// Whether tasks are part of the revision itself, and a client asks for one. Later they are an
+    /// extension, and the server decides.
+    pub fn has_tasks(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
     /// Whether an error with no known request leaves `id` out rather than setting it to null.
     pub fn omits_unknown_id(self) -> bool {
         self >= Self::V2025_11_25

@@ -17,6 +17,7 @@ mod question;
 mod result;
 mod sampling;
 mod schema;
+mod task;
 mod tool;
 
 pub use answer::{lift_answer, lower_answer};
@@ -28,6 +29,7 @@ pub use json_block::with_json_block;
 pub use params::{lift_notification, lift_params, lower_notification, lower_params};
 pub use question::{Inexpressible, lift_question, lower_question};
 pub use result::{lift_result, lower_result};
+pub use task::{lift_task, lower_task, with_related_task};
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,8 @@ mod session;
 mod sessions;
 mod stateful;
 mod stateless;
+mod task;
+mod task_book;
 mod ticket;
 
 pub(crate) use arrival::Arrival;
@@ -26,6 +28,7 @@ pub(crate) use session::{Handled, Session, listen_for};
 pub(crate) use sessions::{HttpSession, SessionLookup, Sessions, mint};
 pub(crate) use stateful::{Wire, drive, finish};
 pub(crate) use stateless::{Live, Prepared, Said, prepare};
+pub(crate) use task_book::TaskBook;
 pub(crate) use ticket::Ticket;
 
 use gantry_protocol::Revision;

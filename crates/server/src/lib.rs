@@ -13,6 +13,7 @@ mod outgoing;
 mod seal;
 mod settings;
 mod stdio;
+mod task_log;
 mod websocket;
 
 pub use http::annex::{Annex, Annexes, MoreMetrics};
@@ -21,3 +22,4 @@ pub use lobby::Lobby;
 pub use memory::Link;
 pub use settings::{Eras, Settings};
 pub use stdio::serve_stdio;
+pub use task_log::{TaskLog, TaskLogError, TaskRecord};

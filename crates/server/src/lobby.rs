@@ -12,11 +12,12 @@ use gantry_protocol::meta::key;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::era::{Parking, Sessions};
+use crate::era::{Parking, Sessions, TaskBook};
 use crate::http::annex::Annexes;
 use crate::seal::Seal;
 use crate::settings::Settings;
 use faces::Faces;
+use crate::task_log::TaskLog;
 
 /// What all doors share.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Lobby {
     /// The name of the face that this is; none for the main one.
     pub(crate) face: Option<Arc<str>>,
     faces: Faces,
+    pub(crate) task_book: Arc<TaskBook>,
     /// Says that the server stops: no new work, streams end.
     pub(crate) stopping: CancellationToken,
     /// Every task that may outlive the connection that started it.
@@ -59,12 +61,19 @@ impl Lobby {
             sessions: Arc::default(),
             face: None,
             faces: Faces::default(),
+            task_book: Arc::new(TaskBook::new(&settings)),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             local: Arc::from("local"),
             streams: Arc::default(),
             settings,
         })
+    }
+
+    /// Sets where tasks are written down; they last until the program ends otherwise. To be called
+    /// before a door opens: only the first word counts.
+    pub fn keep_tasks(&self, log: Arc<dyn TaskLog>) {
+        self.task_book.set_log(log);
     }
 
     /// Begins to stop: no new work is taken, streams end, calls under way may finish.

@@ -49,6 +49,22 @@ pub struct Settings {
     pub parked_of_principal: usize,
     /// How long such a call waits.
     pub parked_for: Duration,
+    /// Tasks under way at once, over all clients.
+    pub tasks: usize,
+    /// The same for one principal.
+    pub tasks_of_principal: usize,
+    /// Tasks that one session lists.
+    pub tasks_listed: usize,
+    /// How long a task is known from its beginning on, when nobody wishes otherwise.
+    pub task_ttl: Duration,
+    /// The most that anybody may wish.
+    pub task_ttl_limit: Duration,
+    /// How often a client should ask how a task is, when its provider does not say.
+    pub task_poll: Duration,
+    /// Bytes that the result of a task may have.
+    pub task_result: usize,
+    /// Bytes of ended tasks kept in memory, when they are not written down elsewhere.
+    pub task_memory: usize,
     /// Events of one stream kept for a client that comes back.
     pub replay_events: usize,
     /// Their size in bytes.
@@ -101,6 +117,14 @@ impl Default for Settings {
             parked: 1000,
             parked_of_principal: 100,
             parked_for: Duration::from_secs(10 * 60),
+            tasks: 1000,
+            tasks_of_principal: 100,
+            tasks_listed: 1000,
+            task_ttl: Duration::from_secs(3600),
+            task_ttl_limit: Duration::from_secs(24 * 3600),
+            task_poll: Duration::from_secs(1),
+            task_result: 4 * 1024 * 1024,
+            task_memory: 64 * 1024 * 1024,
             replay_events: 256,
             replay_bytes: 1024 * 1024,
             replay_total: 256 * 1024 * 1024,

@@ -1,7 +1,7 @@
 //! What outlives a restart, kept in a database.
 //!
 //! Calls never wait for it: they are counted in memory, and a [`Writer`] adds what is new to the
-//! [`Store`] now and then. This crate knows none of the others; who uses it brings its numbers in
+//! [`Store`] now and then. Only a call that becomes a task is written down first. This crate knows none of the others; who uses it brings its numbers in
 //! the form that is kept.
 
 mod error;
@@ -11,10 +11,12 @@ mod statistics;
 mod store;
 #[cfg(test)]
 mod suite;
+mod tasks;
 mod writer;
 
 pub use error::StoreError;
 pub use settings::Settings;
 pub use statistics::ToolStatistics;
 pub use store::Store;
+pub use tasks::TaskRow;
 pub use writer::{Source, Writer};

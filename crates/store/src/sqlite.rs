@@ -2,6 +2,7 @@
 
 mod schema;
 mod statistics;
+mod tasks;
 #[cfg(test)]
 mod tests;
 

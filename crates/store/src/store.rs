@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use crate::settings::Settings;
 use crate::sqlite::Sqlite;
 use crate::statistics::ToolStatistics;
+use crate::tasks::TaskRow;
 
 /// An open store.
 #[derive(Debug)]
@@ -38,6 +39,27 @@ impl Store {
     pub async fn statistics(&self) -> Result<Vec<ToolStatistics>, StoreError> {
         match &self.0 {
             Backend::Sqlite(sqlite) => sqlite.statistics().await,
+        }
+    }
+
+    /// Writes a task down, over what was written of it before.
+    pub async fn save_task(&self, task: &TaskRow) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.save_task(task).await,
+        }
+    }
+
+    /// What was written of a task.
+    pub async fn task(&self, id: &str) -> Result<Option<TaskRow>, StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.task(id).await,
+        }
+    }
+
+    /// Forgets the tasks that expired before this moment, in milliseconds since 1970.
+    pub async fn remove_expired_tasks(&self, now: u64) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.remove_expired_tasks(now).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Settings, Store, ToolStatistics};
+use crate::{Settings, Store, TaskRow, ToolStatistics};
 
 /// Everything a backend must do, one after the other on one store.
 pub(crate) async fn run(address: &str) {
@@ -25,8 +25,12 @@ pub(crate) async fn run(address: &str) {
     let last_call = store.statistics().await.expect("it can be read")[0].last_call;
     assert_eq!(last_call, one_call("a").last_call, "the latest call stays the latest");
 
+    tasks(&store).await;
+
     store.close().await;
     let store = Store::open(address, &settings).await.expect("a store that is there");
+    let kept = store.task("kept").await.expect("it can be read");
+    assert_eq!(kept, Some(task("kept", 9, "{\"é\":1}")), "tasks are kept");
     assert_eq!(store.statistics().await.expect("it can be read").len(), 3, "it is kept");
 
     let other = Store::open(address, &settings).await.expect("a second user of the store");
@@ -40,6 +44,24 @@ pub(crate) async fn run(address: &str) {
     assert_eq!(*shared, times(40, "shared"), "two users add up");
     store.close().await;
     other.close().await;
+}
+
+/// Writes tasks, over each other too, and forgets those whose time is over.
+async fn tasks(store: &Store) {
+    assert_eq!(store.task("kept").await.expect("it can be read"), None, "nothing is there yet");
+    for row in [task("gone", 4, "{}"), task("kept", 4, "{}"), task("kept", 9, "{\"é\":1}")] {
+        store.save_task(&row).await.expect("it can be written");
+        assert_eq!(store.task(&row.id).await.expect("it can be read"), Some(row));
+    }
+    for (now, left) in [(4, true), (5, false)] {
+        store.remove_expired_tasks(now).await.expect("it can be written");
+        let gone = store.task("gone").await.expect("it can be read");
+        assert_eq!(gone.is_some(), left, "at {now}");
+    }
+}
+
+fn task(id: &str, expires: u64, record: &str) -> TaskRow {
+    TaskRow { id: id.to_owned(), expires, record: record.to_owned() }
 }
 
 /// A tool that was never called.

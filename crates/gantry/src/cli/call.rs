@@ -59,7 +59,7 @@ async fn watch(mut running: Running) -> Result<Outcome, Exit> {
                 log(level, &params);
             }
             // Whoever declares no capabilities is asked nothing, and need not come back later.
-            Step::Notice(Notice::HangUp { .. }) | Step::Questions(_) => {}
+            Step::Notice(Notice::HangUp { .. } | Notice::Task { .. }) | Step::Questions(_) => {}
             Step::Done(outcome) => {
                 line.clear();
                 return Ok(outcome);

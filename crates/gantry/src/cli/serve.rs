@@ -8,6 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
 use super::exit::{Code, Exit};
+use super::kept_tasks::KeptTasks;
 use super::origin::{self, Offer};
 use super::{ledger, render, state};
 
@@ -23,11 +24,15 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let kept = Kept::in_folder(state::tools()?);
     offer.problems.extend(kept.restore(&offer.tools));
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?);
-    offer.builder = offer.builder.door_settings(doors).annex(Admin::PREFIX, Arc::new(admin));
+    let store = state::store(config.as_ref())?;
+    offer.builder = offer
+        .builder
+        .door_settings(doors)
+        .annex(Admin::PREFIX, Arc::new(admin))
+        .task_log(Arc::new(KeptTasks(store.clone())));
     watch(&offer);
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
-    let store = state::store(config.as_ref())?;
     let ledger = ledger::keep(server.clone(), store);
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;

@@ -12,7 +12,12 @@ use crate::reply::Outcome;
 
 /// How long a call may run.
 #[derive(Debug, Clone, Copy)]
-pub struct Deadline(pub Duration);
+pub struct Deadline {
+    /// While a client waits for it.
+    pub usual: Duration,
+    /// When it runs by itself. Never less than usual.
+    pub task: Duration,
+}
 
 /// While a question is open the clock stands still, so it is looked at only this often.
 const PAUSED: Duration = Duration::from_secs(1);
@@ -22,27 +27,30 @@ impl Deadline {
     pub async fn run(self, exchange: &Exchange, call: impl Future<Output = Outcome>) -> Outcome {
         let mut call = pin!(call);
         let started = Instant::now();
-        let mut left = self.0;
+        let mut left = self.usual;
         loop {
             if let Ok(outcome) = timeout(left, &mut call).await {
                 return outcome;
             }
             let worked = started.elapsed().saturating_sub(exchange.waited());
-            left = self.0.saturating_sub(worked);
+            let limit = self.limit(exchange);
+            left = limit.saturating_sub(worked);
             if exchange.is_asking() {
                 left = left.max(PAUSED);
             }
             if left.is_zero() {
-                return Err(self.exceeded());
+                return Err(exceeded(limit));
             }
         }
     }
 
-    fn exceeded(self) -> CallError {
-        let text = format!(
-            "the call did not finish within {:?}; raise the timeout if it needs longer",
-            self.0
-        );
-        CallError::new(ErrorKind::Timeout, text)
+    fn limit(self, exchange: &Exchange) -> Duration {
+        if exchange.is_task() { self.task.max(self.usual) } else { self.usual }
     }
+}
+
+fn exceeded(limit: Duration) -> CallError {
+    let text =
+        format!("the call did not finish within {limit:?}; raise the timeout if it needs longer");
+    CallError::new(ErrorKind::Timeout, text)
 }

@@ -1,5 +1,6 @@
 //! What each side says it can do.
 
+use crate::capability::TASKS;
 use crate::json::RawJson;
 use crate::revision::Revision;
 
@@ -49,8 +50,13 @@ fn lift_elicitation(revision: Revision, value: &RawJson) -> RawJson {
     }
 }
 
+/// What 2025-11-25 calls the extension for tasks.
+const OLD_TASKS: RawJson =
+    RawJson::from_static(r#"{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#);
+
 /// A server's capabilities of the newest form as `revision` says them. Extensions have no member
-/// of their own in an older revision and so stand among the experimental ones.
+/// of their own in an older revision and so stand among the experimental ones; tasks alone have
+/// one, in 2025-11-25.
 pub fn lower_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
     if revision.is_stateless() {
         return raw.clone();
@@ -60,6 +66,10 @@ pub fn lower_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
         edit = edit.remove("completions");
     }
     if let Some(extensions) = raw.get(EXTENSIONS) {
+        if revision.has_tasks() && extensions.get(TASKS).is_some() {
+            edit = edit.set("tasks", OLD_TASKS);
+        }
+        let extensions = extensions.edit().remove(TASKS).apply();
         let experimental = raw.get(EXPERIMENTAL);
         edit = edit.remove(EXTENSIONS).set_some(EXPERIMENTAL, merged(experimental, &extensions));
     }

@@ -24,7 +24,10 @@ pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> Ra
         return lower_batch(revision, result);
     }
     if revision.is_stateless() {
-        return complete(method, result);
+        return match method {
+            Method::ToolsList => complete(method, &tool::without_execution(result)),
+            _ => complete(method, result),
+        };
     }
     let edit = without(result, &[RESULT_TYPE, TTL, CACHE_SCOPE]);
     match method {
@@ -62,9 +65,6 @@ pub fn lift_result(revision: Revision, method: &Method, result: &RawJson) -> Raw
         return complete(method, result);
     }
     let mut edit = without(result, &[]);
-    if *method == Method::ToolsList {
-        edit = edit.set_some("tools", tool::lift_list(result));
-    }
     if result.get(RESULT_TYPE) != Some(COMPLETE) {
         edit = edit.set(RESULT_TYPE, COMPLETE);
     }

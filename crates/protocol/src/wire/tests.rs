@@ -4,6 +4,7 @@ mod capabilities;
 mod params;
 mod question;
 mod result;
+mod task;
 
 use crate::json::{JsonLimits, RawJson};
 

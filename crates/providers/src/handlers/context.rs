@@ -116,6 +116,13 @@ impl Context {
         self.exchange.hang_up(retry);
     }
 
+    /// Says that the call runs long from here on. A client that can come back for the result gets
+    /// a task at once and may leave; any other waits as before. What can be asked should be asked
+    /// before. Messages of progress are shown with the task.
+    pub fn become_task(&self) {
+        self.exchange.become_task(None, None, None);
+    }
+
     /// Ends when the client gives up. The handler's own future is dropped then anyway; tasks it
     /// has started elsewhere must watch this.
     pub async fn cancelled(&self) {

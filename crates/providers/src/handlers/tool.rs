@@ -43,6 +43,8 @@ pub struct Tool {
     output_schema: Option<Value>,
     annotations: Map<String, Value>,
     members: Vec<(String, Value)>,
+    is_long: bool,
+    task_support: Option<&'static str>,
     run: Option<Run>,
 }
 
@@ -56,6 +58,8 @@ impl Tool {
             output_schema: None,
             annotations: Map::new(),
             members: Vec::new(),
+            is_long: false,
+            task_support: None,
             run: None,
         }
     }
@@ -104,6 +108,29 @@ impl Tool {
         self.hint("openWorldHint", open)
     }
 
+    /// Calls run long from their beginning on: a client that can come back for the result gets a
+    /// task at once. Any other waits.
+    #[must_use]
+    pub fn long_running(mut self) -> Self {
+        self.is_long = true;
+        self.task_optional()
+    }
+
+    /// Calls may come to run long: the handler says when, with [`Context::become_task`].
+    #[must_use]
+    pub fn task_optional(mut self) -> Self {
+        self.task_support.get_or_insert("optional");
+        self
+    }
+
+    /// Calls are too long for a client to wait: one that takes no tasks is refused, where its
+    /// revision has them. The handler says when a call becomes one, unless all run long.
+    #[must_use]
+    pub fn task_required(mut self) -> Self {
+        self.task_support = Some("required");
+        self
+    }
+
     /// Any other member of the definition: `icons`, `_meta`, or one of your own.
     #[must_use]
     pub fn member(mut self, name: &str, value: impl Serialize) -> Self {
@@ -148,16 +175,28 @@ impl Tool {
         if !self.annotations.is_empty() {
             definition = definition.value("annotations", &self.annotations);
         }
+        if let Some(support) = self.task_support {
+            definition = definition.value("execution", &json!({"taskSupport": support}));
+        }
         for (name, value) in &self.members {
             definition = definition.value(name, value);
         }
-        Ok((ToolEntry::new(definition.finish())?, run))
+        let entry = ToolEntry::new(definition.finish())?;
+        Ok((entry, if self.is_long { long(run) } else { run }))
     }
 
     fn hint(mut self, name: &str, value: bool) -> Self {
         self.annotations.insert(name.to_owned(), Value::Bool(value));
         self
     }
+}
+
+/// A handler whose calls run long from their beginning on.
+fn long(run: Run) -> Run {
+    Arc::new(move |arguments, context| {
+        context.become_task();
+        run(arguments, context)
+    })
 }
 
 /// Arguments are always an object. A type that takes anything says nothing about its members.

@@ -63,7 +63,7 @@ impl Connection {
         call: Call,
         token: CancellationToken,
     ) -> Option<jsonrpc::Reply> {
-        let mut running = self.lobby.gateway.start(call);
+        let mut running = session.start(&self.lobby, ticket, call);
         let wire = Wire::Channel(self.out.clone());
         let driving = drive(session, ticket, &mut running, None, &wire);
         let reply = tokio::select! {

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::Caller;
+use gantry_gateway::{CallError, Caller, ErrorKind, TaskSupport};
+use gantry_protocol::capability::TASKS;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::{RequestMeta, key};
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, headers};
@@ -55,11 +56,50 @@ pub(super) fn check(
         check_name(headers, arrival)?;
         check_arguments(lobby, headers, arrival)?;
     }
-    Ok((caller, read_level(&arrival.meta)?))
+    let level = read_level(&arrival.meta)?;
+    match caller.capabilities.takes_tasks() || !needs_tasks(lobby, arrival) {
+        true => Ok((caller, level)),
+        false => Err(without_tasks(&arrival.method).into()),
+    }
 }
 
 fn is_served(method: &Method) -> bool {
-    method.is_call() || matches!(method, Method::Discover | Method::Listen)
+    method.is_call()
+        || method_of_tasks(method)
+        || matches!(method, Method::Discover | Method::Listen)
+}
+
+/// Whether a request is about a task.
+pub(super) fn method_of_tasks(method: &Method) -> bool {
+    matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel)
+}
+
+/// Whether a request makes no sense to a client that does not take tasks.
+fn needs_tasks(lobby: &Lobby, arrival: &Arrival) -> bool {
+    match arrival.method {
+        Method::ToolsCall => {
+            let Some(name) = arrival.head.name.as_ref().and_then(RawJson::to_text) else {
+                return false;
+            };
+            lobby.gateway.catalog().with(|snapshot| {
+                let tool = snapshot.tool(&name);
+                tool.is_some_and(|tool| tool.task_support == TaskSupport::Required)
+            })
+        }
+        Method::Listen => arrival.params.at(&["notifications", "taskIds"]).is_some(),
+        ref method => method_of_tasks(method),
+    }
+}
+
+fn without_tasks(method: &Method) -> RpcError {
+    let extensions = ObjectWriter::new().raw(TASKS, &RawJson::EMPTY_OBJECT).finish();
+    let required = ObjectWriter::new().raw("extensions", &extensions).finish();
+    let text = match method {
+        Method::ToolsCall => "this tool runs only as a task; declare the extension for tasks",
+        _ => "declare the extension for tasks in the request's capabilities",
+    };
+    let kind = ErrorKind::MissingCapability { required };
+    errors::to_rpc(Revision::LATEST, CallError::new(kind, text))
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -124,7 +164,11 @@ pub(crate) fn unsupported(lobby: &Lobby, requested: &str) -> RpcError {
 
 fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
     let Some(member) = arrival.method.name_member() else { return Ok(()) };
-    let body = if member == "uri" { &arrival.head.uri } else { &arrival.head.name };
+    let body = match member {
+        "uri" => arrival.head.uri.clone(),
+        "name" => arrival.head.name.clone(),
+        member => arrival.params.get(member),
+    };
     let Some(named) = header(headers, headers::NAME) else {
         return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
     };

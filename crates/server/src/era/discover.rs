@@ -1,5 +1,6 @@
 //! What this server says of itself: `server/discover` and the answer to `initialize`.
 
+use gantry_protocol::capability::TASKS;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
 use gantry_protocol::{RawJson, Revision, wire};
@@ -19,7 +20,7 @@ pub(super) fn discover(lobby: &Lobby) -> RawJson {
         .finish();
     ObjectWriter::with_capacity(512)
         .value("supportedVersions", &supported(lobby.settings.eras))
-        .raw("capabilities", &description.capabilities)
+        .raw("capabilities", &with_tasks(&description.capabilities))
         .value_some("instructions", description.instructions)
         .value("ttlMs", &description.ttl_ms)
         .value("cacheScope", "private")
@@ -31,7 +32,8 @@ pub(super) fn discover(lobby: &Lobby) -> RawJson {
 /// The result of `initialize`.
 pub(super) fn initialize(lobby: &Lobby, revision: Revision) -> RawJson {
     let description = lobby.gateway.describe();
-    let capabilities = wire::lower_server_capabilities(revision, &description.capabilities);
+    let capabilities = with_tasks(&description.capabilities);
+    let capabilities = wire::lower_server_capabilities(revision, &capabilities);
     ObjectWriter::with_capacity(512)
         .value("protocolVersion", revision.as_str())
         .raw("capabilities", &capabilities)
@@ -39,4 +41,11 @@ pub(super) fn initialize(lobby: &Lobby, revision: Revision) -> RawJson {
         .value_some("instructions", description.instructions)
         .raw("_meta", &ObjectWriter::new().raw(COUNTS, &description.counts).finish())
         .finish()
+}
+
+/// What the middle offers, and what the doors make of it: calls that run by themselves.
+fn with_tasks(capabilities: &RawJson) -> RawJson {
+    let extensions = capabilities.get("extensions").unwrap_or(RawJson::EMPTY_OBJECT);
+    let extensions = extensions.edit().set(TASKS, RawJson::EMPTY_OBJECT).apply();
+    capabilities.edit().set("extensions", extensions).apply()
 }

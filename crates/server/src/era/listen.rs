@@ -1,5 +1,6 @@
 //! `subscriptions/listen`: a stream of changes that the client chose.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +10,10 @@ use gantry_protocol::jsonrpc;
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Method, RawJson, RpcError};
 
+use tokio::sync::broadcast;
+
+use super::task_book::{TaskChange, next_change};
+use super::ticket::Ticket;
 use crate::lobby::{Lobby, next_event};
 
 /// One open listen stream.
@@ -17,12 +22,20 @@ pub(crate) struct Listening {
     id: Id,
     honoured: RawJson,
     subscription: Subscription,
+    tasks: Tasks,
+}
+
+/// The tasks that a stream tells of.
+#[derive(Debug)]
+struct Tasks {
+    ids: HashSet<String>,
+    changes: broadcast::Receiver<TaskChange>,
 }
 
 impl Listening {
     /// Opens the stream that a request asks for.
-    pub(super) fn open(lobby: &Lobby, id: Id, params: &RawJson) -> Result<Self, RpcError> {
-        let Some(filter) = params.get("notifications").filter(RawJson::is_object) else {
+    pub(super) fn open(lobby: &Lobby, ticket: &Ticket) -> Result<Self, RpcError> {
+        let Some(filter) = ticket.params.get("notifications").filter(RawJson::is_object) else {
             return Err(RpcError::invalid_params("`notifications` must be an object"));
         };
         let wants = |member: &str| filter.get(member).is_some_and(|it| it.as_str() == "true");
@@ -48,8 +61,10 @@ impl Listening {
             }
             watched.push(uri);
         }
-        let honoured = honoured(&interest, &watched);
-        Ok(Self { id, honoured, subscription: lobby.gateway.subscribe(interest) })
+        let tasks = Tasks::open(lobby, ticket, &filter)?;
+        let honoured = honoured(&interest, &watched, &tasks.ids);
+        let subscription = lobby.gateway.subscribe(interest);
+        Ok(Self { id: ticket.id.clone(), honoured, subscription, tasks })
     }
 
     /// The first message of the stream: what of the wish is granted.
@@ -63,8 +78,10 @@ impl Listening {
 
     /// The next message; none when the server stops.
     pub(crate) async fn next(&mut self, lobby: &Lobby) -> Option<Bytes> {
-        let event = next_event(lobby, &mut self.subscription).await?;
-        let (method, params) = notification(&event);
+        let (method, params) = tokio::select! {
+            event = next_event(lobby, &mut self.subscription) => notification(&event?),
+            detail = self.tasks.next() => (Method::TaskChanged, Some(detail)),
+        };
         let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
         let tagged = params.edit().set(key::META, self.tag()).apply();
         Some(jsonrpc::notification(method.as_str(), Some(&tagged)))
@@ -84,13 +101,41 @@ impl Listening {
     }
 }
 
-fn honoured(interest: &Interest, watched: &[String]) -> RawJson {
+impl Tasks {
+    /// Those of the tasks asked for that this client may see and that may still change.
+    fn open(lobby: &Lobby, ticket: &Ticket, filter: &RawJson) -> Result<Self, RpcError> {
+        let book = &lobby.task_book;
+        let mut tasks = Self { ids: HashSet::new(), changes: book.subscribe() };
+        for id in filter.get("taskIds").unwrap_or(RawJson::NULL).elements() {
+            let Some(id) = id.to_text() else {
+                return Err(RpcError::invalid_params("`taskIds` must hold strings"));
+            };
+            if book.live_task(&ticket.caller.principal, &id).is_some() {
+                tasks.ids.insert(id);
+            }
+        }
+        Ok(tasks)
+    }
+
+    /// The next change of one of them.
+    async fn next(&mut self) -> RawJson {
+        loop {
+            let change = next_change(&mut self.changes).await;
+            if self.ids.contains(&change.id) {
+                return change.detail;
+            }
+        }
+    }
+}
+
+fn honoured(interest: &Interest, watched: &[String], tasks: &HashSet<String>) -> RawJson {
     let flag = |wanted: bool| wanted.then_some(true);
     ObjectWriter::new()
         .value_some("toolsListChanged", flag(interest.tools))
         .value_some("promptsListChanged", flag(interest.prompts))
         .value_some("resourcesListChanged", flag(interest.resources))
         .value_some("resourceSubscriptions", (!watched.is_empty()).then_some(watched))
+        .value_some("taskIds", (!tasks.is_empty()).then_some(tasks))
         .finish()
 }
 

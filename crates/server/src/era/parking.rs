@@ -240,7 +240,7 @@ impl State {
 }
 
 /// Whether an answer has the shape that the question's method gives it.
-fn fits(method: &Method, answer: &RawJson) -> bool {
+pub(super) fn fits(method: &Method, answer: &RawJson) -> bool {
     match method {
         Method::Elicit => {
             let action = answer.get("action").and_then(|action| action.to_text());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gantry_gateway::{AskError, Call, Caller, Interest, Subscription, Watched};
+use gantry_gateway::{AskError, Call, Caller, Interest, Running, Subscription, Watched};
 use gantry_protocol::{
     Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
     wire,
@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arrival::Arrival;
 use super::stateful::Wire;
+use super::task_book::{self, SessionTasks, TaskChange, next_change};
 use super::ticket::Ticket;
 use super::{errors, listen};
 use crate::lobby::{Lobby, next_event};
@@ -27,6 +28,7 @@ pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) caller: Arc<Caller>,
     watched: Arc<Watched>,
+    tasks: Arc<SessionTasks>,
     state: Mutex<State>,
     last_question: AtomicU64,
     /// Says that the session is over.
@@ -57,6 +59,7 @@ impl Session {
             revision,
             caller: Arc::new(caller),
             watched: Arc::default(),
+            tasks: Arc::default(),
             state: Mutex::default(),
             last_question: AtomicU64::new(0),
             ended: CancellationToken::new(),
@@ -78,12 +81,20 @@ impl Session {
             Method::Initialize => {
                 answer(Err(RpcError::invalid_request("this session is already initialized")))
             }
+            Method::TasksGet | Method::TasksResult | Method::TasksCancel | Method::TasksList
+                if self.revision.has_tasks() =>
+            {
+                self.lift(lobby, Arrival { id, method, params: given, head, meta }, None)
+            }
             method if method.is_call() => {
+                let task = given
+                    .get("task")
+                    .filter(|_| self.revision.has_tasks() && method == Method::ToolsCall);
                 let params = wire::lift_params(self.revision, &method, &given);
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
                 let head = if unchanged { head } else { ParamsHead::read(&params) };
-                self.lift(lobby, Arrival { id, method, params, head, meta })
+                self.lift(lobby, Arrival { id, method, params, head, meta }, task)
             }
             unknown => answer(Err(RpcError::method_not_found(unknown.as_str()))),
         }
@@ -130,6 +141,11 @@ impl Session {
         numbers.iter().copied().filter(|it| state.questions.remove(it).is_some()).collect()
     }
 
+    /// Starts a call of this session.
+    pub(crate) fn start(&self, lobby: &Arc<Lobby>, ticket: &Ticket, call: Call) -> Running {
+        task_book::start(lobby, &self.tasks, ticket, call)
+    }
+
     /// Registers a call so that the client can give it up. An id in use is not taken twice.
     pub(crate) fn begin(&self, id: &Id) -> Option<CancellationToken> {
         let mut state = self.state();
@@ -163,9 +179,10 @@ impl Session {
             && state.questions.is_empty()
             && state.level.is_none()
             && self.watched.is_empty()
+            && self.tasks.is_empty()
     }
 
-    fn lift(&self, lobby: &Lobby, arrival: Arrival) -> Handled {
+    fn lift(&self, lobby: &Lobby, arrival: Arrival, task: Option<RawJson>) -> Handled {
         let Arrival { id, method, params, head, meta } = arrival;
         let (token, caller) = (meta.progress_token, self.caller.clone());
         let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
@@ -173,8 +190,13 @@ impl Session {
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
         let json_content = lobby.settings.json_content || caller.capabilities.json_content;
-        let ticket = Ticket { id, method, params, token, caller, json_content };
+        let ticket = Ticket { id, method, params, token, caller, json_content, task };
         Handled::Call(ticket, Box::new(call))
+    }
+
+    /// The change of a task as this session hears of it, if it does.
+    fn task_status(&self, change: &TaskChange) -> Option<RawJson> {
+        self.tasks.contains(&change.id).then(|| wire::lower_task(&change.detail))
     }
 
     fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {
@@ -220,13 +242,19 @@ pub(crate) async fn listen_for(
     mut changes: Subscription,
     wire: &Wire,
 ) {
+    let mut tasks = lobby.task_book.subscribe();
     loop {
-        let event = tokio::select! {
+        let (method, params) = tokio::select! {
             () = session.ended.cancelled() => return,
-            event = next_event(lobby, &mut changes) => event,
+            event = next_event(lobby, &mut changes) => match event {
+                Some(event) => listen::notification(&event),
+                None => return,
+            },
+            change = next_change(&mut tasks) => match session.task_status(&change) {
+                Some(params) => (Method::TaskStatus, Some(params)),
+                None => continue,
+            },
         };
-        let Some(event) = event else { return };
-        let (method, params) = listen::notification(&event);
         let params = params.map(|it| wire::lower_notification(session.revision, &method, &it));
         if !wire.send(jsonrpc::notification(method.as_str(), params.as_ref())).await {
             return;

@@ -53,7 +53,8 @@ pub(crate) async fn drive(
     first: Option<Step>,
     wire: &Wire,
 ) -> jsonrpc::Reply {
-    let mut asked = Asked { session, numbers: Vec::new() };
+    let related = ticket.related_task();
+    let mut asked = Asked { session, related, numbers: Vec::new() };
     let mut next = first;
     loop {
         let step = match next.take() {
@@ -83,6 +84,8 @@ pub(crate) async fn drive(
 /// The questions of one call, forgotten when the call is.
 struct Asked<'a> {
     session: &'a Session,
+    /// The task that asks, when it is one.
+    related: Option<String>,
     numbers: Vec<u64>,
 }
 
@@ -99,6 +102,13 @@ impl Asked<'_> {
                 let _ = answer.send(Err(AskError::Inexpressible(error.to_string())));
                 return;
             }
+        };
+        let params = match &self.related {
+            Some(task) => {
+                let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
+                Some(wire::with_related_task(&params, task))
+            }
+            None => params,
         };
         let number = self.session.ask(ask.method.clone(), answer);
         self.numbers.push(number);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gantry_gateway::{Call, CallError, ErrorKind, Input, Outcome, Reply, Running, Step};
+use gantry_gateway::{Call, CallError, ErrorKind, Input, Notice, Outcome, Reply, Running, Step};
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, jsonrpc};
 use http::HeaderMap;
@@ -11,6 +11,7 @@ use http::HeaderMap;
 use super::arrival::Arrival;
 use super::listen::Listening;
 use super::parking::{Resumed, carry};
+use super::task_book::{self, Admission, TaskBook, Wish};
 use super::ticket::Ticket;
 use super::{checks, discover, errors};
 use crate::guest::Guest;
@@ -51,13 +52,13 @@ pub(crate) fn prepare(
     let Arrival { id, method, params, head, meta } = arrival;
     let json_content = lobby.settings.json_content || caller.capabilities.json_content;
     let token = meta.progress_token;
-    let ticket = Ticket { id, method, params, token, caller, json_content };
+    let ticket = Ticket { id, method, params, token, caller, json_content, task: None };
     match ticket.method {
         Method::Discover => {
             let result = jsonrpc::result(&ticket.id, &discover::discover(lobby));
             Ok(Prepared::Answered(result.into_bytes()))
         }
-        Method::Listen => Listening::open(lobby, ticket.id.clone(), &ticket.params)
+        Method::Listen => Listening::open(lobby, &ticket)
             .map(Prepared::Listening)
             .map_err(|error| checks::Refused::from(error).of(&ticket.id)),
         _ => Ok(Live::start(lobby, ticket, head, log_level)),
@@ -69,6 +70,8 @@ pub(crate) struct Live {
     lobby: Arc<Lobby>,
     pub(crate) ticket: Ticket,
     running: Option<Running>,
+    /// The task that the call is about to become.
+    becoming: Option<Admission>,
 }
 
 /// What to send next.
@@ -89,10 +92,15 @@ impl Live {
     ) -> Prepared {
         let (method, params) = (ticket.method.clone(), ticket.params.clone());
         let mut call = Call::with_head(method, params, head, ticket.caller.clone());
-        call.wants_progress = ticket.token.is_some();
+        // What it says of its progress is shown with a task.
+        call.wants_progress = ticket.token.is_some() || ticket.caller.capabilities.takes_tasks();
         call.log_level = log_level;
         call.takes_questions = true;
-        let mut live = Self { lobby: lobby.clone(), ticket, running: None };
+        let mut live = Self { lobby: lobby.clone(), ticket, running: None, becoming: None };
+        if checks::method_of_tasks(&live.ticket.method) {
+            live.running = Some(task_book::attend(lobby, &live.ticket, &call));
+            return Prepared::Live(live);
+        }
         match live.take_input(&mut call) {
             Ok(None) => live.running = Some(lobby.gateway.start(call)),
             Ok(Some(Resumed::Running(running))) => live.running = Some(running),
@@ -131,11 +139,40 @@ impl Live {
     /// What to send next; none when the answer has been given.
     pub(crate) async fn next(&mut self) -> Option<Said> {
         loop {
+            if self.becoming.is_some()
+                && let Some(said) = Box::pin(self.become_task()).await
+            {
+                return Some(said);
+            }
             let step = self.running.as_mut()?.step().await;
-            if let Some(said) = self.say(step) {
+            if let Step::Notice(Notice::Task { message, poll_interval, ttl }) = step {
+                self.becoming = self.admit(Wish { message, poll_interval, ttl });
+            } else if let Some(said) = self.say(step) {
                 return Some(said);
             }
         }
+    }
+
+    /// Takes a place for a task, if this client takes one. Where none can be had, the call stays a
+    /// call: its client is still there.
+    fn admit(&self, wish: Wish) -> Option<Admission> {
+        let caller = &self.ticket.caller;
+        let takes = self.ticket.method == Method::ToolsCall && caller.capabilities.takes_tasks();
+        takes.then(|| TaskBook::admit(&self.lobby, &caller.principal, wish).ok()).flatten()
+    }
+
+    /// Lets the call run by itself, and answers with the task. Safe to drop and call again: what
+    /// is needed to go on is given away only at the end.
+    async fn become_task(&mut self) -> Option<Said> {
+        if let Err(error) = self.becoming.as_ref()?.write_down().await {
+            tracing::warn!(%error, "a task cannot be written down; its client waits for the call");
+            self.becoming = None;
+            return None;
+        }
+        let (admission, running) = (self.becoming.take()?, self.running.take()?);
+        let created = admission.task().brief().value("resultType", "task").finish();
+        admission.begin(running);
+        Some(self.answer(Ok(self.named(created))))
     }
 
     fn say(&mut self, step: Step) -> Option<Said> {

@@ -20,15 +20,31 @@ pub(crate) struct Ticket {
     pub(crate) caller: Arc<Caller>,
     /// Whether values are wanted as blocks of type `json`.
     pub(crate) json_content: bool,
+    /// What a client of 2025-11-25 that wants a task wants of it.
+    pub(crate) task: Option<RawJson>,
 }
 
 impl Ticket {
     /// The result of the call, in the client's revision and with the blocks it asked for.
     pub(crate) fn lower(&self, revision: Revision, result: &RawJson) -> RawJson {
-        let lowered = wire::lower_result(revision, &self.method, result);
-        match self.json_content && self.method == Method::ToolsCall {
+        if self.task.is_some() {
+            return result.clone();
+        }
+        let related = self.related_task();
+        let method = if related.is_some() { &Method::ToolsCall } else { &self.method };
+        let lowered = wire::lower_result(revision, method, result);
+        let lowered = match self.json_content && *method == Method::ToolsCall {
             true => wire::with_json_block(result, &lowered),
             false => lowered,
+        };
+        related.map_or(lowered.clone(), |task| wire::with_related_task(&lowered, &task))
+    }
+
+    /// The task that everything said to this request belongs to (2025-11-25).
+    pub(crate) fn related_task(&self) -> Option<String> {
+        match self.method {
+            Method::TasksResult => self.params.get("taskId")?.to_text(),
+            _ => None,
         }
     }
 
@@ -41,7 +57,7 @@ impl Ticket {
                 (Method::Progress, params.edit().set(key::PROGRESS_TOKEN, token).apply())
             }
             Notice::Log(_, params) => (Method::LogMessage, params.clone()),
-            Notice::HangUp { .. } => return None,
+            Notice::HangUp { .. } | Notice::Task { .. } => return None,
         };
         let params = wire::lower_notification(revision, &method, &params);
         Some(jsonrpc::notification(method.as_str(), Some(&params)))

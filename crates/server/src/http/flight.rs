@@ -36,7 +36,7 @@ pub(crate) async fn run(
     let Some(token) = session.session.begin(&ticket.id) else {
         return whole(accept, jsonrpc::error(&ticket.id, &in_use()));
     };
-    let running = Some(hall.lobby.gateway.start(call));
+    let running = Some(session.session.start(&hall.lobby, &ticket, call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
     let mut flight = Flight { lobby, session, ticket, token, running };
     match flight.first(accept).await {

@@ -23,6 +23,7 @@ pub(crate) fn metrics(lobby: &Lobby) -> Response<Body> {
     let gauges = [
         ("gantry_calls_in_flight", "Calls under way.", lobby.gateway.calls_in_flight()),
         ("gantry_calls_parked", "Calls waiting for a client's answers.", lobby.parking.count()),
+        ("gantry_tasks", "Tasks under way.", lobby.task_book.count()),
         ("gantry_sessions", "Sessions in memory.", lobby.sessions.count()),
         ("gantry_streams", "Open event streams.", lobby.streams()),
     ];

@@ -62,6 +62,7 @@ impl Lobby {
             settings: self.settings.clone(),
             parking: self.parking.clone(),
             sessions: self.sessions.clone(),
+            task_book: self.task_book.clone(),
             tasks: self.tasks.clone(),
             local: self.local.clone(),
             streams: self.streams.clone(),

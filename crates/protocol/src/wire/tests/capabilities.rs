@@ -33,6 +33,7 @@ fn server_capabilities_are_lowered() {
     let moved = r#"{"tools":{"listChanged":true},"completions":{},"experimental":{"a/b":{"v":1}}}"#;
     let first = r#"{"tools":{"listChanged":true},"experimental":{"a/b":{"v":1}}}"#;
     let both = r#"{"experimental":{"a":1,"c":2},"extensions":{"a":3,"b":4}}"#;
+    let tasks = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
     let cases = [
         (V2024_11_05, all, first),
         (V2025_03_26, all, moved),
@@ -41,6 +42,12 @@ fn server_capabilities_are_lowered() {
         (V2025_11_25, both, r#"{"experimental":{"a":1,"c":2,"b":4}}"#),
         (V2025_11_25, r#"{"extensions":{}}"#, "{}"),
         (V2025_11_25, r#"{"prompts":{}}"#, r#"{"prompts":{}}"#),
+        (V2025_06_18, tasks, "{}"),
+        (
+            V2025_11_25,
+            tasks,
+            r#"{"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#,
+        ),
     ];
     for (revision, given, expected) in cases {
         same(&(revision, given), &lower_server_capabilities(revision, &json(given)), expected);

@@ -182,7 +182,7 @@ fn older_results_are_lifted() {
         V2025_11_25,
         &ToolsList,
         r#"{"tools":[{"name":"a","execution":{"taskSupport":"optional"}},{"name":"b"}]}"#,
-        r#"{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#,
+        r#"{"tools":[{"name":"a","execution":{"taskSupport":"optional"}},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#,
     );
     lifts(
         V2025_11_25,
@@ -203,4 +203,16 @@ fn each_result_of_a_batch_fits_the_revision() {
     let filled = complete
         .replace(r#""resultType":"complete","ttlMs":1"#, r#""ttlMs":1,"resultType":"complete""#);
     lowers(V2026_07_28, &Batch, missing, &filled);
+}
+
+#[test]
+fn only_one_revision_hears_which_tools_may_be_tasks() {
+    let task = r#"{"tools":[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b"}]}"#;
+    let bare = r#"{"tools":[{"name":"a"},{"name":"b"}]}"#;
+    lowers(V2025_11_25, &ToolsList, task, task);
+    for revision in [V2024_11_05, V2025_03_26, V2025_06_18] {
+        lowers(revision, &ToolsList, task, bare);
+    }
+    let newest = r#"{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
+    lowers(V2026_07_28, &ToolsList, task, newest);
 }

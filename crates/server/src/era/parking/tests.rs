@@ -58,7 +58,8 @@ fn ticket(principal: &str, arguments: Value, more: Value) -> Ticket {
     let capabilities = ClientCapabilities::read(raw(&json!({"roots": {}})));
     let caller = Arc::new(Caller { capabilities, ..Caller::new(principal) });
     let (method, params) = (Method::ToolsCall, raw(&params));
-    Ticket { id: Id::number(1), method, params, token: None, caller, json_content: false }
+    let (id, token, task) = (Id::number(1), None, None);
+    Ticket { id, method, params, token, caller, json_content: false, task }
 }
 
 /// Parks a call. Gives the state that the client gets.

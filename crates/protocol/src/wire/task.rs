@@ -1,0 +1,53 @@
+//! Tasks: an extension of the newest revision, a part of 2025-11-25.
+
+use crate::json::{ObjectWriter, RawJson};
+use crate::meta::key;
+
+/// What the newest form calls each member, and what 2025-11-25 does.
+const NAMES: [(&str, &str); 7] = [
+    ("taskId", "taskId"),
+    ("status", "status"),
+    ("statusMessage", "statusMessage"),
+    ("createdAt", "createdAt"),
+    ("lastUpdatedAt", "lastUpdatedAt"),
+    ("ttlMs", "ttl"),
+    ("pollIntervalMs", "pollInterval"),
+];
+
+/// A task of the newest form as 2025-11-25 says it: without what it asks or came to, and failed
+/// when its tool did.
+///
+/// ```
+/// use gantry_protocol::{RawJson, wire};
+/// let task = RawJson::from_static(
+///     r#"{"taskId":"a","status":"completed","ttlMs":9,"result":{"isError":true}}"#,
+/// );
+/// assert_eq!(wire::lower_task(&task).as_str(), r#"{"taskId":"a","status":"failed","ttl":9}"#);
+/// ```
+pub fn lower_task(task: &RawJson) -> RawJson {
+    let is_error = task.at(&["result", "isError"]).is_some_and(|it| it.as_str() == "true");
+    NAMES
+        .into_iter()
+        .fold(ObjectWriter::new(), |object, (newest, old)| match task.get(newest) {
+            Some(_) if newest == "status" && is_error => object.value(old, "failed"),
+            value => object.raw_some(old, value.as_ref()),
+        })
+        .finish()
+}
+
+/// A task as 2025-11-25 says it, in the newest form. What it came to is not part of it there.
+pub fn lift_task(task: &RawJson) -> RawJson {
+    let lift = |object: ObjectWriter, (newest, old): (&str, &str)| {
+        object.raw_some(newest, task.get(old).as_ref())
+    };
+    NAMES.into_iter().fold(ObjectWriter::new(), lift).finish()
+}
+
+/// The object with the note that it belongs to a task, as 2025-11-25 wants it.
+pub fn with_related_task(object: &RawJson, task: &str) -> RawJson {
+    let related = ObjectWriter::new().value("taskId", task).finish();
+    let meta = object.get(key::META).filter(RawJson::is_object);
+    let meta = meta.unwrap_or(RawJson::EMPTY_OBJECT);
+    let meta = meta.edit().set(key::RELATED_TASK, related).apply();
+    object.edit().set(key::META, meta).apply()
+}

@@ -1,0 +1,264 @@
+//! One task: a call that its door lets run by itself, and what can be seen of it meanwhile.
+
+mod driver;
+mod timestamp;
+
+pub(super) use driver::drive;
+pub(crate) use timestamp::millis;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use gantry_gateway::{Ask, AskError, CallError, ErrorKind, Outcome, Question, Reply};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{RawJson, RpcError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::parking::fits;
+use crate::task_log::TaskRecord;
+
+/// A task under way, or one that has just ended.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(super) id: String,
+    pub(super) principal: Arc<str>,
+    pub(super) terms: Terms,
+    created: SystemTime,
+    /// When it is no longer known.
+    pub(super) until: Instant,
+    state: Mutex<State>,
+    changed: watch::Sender<()>,
+    /// Says that its call is to be given up.
+    cancelled: CancellationToken,
+}
+
+/// How long a task is known, and how often it is worth asking.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    pub(super) message: Option<String>,
+    pub(super) poll_interval: Duration,
+    pub(super) ttl: Duration,
+}
+
+#[derive(Debug)]
+struct State {
+    message: Option<String>,
+    updated: SystemTime,
+    /// Questions asked so far: no key is used twice.
+    asked: u64,
+    open: Vec<Question>,
+    end: Option<End>,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone)]
+pub(super) enum End {
+    /// With a result, which may say that the tool failed.
+    Result(RawJson),
+    Error(RpcError),
+    Cancelled,
+}
+
+impl Task {
+    pub(super) fn new(id: String, principal: Arc<str>, terms: Terms) -> Self {
+        let created = SystemTime::now();
+        let message = terms.message.clone();
+        let state = State { message, updated: created, asked: 0, open: Vec::new(), end: None };
+        Self {
+            until: Instant::now() + terms.ttl,
+            id,
+            principal,
+            terms,
+            created,
+            state: Mutex::new(state),
+            changed: watch::Sender::new(()),
+            cancelled: CancellationToken::new(),
+        }
+    }
+
+    /// What a client sees of it: who it is and how it is.
+    pub(super) fn brief(&self) -> ObjectWriter {
+        self.write(&self.state())
+    }
+
+    /// The same with what it asks or what it came to.
+    pub(super) fn detail(&self) -> RawJson {
+        let state = self.state();
+        let brief = self.write(&state);
+        match &state.end {
+            None if state.asks().next().is_some() => {
+                brief.raw("inputRequests", &state.requests()).finish()
+            }
+            Some(End::Result(result)) => brief.raw("result", result).finish(),
+            Some(End::Error(error)) => brief.raw("error", &error.to_json()).finish(),
+            None | Some(End::Cancelled) => brief.finish(),
+        }
+    }
+
+    /// What is written down of it.
+    pub(super) fn record(&self) -> TaskRecord {
+        let text = ObjectWriter::new()
+            .value("principal", &*self.principal)
+            .raw("task", &self.detail())
+            .finish();
+        let expires = millis(self.created).saturating_add(whole_millis(self.terms.ttl));
+        TaskRecord { id: self.id.clone(), expires, text }
+    }
+
+    fn write(&self, state: &State) -> ObjectWriter {
+        ObjectWriter::with_capacity(256)
+            .value("taskId", &self.id)
+            .value("status", state.status())
+            .value_some("statusMessage", state.message.as_deref())
+            .value("createdAt", &timestamp::write(self.created))
+            .value("lastUpdatedAt", &timestamp::write(state.updated))
+            .value("ttlMs", &whole_millis(self.terms.ttl))
+            .value("pollIntervalMs", &whole_millis(self.terms.poll_interval))
+    }
+
+    /// Gives up its call. Returns false when it had ended before.
+    pub(super) fn cancel(&self) -> bool {
+        let alive = self.finish(End::Cancelled);
+        self.cancelled.cancel();
+        alive
+    }
+
+    /// Ends it, unless it has ended. Returns whether this was the end.
+    pub(super) fn finish(&self, end: End) -> bool {
+        let mut state = self.state();
+        let alive = state.end.is_none();
+        if alive {
+            state.end = Some(end);
+            state.open.clear();
+            self.touch(state);
+        }
+        alive
+    }
+
+    /// What it came to, once it has ended.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        self.state().end.as_ref().map(End::outcome)
+    }
+
+    /// The questions that nobody has answered yet.
+    pub(super) fn questions(&self) -> Vec<(String, Ask)> {
+        self.state().asks().map(|it| (it.key.clone(), it.ask.clone())).collect()
+    }
+
+    /// Hears of changes.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Takes those answers that fit an open question. Others are passed over, but one that is no
+    /// answer to its question is an error, and then none is taken.
+    pub(super) fn answer_all(&self, responses: &RawJson) -> Result<(), CallError> {
+        let mut state = self.state();
+        let wrong = state.open.iter().find(|question| {
+            responses.get(&question.key).is_some_and(|it| !fits(&question.ask.method, &it))
+        });
+        if let Some(Question { key, ask, .. }) = wrong {
+            let text = format!("the answer `{key}` is not a result of {}", ask.method);
+            return Err(CallError::invalid_params(text));
+        }
+        let answered = |question: &mut Question| responses.get(&question.key).is_some();
+        let taken: Vec<_> = state.open.extract_if(.., answered).collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        self.touch(state);
+        for Question { key, answer, .. } in taken {
+            let response = responses.get(&key).unwrap_or(RawJson::NULL);
+            // The asker may have stopped waiting.
+            let _ = answer.send(Ok(response));
+        }
+        Ok(())
+    }
+
+    /// Takes the answer to one question.
+    pub(super) fn answer(&self, key: &str, response: Result<RawJson, AskError>) {
+        let mut state = self.state();
+        let Some(place) = state.open.iter().position(|question| question.key == key) else {
+            return;
+        };
+        let question = state.open.swap_remove(place);
+        self.touch(state);
+        let _ = question.answer.send(response);
+    }
+
+    fn ask(&self, questions: Vec<Question>) {
+        let mut state = self.state();
+        for mut question in questions {
+            state.asked += 1;
+            question.key = format!("{}.{}", question.key, state.asked);
+            state.open.push(question);
+        }
+        self.touch(state);
+    }
+
+    fn say(&self, message: String) {
+        let mut state = self.state();
+        state.message = Some(message);
+        self.touch(state);
+    }
+
+    fn is_asking(&self) -> bool {
+        self.state().asks().next().is_some()
+    }
+
+    fn touch(&self, mut state: MutexGuard<'_, State>) {
+        state.updated = SystemTime::now();
+        drop(state);
+        self.changed.send_replace(());
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn status(&self) -> &'static str {
+        match &self.end {
+            None if self.asks().next().is_some() => "input_required",
+            None => "working",
+            Some(End::Result(_)) => "completed",
+            Some(End::Error(_)) => "failed",
+            Some(End::Cancelled) => "cancelled",
+        }
+    }
+
+    /// Who asked may have stopped waiting.
+    fn asks(&self) -> impl Iterator<Item = &Question> {
+        self.open.iter().filter(|question| !question.answer.is_closed())
+    }
+
+    fn requests(&self) -> RawJson {
+        let write = |object: ObjectWriter, question: &Question| {
+            object.raw(&question.key, &question.ask.to_json())
+        };
+        self.asks().fold(ObjectWriter::new(), write).finish()
+    }
+}
+
+impl End {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Result(result) => Ok(Reply::Result(result.clone())),
+            Self::Error(error) => Err(failed(error.clone())),
+            Self::Cancelled => Err(CallError::new(ErrorKind::Cancelled, "the task was cancelled")),
+        }
+    }
+}
+
+/// The failure of a call that ended with this error.
+pub(super) fn failed(error: RpcError) -> CallError {
+    let RpcError { code, message, data } = error;
+    CallError { data, ..CallError::new(ErrorKind::Handler { code }, message) }
+}
+
+fn whole_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

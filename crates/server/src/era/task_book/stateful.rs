@@ -1,0 +1,207 @@
+//! Tasks of 2025-11-25: a client asks for one, follows it, and fetches what it came to.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use gantry_gateway::{
+    AskError, Call, CallError, ErrorKind, Exchange, Outcome, Reply, Running, TaskSupport,
+};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, RawJson, RpcError, code, wire};
+use tokio::time::Instant;
+
+use super::stateless::named;
+use super::{Found, TaskBook, Wish};
+use crate::era::task::{Task, failed};
+use crate::era::ticket::Ticket;
+use crate::lobby::Lobby;
+
+/// The tasks that one session has begun.
+#[derive(Debug, Default)]
+pub(crate) struct SessionTasks(Mutex<Vec<(String, Instant)>>);
+
+impl SessionTasks {
+    /// Whether none of them is still known.
+    pub(in crate::era) fn is_empty(&self) -> bool {
+        self.known().is_empty()
+    }
+
+    /// Whether this is one of them.
+    pub(in crate::era) fn contains(&self, id: &str) -> bool {
+        self.known().iter().any(|(known, _)| known == id)
+    }
+
+    /// Adds one. Beyond the limit the oldest is no longer listed, but still found by its name.
+    fn add(&self, task: &Task, limit: usize) {
+        let mut known = self.known();
+        if known.len() >= limit.max(1) {
+            known.remove(0);
+        }
+        known.push((task.id.clone(), task.until));
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.known().iter().map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Those that have not expired.
+    fn known(&self) -> MutexGuard<'_, Vec<(String, Instant)>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(_, until)| *until > Instant::now());
+        known
+    }
+}
+
+/// Starts a call of a session, or what it wants of a task.
+pub(crate) fn start(
+    lobby: &Arc<Lobby>,
+    tasks: &Arc<SessionTasks>,
+    ticket: &Ticket,
+    call: Call,
+) -> Running {
+    let asks_for_task = ticket.task.is_some();
+    if !asks_for_task && call.method.is_call() {
+        return lobby.gateway.start(call);
+    }
+    let request = Request { lobby: lobby.clone(), tasks: tasks.clone(), ticket: ticket.clone() };
+    match asks_for_task {
+        true => match support(lobby, &call) {
+            // The pipeline says best what is wrong with a tool that is not there.
+            None => lobby.gateway.start(call),
+            Some(support) => {
+                let own = call.clone();
+                lobby.gateway.attend(&call, |_| request.create(support, own))
+            }
+        },
+        false => lobby.gateway.attend(&call, |exchange| request.answer(exchange)),
+    }
+}
+
+fn support(lobby: &Lobby, call: &Call) -> Option<TaskSupport> {
+    let name = call.head.name.as_ref().and_then(RawJson::to_text)?;
+    lobby.gateway.catalog().with(|snapshot| snapshot.tool(&name).map(|tool| tool.task_support))
+}
+
+/// One request, with all that answering it takes.
+struct Request {
+    lobby: Arc<Lobby>,
+    tasks: Arc<SessionTasks>,
+    ticket: Ticket,
+}
+
+impl Request {
+    /// Begins a task. What becomes of its call is not waited for.
+    async fn create(self, support: TaskSupport, mut call: Call) -> Outcome {
+        if support == TaskSupport::Forbidden {
+            let text = "this tool does not run as a task; call it without `task`";
+            return Err(CallError::new(ErrorKind::MethodNotFound, text));
+        }
+        let wish = self.ticket.task.as_ref().map_or(Ok(Wish::default()), read_wish)?;
+        let admission = TaskBook::admit(&self.lobby, &self.ticket.caller.principal, wish)?;
+        admission.write_down().await.map_err(|error| {
+            let text = "the task cannot be written down; call the tool without `task`";
+            CallError::new(ErrorKind::Internal, text).with_private(error.to_string())
+        })?;
+        let task = admission.task().clone();
+        self.tasks.add(&task, self.lobby.settings.tasks_listed);
+        call.wants_progress = true;
+        admission.begin(self.lobby.gateway.start(call));
+        let created = wire::lower_task(&task.brief().finish());
+        Ok(Reply::Result(ObjectWriter::new().raw("task", &created).finish()))
+    }
+
+    async fn answer(self, exchange: Exchange) -> Outcome {
+        if self.ticket.method == Method::TasksList {
+            return self.list().await;
+        }
+        let found = self.find(&named(&self.ticket.params)?).await?;
+        match self.ticket.method {
+            Method::TasksResult => match found {
+                Found::Live(task) => follow(&task, &exchange).await,
+                Found::Kept(detail) => outcome(&detail),
+            },
+            Method::TasksCancel => match &found {
+                Found::Live(task) if task.cancel() => Ok(Reply::Result(lowered(&found))),
+                _ => Err(CallError::invalid_params("the task has ended and cannot be cancelled")),
+            },
+            _ => Ok(Reply::Result(lowered(&found))),
+        }
+    }
+
+    async fn list(&self) -> Outcome {
+        if self.ticket.params.get("cursor").is_some() {
+            return Err(CallError::invalid_params("`cursor` is not one that this server gave"));
+        }
+        let mut tasks = Vec::new();
+        for id in self.tasks.names() {
+            if let Ok(found) = self.find(&id).await {
+                tasks.push(lowered(&found));
+            }
+        }
+        Ok(Reply::Result(ObjectWriter::new().array("tasks", &tasks).finish()))
+    }
+
+    async fn find(&self, id: &str) -> Result<Found, CallError> {
+        self.lobby.task_book.find(&self.ticket.caller.principal, id).await
+    }
+}
+
+fn read_wish(task: &RawJson) -> Result<Wish, CallError> {
+    if !task.is_object() {
+        return Err(CallError::invalid_params("`task` must be an object"));
+    }
+    let ttl = task.get("ttl").filter(|ttl| !ttl.is_null());
+    let ttl = ttl.map(|ttl| {
+        let millis: Option<u64> = ttl.read();
+        millis.ok_or_else(|| CallError::invalid_params("`task.ttl` must be whole milliseconds"))
+    });
+    Ok(Wish { ttl: ttl.transpose()?.map(Duration::from_millis), ..Wish::default() })
+}
+
+fn lowered(found: &Found) -> RawJson {
+    wire::lower_task(&found.detail())
+}
+
+/// Waits for the end of a task. Meanwhile what its call asks is asked on this request's stream.
+async fn follow(task: &Task, exchange: &Exchange) -> Outcome {
+    let mut changes = task.changes();
+    let mut asked = HashSet::new();
+    let mut asking = FuturesUnordered::new();
+    loop {
+        changes.borrow_and_update();
+        if let Some(outcome) = task.outcome() {
+            return outcome;
+        }
+        for (key, ask) in task.questions() {
+            if asked.insert(key.clone()) {
+                asking.push(async move { (exchange.ask(&key, ask).await, key) });
+            }
+        }
+        tokio::select! {
+            // It lives as long as the task does.
+            _ = changes.changed() => {}
+            Some((answer, key)) = asking.next() => match answer {
+                // Nobody listens here. The question stays open for who follows the task next.
+                Err(AskError::Gone) => {}
+                answer => task.answer(&key, answer),
+            },
+        }
+    }
+}
+
+/// What a task came to that is no longer under way.
+fn outcome(detail: &RawJson) -> Outcome {
+    if let Some(result) = detail.get("result") {
+        return Ok(Reply::Result(result));
+    }
+    let Some(error) = detail.get("error") else {
+        return Err(CallError::new(ErrorKind::Cancelled, "the task was cancelled"));
+    };
+    let number = error.get("code").and_then(|code| code.read());
+    let message = error.get("message").and_then(|message| message.to_text()).unwrap_or_default();
+    let read = RpcError::new(number.unwrap_or(code::INTERNAL_ERROR), message);
+    Err(failed(RpcError { data: error.get("data"), ..read }))
+}

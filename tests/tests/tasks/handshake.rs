@@ -1,0 +1,219 @@
+//! Clients of 2025-11-25, who ask for a task and fetch what it came to.
+
+use std::time::Duration;
+
+use gantry::DoorSettings;
+use gantry_tests::door::Door;
+use gantry_tests::house::House;
+use gantry_tests::request::initialize;
+use serde_json::{Value, json};
+
+use crate::house;
+
+const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task/taskId";
+
+/// A client that has introduced itself.
+struct Client {
+    door: Door,
+    last: u64,
+}
+
+impl Client {
+    async fn open(house: &House, door: &str, revision: &str) -> Self {
+        let mut door = Door::open(house, door).await;
+        door.send(initialize(revision).body()).await;
+        let answer = door.receive().await.unwrap();
+        let declared = answer["result"]["capabilities"].get("tasks");
+        assert_eq!(declared.is_some(), revision == "2025-11-25", "{answer}");
+        Self { door, last: 0 }
+    }
+
+    async fn send(&mut self, method: &str, params: Value) {
+        self.last += 1;
+        let text = json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
+        self.door.send(text.to_string()).await;
+    }
+
+    /// Asks, and takes the answer; notifications before it are passed over.
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.send(method, params).await;
+        loop {
+            let message = self.door.receive().await.unwrap();
+            if message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    async fn call(&mut self, tool: &str, task: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": {}, "task": task})).await
+    }
+
+    async fn begin(&mut self, tool: &str) -> Value {
+        let created = self.call(tool, json!({})).await;
+        assert_eq!(created["result"]["task"]["status"], "working", "{created}");
+        created["result"]["task"]["taskId"].clone()
+    }
+}
+
+#[tokio::test]
+async fn what_each_call_comes_to() {
+    let house = house(DoorSettings::default()).await;
+    house.gate.open();
+    let cases = [
+        ("long_wait", "completed", "/result/content/0/text", json!("done")),
+        ("long_fail", "failed", "/result/isError", json!(true)),
+        ("long_error", "failed", "/error/code", json!(4001)),
+    ];
+    for door in ["link", "http"] {
+        let mut client = Client::open(&house, door, "2025-11-25").await;
+        for (tool, status, pointer, expected) in &cases {
+            let task = client.begin(tool).await;
+            // Once while it may be under way, and once when it has surely ended.
+            for _ in 0..2 {
+                let result = client.ask("tasks/result", json!({"taskId": task})).await;
+                assert_eq!(result.pointer(pointer), Some(expected), "{tool}: {result}");
+                if result.get("result").is_some() {
+                    assert_eq!(result["result"].pointer(RELATED), Some(&task), "{result}");
+                    assert!(result["result"].get("resultType").is_none(), "{result}");
+                }
+            }
+            let found = client.ask("tasks/get", json!({"taskId": task})).await;
+            assert_eq!(found["result"]["status"], *status, "{found}");
+            assert!(found["result"]["ttl"].is_u64(), "{found}");
+            assert!(found["result"]["pollInterval"].is_u64(), "{found}");
+            assert!(found["result"].get("result").is_none(), "{found}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn questions_come_on_the_stream_of_the_result() {
+    let house = house(DoorSettings::default()).await;
+    for door in ["link", "http"] {
+        let mut client = Client::open(&house, door, "2025-11-25").await;
+        let task = client.begin("long_ask").await;
+        client.send("tasks/result", json!({"taskId": task})).await;
+        for name in ["Ann", "Bob"] {
+            let question = client.door.receive().await.unwrap();
+            assert_eq!(question["method"], "elicitation/create", "{question}");
+            assert_eq!(question["params"].pointer(RELATED), Some(&task), "{question}");
+            let result = json!({"action": "accept", "content": {"name": name}});
+            let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+            client.door.send(answer.to_string()).await;
+        }
+        let text = loop {
+            let message = client.door.receive().await.unwrap();
+            if let Some(text) = message.pointer("/result/content/0/text") {
+                break text.clone();
+            }
+        };
+        assert!(["Ann and Bob", "Bob and Ann"].contains(&text.as_str().unwrap()), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_once() {
+    let house = house(DoorSettings::default()).await;
+    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let task = client.begin("long_wait").await;
+    house.gate.started(1).await;
+    let answer = client.ask("tasks/cancel", json!({"taskId": task})).await;
+    assert_eq!(answer["result"]["status"], "cancelled", "{answer}");
+    house.gate.cancelled(1).await;
+    for (method, code) in
+        [("tasks/cancel", -32602), ("tasks/result", -32014), ("tasks/update", -32601)]
+    {
+        let answer = client.ask(method, json!({"taskId": task})).await;
+        assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn only_tools_that_say_so_run_as_tasks() {
+    let house = house(DoorSettings::default()).await;
+    house.gate.open();
+    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let cases = [
+        ("fail", json!({}), -32601),
+        ("no_such_tool", json!({}), -32602),
+        ("long_wait", json!(7), -32602),
+        ("long_wait", json!({"ttl": "long"}), -32602),
+    ];
+    for (tool, task, code) in cases {
+        let answer = client.call(tool, task).await;
+        assert_eq!(answer["error"]["code"], code, "{tool}: {answer}");
+    }
+    let plain = client.ask("tools/call", json!({"name": "long_wait", "arguments": {}})).await;
+    assert_eq!(plain["result"]["content"][0]["text"], "done", "{plain}");
+    let list = client.ask("tools/list", json!({})).await;
+    let tools = list["result"]["tools"].as_array().unwrap();
+    let support = |name: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        tool.pointer("/execution/taskSupport").cloned()
+    };
+    assert_eq!(support("long_wait"), Some(json!("optional")));
+    assert_eq!(support("long_only"), Some(json!("required")));
+    assert_eq!(support("fail"), None);
+}
+
+#[tokio::test]
+async fn older_clients_have_no_tasks() {
+    let house = house(DoorSettings::default()).await;
+    house.gate.open();
+    for revision in ["2025-03-26", "2025-06-18"] {
+        let mut client = Client::open(&house, "link", revision).await;
+        let answer = client.call("long_wait", json!({})).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{revision}: {answer}");
+        let answer = client.ask("tasks/get", json!({"taskId": "x"})).await;
+        assert_eq!(answer["error"]["code"], -32601, "{revision}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_lists_its_own_tasks_and_hears_of_them() {
+    let house = house(DoorSettings::default()).await;
+    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    client
+        .door
+        .send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())
+        .await;
+    let mut other = Client::open(&house, "link", "2025-11-25").await;
+    let task = client.begin("long_wait").await;
+    let names = |list: Value| -> Vec<Value> {
+        let tasks = list["result"]["tasks"].as_array().unwrap();
+        tasks.iter().map(|task| task["taskId"].clone()).collect()
+    };
+    assert_eq!(names(client.ask("tasks/list", json!({})).await), [task.clone()]);
+    assert!(names(other.ask("tasks/list", json!({})).await).is_empty());
+    let wrong = client.ask("tasks/list", json!({"cursor": "x"})).await;
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+    let found = other.ask("tasks/get", json!({"taskId": task})).await;
+    assert_eq!(found["result"]["taskId"], task, "of the same principal: {found}");
+    house.gate.open();
+    let ended = loop {
+        let message = client.door.receive().await.unwrap();
+        assert_eq!(message["method"], "notifications/tasks/status", "{message}");
+        assert_eq!(message["params"]["taskId"], task, "{message}");
+        if message["params"]["status"] == "completed" {
+            break message;
+        }
+    };
+    assert!(ended["params"].get("result").is_none(), "{ended}");
+    assert_eq!(names(client.ask("tasks/list", json!({})).await), [task]);
+}
+
+#[tokio::test]
+async fn a_wish_for_time_is_granted_up_to_the_limit() {
+    let task_ttl_limit = Duration::from_millis(7_000_000);
+    let house = house(DoorSettings { task_ttl_limit, ..DoorSettings::default() }).await;
+    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let cases = [(json!({}), 3_600_000), (json!({"ttl": null}), 3_600_000)];
+    let cases = cases
+        .into_iter()
+        .chain([(json!({"ttl": 5_000_000}), 5_000_000), (json!({"ttl": 9_000_000}), 7_000_000)]);
+    for (wish, granted) in cases {
+        let created = client.call("long_wait", wish).await;
+        assert_eq!(created["result"]["task"]["ttl"], granted, "{created}");
+    }
+}
