@@ -13,6 +13,9 @@ pub struct Caller {
     pub capabilities: ClientCapabilities,
     /// What the client calls itself. For display only.
     pub client_info: Option<RawJson>,
+    /// A name for the session or connection that the call belongs to, the same for all its calls;
+    /// none when the call stands alone.
+    pub session: Option<Arc<str>>,
 }
 
 impl Caller {

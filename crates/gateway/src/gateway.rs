@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
@@ -97,6 +98,8 @@ pub struct Description {
 #[derive(Debug)]
 pub struct Gateway {
     identity: Identity,
+    /// What is said instead of the identity's instructions.
+    instructions: ArcSwapOption<String>,
     settings: Settings,
     catalog: Arc<Catalog>,
     pipeline: Pipeline,
@@ -147,6 +150,11 @@ impl Gateway {
         &self.identity
     }
 
+    /// Replaces the instructions for the model; those of the identity if none are given.
+    pub fn set_instructions(&self, instructions: Option<String>) {
+        self.instructions.store(instructions.map(Arc::new));
+    }
+
     /// Counts and times of calls.
     pub fn meter(&self) -> &Meter {
         &self.pipeline.meter
@@ -173,7 +181,11 @@ impl Gateway {
         Description {
             capabilities: CAPABILITIES,
             info: self.identity.info.clone(),
-            instructions: self.identity.instructions.clone(),
+            instructions: self
+                .instructions
+                .load_full()
+                .map(|text| text.as_ref().clone())
+                .or_else(|| self.identity.instructions.clone()),
             counts,
             ttl_ms: self.settings.list_ttl_ms,
         }
@@ -238,7 +250,8 @@ impl GatewayBuilder {
             deadline: settings.deadline,
             rounds: settings.input_rounds.max(1),
         };
-        Arc::new(Gateway { identity, settings, catalog, pipeline, events })
+        let instructions = ArcSwapOption::empty();
+        Arc::new(Gateway { identity, instructions, settings, catalog, pipeline, events })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where things come from: the contract of everything that serves calls.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Serves one call. What the work needs of the call is taken from it before it begins.
     fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome>;
+
+    /// Hears which of its resources clients watch now, whenever that changes: those it listed and
+    /// those that its templates cover. Must return at once; work belongs elsewhere.
+    fn watched(&self, _uris: &BTreeSet<String>) {}
 }
 
 /// A call whose target is known.

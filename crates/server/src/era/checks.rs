@@ -107,6 +107,7 @@ fn check_meta(
         principal: principal.clone(),
         capabilities,
         client_info: meta.client_info.clone(),
+        session: None,
     }))
 }
 

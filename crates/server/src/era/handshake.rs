@@ -39,6 +39,7 @@ impl Handshake {
             principal: principal.clone(),
             capabilities: ClientCapabilities::read(lifted),
             client_info: params.get("clientInfo"),
+            session: None,
         };
         let result = discover::initialize(lobby, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();

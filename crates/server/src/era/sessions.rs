@@ -95,6 +95,7 @@ impl Sealed {
             principal: principal.clone(),
             capabilities: ClientCapabilities::read(raw(self.capabilities)?),
             client_info: self.client.and_then(raw),
+            session: None,
         };
         Some(Session::new(Revision::parse(&self.revision)?, caller))
     }
