@@ -24,6 +24,8 @@ mod status;
 mod task;
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod tests;
 
 pub use settings::{Override, Profile, Share, Upstream, UpstreamSettings};
