@@ -1,8 +1,9 @@
 //! What the catalog knows of each thing it lists: the definition raw, and what was read from it.
 
-use gantry_protocol::RawJson;
+use std::sync::Arc;
 use std::time::Duration;
 
+use gantry_protocol::RawJson;
 use gantry_protocol::headers::{self, HeaderAnnotationError, HeaderParam};
 
 use crate::schema::{Schema, SchemaError, SchemaLimits};
@@ -73,15 +74,18 @@ pub struct ToolEntry {
     /// The whole definition.
     pub definition: RawJson,
     /// What its arguments must look like.
-    pub input: Schema,
+    pub input: Arc<Schema>,
     /// What its structured result must look like.
-    pub output: Option<Schema>,
+    pub output: Option<Arc<Schema>>,
     /// Arguments that HTTP clients repeat in headers.
     pub headers: Vec<HeaderParam>,
     /// How long its provider may work on a call, when that is not as long as usual.
     pub timeout: Option<Duration>,
     /// Whether its calls may be tasks.
     pub task_support: TaskSupport,
+    /// Whether arguments that are missing are filled in from the schema. One whose provider passes
+    /// calls on wants them as the client wrote them.
+    pub fill_defaults: bool,
 }
 
 /// A resource.
@@ -125,27 +129,57 @@ impl TaskSupport {
 impl ToolEntry {
     /// Reads a tool's definition and compiles its schemas.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
-        let name = text_member(&definition, "a tool", "name")?;
-        if !is_name(&name) {
-            return Err(EntryError::Name { name });
-        }
+        let mut tool = Self::ignoring_headers(definition)?;
+        let input = tool.definition.get("inputSchema").unwrap_or(RawJson::NULL);
+        tool.headers = headers::argument_headers(&input)
+            .map_err(|error| EntryError::Header { tool: tool.name.clone(), error })?;
+        Ok(tool)
+    }
+
+    /// The same for a tool that is not called over HTTP, where annotations with `x-mcp-header` mean
+    /// nothing and may be wrong.
+    pub fn ignoring_headers(definition: RawJson) -> Result<Self, EntryError> {
+        let name = tool_name(&definition)?;
         let Some(input) = definition.get("inputSchema") else {
             return Err(EntryError::Missing { kind: "a tool", member: "inputSchema" });
         };
-        let compile =
-            |member, schema: &RawJson| {
-                Schema::compile(schema, SchemaLimits::default())
-                    .map_err(|error| EntryError::Schema { tool: name.clone(), member, error })
-            };
+        let compile = |member, schema: &RawJson| {
+            Schema::compile(schema, SchemaLimits::default())
+                .map(Arc::new)
+                .map_err(|error| EntryError::Schema { tool: name.clone(), member, error })
+        };
         let output = definition.get("outputSchema").map(|it| compile("outputSchema", &it));
-        let headers = headers::argument_headers(&input)
-            .map_err(|error| EntryError::Header { tool: name.clone(), error })?;
         let input = compile("inputSchema", &input)?;
         let output = output.transpose()?;
         let version = definition.at(&["_meta", TOOL_META, "version"]);
         let version = version.and_then(|version| version.to_text());
-        let task_support = TaskSupport::read(&definition);
-        Ok(Self { input, output, headers, timeout: None, task_support, name, version, definition })
+        Ok(Self {
+            input,
+            output,
+            headers: Vec::new(),
+            timeout: None,
+            task_support: TaskSupport::read(&definition),
+            fill_defaults: true,
+            name,
+            version,
+            definition,
+        })
+    }
+
+    /// The same tool under another name. Its schemas are shared, not compiled again.
+    pub fn renamed(&self, name: &str) -> Result<Self, EntryError> {
+        let definition = self.definition.edit().set("name", RawJson::string(name)).apply();
+        Ok(Self {
+            name: tool_name(&definition)?,
+            version: self.version.clone(),
+            definition,
+            input: self.input.clone(),
+            output: self.output.clone(),
+            headers: self.headers.clone(),
+            timeout: self.timeout,
+            task_support: self.task_support,
+            fill_defaults: self.fill_defaults,
+        })
     }
 }
 
@@ -185,6 +219,14 @@ fn text_member(
     }
     let text = definition.get(member).and_then(|value| value.to_text());
     text.filter(|text| !text.is_empty()).ok_or(EntryError::Missing { kind, member })
+}
+
+fn tool_name(definition: &RawJson) -> Result<String, EntryError> {
+    let name = text_member(definition, "a tool", "name")?;
+    match is_name(&name) {
+        true => Ok(name),
+        false => Err(EntryError::Name { name }),
+    }
 }
 
 fn is_name(name: &str) -> bool {

@@ -41,6 +41,8 @@ pub enum ErrorKind {
     InputLost,
     /// The server is stopping.
     ShuttingDown,
+    /// What serves the call cannot be reached, or went away.
+    Unavailable,
     /// A handler failed with a code of its own.
     Handler {
         /// Its code.
@@ -69,7 +71,9 @@ impl ErrorKind {
             Self::Timeout => ErrorType::TimeoutError,
             Self::Cancelled => ErrorType::Cancelled,
             Self::Refused => ErrorType::PermissionError,
-            Self::InputLost | Self::ShuttingDown | Self::Internal => ErrorType::TransportError,
+            Self::InputLost | Self::ShuttingDown | Self::Unavailable | Self::Internal => {
+                ErrorType::TransportError
+            }
             Self::MissingCapability { .. } | Self::Handler { .. } | Self::ToolFailed => {
                 ErrorType::ToolExecutionError
             }
@@ -84,6 +88,7 @@ impl ErrorKind {
             self,
             Self::InvalidArguments
                 | Self::Timeout
+                | Self::Unavailable
                 | Self::ToolFailed
                 | Self::BadOutput
                 | Self::BrokenPromise
@@ -145,6 +150,7 @@ impl CallError {
     pub fn blame(&self) -> Blame {
         match self.kind {
             ErrorKind::Timeout
+            | ErrorKind::Unavailable
             | ErrorKind::ToolFailed
             | ErrorKind::BadOutput
             | ErrorKind::BrokenPromise
@@ -158,7 +164,10 @@ impl CallError {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self.kind,
-            ErrorKind::LimitExceeded { .. } | ErrorKind::Timeout | ErrorKind::ShuttingDown
+            ErrorKind::LimitExceeded { .. }
+                | ErrorKind::Timeout
+                | ErrorKind::Unavailable
+                | ErrorKind::ShuttingDown
         )
     }
 }

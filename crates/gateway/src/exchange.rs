@@ -101,6 +101,27 @@ impl Exchange {
         self.0.outbox.offer(Notice::Progress(params));
     }
 
+    /// The same with params that come from elsewhere, whose other members are carried along.
+    pub fn progress_raw(&self, params: RawJson) {
+        let value = params.get("progress").and_then(|value| value.read::<f64>());
+        if self.0.wants_progress && value.is_some_and(|value| self.rises(value)) {
+            self.0.outbox.offer(Notice::Progress(params));
+        }
+    }
+
+    /// Sends a log message whose params come from elsewhere, if the client wants messages of that
+    /// severity.
+    pub async fn log_raw(&self, level: Level, params: RawJson) {
+        if self.0.log_level.is_some_and(|least| level >= least) {
+            self.0.outbox.send(Notice::Log(level, params)).await;
+        }
+    }
+
+    /// Whether the client wants to hear of progress.
+    pub fn wants_progress(&self) -> bool {
+        self.0.wants_progress
+    }
+
     /// Sends a log message, if the client wants messages of that severity.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         if self.0.log_level.is_none_or(|least| level < least) {

@@ -5,6 +5,7 @@ mod face;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
 
@@ -116,6 +117,8 @@ pub struct Description {
 #[derive(Debug)]
 pub struct Gateway {
     identity: Identity,
+    /// What is said instead of the identity's instructions.
+    instructions: ArcSwapOption<String>,
     settings: Settings,
     catalog: Arc<Catalog>,
     pipeline: Pipeline,
@@ -185,6 +188,11 @@ impl Gateway {
         &self.identity
     }
 
+    /// Replaces the instructions for the model; those of the identity if none are given.
+    pub fn set_instructions(&self, instructions: Option<String>) {
+        self.instructions.store(instructions.map(Arc::new));
+    }
+
     /// Counts and times of calls.
     pub fn meter(&self) -> &Meter {
         &self.pipeline.policies.meter
@@ -211,7 +219,11 @@ impl Gateway {
         Description {
             capabilities: CAPABILITIES,
             info: self.identity.info.clone(),
-            instructions: self.identity.instructions.clone(),
+            instructions: self
+                .instructions
+                .load_full()
+                .map(|text| text.as_ref().clone())
+                .or_else(|| self.identity.instructions.clone()),
             counts,
             ttl_ms: self.settings.list_ttl_ms,
         }

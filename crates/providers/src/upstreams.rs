@@ -1,57 +1,114 @@
 //! Other MCP servers, on any revision and transport, offered as if their tools were ours.
+//!
+//! Each server is attended by one task, so that none waits for another. What all of them offer is
+//! composed anew for every gateway that shows it when one of them changes.
 
+mod aliases;
+mod attend;
+mod compose;
+mod face;
+mod failure;
+mod house;
+mod instructions;
+mod line;
+mod lists;
+mod naming;
+mod offer;
+mod pattern;
+mod pool;
+mod redaction;
+mod serve;
+mod server;
 mod settings;
 mod status;
+mod task;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
 
 pub use settings::{Override, Profile, Share, Upstream, UpstreamSettings};
 pub use status::Status;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
+use gantry_client::Client;
 use gantry_gateway::Gateway;
+use tokio::sync::watch;
+
+use self::house::House;
 
 /// All servers behind the gateway. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Upstreams {}
+pub struct Upstreams(Arc<House>);
 
 impl Upstreams {
     /// No servers yet.
     pub fn new(settings: UpstreamSettings) -> Self {
-        let _ = settings;
-        todo!()
+        Self(Arc::new(House::new(settings)))
     }
 
-    /// Offers what the servers have through this gateway.
+    /// Offers what the servers have through this gateway, under names that tell them apart.
     pub fn attach(&self, gateway: &Arc<Gateway>) {
-        let _ = gateway;
-        todo!()
+        self.0.attach(None, gateway);
     }
 
-    /// Replaces the servers and profiles. What did not change goes on undisturbed.
+    /// The names of servers and profiles that can be shown alone, as they come and go.
+    pub fn faces(&self) -> watch::Receiver<BTreeSet<String>> {
+        self.0.names.subscribe()
+    }
+
+    /// Offers one server under its own names, or one profile, through a gateway of its own. It
+    /// lists nothing while there is no server or profile of that name.
+    pub fn attach_face(&self, name: &str, gateway: &Arc<Gateway>) {
+        self.0.attach(Some(name), gateway);
+    }
+
+    /// Takes what was attached under that name out of its gateway.
+    pub fn detach_face(&self, name: &str) {
+        self.0.detach(name);
+    }
+
+    /// Replaces the servers and profiles. What did not change goes on undisturbed. Must be called
+    /// within a tokio runtime.
     pub fn configure(&self, servers: Vec<Upstream>, profiles: Vec<Profile>) {
-        let _ = (servers, profiles);
-        todo!()
+        House::configure(&self.0, servers, profiles);
     }
 
     /// How each server stands, in the order of their names.
     pub fn status(&self) -> Vec<Status> {
-        todo!()
+        let problems = self.0.problems();
+        let status = |server: &Arc<server::Server>| {
+            let problems = problems.get(server.name()).map(Vec::as_slice);
+            Status::of(server, problems.unwrap_or_default())
+        };
+        self.0.servers().iter().map(status).collect()
     }
 
     /// The end of what a server's program wrote to standard error; none if there is no such server.
     pub fn log(&self, name: &str) -> Option<String> {
-        let _ = name;
-        todo!()
+        let server = self.0.server(name)?;
+        let log = server.shared().map(Client::log).unwrap_or_default();
+        Some(server.redaction.text(&log))
     }
 
     /// Ends a server's connections and begins anew; false if there is no such server.
     pub async fn restart(&self, name: &str) -> bool {
-        let _ = name;
-        todo!()
+        match self.0.server(name) {
+            Some(server) => {
+                server.restart().await;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Ends all connections for good.
     pub async fn stop(&self) {
-        todo!()
+        let servers = self.0.servers();
+        join_all(servers.iter().map(|server| server.stop())).await;
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
+
 use super::{Gateway, Identity, Settings};
 use crate::catalog::{Catalog, PageSettings};
 use crate::events::Events;
@@ -29,6 +31,7 @@ impl Gateway {
         };
         let catalog = Arc::new(Catalog::new(pages, events.clone()));
         let pipeline = Pipeline { catalog: catalog.clone(), policies };
-        Arc::new(Self { identity, settings, catalog, pipeline, events })
+        let instructions = ArcSwapOption::empty();
+        Arc::new(Self { identity, instructions, settings, catalog, pipeline, events })
     }
 }

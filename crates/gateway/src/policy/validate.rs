@@ -6,17 +6,25 @@ use crate::entry::ToolEntry;
 use crate::error::{CallError, ErrorKind};
 use crate::provider::{Resolved, Target};
 use crate::reply::Reply;
+use crate::schema::{Subject, Violations};
 
-/// Checks a tool's arguments and fills in what the schema gives a default for.
+/// Checks a tool's arguments and fills in what the schema gives a default for, if the tool wants
+/// that.
 pub fn check_arguments(mut resolved: Resolved) -> Result<Resolved, CallError> {
     let Target::Tool(tool) = &resolved.target else {
         return Ok(resolved);
     };
     let given = resolved.call.head.arguments.as_ref().filter(|given| !given.is_null());
-    let arguments = tool.input.accept(given).map_err(|violations| {
+    let invalid = |violations: Violations| {
         let text = format!("the arguments of `{}` are not valid: {violations}", tool.name);
         CallError::new(ErrorKind::InvalidArguments, text)
-    })?;
+    };
+    if !tool.fill_defaults {
+        let checked = tool.input.check(given.unwrap_or(&RawJson::EMPTY_OBJECT));
+        checked.map_err(|violations| invalid(violations.about(Subject::Arguments)))?;
+        return Ok(resolved);
+    }
+    let arguments = tool.input.accept(given).map_err(invalid)?;
     if given != Some(&arguments) {
         resolved.call.set_arguments(arguments);
     }

@@ -29,6 +29,23 @@ pub struct Upstream {
     pub share: Share,
 }
 
+impl Upstream {
+    /// Whether it is configured in the same way.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        // The settings hold no secrets, so that their print tells all of them.
+        let print = |upstream: &Self| format!("{:?}", upstream.client);
+        self.name == other.name
+            && self.target == other.target
+            && self.disabled == other.disabled
+            && self.prefix == other.prefix
+            && self.include == other.include
+            && self.exclude == other.exclude
+            && self.overrides == other.overrides
+            && self.share == other.share
+            && print(self) == print(other)
+    }
+}
+
 /// What to say of a tool instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Override {

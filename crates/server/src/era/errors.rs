@@ -42,7 +42,8 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         ErrorKind::Refused => code::REFUSED,
         ErrorKind::ShuttingDown => code::SHUTTING_DOWN,
         ErrorKind::Handler { code } => own_code(revision, code),
-        ErrorKind::ToolFailed
+        ErrorKind::Unavailable
+        | ErrorKind::ToolFailed
         | ErrorKind::BadOutput
         | ErrorKind::BrokenPromise
         | ErrorKind::Internal => code::INTERNAL_ERROR,

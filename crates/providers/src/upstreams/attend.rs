@@ -1,0 +1,262 @@
+//! Attends to one server: asks for its lists when they may have changed, offers what it lists, and
+//! withdraws that when the server stays away.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use gantry_client::{Backoff, ChangedList, Client, ClientError, Event, List, Listed, Start, State};
+use gantry_protocol::code;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::house::House;
+use super::lists::{self, Lists};
+use super::offer::Offer;
+use super::server::Server;
+
+/// Changes that come close together are looked at once.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// How often connections that nobody uses are looked for.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// The waits before a list that could not be had is asked for again.
+const AGAIN: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duration::from_secs(300) };
+
+type Listing = BoxFuture<'static, (List, Result<Listed, ClientError>)>;
+
+/// The one who attends.
+pub(super) struct Attendant {
+    house: Weak<House>,
+    server: Arc<Server>,
+    client: Client,
+    /// Lists to ask for, and when.
+    due: HashSet<List>,
+    due_at: Option<Instant>,
+    /// Lists that were asked for.
+    listing: FuturesUnordered<Listing>,
+    asked: HashSet<List>,
+    failures: u32,
+    is_ready: bool,
+    /// When to withdraw what the server offers.
+    withdraw_at: Option<Instant>,
+    is_saved: bool,
+}
+
+impl Attendant {
+    pub(super) fn new(house: Weak<House>, server: Arc<Server>, client: Client) -> Self {
+        Self {
+            house,
+            server,
+            client,
+            due: HashSet::new(),
+            due_at: None,
+            listing: FuturesUnordered::new(),
+            asked: HashSet::new(),
+            failures: 0,
+            is_ready: false,
+            withdraw_at: None,
+            is_saved: true,
+        }
+    }
+
+    /// Attends until the server is stopped.
+    pub(super) async fn attend(mut self, mut events: mpsc::Receiver<Event>) {
+        self.recall().await;
+        let mut states = self.client.states();
+        states.mark_changed();
+        let mut sweep = interval(SWEEP);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Some(event) => self.hear(event),
+                    None => return,
+                },
+                Ok(()) = states.changed() => {
+                    let state = states.borrow_and_update().clone();
+                    self.heed(&state);
+                }
+                Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
+                () = at(self.due_at) => self.ask(),
+                () = at(self.withdraw_at) => self.withdraw().await,
+                _ = sweep.tick() => self.server.sweep(),
+            }
+        }
+    }
+
+    /// Offers what was known of the server when it ran last. One that is started when it is needed
+    /// and of which nothing is known is started once, to learn it.
+    async fn recall(&mut self) {
+        let mut known = self.server.lists.load_full();
+        if *known == Lists::default()
+            && let Some(house) = self.house.upgrade()
+            && let Some(folder) = house.settings.folder.clone()
+        {
+            let name = self.server.name().to_owned();
+            let loaded = tokio::task::spawn_blocking(move || Lists::load(&folder, &name)).await;
+            known = Arc::new(loaded.ok().flatten().unwrap_or_default());
+        }
+        if *known == Lists::default() {
+            if self.server.upstream.client.start == Start::Lazy {
+                self.demand(lists::ALL, Duration::ZERO);
+            }
+            return;
+        }
+        self.server.lists.store(known);
+        self.offer().await;
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Reconnected => self.demand(lists::ALL, SETTLE),
+            Event::ListChanged(ChangedList::Tools) => self.demand([List::Tools], SETTLE),
+            Event::ListChanged(ChangedList::Prompts) => self.demand([List::Prompts], SETTLE),
+            Event::ListChanged(ChangedList::Resources) => {
+                self.demand([List::Resources, List::Templates], SETTLE);
+            }
+            Event::ResourceUpdated { uri, params } => {
+                if let Some(house) = self.house.upgrade() {
+                    house.updated(self.server.name(), &uri, params.get("metadata").as_ref());
+                }
+            }
+            Event::Log(level, params) => {
+                let (server, params) = (self.server.name(), self.server.redaction.json(params));
+                tracing::debug!(server, ?level, %params, "a server says something");
+            }
+        }
+    }
+
+    fn heed(&mut self, state: &State) {
+        let was_ready = self.is_ready;
+        self.is_ready = matches!(state, State::Ready | State::Degraded(_));
+        match state {
+            State::Ready | State::Degraded(_) => {
+                self.withdraw_at = None;
+                if !was_ready {
+                    // A server that is new is waited for; one that came back is known already.
+                    let is_new = *self.server.lists.load_full() == Lists::default();
+                    self.demand(lists::ALL, if is_new { Duration::ZERO } else { SETTLE });
+                }
+            }
+            State::BackingOff { .. } | State::Disabled(_) => {
+                let keep = self.house.upgrade().map_or(Duration::ZERO, |it| it.settings.keep);
+                if self.server.upstream.client.start != Start::Lazy {
+                    self.withdraw_at.get_or_insert_with(|| Instant::now() + keep);
+                }
+            }
+            State::Starting | State::Configured => {}
+        }
+    }
+
+    /// Has lists asked for after a while.
+    fn demand(&mut self, lists: impl IntoIterator<Item = List>, after: Duration) {
+        self.due.extend(lists);
+        let at = Instant::now() + after;
+        self.due_at = Some(self.due_at.map_or(at, |due_at| due_at.min(at)));
+    }
+
+    /// Asks for what is due. What is being asked for stays due: it may have changed since.
+    fn ask(&mut self) {
+        self.due_at = None;
+        let asked = &self.asked;
+        let now: Vec<List> = self.due.iter().copied().filter(|it| !asked.contains(it)).collect();
+        for list in now {
+            self.due.remove(&list);
+            self.asked.insert(list);
+            let client = self.client.clone();
+            self.listing.push(Box::pin(async move { (list, client.list(list).await) }));
+        }
+    }
+
+    /// Takes a list, or the reason why there is none.
+    async fn take(&mut self, list: List, listed: Result<Listed, ClientError>) {
+        self.asked.remove(&list);
+        let mut lists = Lists::clone(&self.server.lists.load());
+        match listed {
+            Ok(listed) => lists.replace(list, listed),
+            // Many declare a capability and do not know all of its lists.
+            Err(ClientError::Answered(error)) if error.code == code::METHOD_NOT_FOUND => {
+                lists.replace(list, Listed::default());
+            }
+            Err(error) => {
+                let reason = self.server.redaction.text(&error.to_string());
+                lists.note(list, format!("{} could not be had: {reason}", list.method()));
+                self.failures = self.failures.saturating_add(1);
+                self.demand([list], AGAIN.after(self.failures));
+            }
+        }
+        if let Some(peer) = self.client.known() {
+            lists.instructions.clone_from(&peer.instructions);
+        }
+        if !self.due.is_empty() && self.due_at.is_none() {
+            self.due_at = Some(Instant::now());
+        }
+        if lists != **self.server.lists.load() || self.server.offer.load().is_withdrawn {
+            self.server.lists.store(Arc::new(lists));
+            self.is_saved = false;
+            self.offer().await;
+        }
+        if self.listing.is_empty() && self.due.is_empty() {
+            self.failures = 0;
+            self.save().await;
+        }
+    }
+
+    /// Offers what is listed. Reading many schemas takes a while, in which others must go on.
+    async fn offer(&mut self) {
+        let (server, house) = (self.server.clone(), self.house.clone());
+        let offering = tokio::task::spawn_blocking(move || {
+            let lists = server.lists.load_full();
+            let offer = Offer::read(&server.upstream, &lists, &server.offer.load());
+            server.offer.store(Arc::new(offer));
+            if let Some(house) = house.upgrade() {
+                house.show(Some(server.name()));
+            }
+        });
+        if let Err(error) = offering.await {
+            let server = self.server.name();
+            tracing::error!(server, %error, "what a server lists could not be read");
+        }
+    }
+
+    async fn withdraw(&mut self) {
+        self.withdraw_at = None;
+        let (server, house) = (self.server.clone(), self.house.clone());
+        let withdrawing = tokio::task::spawn_blocking(move || {
+            tracing::warn!(server = server.name(), "a server stays away; its tools are withdrawn");
+            server.offer.store(Arc::new(Offer { is_withdrawn: true, ..Offer::default() }));
+            if let Some(house) = house.upgrade() {
+                house.show(Some(server.name()));
+            }
+        });
+        let _ = withdrawing.await;
+    }
+
+    async fn save(&mut self) {
+        let folder = self.house.upgrade().and_then(|house| house.settings.folder.clone());
+        let Some(folder) = folder.filter(|_| !self.is_saved) else { return };
+        self.is_saved = true;
+        let server = self.server.clone();
+        let saving = tokio::task::spawn_blocking(move || {
+            let lists = server.lists.load_full();
+            if let Err(error) = lists.save(&folder, server.name()) {
+                let server = server.name();
+                tracing::warn!(server, %error, "what a server lists cannot be kept");
+            }
+        });
+        let _ = saving.await;
+    }
+}
+
+/// Waits until then; for ever if it is not said when.
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,118 @@
+//! Names and addresses of many servers in one listing, and the way back.
+
+use gantry_client::List;
+
+use super::super::fixture::{lists, tools, upstream};
+use super::*;
+
+fn part(server: &str, given: &[(List, &str)]) -> Part {
+    let offer = Offer::read(&upstream(server), &lists(given), &Offer::default());
+    assert!(offer.problems.is_empty(), "{:?}", offer.problems);
+    Part { server: server.into(), prefix: server.to_owned(), offer: Arc::new(offer) }
+}
+
+fn everything(parts: &[Part]) -> Composed {
+    compose(parts, Scope::Everything { length: 64 }, &Routes::default())
+}
+
+fn tool_names(composed: &Composed) -> Vec<&str> {
+    composed.listing.tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[test]
+fn names_lead_back_to_their_servers() {
+    let parts = [
+        part("a", &[(List::Tools, &tools(&["b_c", "x"])), (List::Prompts, r#"[{"name":"p q"}]"#)]),
+        part("a_b", &[(List::Tools, &tools(&["c"]))]),
+    ];
+    let composed = everything(&parts);
+    let names = tool_names(&composed);
+    assert_eq!(names[..2], ["a_b_c", "a_x"]);
+    assert!(names[2].starts_with("a_b_c_"), "{names:?}");
+    let routes: Vec<_> = names
+        .iter()
+        .map(|name| &composed.routes.tools[*name].route)
+        .map(|route| (&*route.server, route.own.as_str()))
+        .collect();
+    assert_eq!(routes, [("a", "b_c"), ("a", "x"), ("a_b", "c")]);
+    assert_eq!(composed.problems.keys().map(|it| &**it).collect::<Vec<_>>(), ["a_b"]);
+    assert_eq!(composed.routes.prompts["a_p_q"].own, "p q");
+    let definition = composed.listing.tools[1].definition.as_str();
+    assert_eq!(definition, r#"{"name":"a_x","inputSchema":{"type":"object"}}"#);
+}
+
+#[test]
+fn alone_a_server_has_its_own_names() {
+    let parts = [part(
+        "a",
+        &[(List::Tools, &tools(&["a/b", "x y", "x_y"])), (List::Prompts, r#"[{"name":"p q"}]"#)],
+    )];
+    let composed = compose(&parts, Scope::Alone, &Routes::default());
+    let names = tool_names(&composed);
+    assert_eq!(names[..2], ["a/b", "x_y"]);
+    assert!(names[2].starts_with("x_y_"), "{names:?}");
+    assert_eq!(composed.routes.tools["x_y"].route.own, "x y");
+    assert_eq!(composed.listing.prompts[0].name, "p q");
+}
+
+#[test]
+fn a_profile_selects_but_does_not_rename() {
+    let parts = [
+        part("a", &[(List::Tools, &tools(&["b_c", "x"]))]),
+        part("a_b", &[(List::Tools, &tools(&["c", "d"])), (List::Prompts, r#"[{"name":"p"}]"#)]),
+    ];
+    let all = everything(&parts);
+    let later = tool_names(&all)[2].to_owned();
+    let list = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let cases = [
+        (Profile::default(), vec!["a_b_c", "a_x", &later, "a_b_d"]),
+        (Profile { servers: list(&["a_b"]), ..Profile::default() }, vec![&later, "a_b_d"]),
+        (Profile { include: list(&["a_x", "*_d"]), ..Profile::default() }, vec!["a_x", "a_b_d"]),
+        (Profile { exclude: list(&["a_b*"]), ..Profile::default() }, vec!["a_x"]),
+    ];
+    for (profile, expected) in cases {
+        let scope = Scope::Selected { length: 64, profile: &profile };
+        let composed = compose(&parts, scope, &Routes::default());
+        assert_eq!(tool_names(&composed), expected, "{profile:?}");
+    }
+}
+
+#[test]
+fn equal_addresses_are_told_apart() {
+    let given = [
+        (List::Resources, r#"[{"uri":"x:one","name":"1"},{"uri":"x:two","name":"2"}]"#),
+        (List::Templates, r#"[{"uriTemplate":"t:{id}","name":"t"}]"#),
+    ];
+    let parts = [part("a", &given), part("b", &given), part("c", &[])];
+    let composed = everything(&parts);
+    let uris: Vec<_> = composed.listing.resources.iter().map(|it| it.uri.as_str()).collect();
+    assert_eq!(uris, ["x:one", "x:two", "gantry://b/x:one", "gantry://b/x:two"]);
+    let definition = composed.listing.resources[2].definition.as_str();
+    assert_eq!(definition, r#"{"uri":"gantry://b/x:one","name":"1"}"#);
+    assert!(composed.routes.aliases("a").is_none());
+    let aliases = composed.routes.aliases("b").unwrap();
+    let cases = [
+        ("x:one", Some(("a", "x:one"))),
+        ("gantry://b/x:one", Some(("b", "x:one"))),
+        ("t:7", Some(("a", "t:7"))),
+        ("gantry://b/t:7", Some(("b", "t:7"))),
+        ("gantry://c/t:7", None),
+        ("y:1", None),
+    ];
+    for (uri, expected) in cases {
+        let server = composed.routes.server_of(uri).map(|server| &**server);
+        let own = if server == Some("b") { aliases.inward(uri) } else { uri };
+        assert_eq!(server.map(|server| (server, own)), expected, "{uri}");
+    }
+}
+
+#[test]
+fn what_did_not_change_is_used_again() {
+    let parts = [part("a", &[(List::Tools, &tools(&["x", "y"]))])];
+    let before = everything(&parts);
+    let after = compose(&parts, Scope::Everything { length: 64 }, &before.routes);
+    let same = before.listing.tools.iter().zip(&after.listing.tools);
+    assert!(same.into_iter().all(|(one, other)| Arc::ptr_eq(one, other)));
+    let schemas = (&parts[0].offer.tools[0].entry.input, &after.listing.tools[0].input);
+    assert!(Arc::ptr_eq(schemas.0, schemas.1), "schemas are not compiled again");
+}

@@ -1,0 +1,175 @@
+//! What one gateway shows of the servers, and the way of its calls to them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use futures_util::future::BoxFuture;
+use gantry_client::Request;
+use gantry_gateway::{
+    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target,
+};
+use gantry_protocol::{Method, RawJson};
+
+use super::compose::{Composed, Part, Route, Routes, Scope, compose};
+use super::serve::{self, Errand};
+use super::server::Server;
+
+/// What one gateway shows of the servers.
+#[derive(Debug)]
+pub(super) struct Face {
+    /// The server or profile that it shows alone; none if it shows everything.
+    pub(super) name: Option<String>,
+    /// Tells it from other faces.
+    number: u64,
+    view: ArcSwap<View>,
+    watched: Mutex<BTreeSet<String>>,
+}
+
+/// The servers, and the way to them, at one moment.
+#[derive(Debug, Default)]
+struct View {
+    servers: HashMap<Arc<str>, Arc<Server>>,
+    routes: Routes,
+}
+
+impl Face {
+    pub(super) fn new(name: Option<String>, number: u64) -> Self {
+        Self { name, number, view: ArcSwap::default(), watched: Mutex::default() }
+    }
+
+    /// Shows what the servers offer now, and gives what is wrong with their names.
+    pub(super) fn show(
+        &self,
+        servers: &[Arc<Server>],
+        scope: Scope<'_>,
+        publisher: &Publisher,
+    ) -> BTreeMap<Arc<str>, Vec<String>> {
+        let part = |server: &Arc<Server>| Part {
+            server: server.name().into(),
+            prefix: server.prefix().to_owned(),
+            offer: server.offer.load_full(),
+        };
+        let parts: Vec<Part> = servers.iter().map(part).collect();
+        let Composed { listing, routes, problems } =
+            compose(&parts, scope, &self.view.load().routes);
+        let names = parts.iter().map(|part| part.server.clone());
+        let before = self
+            .view
+            .swap(Arc::new(View { servers: names.zip(servers.iter().cloned()).collect(), routes }));
+        // The way is there before anyone can be sent on it.
+        publisher.publish(listing);
+        self.pass_on(&before);
+        problems
+    }
+
+    /// Tells clients that a resource of a server has new content.
+    pub(super) fn updated(
+        &self,
+        server: &str,
+        uri: &str,
+        metadata: Option<RawJson>,
+        publisher: &Publisher,
+    ) {
+        let view = self.view.load();
+        if view.servers.contains_key(server) {
+            let aliases = view.routes.aliases(server);
+            let uri = aliases.map_or(uri.into(), |aliases| aliases.outward(uri));
+            publisher.resource_updated(&uri, metadata);
+        }
+    }
+
+    /// Tells every server, and those of `before` too, what is watched of it here.
+    fn pass_on(&self, before: &View) {
+        let view = self.view.load();
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_server: HashMap<&Arc<str>, BTreeSet<String>> = HashMap::new();
+        for uri in watched.iter() {
+            if let Some(server) = view.routes.server_of(uri) {
+                let own = view.routes.aliases(server).map_or(&**uri, |it| it.inward(uri));
+                by_server.entry(server).or_default().insert(own.to_owned());
+            }
+        }
+        for (name, server) in &view.servers {
+            server.watch(self.number, by_server.remove(name).unwrap_or_default());
+        }
+        for (name, server) in &before.servers {
+            if !view.servers.get(name).is_some_and(|it| Arc::ptr_eq(it, server)) {
+                server.watch(self.number, BTreeSet::new());
+            }
+        }
+    }
+
+    /// The errand that a call means; none if what it is for has just gone.
+    fn errand(&self, resolved: &Resolved, exchange: &Exchange) -> Option<Errand> {
+        let view = self.view.load();
+        let (server, request) = view.request(resolved)?;
+        let aliases = view.routes.aliases(server.name()).cloned();
+        Some(Errand { server, aliases, request, exchange: exchange.clone() })
+    }
+}
+
+impl View {
+    fn request(&self, resolved: &Resolved) -> Option<(Arc<Server>, Request)> {
+        let call = &resolved.call;
+        let request =
+            |own: &str| serve::request(call, serve::renamed(&call.method, &call.params, own));
+        let (server, request) = match &resolved.target {
+            Target::Tool(entry) => {
+                let tool = self.routes.tools.get(&entry.name)?;
+                let request = Request { headers: tool.headers.clone(), ..request(&tool.route.own) };
+                let request = if tool.needs_task { serve::as_task(request) } else { request };
+                (&tool.route.server, request)
+            }
+            Target::Prompt(entry) => {
+                let Route { server, own } = self.routes.prompts.get(&entry.name)?;
+                (server, request(own))
+            }
+            Target::Resource(entry) => {
+                let server = self.routes.resources.get(&entry.uri)?;
+                (server, request(self.own_address(server, &entry.uri)))
+            }
+            Target::Template(entry, uri) => {
+                let server = self.routes.server_of_template(&entry.uri_template)?;
+                (server, request(self.own_address(server, uri)))
+            }
+        };
+        Some((self.servers.get(server)?.clone(), request))
+    }
+
+    fn own_address<'a>(&self, server: &str, uri: &'a str) -> &'a str {
+        self.routes.aliases(server).map_or(uri, |aliases| aliases.inward(uri))
+    }
+}
+
+impl Provider for Face {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("upstreams")
+    }
+
+    fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
+        match self.errand(resolved, exchange) {
+            Some(errand) => Box::pin(errand.run()),
+            None => {
+                let gone = gone(resolved);
+                Box::pin(async { Err(gone) })
+            }
+        }
+    }
+
+    fn watched(&self, uris: &BTreeSet<String>) {
+        uris.clone_into(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner));
+        self.pass_on(&View::default());
+    }
+}
+
+/// What a call was for has gone since it was found.
+fn gone(resolved: &Resolved) -> CallError {
+    let name = resolved.target.name();
+    let kind = match resolved.call.method {
+        Method::ToolsCall => ErrorKind::ToolNotFound,
+        Method::ResourcesRead => ErrorKind::ResourceNotFound,
+        _ => ErrorKind::InvalidParams,
+    };
+    CallError::new(kind, format!("`{name}` has just been removed; list again to see what there is"))
+}

@@ -1,0 +1,59 @@
+//! Servers and lists as plain data, for tests.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gantry_client::{Endpoint, HttpKind, List, Listed, Settings, Target};
+use gantry_protocol::{JsonLimits, RawJson};
+use gantry_transport::child::Program;
+
+use super::lists::Lists;
+use super::settings::{Share, Upstream};
+
+pub(super) fn raw(text: &str) -> RawJson {
+    RawJson::parse(text.to_owned(), JsonLimits::default()).unwrap()
+}
+
+/// A server that is a program.
+pub(super) fn upstream(name: &str) -> Upstream {
+    let program = Program {
+        program: PathBuf::from("server"),
+        args: Vec::new(),
+        env: Vec::new(),
+        directory: None,
+        memory: None,
+    };
+    Upstream {
+        name: name.to_owned(),
+        target: Ok(Target::Program(program)),
+        client: Settings::default(),
+        disabled: false,
+        prefix: None,
+        include: Vec::new(),
+        exclude: Vec::new(),
+        overrides: BTreeMap::new(),
+        share: Share::Process,
+    }
+}
+
+/// A server on the web.
+pub(super) fn web(name: &str) -> Upstream {
+    let endpoint = Endpoint::new("http://localhost/mcp".parse().unwrap());
+    Upstream { target: Ok(Target::Http(endpoint, HttpKind::Auto)), ..upstream(name) }
+}
+
+/// The lists with these definitions, each list an array.
+pub(super) fn lists(given: &[(List, &str)]) -> Lists {
+    let mut lists = Lists::default();
+    for (list, items) in given {
+        let items = raw(items).elements().collect();
+        lists.replace(*list, Listed { items, ..Listed::default() });
+    }
+    lists
+}
+
+/// The definitions of tools that take anything.
+pub(super) fn tools(names: &[&str]) -> String {
+    let tool = |name: &&str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+    format!("[{}]", names.iter().map(tool).collect::<Vec<_>>().join(","))
+}

@@ -1,0 +1,192 @@
+//! All servers, and all gateways that show them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gantry_gateway::{Gateway, Publisher};
+use gantry_protocol::RawJson;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::attend::Attendant;
+use super::compose::Scope;
+use super::face::Face;
+use super::instructions;
+use super::offer::Offer;
+use super::server::Server;
+use super::settings::{Profile, Upstream, UpstreamSettings};
+
+/// All servers, and all gateways that show them.
+#[derive(Debug)]
+pub(super) struct House {
+    pub(super) settings: UpstreamSettings,
+    /// What can be shown alone.
+    pub(super) names: watch::Sender<BTreeSet<String>>,
+    rooms: Mutex<Rooms>,
+}
+
+#[derive(Debug, Default)]
+struct Rooms {
+    servers: BTreeMap<String, Attended>,
+    profiles: BTreeMap<String, Profile>,
+    shown: Vec<Shown>,
+    /// What is wrong with names where everything is shown, by server.
+    problems: BTreeMap<String, Vec<String>>,
+    /// The number of the last face.
+    last: u64,
+}
+
+/// A server, and who attends to it.
+#[derive(Debug)]
+struct Attended {
+    server: Arc<Server>,
+    attendant: Option<JoinHandle<()>>,
+}
+
+/// A face, and where it is shown.
+#[derive(Debug)]
+struct Shown {
+    face: Arc<Face>,
+    gateway: Arc<Gateway>,
+    publisher: Publisher,
+}
+
+impl House {
+    pub(super) fn new(settings: UpstreamSettings) -> Self {
+        let names = watch::Sender::new(BTreeSet::new());
+        Self { settings, names, rooms: Mutex::default() }
+    }
+
+    /// Shows everything, or what has that name, through a gateway.
+    pub(super) fn attach(&self, name: Option<&str>, gateway: &Arc<Gateway>) {
+        let mut rooms = self.rooms();
+        rooms.last += 1;
+        let face = Arc::new(Face::new(name.map(str::to_owned), rooms.last));
+        let publisher = gateway.attach(face.clone());
+        rooms.shown.push(Shown { face, gateway: gateway.clone(), publisher });
+        self.show_in(&mut rooms, None);
+    }
+
+    /// Shows no longer what has that name.
+    pub(super) fn detach(&self, name: &str) {
+        let mut rooms = self.rooms();
+        let is_meant = |shown: &mut Shown| shown.face.name.as_deref() == Some(name);
+        for shown in rooms.shown.extract_if(.., is_meant) {
+            shown.face.show(&[], Scope::Alone, &shown.publisher);
+        }
+    }
+
+    /// Replaces the servers and profiles.
+    pub(super) fn configure(self: &Arc<Self>, servers: Vec<Upstream>, profiles: Vec<Profile>) {
+        let mut rooms = self.rooms();
+        let mut before = std::mem::take(&mut rooms.servers);
+        for upstream in servers {
+            let name = upstream.name.clone();
+            let attended = match before.remove(&name) {
+                Some(attended) if attended.server.upstream.is_same(&upstream) => attended,
+                Some(changed) => self.begin(upstream, Some(&changed.server)),
+                None => self.begin(upstream, None),
+            };
+            rooms.servers.insert(name, attended);
+        }
+        rooms.profiles =
+            profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect();
+        for name in rooms.profiles.keys().filter(|name| rooms.servers.contains_key(*name)) {
+            tracing::warn!(name, "a profile has the name of a server and is not shown; rename it");
+        }
+        let names = rooms.servers.keys().chain(rooms.profiles.keys()).cloned().collect();
+        self.show_in(&mut rooms, None);
+        drop(rooms);
+        self.names.send_if_modified(|old| std::mem::replace(old, names) != *old);
+    }
+
+    /// Begins to attend to a server. What its predecessor listed counts until it has spoken itself.
+    fn begin(self: &Arc<Self>, upstream: Upstream, before: Option<&Server>) -> Attended {
+        let lists = before.map(|before| before.lists.load_full()).unwrap_or_default();
+        let (server, events) = Server::new(upstream, &self.settings, lists);
+        if let Some(before) = before.filter(|_| server.shared().is_some()) {
+            server.offer.store(Arc::new(Offer::after(&server, before)));
+        }
+        let attendant = server.shared().cloned().zip(events).map(|(client, events)| {
+            let attendant = Attendant::new(Arc::downgrade(self), server.clone(), client);
+            tokio::spawn(attendant.attend(events))
+        });
+        Attended { server, attendant }
+    }
+
+    /// Shows anew what has changed: a server's offer, or everything.
+    pub(super) fn show(&self, changed: Option<&str>) {
+        self.show_in(&mut self.rooms(), changed);
+    }
+
+    fn show_in(&self, rooms: &mut Rooms, changed: Option<&str>) {
+        let servers: Vec<Arc<Server>> =
+            rooms.servers.values().map(|it| it.server.clone()).collect();
+        let length = self.settings.name_length;
+        for Shown { face, gateway, publisher } in &rooms.shown {
+            let alone = face.name.as_deref().and_then(|name| rooms.servers.get(name));
+            let profile = face.name.as_deref().and_then(|name| rooms.profiles.get(name));
+            let (shown, scope) = match (&face.name, alone, profile) {
+                (None, ..) => (servers.clone(), Scope::Everything { length }),
+                (_, Some(alone), _) => (vec![alone.server.clone()], Scope::Alone),
+                (_, None, Some(profile)) => (servers.clone(), Scope::Selected { length, profile }),
+                (_, None, None) => (Vec::new(), Scope::Alone),
+            };
+            if changed.is_some_and(|name| !shown.iter().any(|server| server.name() == name)) {
+                continue;
+            }
+            let problems = face.show(&shown, scope, publisher);
+            if face.name.is_none() {
+                let text = |(name, texts): (Arc<str>, _)| (name.to_string(), texts);
+                rooms.problems = problems.into_iter().map(text).collect();
+            }
+            instruct(gateway, &shown, scope);
+        }
+    }
+
+    /// Tells clients everywhere that a resource of a server has new content.
+    pub(super) fn updated(&self, server: &str, uri: &str, metadata: Option<&RawJson>) {
+        for Shown { face, publisher, .. } in &self.rooms().shown {
+            face.updated(server, uri, metadata.cloned(), publisher);
+        }
+    }
+
+    /// The servers in the order of their names.
+    pub(super) fn servers(&self) -> Vec<Arc<Server>> {
+        self.rooms().servers.values().map(|it| it.server.clone()).collect()
+    }
+
+    pub(super) fn server(&self, name: &str) -> Option<Arc<Server>> {
+        self.rooms().servers.get(name).map(|it| it.server.clone())
+    }
+
+    /// What is wrong with names where everything is shown, by server.
+    pub(super) fn problems(&self) -> BTreeMap<String, Vec<String>> {
+        self.rooms().problems.clone()
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, Rooms> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says through a gateway what the servers say of their use.
+fn instruct(gateway: &Gateway, servers: &[Arc<Server>], scope: Scope<'_>) {
+    let own = gateway.identity().instructions.as_deref();
+    let offers: Vec<_> = servers
+        .iter()
+        .filter(|server| scope.has_server(server.name()))
+        .map(|server| (server.name(), server.offer.load_full()))
+        .collect();
+    let texts =
+        offers.iter().filter_map(|(name, offer)| Some((*name, offer.instructions.as_deref()?)));
+    gateway.set_instructions(instructions::merge(own, texts));
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        if let Some(attendant) = &self.attendant {
+            attendant.abort();
+        }
+    }
+}

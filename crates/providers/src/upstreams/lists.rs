@@ -1,0 +1,108 @@
+//! What a server listed last, as it said it; kept in a file, so that it is known before the server
+//! is started again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gantry_client::{List, Listed};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{JsonLimits, RawJson};
+
+use super::naming;
+
+/// The largest file that is read.
+const LIMITS: JsonLimits = JsonLimits { size: 256 * 1024 * 1024, depth: 256 };
+
+/// The four lists.
+pub(super) const ALL: [List; 4] = [List::Tools, List::Resources, List::Templates, List::Prompts];
+
+/// What a server listed last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Lists {
+    items: [Vec<RawJson>; 4],
+    troubles: [Option<String>; 4],
+    /// How to use the server, for the model.
+    pub(super) instructions: Option<String>,
+}
+
+impl Lists {
+    /// The definitions of one list.
+    pub(super) fn of(&self, list: List) -> &[RawJson] {
+        &self.items[place(list)]
+    }
+
+    /// What went wrong with the lists.
+    pub(super) fn troubles(&self) -> impl Iterator<Item = &str> {
+        self.troubles.iter().flatten().map(String::as_str)
+    }
+
+    /// Puts a list in the place of its predecessor.
+    pub(super) fn replace(&mut self, list: List, listed: Listed) {
+        self.troubles[place(list)] = listed.truncated;
+        self.items[place(list)] = listed.items;
+    }
+
+    /// Notes that a list could not be had. What was known of it stays.
+    pub(super) fn note(&mut self, list: List, trouble: String) {
+        self.troubles[place(list)] = Some(trouble);
+    }
+
+    /// Reads what was kept; none if nothing was, or if it cannot be read.
+    pub(super) fn load(folder: &Path, server: &str) -> Option<Self> {
+        let bytes = fs::read(path(folder, server)).ok()?;
+        let kept = RawJson::parse(bytes, LIMITS).ok().filter(RawJson::is_object)?;
+        let items = ALL.map(|list| match kept.get(list.member()) {
+            Some(items) => items.elements().collect(),
+            None => Vec::new(),
+        });
+        let instructions = kept.get("instructions").and_then(|text| text.to_text());
+        Some(Self { items, troubles: Default::default(), instructions })
+    }
+
+    /// Keeps it. The file is replaced as a whole, so that nobody reads half of one.
+    pub(super) fn save(&self, folder: &Path, server: &str) -> io::Result<()> {
+        let mut kept = ObjectWriter::new();
+        for list in ALL {
+            kept = kept.array(list.member(), self.of(list));
+        }
+        let kept = kept.value_some("instructions", self.instructions.as_deref()).finish();
+        fs::create_dir_all(folder)?;
+        let path = path(folder, server);
+        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        fs::write(&draft, kept.bytes())?;
+        fs::rename(&draft, path)
+    }
+}
+
+fn place(list: List) -> usize {
+    match list {
+        List::Tools => 0,
+        List::Resources => 1,
+        List::Templates => 2,
+        List::Prompts => 3,
+    }
+}
+
+fn path(folder: &Path, server: &str) -> PathBuf {
+    folder.join(format!("{}.json", naming::file(server)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_kept_as_they_were_said() {
+        let folder = std::env::temp_dir().join(format!("gantry-lists-{}", std::process::id()));
+        let mut lists = Lists { instructions: Some("be kind".to_owned()), ..Lists::default() };
+        let tool = RawJson::from_static(r#"{"name":"a", "x":1.50,"big":12345678901234567890123}"#);
+        let listed = Listed { items: vec![tool], ..Listed::default() };
+        lists.replace(List::Tools, listed.clone());
+        lists.replace(List::Prompts, listed);
+        lists.save(&folder, "some/../where").unwrap();
+        assert_eq!(Lists::load(&folder, "some/../where"), Some(lists));
+        assert_eq!(Lists::load(&folder, "elsewhere"), None);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,177 @@
+//! The names under which the things of many servers stand in one list: prefixed, of characters
+//! that every client takes, not too long, and no two alike.
+
+use std::collections::HashMap;
+
+/// The longest name that the protocol allows.
+pub(super) const LONGEST: usize = 128;
+
+/// A hash in digits, and the `_` before it.
+const SUFFIX: usize = 9;
+
+/// The names given so far, and to whose thing each.
+#[derive(Debug)]
+pub(super) struct Names {
+    given: HashMap<String, (String, String)>,
+    length: usize,
+}
+
+/// A name that was given.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// The name.
+    pub(super) name: String,
+    /// Why it is not the one that was to be expected.
+    pub(super) clash: Option<String>,
+}
+
+impl Names {
+    /// No names yet; none will be longer than `length`.
+    pub(super) fn new(length: usize) -> Self {
+        Self { given: HashMap::new(), length: length.clamp(2 * SUFFIX, LONGEST) }
+    }
+
+    /// Gives a name to what a server calls `own`. Must be called in the same order for the names
+    /// to come out the same.
+    pub(super) fn give(&mut self, server: &str, prefix: &str, own: &str) -> Given {
+        let full = match prefix {
+            "" => own.to_owned(),
+            prefix => format!("{prefix}_{own}"),
+        };
+        let name = fit(&full, self.length);
+        self.give_as(server, own, name, &full)
+    }
+
+    /// Gives a name that fits already, if nobody has it.
+    pub(super) fn give_as(&mut self, server: &str, own: &str, name: String, full: &str) -> Given {
+        let Some((other, theirs)) = self.given.get(&name) else {
+            self.keep(&name, server, own);
+            return Given { name, clash: None };
+        };
+        let clash = format!("`{theirs}` of the server `{other}` has the name `{name}` already");
+        let mut number = 0u32;
+        let name = loop {
+            let name = with_suffix(full, &format!("{server}\n{own}\n{number}"), self.length);
+            if !self.given.contains_key(&name) {
+                break name;
+            }
+            number += 1;
+        };
+        self.keep(&name, server, own);
+        let clash = format!("`{own}` is offered as `{name}`, since {clash}; set a `prefix`");
+        Given { name, clash: Some(clash) }
+    }
+
+    fn keep(&mut self, name: &str, server: &str, own: &str) {
+        self.given.insert(name.to_owned(), (server.to_owned(), own.to_owned()));
+    }
+}
+
+/// A name of allowed characters that is not too long. One that is shortened keeps its beginning,
+/// and ends in what tells it from others that begin alike.
+pub(super) fn fit(name: &str, length: usize) -> String {
+    match name.chars().count() {
+        count if count <= length => clean(name),
+        _ => with_suffix(name, name, length),
+    }
+}
+
+/// The name that a tool has where it needs no prefix: its own, if the protocol allows it.
+pub(super) fn own(name: &str) -> String {
+    let allowed = |byte: u8| is_allowed(char::from(byte)) || byte == b'/';
+    match name.len() <= LONGEST && name.bytes().all(allowed) {
+        true => name.to_owned(),
+        false => fit(name, LONGEST),
+    }
+}
+
+/// A name for the file of a server: two servers never share one.
+pub(super) fn file(server: &str) -> String {
+    match server.len() <= LONGEST && !server.starts_with('.') && server.chars().all(is_allowed) {
+        true => server.to_owned(),
+        false => with_suffix(server, server, LONGEST).replace('.', "_"),
+    }
+}
+
+fn with_suffix(name: &str, hashed: &str, length: usize) -> String {
+    let mut name = clean(name);
+    name.truncate(length - SUFFIX);
+    format!("{name}_{:08x}", hash(hashed))
+}
+
+/// ASCII only, so that characters are bytes.
+fn clean(name: &str) -> String {
+    name.chars().map(|it| if is_allowed(it) { it } else { '_' }).collect()
+}
+
+fn is_allowed(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
+}
+
+/// FNV-1a, folded. Names are kept by clients, so it must never change.
+fn hash(text: &str) -> u32 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
+    (hash >> 32) as u32 ^ hash as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(wanted: &[(&str, &str, &str)], length: usize) -> Vec<String> {
+        let mut names = Names::new(length);
+        let give = |(server, prefix, own): &(&str, &str, &str)| {
+            let given = names.give(server, prefix, own);
+            assert!(given.name.len() <= length, "{given:?}");
+            given.name
+        };
+        wanted.iter().map(give).collect()
+    }
+
+    #[test]
+    fn names_are_prefixed_and_cleaned() {
+        let cases = [
+            (("github", "github", "create_issue"), "github_create_issue"),
+            (("github", "gh", "create_issue"), "gh_create_issue"),
+            (("github", "", "create_issue"), "create_issue"),
+            (("my server", "my server", "a/b c"), "my_server_a_b_c"),
+            (("s", "s", "grüße"), "s_gr__e"),
+            (("s", "s", "v1.two-three"), "s_v1.two-three"),
+        ];
+        for (wanted, expected) in cases {
+            assert_eq!(given(&[wanted], 64), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_and_stays_the_same() {
+        let long = "x".repeat(100);
+        let names = given(&[("a", "a", &long), ("a", "a", &format!("{long}y"))], 64);
+        assert!(names.iter().all(|name| name.len() == 64 && name.starts_with("a_xxx")));
+        assert_ne!(names[0], names[1], "what differs beyond the cut still differs");
+        assert_eq!(names, given(&[("a", "a", &long), ("a", "a", &format!("{long}y"))], 64));
+        assert_eq!(given(&[("a", "", "abcdefghijklmnopqrstuvwxyz")], 20), ["abcdefghijk_49935c13"]);
+    }
+
+    #[test]
+    fn of_two_that_are_alike_the_later_gets_a_suffix() {
+        let mut names = Names::new(64);
+        assert_eq!(names.give("a", "a", "b_c").clash, None);
+        let later = names.give("a_b", "a_b", "c");
+        assert!(later.name.starts_with("a_b_c_") && later.name.len() == 14, "{later:?}");
+        let clash = later.clash.unwrap();
+        assert!(clash.contains("`b_c` of the server `a`") && clash.contains(&later.name));
+        let third = names.give("z", "", "a_b_c");
+        assert_ne!(third.name, later.name);
+    }
+
+    #[test]
+    fn a_name_of_its_own_is_kept_if_it_is_allowed() {
+        for name in ["plain", "with/slash", "v1.two-three"] {
+            assert_eq!(own(name), name);
+        }
+        assert_eq!(own("a b"), "a_b");
+        assert_eq!(own(&"x".repeat(200)).len(), LONGEST);
+    }
+}

@@ -1,0 +1,194 @@
+//! What one server has to offer, read from its lists: what can be offered, and what is wrong with
+//! the rest.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use gantry_client::{List, Target};
+use gantry_gateway::{EntryError, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use gantry_protocol::RawJson;
+
+use super::lists::Lists;
+use super::pattern::chosen;
+use super::server::Server;
+use super::settings::Upstream;
+use super::{Override, naming};
+use crate::template::Template;
+
+/// The most problems that are told one by one.
+const PROBLEMS: usize = 100;
+
+/// What one server has to offer, in the order of its own names.
+#[derive(Debug, Default)]
+pub(super) struct Offer {
+    /// Its tools, each under its own name as far as the protocol allows it.
+    pub(super) tools: Vec<OfferedTool>,
+    pub(super) prompts: Vec<Arc<PromptEntry>>,
+    pub(super) resources: Vec<Arc<ResourceEntry>>,
+    /// Its templates; one that cannot be parsed matches nothing.
+    pub(super) templates: Vec<(Arc<TemplateEntry>, Option<Arc<Template>>)>,
+    pub(super) instructions: Option<String>,
+    /// What cannot be offered, or not as it is.
+    pub(super) problems: Vec<String>,
+    /// Whether it is empty because the server stays away.
+    pub(super) is_withdrawn: bool,
+}
+
+/// A tool of a server.
+#[derive(Debug, Clone)]
+pub(super) struct OfferedTool {
+    /// What the server calls it.
+    pub(super) own: String,
+    pub(super) entry: Arc<ToolEntry>,
+    /// Whether it can be called only as a task.
+    pub(super) needs_task: bool,
+    /// The definition as the server said it.
+    source: RawJson,
+}
+
+impl Offer {
+    /// What a server offers that takes the place of another, until it has spoken itself.
+    pub(super) fn after(server: &Server, before: &Server) -> Self {
+        let (now, then) = (&server.upstream, &before.upstream);
+        let kind = |upstream: &Upstream| matches!(upstream.target, Ok(Target::Http(..)));
+        let is_alike = now.overrides == then.overrides
+            && now.client.at_most == then.client.at_most
+            && kind(now) == kind(then);
+        let offer = before.offer.load_full();
+        let known = if is_alike { &*offer } else { &Self::default() };
+        Self::read(now, &server.lists.load(), known)
+    }
+
+    /// Reads the lists. What `before` has read already is taken from there.
+    pub(super) fn read(upstream: &Upstream, lists: &Lists, before: &Self) -> Self {
+        let mut problems: Vec<String> = lists.troubles().map(str::to_owned).collect();
+        let mut offer = Self {
+            tools: tools(upstream, lists, before, &mut problems),
+            prompts: entries(
+                lists.of(List::Prompts),
+                PromptEntry::new,
+                |it| &it.name,
+                &mut problems,
+            ),
+            resources: entries(
+                lists.of(List::Resources),
+                ResourceEntry::new,
+                |it| &it.uri,
+                &mut problems,
+            ),
+            templates: templates(lists, &mut problems),
+            instructions: lists.instructions.clone(),
+            problems: Vec::new(),
+            is_withdrawn: false,
+        };
+        if problems.len() > PROBLEMS {
+            let more = problems.len() - PROBLEMS;
+            problems.truncate(PROBLEMS);
+            problems.push(format!("and {more} more"));
+        }
+        offer.problems = problems;
+        offer
+    }
+}
+
+fn tools(
+    upstream: &Upstream,
+    lists: &Lists,
+    before: &Offer,
+    problems: &mut Vec<String>,
+) -> Vec<OfferedTool> {
+    let known: HashMap<&RawJson, &OfferedTool> =
+        before.tools.iter().map(|tool| (&tool.source, tool)).collect();
+    let (mut seen, mut tools) = (HashSet::new(), Vec::new());
+    for source in lists.of(List::Tools) {
+        let Some(own) = source.get("name").and_then(|name| name.to_text()) else {
+            problems.push("a tool without a name is left out".to_owned());
+            continue;
+        };
+        if !chosen(&upstream.include, &upstream.exclude, &own) {
+            continue;
+        }
+        if !seen.insert(own.clone()) {
+            problems.push(format!("the tool `{own}` is listed twice; the first one is offered"));
+            continue;
+        }
+        if let Some(tool) = known.get(source) {
+            tools.push((*tool).clone());
+            continue;
+        }
+        match tool(upstream, own.clone(), source) {
+            Ok(tool) => tools.push(tool),
+            Err(error) => problems.push(format!("the tool `{own}` is left out: {error}")),
+        }
+    }
+    tools.sort_by(|one, other| one.own.cmp(&other.own));
+    tools
+}
+
+fn tool(upstream: &Upstream, own: String, source: &RawJson) -> Result<OfferedTool, EntryError> {
+    let instead = upstream.overrides.get(&own);
+    let text = |pick: fn(&Override) -> &Option<String>| {
+        instead.and_then(|it| pick(it).as_deref()).map(RawJson::string)
+    };
+    let name = naming::own(&own);
+    let definition = source
+        .edit()
+        .set_some("name", (name != own).then(|| RawJson::string(&name)))
+        .set_some("title", text(|it| &it.title))
+        .set_some("description", text(|it| &it.description))
+        .apply();
+    // Annotations for HTTP headers bind only those who speak HTTP to the server.
+    let mut entry = match &upstream.target {
+        Ok(Target::Http(..)) => ToolEntry::new(definition)?,
+        _ => ToolEntry::new(definition.clone())
+            .or_else(|_| ToolEntry::ignoring_headers(definition))?,
+    };
+    entry.timeout = Some(upstream.client.at_most);
+    entry.fill_defaults = false;
+    let support = source.at(&["execution", "taskSupport"]);
+    let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");
+    Ok(OfferedTool { own, entry: Arc::new(entry), needs_task, source: source.clone() })
+}
+
+fn templates(
+    lists: &Lists,
+    problems: &mut Vec<String>,
+) -> Vec<(Arc<TemplateEntry>, Option<Arc<Template>>)> {
+    let list = lists.of(List::Templates);
+    let entries = entries(list, TemplateEntry::new, |it| &it.uri_template, problems);
+    let mut parse = |entry: Arc<TemplateEntry>| match Template::parse(&entry.uri_template) {
+        Ok(template) => (entry, Some(Arc::new(template))),
+        Err(error) => {
+            problems.push(format!(
+                "no resource of the template `{}` can be read: {error}",
+                entry.uri_template
+            ));
+            (entry, None)
+        }
+    };
+    entries.into_iter().map(&mut parse).collect()
+}
+
+fn entries<T>(
+    list: &[RawJson],
+    read: impl Fn(RawJson) -> Result<T, EntryError>,
+    name: impl Fn(&T) -> &str,
+    problems: &mut Vec<String>,
+) -> Vec<Arc<T>> {
+    let (mut seen, mut entries) = (HashSet::new(), Vec::new());
+    for definition in list {
+        match read(definition.clone()) {
+            Ok(entry) if seen.insert(name(&entry).to_owned()) => entries.push(Arc::new(entry)),
+            Ok(entry) => {
+                let name = name(&entry);
+                problems.push(format!("`{name}` is listed twice; the first one is offered"));
+            }
+            Err(error) => problems.push(format!("left out of a list: {error}")),
+        }
+    }
+    entries.sort_by(|one, other| name(one).cmp(name(other)));
+    entries
+}
+
+#[cfg(test)]
+mod tests;

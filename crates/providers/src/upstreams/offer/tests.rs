@@ -1,0 +1,103 @@
+//! What of a server's lists is offered.
+
+use gantry_client::List;
+
+use super::super::fixture::{lists, tools, upstream, web};
+use super::*;
+
+const GOOD: &str = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
+
+fn read(upstream: &Upstream, given: &[(List, &str)]) -> Offer {
+    Offer::read(upstream, &lists(given), &Offer::default())
+}
+
+fn names(offer: &Offer) -> Vec<&str> {
+    offer.tools.iter().map(|tool| tool.own.as_str()).collect()
+}
+
+#[test]
+fn a_bad_tool_is_left_out_and_named_and_the_others_stay() {
+    let header = r#"{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}}"#;
+    let cases = [
+        (r#"{"name":"bad","inputSchema":{"type":"objekt"}}"#, "`bad`"),
+        (r#"{"name":"bad"}"#, "`bad` is left out: a tool lacks `inputSchema`"),
+        (r#"{"inputSchema":{"type":"object"}}"#, "without a name"),
+        (r#"{"name":"","inputSchema":{"type":"object"}}"#, "lacks `name`"),
+        (r#""no object""#, "without a name"),
+        (r#"{"name":"good","inputSchema":{}}"#, "`good` is listed twice"),
+        (header, "`bad`"),
+    ];
+    for (bad, problem) in cases {
+        let offer = read(&web("s"), &[(List::Tools, &format!("[{GOOD},{bad}]"))]);
+        assert_eq!(names(&offer), ["good"], "{bad}");
+        assert_eq!(offer.problems.len(), 1, "{:?}", offer.problems);
+        assert!(offer.problems[0].contains(problem), "{:?} lacks {problem}", offer.problems);
+    }
+    let offer = read(&upstream("s"), &[(List::Tools, &format!("[{header}]"))]);
+    assert_eq!(names(&offer), ["bad"], "a program is told nothing in headers");
+    assert!(offer.tools[0].entry.headers.is_empty());
+}
+
+#[test]
+fn only_the_members_that_must_change_are_changed() {
+    let source = r#"{ "x-vendor":1.50,"name":"a/ü","description":"old","inputSchema":{"type":"object"}, "big":12345678901234567890 }"#;
+    let mut upstream = upstream("s");
+    let offer = read(&upstream, &[(List::Tools, &format!("[{source}]"))]);
+    let expected = source.replace("a/ü", "a__");
+    assert_eq!(offer.tools[0].entry.definition.as_str(), expected);
+    assert_eq!(offer.tools[0].own, "a/ü");
+    let instead = Override { title: None, description: Some("new".to_owned()) };
+    upstream.overrides.insert("a/ü".to_owned(), instead);
+    let offer = read(&upstream, &[(List::Tools, &format!("[{source}]"))]);
+    let expected = expected.replace("old", "new");
+    assert_eq!(offer.tools[0].entry.definition.as_str(), expected);
+    assert!(!offer.tools[0].entry.fill_defaults);
+    assert_eq!(offer.tools[0].entry.timeout, Some(upstream.client.at_most));
+}
+
+#[test]
+fn tools_are_chosen_by_the_servers_own_names() {
+    let mut upstream = upstream("s");
+    upstream.include = vec!["get_*".to_owned()];
+    upstream.exclude = vec!["*_secret".to_owned()];
+    let tools = tools(&["get_b", "set_a", "get_secret", "get_a"]);
+    let offer = read(&upstream, &[(List::Tools, &tools)]);
+    assert_eq!(names(&offer), ["get_a", "get_b"]);
+    assert!(offer.problems.is_empty(), "{:?}", offer.problems);
+}
+
+#[test]
+fn what_is_the_same_is_not_read_again() {
+    let upstream = upstream("s");
+    let before = read(&upstream, &[(List::Tools, &tools(&["a", "b"]))]);
+    let changed = tools(&["a", "c"]).replace(r#""c","#, r#""b","title":"new","#);
+    let after = Offer::read(&upstream, &lists(&[(List::Tools, &changed)]), &before);
+    assert!(Arc::ptr_eq(&before.tools[0].entry, &after.tools[0].entry));
+    assert!(!Arc::ptr_eq(&before.tools[1].entry, &after.tools[1].entry));
+}
+
+#[test]
+fn other_things_are_left_out_alike() {
+    let offer = read(
+        &upstream("s"),
+        &[
+            (List::Prompts, r#"[{"name":"p"},{"name":"p"},{}]"#),
+            (List::Resources, r#"[{"uri":"a:b","name":"x"},{"uri":"a:c"}]"#),
+            (
+                List::Templates,
+                r#"[{"uriTemplate":"a:{b}","name":"x"},{"uriTemplate":"a:{","name":"y"}]"#,
+            ),
+        ],
+    );
+    assert_eq!((offer.prompts.len(), offer.resources.len(), offer.templates.len()), (1, 1, 2));
+    assert_eq!(offer.templates.iter().filter(|(_, parsed)| parsed.is_some()).count(), 1);
+    assert_eq!(offer.problems.len(), 4, "{:?}", offer.problems);
+}
+
+#[test]
+fn problems_are_counted_when_they_are_many() {
+    let many = vec!["{}"; PROBLEMS + 5].join(",");
+    let offer = read(&upstream("s"), &[(List::Tools, &format!("[{many}]"))]);
+    assert_eq!(offer.problems.len(), PROBLEMS + 1);
+    assert_eq!(offer.problems[PROBLEMS], "and 5 more");
+}

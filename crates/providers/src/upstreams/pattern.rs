@@ -1,0 +1,72 @@
+//! Names chosen by patterns in which `*` stands for any text.
+
+/// Whether a name is chosen: by one of `include`, or by none if there are none, and not by one of
+/// `exclude`.
+pub(super) fn chosen(include: &[String], exclude: &[String], name: &str) -> bool {
+    let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+    (include.is_empty() || fits(include)) && !fits(exclude)
+}
+
+/// Whether the whole name fits the pattern. Takes time linear in both for each `*`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(head) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let tail = parts.pop().unwrap_or_default();
+    for part in parts {
+        // The first place is the best one: it leaves the most for what follows.
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        let cases = [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("*", "anything", true),
+            ("get_*", "get_issue", true),
+            ("get_*", "forget_issue", false),
+            ("*_issue", "get_issue", true),
+            ("*_issue", "get_issues", false),
+            ("g*t*e", "get_issue", true),
+            ("g*t*x", "get_issue", false),
+            ("aa*aa", "aaa", false),
+            ("a**b", "ab", true),
+            ("", "", true),
+            ("", "a", false),
+        ];
+        for (pattern, name, expected) in cases {
+            assert_eq!(matches(pattern, name), expected, "{pattern} for {name}");
+        }
+    }
+
+    #[test]
+    fn what_is_excluded_is_not_chosen() {
+        let list = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let cases: [(&[&str], &[&str], bool); 5] = [
+            (&[], &[], true),
+            (&["a*"], &[], true),
+            (&["b*", "a*"], &[], true),
+            (&["b*"], &[], false),
+            (&["a*"], &["*c"], false),
+        ];
+        for (include, exclude, expected) in cases {
+            let is_chosen = chosen(&list(include), &list(exclude), "abc");
+            assert_eq!(is_chosen, expected, "{include:?} without {exclude:?}");
+        }
+    }
+}

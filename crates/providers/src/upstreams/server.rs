@@ -1,0 +1,171 @@
+//! One server: its connections, what it offers, and what clients watch of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::future::join_all;
+use gantry_client::{Client, Event, Request, Silent, State};
+use gantry_gateway::{CallError, Caller, ErrorKind};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::lists::Lists;
+use super::offer::Offer;
+use super::pool::Pool;
+use super::redaction::Redaction;
+use super::settings::{Share, Upstream, UpstreamSettings};
+
+/// Things that may be waiting to be told to a server after the calls they belong to.
+const AFTERWORDS: usize = 256;
+
+/// How long one of them may take.
+const AFTERWORD: Duration = Duration::from_secs(10);
+
+/// One server.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) upstream: Upstream,
+    pub(super) redaction: Redaction,
+    /// What it lists and who it serves are told over this one; none if it is not to be reached.
+    connections: Option<Connections>,
+    /// What it listed last.
+    pub(super) lists: ArcSwap<Lists>,
+    /// What of that is offered now.
+    pub(super) offer: ArcSwap<Offer>,
+    /// What is watched, by the number of the face on which it is.
+    watched: Mutex<BTreeMap<u64, BTreeSet<String>>>,
+    afterwords: Mutex<JoinSet<()>>,
+}
+
+#[derive(Debug)]
+struct Connections {
+    shared: Client,
+    pool: Pool,
+}
+
+impl Server {
+    /// A server, and what it says beside its calls; nothing if it is not to be reached.
+    pub(super) fn new(
+        upstream: Upstream,
+        settings: &UpstreamSettings,
+        lists: Arc<Lists>,
+    ) -> (Arc<Self>, Option<mpsc::Receiver<Event>>) {
+        let target = upstream.target.as_ref().ok().filter(|_| !upstream.disabled).cloned();
+        let redaction = upstream.target.as_ref().map(Redaction::of).unwrap_or_default();
+        let connected = target.map(|target| {
+            let (sender, events) = mpsc::channel(upstream.client.queue.max(1));
+            let client = upstream.client.clone();
+            let shared = Client::new(target.clone(), client.clone(), sender);
+            let pool = Pool::new(target, client, settings.connections);
+            (Connections { shared, pool }, events)
+        });
+        let (connections, events) = connected.unzip();
+        let server = Self {
+            upstream,
+            redaction,
+            connections,
+            lists: ArcSwap::new(lists),
+            offer: ArcSwap::default(),
+            watched: Mutex::default(),
+            afterwords: Mutex::default(),
+        };
+        (Arc::new(server), events)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.upstream.name
+    }
+
+    /// What its names begin with.
+    pub(super) fn prefix(&self) -> &str {
+        self.upstream.prefix.as_deref().unwrap_or(&self.upstream.name)
+    }
+
+    /// The connection that all share; none if the server is not to be reached.
+    pub(super) fn shared(&self) -> Option<&Client> {
+        self.connections.as_ref().map(|it| &it.shared)
+    }
+
+    /// The connection for a call of that client.
+    pub(super) fn client_for(&self, caller: &Caller) -> Result<Client, CallError> {
+        let name = self.name();
+        let Some(connections) = &self.connections else {
+            let text = format!("the server `{name}` is disabled; `gantry status` says why");
+            return Err(CallError::new(ErrorKind::Unavailable, text));
+        };
+        let whose = match self.upstream.share {
+            Share::Process => return Ok(connections.shared.clone()),
+            Share::User => caller.principal.to_string(),
+            Share::Session => {
+                let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
+                let session = caller.session.as_deref().unwrap_or(client);
+                format!("{}\n{session}", caller.principal)
+            }
+        };
+        connections.pool.get(&whose).ok_or_else(|| {
+            let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
+            let text = format!(
+                "all connections that the server `{name}` may have are busy; raise `connections`, \
+                 or wait"
+            );
+            CallError::new(kind, text)
+        })
+    }
+
+    /// How it stands.
+    pub(super) fn state(&self) -> State {
+        match (&self.connections, &self.upstream.target) {
+            (Some(connections), _) => connections.shared.state(),
+            (None, Err(reason)) => State::Disabled(reason.clone()),
+            (None, Ok(_)) => State::Disabled("the configuration says so".to_owned()),
+        }
+    }
+
+    /// Sets what is watched on one face.
+    pub(super) fn watch(&self, face: u64, uris: BTreeSet<String>) {
+        let Some(client) = self.shared() else { return };
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        match uris.is_empty() {
+            true => drop(watched.remove(&face)),
+            false => drop(watched.insert(face, uris)),
+        }
+        // Under the lock: a later set must not be overtaken by an earlier one.
+        client.watch(watched.values().flatten().cloned().collect());
+    }
+
+    /// Tells the server something after the call it belongs to has gone.
+    pub(super) fn send_after(&self, client: Client, request: Request) {
+        let mut afterwords = self.afterwords.lock().unwrap_or_else(PoisonError::into_inner);
+        while afterwords.try_join_next().is_some() {}
+        if afterwords.len() < AFTERWORDS {
+            afterwords.spawn(async move {
+                let _ = tokio::time::timeout(AFTERWORD, client.request(request, &Silent)).await;
+            });
+        }
+    }
+
+    /// Ends connections that nobody uses.
+    pub(super) fn sweep(&self) {
+        if let Some(connections) = &self.connections {
+            connections.pool.sweep();
+        }
+    }
+
+    /// Ends the connections; they are made anew when they are needed.
+    pub(super) async fn restart(&self) {
+        if let Some(Connections { shared, pool }) = &self.connections {
+            let others = pool.all();
+            join_all(others.iter().chain([shared]).map(Client::restart)).await;
+        }
+    }
+
+    /// Ends the connections for good.
+    pub(super) async fn stop(&self) {
+        if let Some(Connections { shared, pool }) = &self.connections {
+            let others = pool.empty();
+            join_all(others.iter().chain([shared]).map(Client::stop)).await;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A call that its server made a task: followed to its end, so that to the client it is a call like
+//! any other.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use gantry_client::{Answer, Client, ClientError, Request};
+use gantry_gateway::{Ask, AskError, CallError, Exchange, Progress};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, RawJson, RpcError, code};
+use rand::RngExt;
+
+use super::line::CallLine;
+use super::server::Server;
+
+/// How often a task is asked for, when its server does not say.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Never more often, and never less often, whatever the server says.
+const SHORTEST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Why a task has no result.
+#[derive(Debug)]
+pub(super) enum TaskError {
+    /// The server, or the way to it, failed.
+    Client(ClientError),
+    /// The client could not be asked.
+    Call(CallError),
+}
+
+impl From<ClientError> for TaskError {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+/// A task under way. When it is dropped before its end, the server is told that nobody waits.
+pub(super) struct Followed<'a> {
+    server: &'a Server,
+    client: Client,
+    request: Request,
+    id: RawJson,
+    line: &'a CallLine,
+    over: bool,
+}
+
+/// Follows a task to its end.
+pub(super) async fn follow(
+    created: &RawJson,
+    server: &Server,
+    client: Client,
+    request: Request,
+    line: &CallLine,
+    exchange: &Exchange,
+) -> Result<RawJson, TaskError> {
+    let Some(id) = task(created).get("taskId").filter(|id| id.to_text().is_some()) else {
+        let text = "the server made the call a task without a name".to_owned();
+        return Err(ClientError::Malformed(text).into());
+    };
+    let mut followed = Followed { server, client, request, id, line, over: false };
+    let result = followed.to_end(task(created), exchange).await;
+    followed.over = !matches!(result, Err(TaskError::Call(_)));
+    result
+}
+
+impl Followed<'_> {
+    async fn to_end(&self, mut task: RawJson, exchange: &Exchange) -> Result<RawJson, TaskError> {
+        let (mut asked, mut looks) = (HashSet::new(), 0.0);
+        loop {
+            looks += 1.0;
+            report(&task, looks, exchange);
+            let status = task.get("status").and_then(|status| status.to_text());
+            match status.as_deref() {
+                Some("completed" | "failed") => return self.result(&task).await,
+                Some("cancelled") => return Err(cancelled().into()),
+                Some("input_required") => match task.get("inputRequests") {
+                    Some(requests) => self.answer(&requests, &mut asked).await?,
+                    // A server with handshake asks while it is waited for.
+                    None => return self.ask("tasks/result", None).await,
+                },
+                _ => {}
+            }
+            tokio::time::sleep(wait(&task)).await;
+            task = self::task(&self.ask("tasks/get", None).await?);
+        }
+    }
+
+    /// The result, which a server with handshake has to be asked for.
+    async fn result(&self, task: &RawJson) -> Result<RawJson, TaskError> {
+        if let Some(result) = task.get("result") {
+            return Ok(result);
+        }
+        match task.get("error") {
+            Some(error) => Err(ClientError::Answered(rpc_error(&error)).into()),
+            None => self.ask("tasks/result", None).await,
+        }
+    }
+
+    /// Asks the client what the task wants to know and has not asked before.
+    async fn answer(
+        &self,
+        requests: &RawJson,
+        asked: &mut HashSet<String>,
+    ) -> Result<(), TaskError> {
+        let mut questions = Vec::new();
+        for member in requests.members() {
+            let (key, entry) = (member.key().into_owned(), member.value());
+            if asked.insert(key.clone()) {
+                let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
+                let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
+                questions.push((key, ask));
+            }
+        }
+        if questions.is_empty() {
+            return Ok(());
+        }
+        let asking = questions.into_iter().map(async |(key, ask)| {
+            let can_cancel = ask.method == Method::Elicit;
+            let answer = self.line.put(Some(key.clone()), ask).await;
+            (key, answer.or_else(|error| if can_cancel { cancel(error) } else { Err(error) }))
+        });
+        let mut answers = ObjectWriter::new();
+        for (key, answer) in join_all(asking).await {
+            let answer = answer.map_err(|error| TaskError::Call(error.into()))?;
+            answers = answers.raw(&key, &answer);
+        }
+        self.ask("tasks/update", Some(answers.finish())).await.map(drop)
+    }
+
+    async fn ask(&self, method: &str, answers: Option<RawJson>) -> Result<RawJson, TaskError> {
+        let request = self.request(method, answers.as_ref());
+        match self.client.request(request, self.line).await? {
+            Answer::Complete(answer) | Answer::Task(answer) => Ok(answer),
+            Answer::InputRequired(_) => {
+                let text = format!("the server asks for input in answer to {method}");
+                Err(ClientError::Malformed(text).into())
+            }
+        }
+    }
+
+    fn request(&self, method: &str, answers: Option<&RawJson>) -> Request {
+        let params = ObjectWriter::new().raw("taskId", &self.id);
+        let params = params.raw_some("inputResponses", answers).finish();
+        Request {
+            capabilities: self.request.capabilities.clone(),
+            client_info: self.request.client_info.clone(),
+            wants_progress: method == "tasks/result" && self.request.wants_progress,
+            ..Request::new(Method::parse(method), params)
+        }
+    }
+}
+
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            let request = self.request("tasks/cancel", None);
+            self.server.send_after(self.client.clone(), request);
+        }
+    }
+}
+
+/// The task itself: one revision has it within the result, the other beside its type.
+fn task(result: &RawJson) -> RawJson {
+    result.get("task").filter(RawJson::is_object).unwrap_or_else(|| result.clone())
+}
+
+fn report(task: &RawJson, looks: f64, exchange: &Exchange) {
+    if let Some(message) = task.get("statusMessage").and_then(|text| text.to_text()) {
+        exchange.progress(&Progress { progress: looks, total: None, message: Some(message) });
+    }
+}
+
+fn wait(task: &RawJson) -> Duration {
+    let said = task.get("pollIntervalMs").or_else(|| task.get("pollInterval"));
+    let said = said.and_then(|value| value.read::<f64>()).filter(|value| *value >= 0.0);
+    let wait = said.map(|value| Duration::from_secs_f64((value / 1000.0).min(3600.0)));
+    let wait = wait.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
+    wait.mul_f64(rand::rng().random_range(1.0..=1.1))
+}
+
+/// A question to a user who cannot be asked has an answer that says so.
+fn cancel(error: AskError) -> Result<RawJson, AskError> {
+    match error {
+        AskError::Gone => Err(AskError::Gone),
+        _ => Ok(RawJson::from_static(r#"{"action":"cancel"}"#)),
+    }
+}
+
+fn cancelled() -> ClientError {
+    let text = "the server cancelled the task that the call had become";
+    ClientError::Answered(RpcError::new(code::INTERNAL_ERROR, text))
+}
+
+fn rpc_error(error: &RawJson) -> RpcError {
+    let number = error.get("code").and_then(|code| code.read()).unwrap_or(code::INTERNAL_ERROR);
+    let text = error.get("message").and_then(|text| text.to_text()).unwrap_or_default();
+    RpcError { code: number, message: text, data: error.get("data") }
+}
