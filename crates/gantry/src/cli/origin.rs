@@ -35,7 +35,8 @@ pub(crate) fn find(given: Option<&Path>) -> Option<PathBuf> {
     config::find(given, &variable, &std::env::current_dir().unwrap_or_default())
 }
 
-fn variable(name: &str) -> Option<String> {
+/// The value of a variable of this process.
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

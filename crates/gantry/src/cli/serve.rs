@@ -3,10 +3,11 @@
 use std::process::exit;
 use std::sync::Arc;
 
-use gantry::{Admin, DoorSettings, Kept, ListenError, Server};
+use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
+use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::origin::{self, Offer};
 use super::{ledger, render, state};
@@ -25,12 +26,17 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?);
     offer.builder = offer.builder.door_settings(doors).annex(Admin::PREFIX, Arc::new(admin));
     watch(&offer);
+    let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let store = state::store(config.as_ref())?;
     let ledger = ledger::keep(server.clone(), store);
+    let settings =
+        UpstreamSettings { folder: Some(state::servers()?), ..UpstreamSettings::default() };
+    let behind = Behind::new(server.clone(), folders, settings).follow(config.as_ref());
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
+    behind.stop().await;
     ledger.stop().await;
     served
 }

@@ -43,6 +43,21 @@ impl Config {
         secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
     }
 
+    /// A command or an address in a line, without secrets.
+    pub fn place_of(&self, target: &Target) -> String {
+        match target {
+            Target::Program(program) => {
+                let command = self.without_secrets(&program.program.to_string_lossy());
+                [vec![command], self.arguments(&program.args)].concat().join(" ")
+            }
+            Target::Http(endpoint, _) | Target::WebSocket(endpoint) => self.address(endpoint),
+        }
+    }
+
+    fn address(&self, endpoint: &Endpoint) -> String {
+        self.without_secrets(&address(&endpoint.url.to_string()))
+    }
+
     fn server(&self, server: &Upstream) -> RawJson {
         let object = ObjectWriter::new().value("type", transport(server));
         let object = match &server.target {
@@ -77,7 +92,7 @@ impl Config {
         let names: Vec<&str> = endpoint.headers.iter().map(|(name, _)| name.as_str()).collect();
         let hidden = hidden(&names);
         object
-            .value("url", &self.without_secrets(&address(&endpoint.url.to_string())))
+            .value("url", &self.address(endpoint))
             .raw_some("headers", Some(&hidden).filter(|_| !names.is_empty()))
     }
 
