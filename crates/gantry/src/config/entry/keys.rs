@@ -96,3 +96,20 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), ConfigError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{OURS, THEIRS, WITHOUT_MEANING};
+    use crate::config::SCHEMA;
+
+    #[test]
+    fn the_schema_has_every_key() {
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).expect("JSON");
+        let keys = schema["$defs"]["server"]["properties"].as_object().expect("keys");
+        let written: BTreeSet<&str> = keys.keys().map(String::as_str).collect();
+        let known = [OURS, THEIRS, WITHOUT_MEANING].concat();
+        assert_eq!(written, known.into_iter().collect());
+    }
+}
