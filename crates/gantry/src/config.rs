@@ -32,7 +32,7 @@ use gantry_providers::upstreams::{Profile, Upstream};
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
-pub use search::find;
+pub use search::{find, places};
 pub use show::transport;
 pub use standby::Standby;
 pub use variables::ValueError;

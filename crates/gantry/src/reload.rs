@@ -22,6 +22,9 @@ pub type Variable = fn(&str) -> Option<String>;
 /// The files of a configuration, watched.
 #[derive(Debug)]
 pub struct Reload {
+    /// Where the configuration may be; the first that is there counts.
+    places: Vec<PathBuf>,
+    /// All that it is made of.
     files: Vec<(PathBuf, Option<Stamp>)>,
     watch: io::Result<Watch>,
 }
@@ -32,10 +35,21 @@ type Stamp = (u64, (i64, i64), (i64, i64), u64);
 impl Reload {
     /// Watches the files of a configuration from now on. Needs a runtime with sockets.
     pub fn new(config: &Config) -> Self {
+        Self::watching(vec![config.file.clone()], &config.files)
+    }
+
+    /// Waits for a configuration where there is none yet, in the first of these places that gets
+    /// one. Needs a runtime with sockets.
+    pub fn awaiting(places: Vec<PathBuf>) -> Self {
+        let files = places.clone();
+        Self::watching(places, &files)
+    }
+
+    fn watching(places: Vec<PathBuf>, files: &[PathBuf]) -> Self {
         let watch = Watch::new().inspect_err(|error| {
             tracing::warn!(%error, "changes of the configuration are seen only now and then");
         });
-        let reload = Self { files: stamped(&config.files), watch };
+        let reload = Self { places, files: stamped(files), watch };
         reload.watch_folders();
         reload
     }
@@ -44,15 +58,15 @@ impl Reload {
     /// polled, and hands it over if it is in order.
     pub async fn run(mut self, environment: Variable, mut apply: impl FnMut(Config)) {
         let mut tick = tokio::time::interval(LOOK);
-        while let Some((first, _)) = self.files.first().cloned() {
+        loop {
             self.something(&mut tick).await;
-            let before = self.files.clone();
+            let (places, before) = (self.places.clone(), self.files.clone());
             // Looking at files may block, and must not hold up calls.
-            let looked = tokio::task::spawn_blocking(move || look(&first, before, environment));
+            let looked = tokio::task::spawn_blocking(move || look(places, before, environment));
             match looked.await {
                 Ok(None) => {}
                 Ok(Some(news)) => {
-                    self.files = news.files;
+                    (self.places, self.files) = (vec![news.place], news.files);
                     self.watch_folders();
                     match news.read {
                         Ok(config) => apply(*config),
@@ -91,13 +105,14 @@ impl Reload {
 
 /// What a look at changed files brought.
 struct News {
+    place: PathBuf,
     files: Vec<(PathBuf, Option<Stamp>)>,
     read: Result<Box<Config>, crate::config::ConfigError>,
 }
 
 /// Reads the configuration if one of its files has changed.
 fn look(
-    first: &Path,
+    places: Vec<PathBuf>,
     before: Vec<(PathBuf, Option<Stamp>)>,
     environment: Variable,
 ) -> Option<News> {
@@ -105,11 +120,15 @@ fn look(
     if now == before {
         return None;
     }
-    let (files, read) = Config::trace(first, &environment);
+    let place = match places.as_slice() {
+        [only] => only.clone(),
+        many => many.iter().find(|place| place.is_file())?.clone(),
+    };
+    let (files, read) = Config::trace(&place, &environment);
     // Stamps from before the reading: a change in the middle of it is then seen by the next look.
     let known = |file: &PathBuf| now.iter().find(|(known, _)| known == file).cloned();
     let files = files.into_iter().map(|file| known(&file).unwrap_or_else(|| with_stamp(file)));
-    Some(News { files: files.collect(), read: read.map(Box::new) })
+    Some(News { place, files: files.collect(), read: read.map(Box::new) })
 }
 
 fn stamped(files: &[PathBuf]) -> Vec<(PathBuf, Option<Stamp>)> {

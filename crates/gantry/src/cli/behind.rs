@@ -25,7 +25,7 @@ pub(crate) struct Behind {
 #[derive(Debug)]
 pub(crate) struct Following {
     behind: Arc<Behind>,
-    task: Option<JoinHandle<()>>,
+    task: JoinHandle<()>,
 }
 
 impl Behind {
@@ -36,15 +36,18 @@ impl Behind {
     /// Puts a configuration in force, and again whenever one of its files is saved.
     pub(crate) fn follow(self, config: Option<&Config>) -> Following {
         let behind = Arc::new(self);
-        let Some(config) = config else { return Following { behind, task: None } };
-        let reload = Reload::new(config);
-        behind.serve(config);
-        let (mut in_force, followed) = (config.clone(), behind.clone());
+        let reload = match config {
+            Some(config) => Reload::new(config),
+            None => Reload::awaiting(origin::places()),
+        };
+        let mut in_force = config.cloned().unwrap_or_default();
+        behind.serve(&in_force);
+        let followed = behind.clone();
         let task = tokio::spawn(reload.run(origin::variable, move |config| {
             followed.change(&in_force, &config);
             in_force = config;
         }));
-        Following { behind, task: Some(task) }
+        Following { behind, task }
     }
 
     fn change(&self, before: &Config, config: &Config) {
@@ -83,10 +86,8 @@ impl Behind {
 impl Following {
     /// Looks at the configuration no longer, and lets go of the servers.
     pub(crate) async fn stop(self) {
-        if let Some(task) = self.task {
-            task.abort();
-            let _ = task.await;
-        }
+        self.task.abort();
+        let _ = self.task.await;
         if let Some(upstreams) = self.behind.upstreams.get() {
             upstreams.stop().await;
         }

@@ -37,14 +37,18 @@ fn check(config: &Config) -> Result<(), Exit> {
         table.row([&server.name, transport(server), &standing(config, server)]);
     }
     render::print(&table.to_text(Style::of_stdout()))?;
+    let enabled = || config.servers.iter().filter(|server| !server.disabled);
+    // On lines of their own, which no terminal is too narrow for.
+    for text in enabled().filter_map(|server| server.target.as_ref().err()) {
+        render::say(&format!("problem: {text}"));
+    }
     for text in config.warnings.iter().map(|it| format!("warning: {it}")) {
         render::say(&text);
     }
     for text in config.notes.iter().map(|it| format!("note: {it}")) {
         render::say(&text);
     }
-    let enabled = config.servers.iter().filter(|server| !server.disabled);
-    match enabled.filter(|server| server.target.is_err()).count() {
+    match enabled().filter(|server| server.target.is_err()).count() {
         0 => {
             render::say(&format!("{} is in order", config.file.display()));
             Ok(())
@@ -57,11 +61,12 @@ fn check(config: &Config) -> Result<(), Exit> {
     }
 }
 
-/// Where a server is, or why that cannot be said.
+/// Where a server is, if it can be used.
 fn standing(config: &Config, server: &Upstream) -> String {
-    let off = if server.disabled { "disabled: " } else { "" };
     match &server.target {
-        Ok(target) => format!("{off}{}", config.place_of(target)),
-        Err(problem) => format!("{off}{problem}"),
+        Ok(target) if server.disabled => format!("disabled: {}", config.place_of(target)),
+        Ok(target) => config.place_of(target),
+        Err(_) if server.disabled => "disabled".to_owned(),
+        Err(_) => "cannot be used".to_owned(),
     }
 }

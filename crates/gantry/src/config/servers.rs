@@ -32,7 +32,10 @@ pub(super) fn read(
         // In a section of another program's form, its own keys may stand beside those known here.
         let is_strict = is_own && section.key == "mcpServers";
         for (name, value) in entries(&section) {
-            let place = reader.source.place_of_key(&name, &value);
+            let place = match section.servers.kind() {
+                JsonKind::Array => reader.place(&value),
+                _ => reader.source.place_of_key(&name, &value),
+            };
             match one(reader, &name, value, &place, is_strict) {
                 Ok(server) if is_strict && config.places.contains_key(&name) => {
                     return Err(ConfigError::Doubled { place, key: server.name });

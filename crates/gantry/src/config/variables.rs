@@ -20,7 +20,7 @@ const DEEPEST: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
     /// A variable has no value.
-    #[error("the variable `{0}` is not set")]
+    #[error("the variable `{0}` is not set; set it")]
     Unset(String),
     /// A reference has no end.
     #[error("a `${{` has no closing `}}`")]

@@ -23,9 +23,12 @@ impl Scene {
         for (file, text) in files {
             std::fs::write(folder.join(file), text).expect("a file");
         }
-        let config = Config::read(&folder.join("gantry.json"), &|_| None).expect("in order");
         let (sender, applied) = unbounded_channel();
-        let reload = Reload::new(&config);
+        let file = folder.join("gantry.json");
+        let reload = match files {
+            [] => Reload::awaiting(vec![file, folder.join("anvil.json")]),
+            _ => Reload::new(&Config::read(&file, &|_| None).expect("in order")),
+        };
         let task = tokio::spawn(reload.run(nothing, move |config| {
             let names: Vec<_> = config.servers.iter().map(|it| it.name.as_str()).collect();
             let _ = sender.send(names.join(" "));
@@ -86,4 +89,13 @@ async fn what_is_broken_does_not() {
     scene.save("gantry.json", "{");
     scene.save("gantry.json", r#"{"mcpServers": {"mended": {"command": "x"}}}"#);
     scene.until("mended").await;
+}
+
+#[tokio::test]
+async fn a_first_one_comes_into_force() {
+    let mut scene = Scene::new("reload-first", &[]);
+    scene.save("anvil.json", r#"{"mcp": {"servers": {"one": {"command": ["x"]}}}}"#);
+    scene.until("one").await;
+    scene.save("anvil.json", r#"{"mcp": {"servers": {"two": {"command": ["x"]}}}}"#);
+    scene.until("two").await;
 }

@@ -4,7 +4,7 @@ use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use gantry_protocol::RawJson;
 use http::{HeaderName, HeaderValue, Uri};
 
-use super::super::ConfigError;
+use super::super::{ConfigError, ValueError};
 use super::{Entry, program};
 
 /// What an entry says of the way to its server.
@@ -111,10 +111,10 @@ fn headers(entry: &Entry<'_>) -> Result<Vec<(String, Secret)>, ConfigError> {
 
 fn of_variable(entry: &Entry<'_>, key: &str, variable: &str) -> Result<String, ConfigError> {
     let value = entry.value.get(key).unwrap_or_else(|| entry.value.clone());
-    let found = (entry.reader.environment)(variable).ok_or_else(|| ConfigError::Unset {
+    let found = (entry.reader.environment)(variable).ok_or_else(|| ConfigError::Value {
         place: entry.reader.place(&value),
         key: key.to_owned(),
-        name: variable.to_owned(),
+        error: ValueError::Unset(variable.to_owned()),
     })?;
     entry.reader.gathered.keep_secret(&found);
     Ok(found)

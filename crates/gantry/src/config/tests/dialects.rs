@@ -181,8 +181,8 @@ bearer_token_env_var = "NOWHERE"
         &[
             "docs stdio npx -y docs T_TOKEN=x",
             "web http https://mcp.example.com/mcp Authorization: Bearer key-secret (off)",
-            "lost unknown /home/me/.codex/config.toml:22:24: the variable `NOWHERE`, needed by \
-             `bearer_token_env_var`, is not set; set it, or give a default: `${NOWHERE:-value}`",
+            "lost unknown /home/me/.codex/config.toml:22:24: `bearer_token_env_var`: the \
+             variable `NOWHERE` is not set; set it",
         ],
     );
     let config = Config::parse(Path::new("c.toml"), text.as_bytes(), &environment).expect("right");
