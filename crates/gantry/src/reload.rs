@@ -62,7 +62,7 @@ impl Reload {
             self.something(&mut tick).await;
             let (places, before) = (self.places.clone(), self.files.clone());
             // Looking at files may block, and must not hold up calls.
-            let looked = tokio::task::spawn_blocking(move || look(places, before, environment));
+            let looked = tokio::task::spawn_blocking(move || look(&places, &before, environment));
             match looked.await {
                 Ok(None) => {}
                 Ok(Some(news)) => {
@@ -112,15 +112,15 @@ struct News {
 
 /// Reads the configuration if one of its files has changed.
 fn look(
-    places: Vec<PathBuf>,
-    before: Vec<(PathBuf, Option<Stamp>)>,
+    places: &[PathBuf],
+    before: &[(PathBuf, Option<Stamp>)],
     environment: Variable,
 ) -> Option<News> {
     let now: Vec<_> = before.iter().map(|(file, _)| (file.clone(), stamp(file))).collect();
     if now == before {
         return None;
     }
-    let place = match places.as_slice() {
+    let place = match places {
         [only] => only.clone(),
         many => many.iter().find(|place| place.is_file())?.clone(),
     };

@@ -1,7 +1,7 @@
 //! The configuration as it is in force, for people: variables replaced, paths whole, and every
 //! value that may be secret as `…`.
 
-use gantry_client::{Endpoint, HttpKind, Target};
+use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Profile, Upstream};
@@ -37,7 +37,7 @@ impl Config {
 
     /// A text without the secrets that were met when the configuration was read.
     pub fn without_secrets(&self, text: &str) -> String {
-        let mut secrets: Vec<&str> = self.secrets.iter().map(|it| it.expose()).collect();
+        let mut secrets: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
         // A longer one may hold a shorter one.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinHandle;
 
 use super::Reload;
@@ -12,7 +12,7 @@ use crate::config::Config;
 struct Scene {
     folder: PathBuf,
     /// The names of the servers, each time they are put in force.
-    applied: UnboundedReceiver<String>,
+    applied: Receiver<String>,
     task: JoinHandle<()>,
 }
 
@@ -23,7 +23,7 @@ impl Scene {
         for (file, text) in files {
             std::fs::write(folder.join(file), text).expect("a file");
         }
-        let (sender, applied) = unbounded_channel();
+        let (sender, applied) = channel(64);
         let file = folder.join("gantry.json");
         let reload = match files {
             [] => Reload::awaiting(vec![file, folder.join("anvil.json")]),
@@ -31,7 +31,7 @@ impl Scene {
         };
         let task = tokio::spawn(reload.run(nothing, move |config| {
             let names: Vec<_> = config.servers.iter().map(|it| it.name.as_str()).collect();
-            let _ = sender.send(names.join(" "));
+            let _ = sender.try_send(names.join(" "));
         }));
         Self { folder, applied, task }
     }
