@@ -2,6 +2,7 @@
 
 mod args;
 mod arguments;
+mod behind;
 mod call;
 mod completions;
 mod config;

@@ -1,23 +1,43 @@
-//! The configuration, `gantry.json`: JSON with comments and trailing commas. What is unknown or
-//! wrong is an error with its place, never silence.
+//! The configuration, `gantry.json`: JSON with comments and trailing commas, and the servers of
+//! every other program's file. What is unknown or wrong is an error with its place, never silence.
 
+mod dialect;
+mod dotenv;
+mod entry;
 mod error;
+mod gathered;
+mod include;
+mod inherit;
 mod jsonc;
 mod limits;
+mod merge;
 mod place;
+mod profiles;
 mod read;
 mod search;
+mod servers;
+mod show;
+mod source;
 mod standby;
+mod table;
+mod variables;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use gantry_client::Secret;
 use gantry_protocol::RawJson;
+use gantry_providers::upstreams::{Profile, Upstream};
 
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
-pub use search::find;
+pub use search::{find, places};
+pub use show::transport;
 pub use standby::Standby;
+pub use variables::ValueError;
+
+use gathered::Gathered;
 
 /// Finds the value of a variable.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -42,6 +62,12 @@ pub struct Config {
     pub folders: Vec<PathBuf>,
     /// Tools that stand in the configuration itself.
     pub inline: Vec<Inline>,
+    /// Other MCP servers, in the order in which they stand there.
+    pub servers: Vec<Upstream>,
+    /// Where each of them stands.
+    pub places: BTreeMap<String, Place>,
+    /// Selections of servers and tools.
+    pub profiles: Vec<Profile>,
     /// Where `uv` is.
     pub uv: Option<PathBuf>,
     /// Whether and how programs are started ahead.
@@ -50,6 +76,14 @@ pub struct Config {
     pub tool_limits: ToolLimits,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
+    /// Every file that was read, the first one first: a change of any may change what is said.
+    pub files: Vec<PathBuf>,
+    /// Values of variables, files and secrets, which are not to be shown.
+    pub secrets: Vec<Secret>,
+    /// What is most likely not meant, each with its place.
+    pub warnings: Vec<String>,
+    /// What has no meaning here, each with its place.
+    pub notes: Vec<String>,
 }
 
 /// A tool that stands in the configuration itself.
@@ -64,15 +98,40 @@ pub struct Inline {
 impl Config {
     /// Reads a configuration.
     pub fn read(file: &Path, environment: Lookup<'_>) -> Result<Self, ConfigError> {
+        Self::trace(file, environment).1
+    }
+
+    /// Reads a configuration, and tells every file that was looked at, also when one was wrong.
+    pub fn trace(
+        file: &Path,
+        environment: Lookup<'_>,
+    ) -> (Vec<PathBuf>, Result<Self, ConfigError>) {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        let text = std::fs::read(&file)
-            .map_err(|error| ConfigError::Unreadable { file: file.clone(), error })?;
-        Self::parse(&file, &text, environment)
+        match std::fs::read(&file) {
+            Ok(text) => Self::follow(&file, &text, environment),
+            Err(error) => (vec![file.clone()], Err(ConfigError::Unreadable { file, error })),
+        }
     }
 
     /// Reads the text of a configuration. Paths in it are taken from the file's folder.
     pub fn parse(file: &Path, text: &[u8], environment: Lookup<'_>) -> Result<Self, ConfigError> {
-        read::document(file, text, environment)
+        Self::follow(file, text, environment).1
+    }
+
+    fn follow(
+        file: &Path,
+        text: &[u8],
+        environment: Lookup<'_>,
+    ) -> (Vec<PathBuf>, Result<Self, ConfigError>) {
+        let gathered = Gathered::default();
+        gathered.touch(file);
+        let read = read::document(file, text, environment, &gathered, &[]);
+        let files = gathered.files.borrow().clone();
+        let concluded = read.map(|mut config| {
+            config.conclude(gathered);
+            config
+        });
+        (files, concluded)
     }
 }
 

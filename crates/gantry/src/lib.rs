@@ -25,6 +25,7 @@
 
 mod admin;
 pub mod config;
+pub mod reload;
 mod server;
 
 pub use admin::{Admin, Kept};
@@ -34,6 +35,7 @@ pub use gantry_gateway::{
     ToolStatistics,
 };
 pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
+pub use gantry_providers::upstreams::{Upstream, UpstreamSettings, Upstreams};
 pub use gantry_providers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Manifest, Problem, Prompt,
     PromptMessage, PromptResult, RegisterError, Registration, Resource, ResourceContents,

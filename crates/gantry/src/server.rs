@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gantry_gateway::{Gateway, Identity, ToolStatistics};
 use gantry_protocol::json::ObjectWriter;
+use gantry_providers::upstreams::Upstreams;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
 use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, TaskLog, serve_stdio};
 use serde::Serialize;
@@ -27,6 +28,7 @@ pub struct ServerBuilder {
     doors: DoorSettings,
     handlers: Handlers,
     tools: Option<Tools>,
+    upstreams: Option<Upstreams>,
     annexes: Annexes,
     task_log: Option<Arc<dyn TaskLog>>,
     /// The first thing that could not be registered.
@@ -44,6 +46,7 @@ impl Server {
             doors: DoorSettings::default(),
             handlers: Handlers::default(),
             tools: None,
+            upstreams: None,
             annexes: Annexes::default(),
             task_log: None,
             problem: None,
@@ -160,6 +163,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds what other MCP servers offer.
+    #[must_use]
+    pub fn upstreams(mut self, upstreams: Upstreams) -> Self {
+        self.upstreams = Some(upstreams);
+        self
+    }
+
     /// Serves pages of your own over HTTP: `prefix`, which begins with a slash, and all under it.
     #[must_use]
     pub fn annex(mut self, prefix: &str, annex: Arc<dyn Annex>) -> Self {
@@ -216,6 +226,9 @@ impl ServerBuilder {
         self.handlers.publish_to(publisher);
         if let Some(tools) = self.tools {
             tools.publish_to(gateway.attach(Arc::new(tools.clone())));
+        }
+        if let Some(upstreams) = self.upstreams {
+            upstreams.attach(&gateway);
         }
         let lobby = Lobby::with_annexes(gateway, self.doors, self.annexes);
         if let Some(log) = self.task_log {

@@ -23,7 +23,7 @@ use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
 pub use settings::ToolSettings;
-use watch::Watch;
+pub use watch::Watch;
 
 /// How long after a change the folders are looked at.
 const SETTLED: Duration = Duration::from_millis(50);
@@ -74,6 +74,12 @@ impl Tools {
         }));
         tools.0.look();
         tools
+    }
+
+    /// Takes the tools of these folders from now on, in the place of those before.
+    pub fn set_folders(&self, folders: Vec<PathBuf>) {
+        self.0.sources().folders.replace(folders);
+        self.0.look();
     }
 
     /// What is wrong with the tools that were left out.

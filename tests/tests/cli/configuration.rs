@@ -44,3 +44,42 @@ fn what_is_wrong_is_named() {
     let missing = Bench::new("config-none").run(&["config", "check"]);
     assert_eq!(missing.code, Some(4), "{missing:?}");
 }
+
+#[test]
+fn servers_are_listed_with_what_is_wrong() {
+    let bench = Bench::new("config-servers");
+    bench.write(
+        "gantry.json",
+        "{\"mcpServers\": {\n  \"fs\": {\"command\": \"npx\", \"args\": [\"--token\", \"hush\"]},\n  \
+         \"web\": {\"url\": \"https://${NOWHERE_SET}/mcp\"},\n  \"off\": {\"enabled\": false}},\n  \
+         \"include\": \"codex.toml\"}",
+    );
+    bench.write("codex.toml", "[mcp_servers.docs]\nurl = 'https://example.com/mcp'\n");
+    let checked = bench.run(&["config", "check"]);
+    assert_eq!(checked.code, Some(3), "{checked:?}");
+    let lines: Vec<&str> = checked.out.lines().collect();
+    let expected = ["fs", "web", "off", "docs"];
+    assert!(lines.iter().zip(expected).all(|(line, name)| line.starts_with(name)), "{checked:?}");
+    assert_eq!(lines.len(), expected.len(), "{checked:?}");
+    let problem = "gantry.json:3:18: the variable `NOWHERE_SET`, needed by `url`, is not set";
+    assert!(checked.err.contains(problem), "{checked:?}");
+    let shown = bench.run(&["config", "show"]);
+    assert!(!shown.out.contains("hush"), "{shown:?}");
+    let servers = &shown.json()["mcpServers"];
+    assert_eq!(servers["fs"]["args"], json!(["--token", "…"]), "{shown:?}");
+    assert_eq!(servers["docs"]["url"], "https://example.com/mcp", "{shown:?}");
+}
+
+#[test]
+fn a_file_of_anvil_is_found() {
+    let bench = Bench::new("config-anvil");
+    bench.write(
+        "anvil.json",
+        r#"{"theme": "dark", "mcp": {"servers": {
+            "db": {"type": "local", "command": ["db-server"], "enabled": true, "timeout": 30000}}}}"#,
+    );
+    let path = bench.run(&["config", "path"]);
+    assert_eq!(path.out.trim(), bench.path().join("anvil.json").to_str().expect("text"));
+    let checked = bench.run(&["config", "check"]);
+    assert_eq!((checked.code, checked.out.as_str()), (Some(0), "db  stdio  db-server\n"));
+}

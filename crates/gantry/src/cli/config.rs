@@ -1,20 +1,17 @@
 //! `gantry config`: which configuration is used, and what it says.
 
-use gantry::config::{Config, SCHEMA, Standby};
-use gantry::{ObjectWriter, RawJson};
+use gantry::Upstream;
+use gantry::config::{Config, SCHEMA, transport};
 
 use super::args::{ConfigOptions, ConfigVerb};
 use super::exit::{Code, Exit};
+use super::render::{Style, Table};
 use super::{origin, render};
 
 pub(crate) fn run(verb: ConfigVerb) -> Result<(), Exit> {
     match verb {
-        ConfigVerb::Check(options) => {
-            let config = read(&options)?;
-            render::say(&format!("{} is in order", config.file.display()));
-            Ok(())
-        }
-        ConfigVerb::Show(options) => render::print(&render::pretty(&in_force(&read(&options)?))),
+        ConfigVerb::Check(options) => check(&read(&options)?),
+        ConfigVerb::Show(options) => render::print(&render::pretty(&read(&options)?.to_json())),
         ConfigVerb::Path(options) => {
             let file = origin::find(options.config.as_deref()).ok_or_else(none)?;
             let file = std::path::absolute(&file).unwrap_or(file);
@@ -33,16 +30,43 @@ fn none() -> Exit {
         .hint("write ./gantry.json, such as {\"tools\": [\"./tools\"]}")
 }
 
-/// The configuration with its variables replaced and its paths whole.
-fn in_force(config: &Config) -> RawJson {
-    let folders = config.folders.iter().map(|folder| RawJson::string(&folder.to_string_lossy()));
-    let manifests = config.inline.iter().map(|inline| inline.manifest.clone());
-    let tools: Vec<RawJson> = folders.chain(manifests).collect();
-    ObjectWriter::new()
-        .value_some("listen", config.listen.as_ref())
-        .array("tools", &tools)
-        .value_some("uv", config.uv.as_ref())
-        .raw_some("standby", config.standby.as_ref().map(Standby::to_json).as_ref())
-        .value_some("state", config.state.as_ref())
-        .finish()
+/// Prints every server and what is wrong with it.
+fn check(config: &Config) -> Result<(), Exit> {
+    let mut table = Table::default();
+    for server in &config.servers {
+        table.row([&server.name, transport(server), &standing(config, server)]);
+    }
+    render::print(&table.to_text(Style::of_stdout()))?;
+    let enabled = || config.servers.iter().filter(|server| !server.disabled);
+    // On lines of their own, which no terminal is too narrow for.
+    for text in enabled().filter_map(|server| server.target.as_ref().err()) {
+        render::say(&format!("problem: {text}"));
+    }
+    for text in config.warnings.iter().map(|it| format!("warning: {it}")) {
+        render::say(&text);
+    }
+    for text in config.notes.iter().map(|it| format!("note: {it}")) {
+        render::say(&text);
+    }
+    match enabled().filter(|server| server.target.is_err()).count() {
+        0 => {
+            render::say(&format!("{} is in order", config.file.display()));
+            Ok(())
+        }
+        count => {
+            let noun = if count == 1 { "server" } else { "servers" };
+            let text = format!("{}: {count} {noun} cannot be used", config.file.display());
+            Err(Exit::new(Code::Configuration, text))
+        }
+    }
+}
+
+/// Where a server is, if it can be used.
+fn standing(config: &Config, server: &Upstream) -> String {
+    match &server.target {
+        Ok(target) if server.disabled => format!("disabled: {}", config.place_of(target)),
+        Ok(target) => config.place_of(target),
+        Err(_) if server.disabled => "disabled".to_owned(),
+        Err(_) => "cannot be used".to_owned(),
+    }
 }

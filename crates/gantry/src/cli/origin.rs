@@ -35,7 +35,13 @@ pub(crate) fn find(given: Option<&Path>) -> Option<PathBuf> {
     config::find(given, &variable, &std::env::current_dir().unwrap_or_default())
 }
 
-fn variable(name: &str) -> Option<String> {
+/// Where the configuration would be found, in this order.
+pub(crate) fn places() -> Vec<PathBuf> {
+    config::places(&variable, &std::env::current_dir().unwrap_or_default())
+}
+
+/// The value of a variable of this process.
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

@@ -3,10 +3,11 @@
 use std::process::exit;
 use std::sync::Arc;
 
-use gantry::{Admin, DoorSettings, Kept, ListenError, Server};
+use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
+use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::origin::{self, Offer};
@@ -31,11 +32,16 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         .annex(Admin::PREFIX, Arc::new(admin))
         .task_log(Arc::new(KeptTasks(store.clone())));
     watch(&offer);
+    let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
+    let settings =
+        UpstreamSettings { folder: Some(state::servers()?), ..UpstreamSettings::default() };
+    let behind = Behind::new(server.clone(), folders, settings).follow(config.as_ref());
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
+    behind.stop().await;
     ledger.stop().await;
     served
 }

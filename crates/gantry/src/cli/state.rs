@@ -35,6 +35,11 @@ pub(crate) fn tools() -> Result<PathBuf, Exit> {
     Ok(directory()?.join("tools"))
 }
 
+/// Where the last known lists of servers are kept.
+pub(crate) fn servers() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("servers"))
+}
+
 /// The address of the store.
 pub(crate) fn store(config: Option<&Config>) -> Result<String, Exit> {
     match config.and_then(|config| config.state.clone()) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Place;
+use super::{Place, ValueError};
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -15,11 +15,13 @@ pub enum ConfigError {
         /// Why.
         error: std::io::Error,
     },
-    /// It is not JSON, comments and trailing commas aside.
-    #[error("{place}: not valid JSON: {reason}")]
+    /// It is not JSON, comments and trailing commas aside, or not TOML.
+    #[error("{place}: not valid {form}: {reason}")]
     Syntax {
         /// Where.
         place: Place,
+        /// What it should be.
+        form: &'static str,
         /// Why.
         reason: String,
     },
@@ -72,4 +74,61 @@ pub enum ConfigError {
         /// The variable.
         name: String,
     },
+    /// A value cannot be told.
+    #[error("{place}: `{key}`: {error}")]
+    Value {
+        /// Where.
+        place: Place,
+        /// Whose value.
+        key: String,
+        /// Why.
+        error: ValueError,
+    },
+    /// An included file cannot be read.
+    #[error("{place}: the included file {} cannot be read: {error}", file.display())]
+    Include {
+        /// Where it is included.
+        place: Place,
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A file includes itself, perhaps by way of others.
+    #[error("{place}: the files include each other; break the chain {chain}")]
+    Cycle {
+        /// Where it closes.
+        place: Place,
+        /// The files, from the first to the one that is there twice.
+        chain: String,
+    },
+    /// A server's entry says two things that exclude each other, or too little.
+    #[error("{place}: the server `{name}` {reason}")]
+    Server {
+        /// Where.
+        place: Place,
+        /// The server.
+        name: String,
+        /// What is wrong, and what to do.
+        reason: &'static str,
+    },
+    /// A server has a name that cannot be used.
+    #[error(
+        "{place}: `{name}` cannot be the name of a server; use letters, digits, `-`, `_` and `.`, such as `{better}`"
+    )]
+    Name {
+        /// Where.
+        place: Place,
+        /// The name.
+        name: String,
+        /// One that could be used.
+        better: String,
+    },
+}
+
+impl ConfigError {
+    /// Whether the surroundings are to blame and not the text: the rest may go on without.
+    pub(super) fn is_of_surroundings(&self) -> bool {
+        matches!(self, Self::Unset { .. } | Self::Value { .. })
+    }
 }

@@ -1,45 +1,58 @@
-//! Reads the keys of a configuration.
+//! Reads one file: the keys of Gantry's own, and the servers of any dialect.
 
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
+use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
-use gantry_protocol::{JsonError, JsonLimits, RawJson};
-use gantry_providers::tools::manifest::expand::{ExpandError, expand};
 use gantry_providers::tools::manifest::nearest::nearest;
 
-use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits, jsonc, limits, standby};
+use super::gathered::Gathered;
+use super::source::Source;
+use super::variables::{ValueError, expand};
+use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
+use super::{dialect, include, limits, profiles, servers, standby};
 
-const KEYS: [&str; 7] = ["listen", "tools", "uv", "standby", "toolLimits", "state", "$schema"];
+const KEYS: [&str; 14] = [
+    "listen",
+    "tools",
+    "mcpServers",
+    "include",
+    "profiles",
+    "uv",
+    "standby",
+    "toolLimits",
+    "state",
+    "servers",
+    "inputs",
+    "mcp",
+    "context_servers",
+    "$schema",
+];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: [&str; 7] =
-    ["mcpServers", "auth", "policy", "limits", "model", "workspace", "include"];
+const NOT_YET: [&str; 5] = ["auth", "policy", "limits", "model", "workspace"];
 
-/// The text, and what is needed to read it.
+/// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
-    file: &'a Path,
-    text: Bytes,
-    environment: Lookup<'a>,
+    pub(super) source: Source,
+    pub(super) environment: Lookup<'a>,
+    pub(super) gathered: &'a Gathered,
+    /// What VS Code would ask for, each with its default.
+    pub(super) inputs: Vec<(String, Option<String>)>,
 }
 
+/// Reads a file that the files of the chain have included, the last one first-hand.
 pub(super) fn document(
     file: &Path,
     text: &[u8],
     environment: Lookup<'_>,
+    gathered: &Gathered,
+    chain: &[PathBuf],
 ) -> Result<Config, ConfigError> {
-    let syntax = |offset: usize, reason: &str| ConfigError::Syntax {
-        place: Place::of(file, text, offset),
-        reason: reason.to_owned(),
-    };
-    let plain = jsonc::blank(text).map_err(|at| syntax(at, "the comment has no end"))?;
-    let text = Bytes::from(plain);
-    let document = RawJson::parse(text.clone(), JsonLimits::default()).map_err(|error| {
-        let offset = offset_of(&text, &error);
-        let whole = error_text(&error);
-        syntax(offset, whole.split(" at line ").next().unwrap_or_default())
-    })?;
-    let reader = Reader { file, text, environment };
+    let source = Source::parse(file, text)?;
+    let document = source.document.clone();
+    let inputs = dialect::inputs(&document);
+    let reader = Reader { source, environment, gathered, inputs };
     if !document.is_object() {
         return Err(reader.form(
             &document,
@@ -47,24 +60,41 @@ pub(super) fn document(
             "an object: {\"tools\": [\"./tools\"]}",
         ));
     }
-    reader.check_keys(&document, &KEYS, &NOT_YET)?;
-    let mut config = Config {
-        file: file.to_owned(),
-        listen: reader.text(&document, "listen", "an address such as \"127.0.0.1:4268\"")?,
-        state: reader.state(&document)?,
-        uv: reader.uv(&document)?,
-        tool_limits: match document.get("toolLimits") {
-            Some(value) => limits::read(&reader, &value)?,
-            None => ToolLimits::default(),
-        },
-        standby: document.get("standby").map(|it| standby::read(&reader, &it)).transpose()?,
-        ..Config::default()
+    let is_own = dialect::is_own(file, chain.is_empty());
+    let mut config = match is_own {
+        true => reader.own(&document)?,
+        false => Config::default(),
     };
-    reader.tools(&document, &mut config)?;
+    config.file = file.to_owned();
+    servers::read(&reader, &document, is_own, &mut config)?;
+    if is_own {
+        config.profiles = profiles::read(&reader, &document)?;
+    }
+    if let Some(value) = document.get("include") {
+        include::read(&reader, &value, is_own, chain, &mut config)?;
+    }
     Ok(config)
 }
 
 impl Reader<'_> {
+    /// The keys that only Gantry knows.
+    fn own(&self, document: &RawJson) -> Result<Config, ConfigError> {
+        self.check_keys(document, &KEYS, &NOT_YET)?;
+        let mut config = Config {
+            listen: self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")?,
+            state: self.state(document)?,
+            uv: self.uv(document)?,
+            tool_limits: match document.get("toolLimits") {
+                Some(value) => limits::read(self, &value)?,
+                None => ToolLimits::default(),
+            },
+            standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
+            ..Config::default()
+        };
+        self.tools(document, &mut config)?;
+        Ok(config)
+    }
+
     /// Lets an object pass whose keys are all known, each once.
     pub(super) fn check_keys(
         &self,
@@ -75,16 +105,12 @@ impl Reader<'_> {
         let mut seen: Vec<String> = Vec::new();
         for member in object.members() {
             let key = member.key().into_owned();
-            let place = self.place_of_key(&key, &member.value());
+            let place = self.source.place_of_key(&key, &member.value());
             if later.contains(&key.as_str()) {
                 return Err(ConfigError::NotYet { place, key });
             }
             if !known.contains(&key.as_str()) {
-                let advice = match nearest(&key, &[known, later].concat()) {
-                    Some(meant) => format!("write `{meant}`, or remove it"),
-                    None => format!("remove it; the keys are {}", known.join(", ")),
-                };
-                return Err(ConfigError::UnknownKey { place, key, advice });
+                return Err(self.unknown_key(&key, &member.value(), known, later));
             }
             if seen.contains(&key) {
                 return Err(ConfigError::Doubled { place, key });
@@ -94,8 +120,24 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// What to say of a key that is none of those; `more` are others that could be meant.
+    pub(super) fn unknown_key(
+        &self,
+        key: &str,
+        value: &RawJson,
+        known: &[&str],
+        more: &[&str],
+    ) -> ConfigError {
+        let advice = match nearest(key, &[known, more].concat()) {
+            Some(meant) => format!("write `{meant}`, or remove it"),
+            None => format!("remove it; the keys are {}", known.join(", ")),
+        };
+        let place = self.source.place_of_key(key, value);
+        ConfigError::UnknownKey { place, key: key.to_owned(), advice }
+    }
+
     /// A string with its variables replaced.
-    fn text(
+    pub(super) fn text(
         &self,
         document: &RawJson,
         key: &str,
@@ -104,7 +146,8 @@ impl Reader<'_> {
         document.get(key).map(|value| self.expanded(&value, key, expected)).transpose()
     }
 
-    fn expanded(
+    /// A string that is not empty, with its variables replaced.
+    pub(super) fn expanded(
         &self,
         value: &RawJson,
         key: &str,
@@ -112,12 +155,17 @@ impl Reader<'_> {
     ) -> Result<String, ConfigError> {
         let text = value.to_text().filter(|text| !text.is_empty());
         let text = text.ok_or_else(|| self.form(value, key, expected))?;
-        expand(&text, self.environment).map_err(|error| match error {
-            ExpandError::Unset(name) => {
-                ConfigError::Unset { place: self.place(value), key: key.to_owned(), name }
-            }
-            ExpandError::Open => self.form(value, key, "`${VAR}` with its closing `}`"),
-        })
+        expand(self, &text).map_err(|error| self.wrong_value(value, key, error))
+    }
+
+    /// What is wrong with a value, and where it stands.
+    pub(super) fn wrong_value(&self, value: &RawJson, key: &str, error: ValueError) -> ConfigError {
+        let (place, key) = (self.place(value), key.to_owned());
+        match error {
+            ValueError::Unset(name) => ConfigError::Unset { place, key, name },
+            ValueError::Open => self.form(value, &key, "`${VAR}` with its closing `}`"),
+            error => ConfigError::Value { place, key, error },
+        }
     }
 
     fn tools(&self, document: &RawJson, config: &mut Config) -> Result<(), ConfigError> {
@@ -167,55 +215,27 @@ impl Reader<'_> {
     }
 
     /// A path from the file's folder; `~/` is the user's home.
-    fn path(&self, path: &str) -> PathBuf {
+    pub(super) fn path(&self, path: &str) -> PathBuf {
         let home = path.strip_prefix("~/").zip((self.environment)("HOME"));
-        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        let folder = self.source.folder();
         let whole =
             home.map_or_else(|| folder.join(path), |(rest, home)| Path::new(&home).join(rest));
         // `./tools` and `tools` are one folder and should be shown as one.
         whole.components().collect()
     }
 
+    /// The folder of the project that the file belongs to. Editors keep theirs in one of their own.
+    pub(super) fn workspace(&self) -> &Path {
+        let folder = self.source.folder();
+        let is_editors = [".vscode", ".cursor", ".zed"].iter().any(|name| folder.ends_with(name));
+        folder.parent().filter(|_| is_editors).unwrap_or(folder)
+    }
+
     pub(super) fn form(&self, value: &RawJson, key: &str, expected: &'static str) -> ConfigError {
         ConfigError::Form { place: self.place(value), key: key.to_owned(), expected }
     }
 
-    fn offset(&self, value: &RawJson) -> usize {
-        // A value is a part of the file's own bytes, so its address tells where it stands.
-        (value.bytes().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
-    }
-
-    fn place(&self, value: &RawJson) -> Place {
-        Place::of(self.file, &self.text, self.offset(value))
-    }
-
-    /// Where the key of a value begins: the last time it is written before the value.
-    fn place_of_key(&self, key: &str, value: &RawJson) -> Place {
-        let offset = self.offset(value);
-        let written = RawJson::string(key);
-        let before = self.text.get(..offset).unwrap_or_default();
-        let mut windows = before.windows(written.bytes().len());
-        let found = windows.rposition(|window| window == &written.bytes()[..]);
-        Place::of(self.file, &self.text, found.unwrap_or(offset))
-    }
-}
-
-fn error_text(error: &JsonError) -> String {
-    match error {
-        JsonError::Syntax(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
-/// The byte at which the text stops being JSON.
-fn offset_of(text: &[u8], error: &JsonError) -> usize {
-    match error {
-        JsonError::Syntax(error) => {
-            let lines = text.split_inclusive(|byte| *byte == b'\n');
-            let before: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
-            before + error.column().saturating_sub(1)
-        }
-        JsonError::NotUtf8 { at } => *at,
-        _ => 0,
+    pub(super) fn place(&self, value: &RawJson) -> Place {
+        self.source.place(value)
     }
 }

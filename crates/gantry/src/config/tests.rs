@@ -1,13 +1,17 @@
 //! What configurations mean, and what is wrong with them.
 
+mod dialects;
+mod documents;
+mod entries;
+mod files;
+mod secrets;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gantry_protocol::RawJson;
 use gantry_providers::ToolSettings;
-use serde_json::json;
 
-use super::{Config, SCHEMA, Standby, find};
+use super::{Config, Standby};
 
 fn environment(name: &str) -> Option<String> {
     let value = match name {
@@ -107,7 +111,6 @@ fn mistakes() {
             "/etc/g.json:2:3: unknown key `lisen`; write `listen`, or remove it",
         ),
         ("{\"zzz\": 1}", "/etc/g.json:1:2: unknown key `zzz`; remove it; the keys are listen,"),
-        ("{\"mcpServers\": {}}", "/etc/g.json:1:2: `mcpServers` is not yet supported"),
         ("{\"policy\": {}}", "/etc/g.json:1:2: `policy` is not yet supported"),
         ("{\"uv\": \"a\", \"uv\": \"b\"}", "/etc/g.json:1:13: the key `uv` is given twice"),
         ("{\"listen\": 1}", "/etc/g.json:1:12: `listen` has the wrong form"),
@@ -128,51 +131,5 @@ fn mistakes() {
     for (text, expected) in cases {
         let error = parse(text).expect_err(text);
         assert!(error.starts_with(expected), "{text}: {error}");
-    }
-}
-
-#[test]
-fn the_first_that_is_there_is_used() {
-    let folder = std::env::temp_dir().join(format!("gantry-config-{}", std::process::id()));
-    std::fs::create_dir_all(folder.join("user/gantry")).expect("a folder");
-    let user = folder.join("user/gantry/gantry.json");
-    std::fs::write(&user, "{}").expect("a file");
-    let xdg = folder.join("user").to_string_lossy().into_owned();
-    let of_user = |name: &str| (name == "XDG_CONFIG_HOME").then(|| xdg.clone());
-    let stated = |name: &str| (name == "GANTRY_CONFIG").then(|| "/by/variable".to_owned());
-    let given = Path::new("/given");
-    let found = [
-        find(Some(given), &stated, &folder),
-        find(None, &stated, &folder),
-        find(None, &of_user, &folder),
-        find(None, &|_| None, &folder),
-    ];
-    let expected = [Some(given.to_owned()), Some("/by/variable".into()), Some(user), None];
-    let here = folder.join("gantry.json");
-    std::fs::write(&here, "{}").expect("a file");
-    let nearer = find(None, &of_user, &folder);
-    std::fs::remove_dir_all(&folder).expect("it goes");
-    assert_eq!(found, expected);
-    assert_eq!(nearer, Some(here));
-}
-
-#[test]
-fn the_schema_is_that_of_what_is_read() {
-    let schema = RawJson::from(serde_json::from_str::<serde_json::Value>(SCHEMA).expect("JSON"));
-    let compiled =
-        gantry_gateway::Schema::compile(&schema, gantry_gateway::SchemaLimits::default());
-    let compiled = compiled.expect("a schema");
-    let cases = [
-        (json!({"listen": "x", "tools": ["a"], "uv": "b", "standby": true, "state": "c"}), true),
-        (json!({"standby": {}, "$schema": "x"}), true),
-        (json!({"lisen": "x"}), false),
-        (json!({"tools": [1]}), false),
-        (json!({"standby": {"total": 1, "perTool": 1, "memory": "1GiB", "idle": "1s"}}), true),
-        (json!({"standby": {"totl": 1}}), false),
-        (json!({"standby": 1}), false),
-    ];
-    for (value, right) in cases {
-        assert_eq!(compiled.check(&RawJson::from(value.clone())).is_ok(), right, "{value}");
-        assert_eq!(parse(&value.to_string()).is_ok(), right, "{value}");
     }
 }

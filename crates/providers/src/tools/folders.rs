@@ -45,6 +45,11 @@ impl Folders {
         Self { folders, read: HashMap::new(), latest: Reading::default() }
     }
 
+    /// Looks at these folders from the next look on.
+    pub(super) fn replace(&mut self, folders: Vec<PathBuf>) {
+        self.folders = folders;
+    }
+
     pub(super) fn paths(&self) -> &[PathBuf] {
         &self.folders
     }

@@ -1,4 +1,5 @@
-//! Hears of changes in folders from the kernel, so that a new tool is there at once.
+//! Hears of changes in folders from the kernel, so that a new tool is there at once, and a new
+//! configuration in force.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,19 +16,20 @@ const WATCHED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::ATTRIB);
 
-/// A watch on folders and the folders right below them, with the queue from which the kernel's
+/// A watch on folders, with the queue from which the kernel's
 /// messages are read. It is read like a pipe, and this is the runtime's safe way to own one.
 #[derive(Debug)]
-pub(super) struct Watch(Receiver);
+pub struct Watch(Receiver);
 
 impl Watch {
-    /// Needs a runtime with sockets.
-    pub(super) fn new() -> io::Result<Self> {
+    /// Watches nothing yet. Needs a runtime with sockets.
+    pub fn new() -> io::Result<Self> {
         let descriptor = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         Ok(Self(Receiver::from_owned_fd_unchecked(descriptor)?))
     }
 
-    /// Watches what is there now; what is watched already stays so.
+    /// Watches folders and those right below them, as they are there now; what is watched already
+    /// stays so.
     pub(super) fn add(&self, folders: &[PathBuf]) -> io::Result<()> {
         for folder in folders {
             self.add_one(folder)?;
@@ -40,7 +42,8 @@ impl Watch {
         Ok(())
     }
 
-    fn add_one(&self, folder: &Path) -> io::Result<()> {
+    /// Watches one folder, if it is there.
+    pub fn add_one(&self, folder: &Path) -> io::Result<()> {
         match inotify::add_watch(&self.0, folder, WATCHED) {
             // One that has just gone away, or cannot be read, has nothing to tell.
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS) => Ok(()),
@@ -49,7 +52,7 @@ impl Watch {
     }
 
     /// Waits until something has happened. What it was does not matter: all is looked at again.
-    pub(super) async fn changed(&self) -> io::Result<()> {
+    pub async fn changed(&self) -> io::Result<()> {
         let mut events = [0; 4096];
         loop {
             self.0.readable().await?;

@@ -1,0 +1,111 @@
+//! What stands behind this gateway, kept as the configuration has it: other MCP servers, and the
+//! folders of tools.
+
+use std::sync::{Arc, OnceLock};
+
+use gantry::config::Config;
+use gantry::reload::Reload;
+use gantry::{Server, Tools, UpstreamSettings, Upstreams};
+use tokio::task::JoinHandle;
+
+use super::origin;
+
+/// What is configured while the gateway runs.
+#[derive(Debug)]
+pub(crate) struct Behind {
+    server: Server,
+    /// The folders that follow the configuration; none if the command line names others.
+    tools: Option<Tools>,
+    settings: UpstreamSettings,
+    /// Made when the first server is configured.
+    upstreams: OnceLock<Upstreams>,
+}
+
+/// Follows the configuration until it is stopped.
+#[derive(Debug)]
+pub(crate) struct Following {
+    behind: Arc<Behind>,
+    task: JoinHandle<()>,
+}
+
+impl Behind {
+    pub(crate) fn new(server: Server, tools: Option<Tools>, settings: UpstreamSettings) -> Self {
+        Self { server, tools, settings, upstreams: OnceLock::new() }
+    }
+
+    /// Puts a configuration in force, and again whenever one of its files is saved.
+    pub(crate) fn follow(self, config: Option<&Config>) -> Following {
+        let behind = Arc::new(self);
+        let reload = match config {
+            Some(config) => Reload::new(config),
+            None => Reload::awaiting(origin::places()),
+        };
+        let mut in_force = config.cloned().unwrap_or_default();
+        behind.serve(&in_force);
+        let followed = behind.clone();
+        let task = tokio::spawn(reload.run(origin::variable, move |config| {
+            followed.change(&in_force, &config);
+            in_force = config;
+        }));
+        Following { behind, task }
+    }
+
+    fn change(&self, before: &Config, config: &Config) {
+        if let Some(tools) = self.tools.as_ref().filter(|_| before.folders != config.folders) {
+            tools.set_folders(config.folders.clone());
+        }
+        self.serve(config);
+        for key in needing_restart(before, config) {
+            tracing::warn!("`{key}` has changed; it comes into force at the next start");
+        }
+        tracing::info!(servers = config.servers.len(), "the configuration has changed");
+    }
+
+    /// Reaches the servers of a configuration, and those only.
+    fn serve(&self, config: &Config) {
+        for warning in &config.warnings {
+            tracing::warn!("{warning}");
+        }
+        for server in config.servers.iter().filter(|server| !server.disabled) {
+            if let Err(problem) = &server.target {
+                tracing::warn!("the server `{}` cannot be reached: {problem}", server.name);
+            }
+        }
+        if config.servers.is_empty() && self.upstreams.get().is_none() {
+            return;
+        }
+        let upstreams = self.upstreams.get_or_init(|| {
+            let upstreams = Upstreams::new(self.settings.clone());
+            upstreams.attach(self.server.gateway());
+            upstreams
+        });
+        upstreams.configure(config.servers.clone(), config.profiles.clone());
+    }
+}
+
+impl Following {
+    /// Looks at the configuration no longer, and lets go of the servers.
+    pub(crate) async fn stop(self) {
+        self.task.abort();
+        let _ = self.task.await;
+        if let Some(upstreams) = self.behind.upstreams.get() {
+            upstreams.stop().await;
+        }
+    }
+}
+
+/// Keys that are read at the start only, and have changed.
+fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
+    let manifests = |config: &Config| -> Vec<_> {
+        config.inline.iter().map(|inline| inline.manifest.clone()).collect()
+    };
+    let changes = [
+        ("listen", before.listen != config.listen),
+        ("state", before.state != config.state),
+        ("uv", before.uv != config.uv),
+        ("standby", before.standby != config.standby),
+        ("toolLimits", before.tool_limits != config.tool_limits),
+        ("tools", manifests(before) != manifests(config)),
+    ];
+    changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key).collect()
+}

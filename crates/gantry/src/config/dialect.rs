@@ -1,0 +1,76 @@
+//! Who wrote a file, and under which of its keys the servers stand.
+
+use std::path::Path;
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::JsonKind;
+
+/// What other programs call their files.
+const FOREIGN: [&str; 9] = [
+    "anvil.json",
+    "mcp.json",
+    ".mcp.json",
+    "mcp-config.json",
+    ".claude.json",
+    "claude_desktop_config.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "settings.json",
+];
+
+/// Where Erasmus keeps its servers, in the user's home.
+pub(super) const ERASMUS: &str = ".erasmus/mcp/config.json";
+
+/// Whether a file is Gantry's own, in which every key must be known.
+pub(super) fn is_own(file: &Path, is_first: bool) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let is_foreign = FOREIGN.contains(&&*name)
+        || file.extension().is_some_and(|it| it == "toml")
+        || file.ends_with(ERASMUS);
+    name.ends_with("gantry.json") || (is_first && !is_foreign)
+}
+
+/// Servers that stand under one key.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) key: &'static str,
+    pub(super) servers: RawJson,
+}
+
+/// The servers of a document, under every key that some dialect has for them.
+pub(super) fn sections(document: &RawJson) -> Vec<Section> {
+    let at = |key| document.get(key).map(|servers| Section { key, servers });
+    let mut sections: Vec<Section> = ["mcpServers", "servers", "context_servers", "mcp_servers"]
+        .into_iter()
+        .filter_map(at)
+        .collect();
+    if let Some(mcp) = document.get("mcp") {
+        sections.push(match mcp.get("servers").filter(is_collection) {
+            Some(servers) => Section { key: "mcp.servers", servers },
+            None => Section { key: "mcp", servers: mcp },
+        });
+    }
+    sections
+}
+
+/// Whether a value holds servers, and is not itself one that is called `servers`.
+fn is_collection(value: &RawJson) -> bool {
+    let is_server = ["command", "url", "type"]
+        .iter()
+        .filter_map(|key| value.get(key))
+        .any(|member| !member.is_object());
+    value.kind() == JsonKind::Array || (value.is_object() && !is_server)
+}
+
+/// What VS Code would ask for: ids, with the default of each.
+pub(super) fn inputs(document: &RawJson) -> Vec<(String, Option<String>)> {
+    let lists = [document.get("inputs"), document.at(&["mcp", "inputs"])];
+    let mut inputs = Vec::new();
+    for list in lists.into_iter().flatten() {
+        for input in list.elements() {
+            let text = |key| input.get(key).and_then(|value: RawJson| value.to_text());
+            inputs.extend(text("id").map(|id| (id, text("default"))));
+        }
+    }
+    inputs
+}

@@ -1,0 +1,57 @@
+//! One configuration out of several files: what was said first stands.
+
+use super::gathered::Gathered;
+use super::{Config, ToolLimits, servers};
+
+impl Config {
+    /// Takes over what another file says and this one does not.
+    pub(super) fn absorb(&mut self, other: Self, gathered: &Gathered) {
+        self.listen = self.listen.take().or(other.listen);
+        self.state = self.state.take().or(other.state);
+        self.uv = self.uv.take().or(other.uv);
+        self.standby = self.standby.take().or(other.standby);
+        if self.tool_limits == ToolLimits::default() {
+            self.tool_limits = other.tool_limits;
+        }
+        let folders = other.folders.into_iter();
+        let new: Vec<_> = folders.filter(|folder| !self.folders.contains(folder)).collect();
+        self.folders.extend(new);
+        self.inline.extend(other.inline);
+        for server in other.servers {
+            if let Some(place) = other.places.get(&server.name) {
+                servers::add(self, server, place.clone(), gathered);
+            }
+        }
+        for profile in other.profiles {
+            match self.profiles.iter().any(|known| known.name == profile.name) {
+                true => gathered.warn(format!(
+                    "{}: the profile `{}` is given already; this one is not used",
+                    other.file.display(),
+                    profile.name
+                )),
+                false => self.profiles.push(profile),
+            }
+        }
+    }
+
+    /// Puts what was met on the way beside what was read, and tells of what cannot be meant.
+    pub(super) fn conclude(&mut self, gathered: Gathered) {
+        for profile in &self.profiles {
+            let name = &profile.name;
+            let missing = profile.servers.iter().filter(|it| !self.places.contains_key(*it));
+            for server in missing {
+                gathered.warn(format!("the profile `{name}` names `{server}`, which is no server"));
+            }
+            if let Some(place) = self.places.get(name) {
+                gathered.warn(format!(
+                    "the profile `{name}` has the name of the server at {place}, \
+                     which is the one at /mcp/{name}; rename one of them"
+                ));
+            }
+        }
+        self.files = gathered.files.into_inner();
+        self.secrets = gathered.secrets.into_inner();
+        self.warnings = gathered.warnings.into_inner();
+        self.notes = gathered.notes.into_inner();
+    }
+}

@@ -1,0 +1,138 @@
+//! The servers of one file, whichever dialect they are written in.
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::JsonKind;
+use gantry_providers::upstreams::Upstream;
+
+use super::dialect::{Section, sections};
+use super::entry::{self, Entry};
+use super::gathered::Gathered;
+use super::read::Reader;
+use super::{Config, ConfigError, Place};
+
+/// What a name may be, for errors.
+pub(super) const NAME: &str = "a name of letters, digits, `-`, `_` and `.`";
+
+const LONGEST_NAME: usize = 64;
+
+/// Reads every server of a document.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    document: &RawJson,
+    is_own: bool,
+    config: &mut Config,
+) -> Result<(), ConfigError> {
+    for section in sections(document) {
+        if !matches!(section.servers.kind(), JsonKind::Object | JsonKind::Array) {
+            let expected = "an object of servers: {\"name\": {\"command\": \"…\"}}";
+            let error = reader.form(&section.servers, section.key, expected);
+            forgive(error, is_own, reader.gathered)?;
+            continue;
+        }
+        // In a section of another program's form, its own keys may stand beside those known here.
+        let is_strict = is_own && section.key == "mcpServers";
+        for (name, value) in entries(&section) {
+            let place = match section.servers.kind() {
+                JsonKind::Array => reader.place(&value),
+                _ => reader.source.place_of_key(&name, &value),
+            };
+            match one(reader, &name, value, &place, is_strict) {
+                Ok(server) if is_strict && config.places.contains_key(&name) => {
+                    return Err(ConfigError::Doubled { place, key: server.name });
+                }
+                Ok(server) => add(config, server, place, reader.gathered),
+                Err(error) => forgive(error, is_strict, reader.gathered)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds a server unless one of that name is there: the earlier one wins.
+pub(super) fn add(config: &mut Config, server: Upstream, place: Place, gathered: &Gathered) {
+    if let Some(first) = config.places.get(&server.name) {
+        let name = &server.name;
+        gathered.warn(format!(
+            "{place}: the server `{name}` is given at {first} already; this one is not used, \
+             rename it or remove one of them"
+        ));
+        return;
+    }
+    config.places.insert(server.name.clone(), place);
+    config.servers.push(server);
+}
+
+/// What is wrong in a file of another program must not keep this one from running.
+fn forgive(error: ConfigError, is_strict: bool, gathered: &Gathered) -> Result<(), ConfigError> {
+    if is_strict {
+        return Err(error);
+    }
+    gathered.warn(error.to_string());
+    Ok(())
+}
+
+/// The entries with their names: the keys of an object, or what the elements of a list say.
+fn entries(section: &Section) -> Vec<(String, RawJson)> {
+    let named = |entry: RawJson| {
+        let name = entry.get("name").and_then(|name| name.to_text()).unwrap_or_default();
+        (name, entry)
+    };
+    match section.servers.kind() {
+        JsonKind::Array => section.servers.elements().map(named).collect(),
+        _ => {
+            let members = section.servers.members();
+            members.map(|member| (member.key().into_owned(), member.value())).collect()
+        }
+    }
+}
+
+fn one(
+    reader: &Reader<'_>,
+    name: &str,
+    value: RawJson,
+    place: &Place,
+    is_strict: bool,
+) -> Result<Upstream, ConfigError> {
+    if !is_name(name) {
+        let (place, name) = (place.clone(), name.to_owned());
+        return Err(ConfigError::Name { place, better: better(&name), name });
+    }
+    if !value.is_object() {
+        return Err(reader.form(&value, name, "an object with `command` or `url`"));
+    }
+    let entry = Entry { reader, name, value, is_strict };
+    match entry::read(&entry) {
+        // A file of another program: whatever is wrong concerns this server only.
+        Err(error) if !is_strict => Ok(entry::unavailable(name, &error)),
+        read => read,
+    }
+}
+
+/// Whether a server or profile may have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.starts_with('.')
+        && name.chars().all(is_plain)
+}
+
+/// The nearest name that may be used.
+fn better(name: &str) -> String {
+    let plain = |letter: char| match letter.is_ascii_alphanumeric() || "-_.".contains(letter) {
+        true => letter,
+        false => '-',
+    };
+    let better: String = name.trim().chars().map(plain).take(LONGEST_NAME).collect();
+    let better = better.trim_matches(['-', '.']).to_owned();
+    if better.is_empty() { "server".to_owned() } else { better }
+}
+
+/// A list of texts.
+pub(super) fn texts(
+    reader: &Reader<'_>,
+    object: &RawJson,
+    key: &str,
+) -> Result<Option<Vec<String>>, ConfigError> {
+    reader.value(object, key, "a list of texts", RawJson::read::<Vec<String>>)
+}

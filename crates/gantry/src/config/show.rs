@@ -1,0 +1,164 @@
+//! The configuration as it is in force, for people: variables replaced, paths whole, and every
+//! value that may be secret as `…`.
+
+use gantry_client::{Endpoint, HttpKind, Secret, Target};
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+use gantry_providers::upstreams::{Profile, Upstream};
+use gantry_transport::child::Program;
+
+use super::{Config, Standby, inherit};
+
+/// What stands in the place of a secret.
+const HIDDEN: &str = "…";
+
+impl Config {
+    /// What is in force.
+    pub fn to_json(&self) -> RawJson {
+        let folders = self.folders.iter().map(|folder| RawJson::string(&folder.to_string_lossy()));
+        let manifests = self.inline.iter().map(|inline| inline.manifest.clone());
+        let tools: Vec<RawJson> = folders.chain(manifests).collect();
+        let servers = self.servers.iter().fold(ObjectWriter::new(), |servers, server| {
+            servers.raw(&server.name, &self.server(server))
+        });
+        let profiles = self.profiles.iter().fold(ObjectWriter::new(), |profiles, profile| {
+            profiles.raw(&profile.name, &profile_json(profile))
+        });
+        ObjectWriter::new()
+            .value_some("listen", self.listen.as_ref())
+            .array("tools", &tools)
+            .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
+            .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
+            .value_some("uv", self.uv.as_ref())
+            .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
+            .value_some("state", self.state.as_ref())
+            .finish()
+    }
+
+    /// A text without the secrets that were met when the configuration was read.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let mut secrets: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
+        // A longer one may hold a shorter one.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
+    }
+
+    /// A command or an address in a line, without secrets.
+    pub fn place_of(&self, target: &Target) -> String {
+        match target {
+            Target::Program(program) => {
+                let command = self.without_secrets(&program.program.to_string_lossy());
+                [vec![command], self.arguments(&program.args)].concat().join(" ")
+            }
+            Target::Http(endpoint, _) | Target::WebSocket(endpoint) => self.address(endpoint),
+        }
+    }
+
+    fn address(&self, endpoint: &Endpoint) -> String {
+        self.without_secrets(&address(&endpoint.url.to_string()))
+    }
+
+    fn server(&self, server: &Upstream) -> RawJson {
+        let object = ObjectWriter::new().value("type", transport(server));
+        let object = match &server.target {
+            Ok(Target::Program(program)) => self.program(object, program),
+            Ok(Target::Http(endpoint, _) | Target::WebSocket(endpoint)) => {
+                self.endpoint(object, endpoint)
+            }
+            Err(problem) => object.value("problem", problem),
+        };
+        let list = |texts: &[String]| Some(texts.to_vec()).filter(|texts| !texts.is_empty());
+        object
+            .value_some("disabled", Some(true).filter(|_| server.disabled))
+            .value_some("prefix", server.prefix.as_ref())
+            .value_some("include", list(&server.include))
+            .value_some("exclude", list(&server.exclude))
+            .finish()
+    }
+
+    fn program(&self, object: ObjectWriter, program: &Program) -> ObjectWriter {
+        let inherited = inherit::environment();
+        let own = program.env.iter().filter(|variable| !inherited.contains(variable));
+        let names: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
+        let hidden = hidden(&names);
+        object
+            .value("command", &self.without_secrets(&program.program.to_string_lossy()))
+            .value("args", &self.arguments(&program.args))
+            .raw_some("env", Some(&hidden).filter(|_| !names.is_empty()))
+            .value_some("cwd", program.directory.as_ref())
+    }
+
+    fn endpoint(&self, object: ObjectWriter, endpoint: &Endpoint) -> ObjectWriter {
+        let names: Vec<&str> = endpoint.headers.iter().map(|(name, _)| name.as_str()).collect();
+        let hidden = hidden(&names);
+        object
+            .value("url", &self.address(endpoint))
+            .raw_some("headers", Some(&hidden).filter(|_| !names.is_empty()))
+    }
+
+    /// Arguments without secrets: neither those of variables nor what follows `--api-key`.
+    fn arguments(&self, args: &[String]) -> Vec<String> {
+        let mut is_next_secret = false;
+        let mut shown = Vec::new();
+        for argument in args {
+            let (flag, value) = match argument.split_once('=') {
+                Some((flag, _)) => (flag, true),
+                None => (argument.as_str(), false),
+            };
+            let is_option = argument.starts_with('-');
+            let tells_secret = is_option && is_secretive(flag);
+            shown.push(match () {
+                () if is_next_secret && !is_option => HIDDEN.to_owned(),
+                () if tells_secret && value => format!("{flag}={HIDDEN}"),
+                () => self.without_secrets(argument),
+            });
+            is_next_secret = tells_secret && !value;
+        }
+        shown
+    }
+}
+
+/// `stdio`, `http`, `sse` or `websocket`; `unknown` where the entry could not be read.
+pub fn transport(server: &Upstream) -> &'static str {
+    match &server.target {
+        Ok(Target::Program(_)) => "stdio",
+        Ok(Target::Http(_, HttpKind::Events)) => "sse",
+        Ok(Target::Http(..)) => "http",
+        Ok(Target::WebSocket(_)) => "websocket",
+        Err(_) => "unknown",
+    }
+}
+
+/// Whether the value of such an option is better not shown.
+fn is_secretive(option: &str) -> bool {
+    let option = option.to_ascii_lowercase();
+    ["key", "token", "secret", "password", "auth"].iter().any(|word| option.contains(word))
+}
+
+/// An address without the password of its user and without what stands in its query.
+fn address(url: &str) -> String {
+    let (base, query) = url.split_once('?').map_or((url, false), |(base, _)| (base, true));
+    let base = match base.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            match authority.rsplit_once('@') {
+                Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{path}"),
+                None => base.to_owned(),
+            }
+        }
+        None => base.to_owned(),
+    };
+    if query { format!("{base}?{HIDDEN}") } else { base }
+}
+
+fn hidden(names: &[&str]) -> RawJson {
+    names.iter().fold(ObjectWriter::new(), |object, name| object.value(name, HIDDEN)).finish()
+}
+
+fn profile_json(profile: &Profile) -> RawJson {
+    ObjectWriter::new()
+        .value("servers", &profile.servers)
+        .value("include", &profile.include)
+        .value("exclude", &profile.exclude)
+        .finish()
+}

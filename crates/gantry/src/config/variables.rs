@@ -1,0 +1,216 @@
+//! Variables in values, in the forms of all dialects: `${VAR}`, `${VAR:-default}`, `${env:VAR}`,
+//! `{env:VAR}`, `${file:PATH}`, `{file:PATH}`, `${input:id}`, `${keychain:NAME}` and the places that
+//! editors know. `$${` stands for `${` itself.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::inherit::is_inherited;
+use super::read::Reader;
+
+/// The most bytes that a value may take from a file.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Defaults within defaults go no deeper.
+const DEEPEST: usize = 8;
+
+/// Why a value cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueError {
+    /// A variable has no value.
+    #[error("the variable `{0}` is not set; set it")]
+    Unset(String),
+    /// A reference has no end.
+    #[error("a `${{` has no closing `}}`")]
+    Open,
+    /// An input that an editor would ask for.
+    #[error(
+        "the input `{id}` cannot be asked for here; set the variable `{variable}` to its value"
+    )]
+    Input {
+        /// Its id.
+        id: String,
+        /// The variable that stands in for it.
+        variable: String,
+    },
+    /// A file cannot be read.
+    #[error("the file {} cannot be read: {error}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file of variables has a line that is none.
+    #[error("line {line} of {} is not NAME=value", file.display())]
+    Line {
+        /// The file.
+        file: PathBuf,
+        /// The line, counted from one.
+        line: usize,
+    },
+    /// A secret that others can read.
+    #[error("the secret {} can be read by others; `chmod 600` it", file.display())]
+    Exposed {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The name of a secret that could lead out of the folder of secrets.
+    #[error("`{0}` is no name of a secret; use letters, digits, `-`, `_` and `.`")]
+    Name(String),
+}
+
+/// Replaces the references in a text.
+pub(super) fn expand(reader: &Reader<'_>, text: &str) -> Result<String, ValueError> {
+    expand_within(reader, text, DEEPEST)
+}
+
+fn expand_within(reader: &Reader<'_>, text: &str, depth: usize) -> Result<String, ValueError> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(['$', '{']) {
+        expanded.push_str(&rest[..start]);
+        rest = &rest[start..];
+        if let Some(after) = rest.strip_prefix("$${") {
+            expanded.push_str("${");
+            rest = after;
+        } else if let Some(inside) = rest.strip_prefix("${") {
+            let end = closing(inside).ok_or(ValueError::Open)?;
+            expanded.push_str(&value(reader, &inside[..end], depth)?);
+            rest = &inside[end + 1..];
+        } else if let Some(end) = braced(rest) {
+            expanded.push_str(&value(reader, &rest[1..end], 0)?);
+            rest = &rest[end + 1..];
+        } else {
+            expanded.push_str(&rest[..1]);
+            rest = &rest[1..];
+        }
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+/// Where the brace closes that was opened before the text; those inside come in pairs.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    text.find(|letter| match letter {
+        '{' => {
+            open += 1;
+            false
+        }
+        '}' if open == 0 => true,
+        '}' => {
+            open -= 1;
+            false
+        }
+        _ => false,
+    })
+}
+
+/// Where `{env:…}` or `{file:…}` ends; any other brace is text.
+fn braced(text: &str) -> Option<usize> {
+    let is_reference = text.starts_with("{env:") || text.starts_with("{file:");
+    is_reference.then(|| text.find('}')).flatten()
+}
+
+fn value(reader: &Reader<'_>, reference: &str, depth: usize) -> Result<String, ValueError> {
+    let (name, default) = match reference.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (reference, None),
+    };
+    let found = match name.split_once(':') {
+        Some(("env", name)) => variable(reader, name),
+        Some(("file", path)) => file(reader, path.trim()),
+        Some(("input", id)) => input(reader, id),
+        Some(("keychain" | "keyring", name)) => keychain(reader, name),
+        _ => place(reader, name).map_or_else(|| variable(reader, name), Ok),
+    };
+    match (found, default) {
+        // As in a shell, a default also stands in for an empty value.
+        (Ok(found), Some(_)) if !found.is_empty() => Ok(found),
+        (_, Some(default)) if depth > 0 => expand_within(reader, default, depth - 1),
+        (_, Some(default)) => Ok(default.to_owned()),
+        (found, None) => found,
+    }
+}
+
+fn variable(reader: &Reader<'_>, name: &str) -> Result<String, ValueError> {
+    let found = (reader.environment)(name).ok_or_else(|| ValueError::Unset(name.to_owned()))?;
+    if !is_inherited(name) {
+        reader.gathered.keep_secret(&found);
+    }
+    Ok(found)
+}
+
+/// What editors know without being told.
+fn place(reader: &Reader<'_>, name: &str) -> Option<String> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let workspace = reader.workspace();
+    match name {
+        "workspaceFolder" | "workspaceRoot" => Some(text(workspace)),
+        "workspaceFolderBasename" => workspace.file_name().map(|name| text(Path::new(name))),
+        "userHome" => (reader.environment)("HOME"),
+        "cwd" => std::env::current_dir().ok().map(|here| text(&here)),
+        "pathSeparator" | "/" => Some("/".to_owned()),
+        _ => None,
+    }
+}
+
+/// The text of a file, without the ends of lines that end it.
+fn file(reader: &Reader<'_>, path: &str) -> Result<String, ValueError> {
+    let text = text_of(reader, &reader.path(path))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    reader.gathered.keep_secret(text);
+    Ok(text.to_owned())
+}
+
+/// The whole text of a file, which is looked at again when it changes.
+pub(super) fn text_of(reader: &Reader<'_>, file: &Path) -> Result<String, ValueError> {
+    reader.gathered.touch(file);
+    let read = || {
+        let mut text = String::new();
+        File::open(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
+        match text.len() as u64 > LARGEST {
+            true => Err(io::Error::other("it is larger than 1 MiB")),
+            false => Ok(text),
+        }
+    };
+    read().map_err(|error| ValueError::Unreadable { file: file.to_owned(), error })
+}
+
+/// Nobody can be asked here: a variable of that name answers, or the default that is offered.
+fn input(reader: &Reader<'_>, id: &str) -> Result<String, ValueError> {
+    let upper = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_uppercase(),
+        false => '_',
+    };
+    let name: String = id.chars().map(upper).collect();
+    let offered = || reader.inputs.iter().find(|(known, _)| known == id).map(|(_, it)| it.clone());
+    let found = (reader.environment)(&name).or_else(|| offered().flatten());
+    let found = found.ok_or_else(|| ValueError::Input { id: id.to_owned(), variable: name })?;
+    reader.gathered.keep_secret(&found);
+    Ok(found)
+}
+
+/// A secret of the user's: a file that nobody else can read.
+fn keychain(reader: &Reader<'_>, name: &str) -> Result<String, ValueError> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+        return Err(ValueError::Name(name.to_owned()));
+    }
+    let set = |name: &str| (reader.environment)(name).filter(|value| !value.is_empty());
+    let home = || set("HOME").map(|home| Path::new(&home).join(".config"));
+    let base = set("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
+    let base = base.ok_or_else(|| ValueError::Unset("HOME".to_owned()))?;
+    let path = base.join("gantry/secrets").join(name);
+    let mode = path.metadata().map(|it| it.permissions().mode());
+    if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+        return Err(ValueError::Exposed { file: path });
+    }
+    let text = text_of(reader, &path)?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    reader.gathered.keep_secret(text);
+    Ok(text.to_owned())
+}
