@@ -2,7 +2,7 @@
 //! wrong is an error with its place, never silence.
 
 mod error;
-mod jsonc;
+pub(crate) mod jsonc;
 mod limits;
 mod place;
 mod read;

@@ -25,6 +25,7 @@
 
 mod admin;
 pub mod config;
+pub mod edit;
 mod server;
 
 pub use admin::{Admin, Kept};
