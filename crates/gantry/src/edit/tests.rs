@@ -150,7 +150,7 @@ fn write(value: &Value, noise: &mut dyn FnMut() -> String, out: &mut String) {
         out.push_str(&noise());
         let is_last = index + 1 == members.len();
         // Half of the objects have a trailing comma.
-        if !is_last || noise().len() % 2 == 0 {
+        if !is_last || noise().len().is_multiple_of(2) {
             out.push(',');
         }
     }

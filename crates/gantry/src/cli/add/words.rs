@@ -1,0 +1,108 @@
+//! The entry of a server, from the words of the command line.
+
+use gantry::{ObjectWriter, RawJson};
+use http::Uri;
+
+use super::{AddOptions, Transport};
+use crate::cli::exit::{Code, Exit};
+
+/// The entry that the options describe.
+pub(super) fn entry(options: &AddOptions) -> Result<RawJson, Exit> {
+    let Some((first, rest)) = options.words.split_first() else {
+        return Err(usage("there is nothing to add", "give an address, or `--` and a command"));
+    };
+    let is_address = first.contains("://");
+    match options.transport {
+        None if is_address => of_address(options, first, rest, None),
+        None | Some(Transport::Stdio) => of_command(options, first, rest, is_address),
+        Some(Transport::Http) => of_address(options, first, rest, Some("http")),
+        Some(Transport::Sse) => of_address(options, first, rest, Some("sse")),
+        Some(Transport::Ws) => of_address(options, first, rest, Some("ws")),
+    }
+}
+
+fn of_command(
+    options: &AddOptions,
+    command: &str,
+    args: &[String],
+    is_address: bool,
+) -> Result<RawJson, Exit> {
+    if is_address {
+        let text = format!("`{command}` is an address, and stdio starts a command");
+        return Err(usage(&text, "leave `--transport` out, or give `--transport http`"));
+    }
+    if let Some(header) = options.header.first() {
+        let text = format!("a command takes no headers, such as `{header}`");
+        return Err(usage(&text, "give a variable with `--env`, or an address"));
+    }
+    if args.is_empty() && command.contains(' ') && !std::path::Path::new(command).exists() {
+        let text = format!("there is no program `{command}`");
+        return Err(usage(&text, &format!("write its words apart: -- {command}")));
+    }
+    let env = group(&options.env, |pair| {
+        let pair = pair.split_once('=').filter(|(name, _)| !name.is_empty());
+        pair.ok_or_else(|| usage("`--env` has the wrong form", "write it as `--env KEY=VALUE`"))
+    })?;
+    let args = Some(args).filter(|it| !it.is_empty());
+    let entry = ObjectWriter::new().value("command", command).value_some("args", args.as_ref());
+    Ok(entry.raw_some("env", env.as_ref()).finish())
+}
+
+fn of_address(
+    options: &AddOptions,
+    url: &str,
+    rest: &[String],
+    kind: Option<&str>,
+) -> Result<RawJson, Exit> {
+    check_address(url)?;
+    if let Some(word) = rest.first() {
+        let text = format!("nothing may follow the address, such as `{word}`");
+        return Err(usage(&text, "put `--` before a command that starts a server"));
+    }
+    if let Some(pair) = options.env.first() {
+        let name = pair.split('=').next().unwrap_or_default();
+        let text = format!("a server at an address takes no variables, such as `{name}`");
+        return Err(usage(&text, "give a header with `--header`"));
+    }
+    let headers = group(&options.header, |header| {
+        let header = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+        let is_name = |name: &str| http::HeaderName::try_from(name).is_ok();
+        header.filter(|(name, _)| is_name(name)).ok_or_else(|| {
+            usage("`--header` has the wrong form", "write it as `--header 'Name: value'`")
+        })
+    })?;
+    let entry = ObjectWriter::new().value_some("type", kind.as_ref()).value("url", url);
+    Ok(entry.raw_some("headers", headers.as_ref()).finish())
+}
+
+/// An object of what was given more than once, the last of one name; nothing if nothing was given.
+fn group<'a>(
+    given: &'a [String],
+    split: impl Fn(&'a str) -> Result<(&'a str, &'a str), Exit>,
+) -> Result<Option<RawJson>, Exit> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for word in given {
+        let (name, value) = split(word)?;
+        pairs.retain(|pair| pair.0 != name);
+        pairs.push((name, value));
+    }
+    let written =
+        pairs.iter().fold(ObjectWriter::new(), |object, (name, value)| object.value(name, value));
+    Ok(Some(written.finish()).filter(|_| !given.is_empty()))
+}
+
+/// Lets an address pass that can be reached. What variables will make of it is not known yet.
+fn check_address(url: &str) -> Result<(), Exit> {
+    let scheme = url.split_once("://").map(|it| it.0);
+    let is_known = matches!(scheme, Some("http" | "https" | "ws" | "wss"));
+    let is_whole = || url.parse::<Uri>().is_ok_and(|it| it.host().is_some_and(|it| !it.is_empty()));
+    if url.contains("${") || url.contains("{env:") || (is_known && is_whole()) {
+        return Ok(());
+    }
+    let text = format!("`{url}` is no address of a server");
+    Err(usage(&text, "write it as https://example.com/mcp or wss://example.com/mcp"))
+}
+
+fn usage(text: &str, hint: &str) -> Exit {
+    Exit::new(Code::Usage, text).hint(hint)
+}
