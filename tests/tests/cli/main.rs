@@ -7,5 +7,8 @@ mod configuration;
 mod contract;
 mod diff;
 mod fresh;
+mod import;
 mod list;
+mod running;
+mod servers;
 mod shell;

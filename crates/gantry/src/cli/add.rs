@@ -107,7 +107,7 @@ fn add(name: &str, entry: &RawJson, shelf: &Shelf, force: bool) -> Result<(), Ex
         let hint = "give it another name, or `--force` to take its place";
         return Err(Exit::new(Code::Failed, text).hint(hint));
     }
-    book.put(name, entry)?;
+    let written = book.put(name, entry)?;
     book.save()?;
     let done = if is_there { "replaced" } else { "added" };
     render::say(&format!("{done} `{name}` in {}", book.file.display()));
@@ -117,7 +117,7 @@ fn add(name: &str, entry: &RawJson, shelf: &Shelf, force: bool) -> Result<(), Ex
              '${{VARIABLE}}' would be read from the environment"
         ));
     }
-    let shown = render::pretty(&secret::masked(entry));
+    let shown = render::pretty(&secret::masked(&written));
     render::print(&format!("{}: {shown}", RawJson::string(name).as_str()))
 }
 

@@ -1,6 +1,8 @@
 //! The servers that a configuration file names: put in, taken out, and the file written again with
 //! everything else as it was.
 
+mod dialect;
+
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -105,11 +107,14 @@ impl Book {
         self.section_of(name).is_some()
     }
 
-    /// Puts a server in, in the place of the one that has its name.
-    pub(crate) fn put(&mut self, name: &str, entry: &RawJson) -> Result<(), Exit> {
+    /// Puts a server in, in the place of the one that has its name, and gives what is written.
+    pub(crate) fn put(&mut self, name: &str, entry: &RawJson) -> Result<RawJson, Exit> {
         let section = self.section_of(name).or_else(|| sections(self.json()).next());
-        let path = [section.unwrap_or(SECTIONS[0]), &[name]].concat();
-        self.document.set(&path, entry).map_err(|error| wrong(&self.file, &error))
+        let section = section.unwrap_or(SECTIONS[0]);
+        let path = [section, &[name]].concat();
+        let entry = dialect::written(entry, section);
+        self.document.set(&path, &entry).map_err(|error| wrong(&self.file, &error))?;
+        Ok(entry)
     }
 
     /// Takes a server out; false if there is none of that name.
@@ -146,11 +151,8 @@ pub(crate) fn sections(json: &RawJson) -> impl Iterator<Item = &'static [&'stati
 
 /// What to say of a file that cannot be read.
 pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Exit {
-    let code = match error.kind() {
-        ErrorKind::NotFound => Code::NotFound,
-        _ => Code::Configuration,
-    };
-    Exit::new(code, format!("{} cannot be read: {error}", file.display()))
+    Exit::new(Code::Configuration, format!("{} cannot be read: {error}", file.display()))
+        .hint("give the path of a file that is there and can be read")
 }
 
 /// What to say of a file that is not in order.

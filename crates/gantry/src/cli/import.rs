@@ -13,6 +13,7 @@ use super::book::{Book, Shelf};
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
 use super::secret;
+use super::serve::DEFAULT_ADDRESS;
 use clients::{CLIENTS, Client};
 use read::Found;
 
@@ -59,8 +60,8 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), Exit> {
     }
     report(&outcomes, &book.file, options)?;
     let noun = if count == 1 { "server" } else { "servers" };
-    let (done, to) = if options.dry_run { ("would take", "into") } else { ("took", "into") };
-    render::say(&format!("{done} {count} {noun} {to} {}", book.file.display()));
+    let done = if options.dry_run { "would take" } else { "took" };
+    render::say(&format!("{done} {count} {noun} into {}", book.file.display()));
     Ok(())
 }
 
@@ -110,6 +111,7 @@ fn take(book: &mut Book, file: &Path, found: Found) -> Result<Outcome, Exit> {
     let name = translate::plain_name(&found.name);
     let translated = match found.translated {
         Ok(_) if name.is_empty() => Err("its name is empty".to_owned()),
+        Ok(translated) if is_gantry(&translated.entry) => Err("it is this gateway".to_owned()),
         Ok(_) if book.has(&name) => Err("a server of that name is there already".to_owned()),
         other => other,
     };
@@ -126,6 +128,21 @@ fn take(book: &mut Book, file: &Path, found: Found) -> Result<Outcome, Exit> {
     let exposed = secret::exposed(&entry);
     notes.extend(exposed.iter().map(|it| format!("`{it}` is a secret in plain sight")));
     Ok(Outcome { name, taken: Ok(entry), notes })
+}
+
+/// Whether an entry is the one by which a client reaches a gateway: behind itself it would turn in
+/// a circle.
+fn is_gantry(entry: &RawJson) -> bool {
+    let text = |key: &str| entry.get(key).and_then(|it| it.to_text());
+    let args = entry.get("args").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default();
+    let program = text("command").map(PathBuf::from);
+    let is_program = program.is_some_and(|it| it.file_name().is_some_and(|it| it == "gantry"));
+    let authority = text("url").and_then(|it| it.parse::<http::Uri>().ok()?.into_parts().authority);
+    let port = DEFAULT_ADDRESS.rsplit(':').next().unwrap_or_default();
+    let is_here = authority.is_some_and(|it| {
+        matches!(it.host(), "127.0.0.1" | "localhost" | "[::1]") && it.as_str().ends_with(port)
+    });
+    is_here || (is_program && args.first().is_some_and(|it| it == "serve"))
 }
 
 /// The folder from which a client sees the paths in its file.
@@ -179,29 +196,32 @@ impl Outcome {
 fn overview(json: bool) -> Result<(), Exit> {
     let found = CLIENTS.iter().flat_map(|it| it.files().into_iter().map(move |file| (it, file)));
     let found: Vec<(&Client, PathBuf)> = found.collect();
-    let names = |file: &Path| -> Vec<String> {
-        read::servers(file)
-            .map_or_else(|_| Vec::new(), |it| it.into_iter().map(|it| it.name).collect())
+    let names = |file: &Path| -> Result<Vec<String>, String> {
+        let servers = read::servers(file).map_err(|exit| exit.message)?;
+        Ok(servers.into_iter().map(|it| it.name).collect())
     };
     if json {
         let row = |(client, file): &(&Client, PathBuf)| {
             let row = ObjectWriter::new().value("client", client.name).value("file", file);
-            row.value("servers", &names(file)).finish()
+            let names = names(file);
+            let row = row.value_some("servers", names.as_ref().ok());
+            row.value_some("problem", names.as_ref().err()).finish()
         };
         let rows: Vec<RawJson> = found.iter().map(row).collect();
         return render::print(&render::pretty(&RawJson::array(&rows)));
     }
     let mut table = Table::default();
     for (client, file) in &found {
-        let names = names(file);
-        let text = if names.is_empty() { "no servers".to_owned() } else { names.join(", ") };
+        let text = match names(file) {
+            Ok(names) if names.is_empty() => "no servers".to_owned(),
+            Ok(names) => names.join(", "),
+            Err(problem) => problem,
+        };
         table.row([client.name, &file.display().to_string(), &text]);
     }
     render::say(match found.is_empty() {
         true => "no configuration of a client that is known was found; a file can be given",
-        false => {
-            "`gantry import CLIENT` takes over the servers of one; `--dry-run` only shows them"
-        }
+        false => "`gantry import CLIENT` takes the servers of one; `--dry-run` only shows them",
     });
     render::print(&table.to_text(Style::of_stdout()))
 }

@@ -53,7 +53,7 @@ fn begins_like_one(value: &str) -> bool {
     value.len() >= 16 && BEGINNINGS.iter().any(|it| value.starts_with(it))
 }
 
-/// The names of members of `env` and `headers` that hold secrets in plain sight.
+/// What holds secrets in plain sight: names of variables and headers, and `args` or `url`.
 pub(crate) fn exposed(entry: &RawJson) -> Vec<String> {
     let groups = GROUPS.into_iter().filter_map(|group| entry.get(group));
     let exposed = |group: RawJson| {
@@ -61,7 +61,12 @@ pub(crate) fn exposed(entry: &RawJson) -> Vec<String> {
         let exposed = members.filter_map(|(name, value)| value.map(|value| (name, value)));
         exposed.filter(|(name, value)| is_secret(name, value)).map(|it| it.0).collect::<Vec<_>>()
     };
-    groups.flat_map(exposed).collect()
+    let shown = masked(entry);
+    let whole = ["args", "url"].into_iter().filter(|key| {
+        let compact = |entry: &RawJson| entry.get(key).map(|it| it.compact());
+        compact(entry) != compact(&shown)
+    });
+    groups.flat_map(exposed).chain(whole.map(str::to_owned)).collect()
 }
 
 /// The members of an entry that hold names with values.
@@ -172,6 +177,6 @@ mod tests {
         );
         let expected = r#"{"command":"npx","args":["-y","pkg","--token","…","--api-key=…","--port=1"],"env":{"TOKEN":"…","LEVEL":"debug"},"url":"https://…@host/mcp?key=…&a=2"}"#;
         assert_eq!(masked(&entry).compact().as_str(), expected);
-        assert_eq!(exposed(&entry), ["TOKEN"]);
+        assert_eq!(exposed(&entry), ["TOKEN", "args", "url"]);
     }
 }

@@ -8,29 +8,39 @@ use crate::cli::exit::{Code, Exit};
 
 /// The entry that the options describe.
 pub(super) fn entry(options: &AddOptions) -> Result<RawJson, Exit> {
-    let Some((first, rest)) = options.words.split_first() else {
+    // `-e A=1 B=2 -- COMMAND` gives two variables, and so does a shell's `A=1 B=2 COMMAND`.
+    let count = options.words.iter().take_while(|word| is_assignment(word)).count();
+    let (assigned, words) = options.words.split_at(count);
+    let Some((first, rest)) = words.split_first() else {
         return Err(usage("there is nothing to add", "give an address, or `--` and a command"));
     };
     let is_address = first.contains("://");
     match options.transport {
         None if is_address => of_address(options, first, rest, None),
-        None | Some(Transport::Stdio) => of_command(options, first, rest, is_address),
+        None | Some(Transport::Stdio) if is_address => Err(contradiction(first)),
+        None | Some(Transport::Stdio) => of_command(options, assigned, first, rest),
         Some(Transport::Http) => of_address(options, first, rest, Some("http")),
         Some(Transport::Sse) => of_address(options, first, rest, Some("sse")),
         Some(Transport::Ws) => of_address(options, first, rest, Some("ws")),
     }
 }
 
+fn contradiction(url: &str) -> Exit {
+    let text = format!("`{url}` is an address, and stdio starts a command");
+    usage(&text, "leave `--transport` out, or give `--transport http`")
+}
+
+fn is_assignment(word: &str) -> bool {
+    let is_plain = |name: &str| name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && is_plain(name))
+}
+
 fn of_command(
     options: &AddOptions,
+    assigned: &[String],
     command: &str,
     args: &[String],
-    is_address: bool,
 ) -> Result<RawJson, Exit> {
-    if is_address {
-        let text = format!("`{command}` is an address, and stdio starts a command");
-        return Err(usage(&text, "leave `--transport` out, or give `--transport http`"));
-    }
     if let Some(header) = options.header.first() {
         let text = format!("a command takes no headers, such as `{header}`");
         return Err(usage(&text, "give a variable with `--env`, or an address"));
@@ -39,7 +49,8 @@ fn of_command(
         let text = format!("there is no program `{command}`");
         return Err(usage(&text, &format!("write its words apart: -- {command}")));
     }
-    let env = group(&options.env, |pair| {
+    let pairs = [&options.env, assigned].concat();
+    let env = group(&pairs, |pair| {
         let pair = pair.split_once('=').filter(|(name, _)| !name.is_empty());
         pair.ok_or_else(|| usage("`--env` has the wrong form", "write it as `--env KEY=VALUE`"))
     })?;
