@@ -12,7 +12,10 @@ use crate::bench::{Bench, Run};
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A page that answers so many requests, one after the other, and gives what they were.
-fn desk(count: usize, answer: fn(&str) -> (u16, Value)) -> (String, JoinHandle<Vec<String>>) {
+fn desk(
+    count: usize,
+    mut answer: impl FnMut(&str) -> (u16, Value) + Send + 'static,
+) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let serve = move || {
@@ -80,6 +83,21 @@ fn what_the_gateway_tells_is_shown() {
         asked.push(page.to_owned());
     }
     assert_eq!(desk.join().expect("it serves"), asked);
+}
+
+#[test]
+fn a_log_is_followed_while_its_beginning_goes() {
+    let bench = Bench::new("running-follow");
+    std::fs::create_dir_all(bench.path().join("gantry")).expect("a folder");
+    bench.write("gantry/admin-token", TOKEN);
+    let mut logs = ["one\ntwo\n", "two\nthree\n", "two\nthree\n"].into_iter();
+    let (url, desk) = desk(4, move |page| match logs.next() {
+        Some(log) => (200, json!({"name": "files", "log": log})),
+        None => answer(&page.replace("files", "gone")),
+    });
+    let run = bench.run(&["logs", "files", "--follow", "--url", &url]);
+    assert_eq!((run.code, run.out.as_str()), (Some(4), "one\ntwo\nthree\n"), "{run:?}");
+    desk.join().expect("it serves");
 }
 
 #[test]
