@@ -154,7 +154,7 @@ fn secrets_are_pointed_out_and_not_shown() {
 #[test]
 fn what_cannot_be_added_changes_nothing() {
     let bench = Bench::new("servers-wrong");
-    let cases: [(&[&str], _, _); 13] = [
+    let cases: [(&[&str], _, _); 15] = [
         (&["add", "a b", "--", "x"], 2, "letters, digits"),
         (&["add", "a"], 2, "URL|COMMAND"),
         (&["add", "a", "ftp://h"], 2, "no address of a server"),
@@ -163,7 +163,9 @@ fn what_cannot_be_added_changes_nothing() {
         (&["add", "-H", "A: 1", "a", "--", "x"], 2, "takes no headers"),
         (&["add", "-H", "A", "a", "https://h"], 2, "'Name: value'"),
         (&["add", "-e", "A", "a", "--", "x"], 2, "KEY=VALUE"),
-        (&["add", "-t", "http", "a", "--", "x"], 2, "no address of a server"),
+        (&["add", "-t", "http", "a", "--", "x"], 2, "no address for the transport `http`"),
+        (&["add", "-t", "ws", "a", "https://h"], 2, "write it as wss://"),
+        (&["add", "-t", "sse", "a", "wss://h"], 2, "no address for the transport `sse`"),
         (&["add", "-t", "stdio", "a", "https://h"], 2, "is an address"),
         (&["add", "a", "npx -y x"], 2, "write its words apart"),
         (&["add-json", "a", "{}"], 2, "neither `command` nor `url`"),

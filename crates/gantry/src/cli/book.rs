@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use gantry::RawJson;
+use gantry::config::{Config, ConfigError};
 use gantry::edit::{self, Document, EditError};
 
 use super::exit::{Code, Exit};
@@ -69,6 +70,8 @@ fn of_user() -> Result<PathBuf, Exit> {
 pub(crate) struct Book {
     pub(crate) file: PathBuf,
     document: Document,
+    /// Whether the whole of it could be used when it was opened.
+    was_in_order: bool,
 }
 
 impl Book {
@@ -85,7 +88,8 @@ impl Book {
         };
         let text = if text.trim().is_empty() { "{}\n".to_owned() } else { text };
         let document = Document::parse(text).map_err(|error| wrong(&file, &error))?;
-        Ok(Self { file, document })
+        let was_in_order = problem(&file, &document).is_none();
+        Ok(Self { file, document, was_in_order })
     }
 
     /// What the file says.
@@ -107,14 +111,22 @@ impl Book {
         self.section_of(name).is_some()
     }
 
-    /// Puts a server in, in the place of the one that has its name, and gives what is written.
+    /// Puts a server in, in the place of the one that has its name, and gives what is written. One
+    /// that would spoil a configuration that is in order is refused.
     pub(crate) fn put(&mut self, name: &str, entry: &RawJson) -> Result<RawJson, Exit> {
         let section = self.section_of(name).or_else(|| sections(self.json()).next());
         let section = section.unwrap_or(SECTIONS[0]);
         let path = [section, &[name]].concat();
         let entry = dialect::written(entry, section);
-        self.document.set(&path, &entry).map_err(|error| wrong(&self.file, &error))?;
-        Ok(entry)
+        let mut document = self.document.clone();
+        document.set(&path, &entry).map_err(|error| wrong(&self.file, &error))?;
+        match problem(&self.file, &document).filter(|_| self.was_in_order) {
+            Some(problem) => Err(Exit::new(Code::Configuration, problem).hint(UNCHANGED)),
+            None => {
+                self.document = document;
+                Ok(entry)
+            }
+        }
     }
 
     /// Takes a server out; false if there is none of that name.
@@ -149,6 +161,17 @@ pub(crate) fn sections(json: &RawJson) -> impl Iterator<Item = &'static [&'stati
     SECTIONS.into_iter().zip(present).filter_map(|(section, is_there)| is_there.then_some(section))
 }
 
+/// Why a configuration could not be used; a key that has its meaning in another version is none.
+fn problem(file: &Path, document: &Document) -> Option<String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    match Config::parse(file, document.text().as_bytes(), &variable) {
+        Ok(_) | Err(ConfigError::NotYet { .. }) => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+const UNCHANGED: &str = "mend it, and try again; nothing was changed";
+
 /// What to say of a file that cannot be read.
 pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Exit {
     Exit::new(Code::Configuration, format!("{} cannot be read: {error}", file.display()))
@@ -161,5 +184,5 @@ pub(crate) fn wrong(file: &Path, error: &EditError) -> Exit {
         EditError::Syntax { .. } => format!("{}:{error}", file.display()),
         EditError::NotAnObject(_) => format!("{}: {error}", file.display()),
     };
-    Exit::new(Code::Configuration, place).hint("mend the file; nothing was changed")
+    Exit::new(Code::Configuration, place).hint(UNCHANGED)
 }

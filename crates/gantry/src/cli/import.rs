@@ -51,7 +51,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), Exit> {
     let mut outcomes = Vec::new();
     for file in &files {
         for found in read::servers(file)? {
-            outcomes.push(take(&mut book, file, found)?);
+            outcomes.push(take(&mut book, file, found));
         }
     }
     let count = outcomes.iter().filter(|it| it.taken.is_ok()).count();
@@ -107,27 +107,29 @@ fn target(shelf: &Shelf, sources: &[PathBuf]) -> Result<PathBuf, Exit> {
 }
 
 /// Puts a server into the configuration, unless its name is there or it cannot be taken.
-fn take(book: &mut Book, file: &Path, found: Found) -> Result<Outcome, Exit> {
+fn take(book: &mut Book, file: &Path, found: Found) -> Outcome {
     let name = translate::plain_name(&found.name);
     let translated = match found.translated {
-        Ok(_) if name.is_empty() => Err("its name is empty".to_owned()),
+        Ok(_) if name.is_empty() => Err("it has no name that can be used here".to_owned()),
         Ok(translated) if is_gantry(&translated.entry) => Err("it is this gateway".to_owned()),
         Ok(_) if book.has(&name) => Err("a server of that name is there already".to_owned()),
         other => other,
     };
     let translated = match translated {
         Ok(translated) => translated,
-        Err(why) => return Ok(Outcome { name, taken: Err(why), notes: Vec::new() }),
+        Err(why) => return Outcome { name, taken: Err(why), notes: Vec::new() },
     };
     let entry = translate::rooted(&translated.entry, &base(file), &folder(&book.file));
-    book.put(&name, &entry)?;
+    if let Err(exit) = book.put(&name, &entry) {
+        return Outcome { name, taken: Err(exit.message), notes: Vec::new() };
+    }
     let mut notes = translated.notes;
     if name != found.name {
         notes.push(format!("`{}` is called `{name}` here", found.name));
     }
     let exposed = secret::exposed(&entry);
     notes.extend(exposed.iter().map(|it| format!("`{it}` is a secret in plain sight")));
-    Ok(Outcome { name, taken: Ok(entry), notes })
+    Outcome { name, taken: Ok(entry), notes }
 }
 
 /// Whether an entry is the one by which a client reaches a gateway: behind itself it would turn in

@@ -1,10 +1,10 @@
 //! The entry of a server, from the words of the command line.
 
 use gantry::{ObjectWriter, RawJson};
-use http::Uri;
 
 use super::{AddOptions, Transport};
 use crate::cli::exit::{Code, Exit};
+use crate::cli::import::translate::is_address;
 
 /// The entry that the options describe.
 pub(super) fn entry(options: &AddOptions) -> Result<RawJson, Exit> {
@@ -65,7 +65,17 @@ fn of_address(
     rest: &[String],
     kind: Option<&str>,
 ) -> Result<RawJson, Exit> {
-    check_address(url)?;
+    if !is_address(url, kind) {
+        let text = match kind {
+            Some(kind) => format!("`{url}` is no address for the transport `{kind}`"),
+            None => format!("`{url}` is no address of a server"),
+        };
+        let hint = match kind {
+            Some("ws") => "write it as wss://example.com/mcp",
+            _ => "write it as https://example.com/mcp",
+        };
+        return Err(usage(&text, hint));
+    }
     if let Some(word) = rest.first() {
         let text = format!("nothing may follow the address, such as `{word}`");
         return Err(usage(&text, "put `--` before a command that starts a server"));
@@ -100,18 +110,6 @@ fn group<'a>(
     let written =
         pairs.iter().fold(ObjectWriter::new(), |object, (name, value)| object.value(name, value));
     Ok(Some(written.finish()).filter(|_| !given.is_empty()))
-}
-
-/// Lets an address pass that can be reached. What variables will make of it is not known yet.
-fn check_address(url: &str) -> Result<(), Exit> {
-    let scheme = url.split_once("://").map(|it| it.0);
-    let is_known = matches!(scheme, Some("http" | "https" | "ws" | "wss"));
-    let is_whole = || url.parse::<Uri>().is_ok_and(|it| it.host().is_some_and(|it| !it.is_empty()));
-    if url.contains("${") || url.contains("{env:") || (is_known && is_whole()) {
-        return Ok(());
-    }
-    let text = format!("`{url}` is no address of a server");
-    Err(usage(&text, "write it as https://example.com/mcp or wss://example.com/mcp"))
 }
 
 fn usage(text: &str, hint: &str) -> Exit {

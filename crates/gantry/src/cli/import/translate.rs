@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use gantry::{ObjectWriter, RawJson};
 use gantry_protocol::JsonLimits;
 use gantry_protocol::json::JsonKind;
+use http::Uri;
 
 /// An entry of `gantry.json`.
 #[derive(Debug)]
@@ -14,37 +15,47 @@ pub(crate) struct Translated {
     pub(crate) notes: Vec<String>,
 }
 
-/// Keys that go over as they are, and in this order.
-const KEPT: [&str; 14] = [
-    "cwd", "envFile", "prefix", "include", "exclude", "tools", "share", "era", "start", "idle",
-    "lifetime", "restart", "roots", "oauth",
+/// Keys that go over, each with all words there are for it; in this order.
+const KEPT: [&[&str]; 17] = [
+    &["cwd"],
+    &["envFile"],
+    &["timeout", "requestTimeout"],
+    &["startup_timeout_sec"],
+    &["startup_timeout_ms"],
+    &["prefix"],
+    &["include", "includeTools", "enabled_tools"],
+    &["exclude", "excludeTools", "disabledTools", "disabled_tools"],
+    &["tools"],
+    &["share"],
+    &["era", "protocolEra"],
+    &["start"],
+    &["idle"],
+    &["lifetime"],
+    &["restart"],
+    &["roots"],
+    &["oauth"],
 ];
 
-/// Keys that are read, whatever they are called here.
-const READ: [&str; 24] = [
-    "type",
-    "transport",
-    "protocol",
+/// Words for the way to a server, in the order in which they are believed.
+const KINDS: [&str; 4] = ["type", "transport", "transportType", "protocol"];
+
+/// Words for its address.
+const ADDRESSES: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+
+/// Other keys that are read.
+const READ: [&str; 13] = [
     "command",
     "args",
     "env",
     "environment",
     "env_vars",
-    "url",
-    "httpUrl",
-    "serverUrl",
     "headers",
     "http_headers",
     "env_http_headers",
     "bearer_token_env_var",
-    "timeout",
     "tool_timeout_sec",
     "enabled",
     "disabled",
-    "enabled_tools",
-    "disabled_tools",
-    "includeTools",
-    "excludeTools",
     "source",
 ];
 
@@ -57,28 +68,24 @@ pub(crate) fn translate(entry: &RawJson) -> Result<Translated, String> {
     let (entry, variables) = without_inputs(entry);
     notes.extend(variables.iter().map(|it| format!("set the variable `{it}`")));
     let unknown = entry.members().map(|it| it.key().into_owned());
-    let unknown = unknown.filter(|it| ![&READ[..], &KEPT].concat().contains(&it.as_str()));
+    let unknown = unknown.filter(|key| {
+        let others = [&KINDS[..], &ADDRESSES, &READ];
+        !KEPT.iter().chain(&others).any(|words| words.contains(&key.as_str()))
+    });
     notes.extend(unknown.map(|it| format!("left out `{it}`, which means nothing here")));
     let written = match place(&entry)? {
         Place::Command(words) => of_command(&entry, &words),
         Place::Address(kind, url) => of_address(&entry, kind, &url),
     };
-    let timeout = entry.get("timeout").or_else(|| {
-        let seconds = entry.get("tool_timeout_sec")?.read::<f64>()?;
-        RawJson::of(&((seconds * 1000.0) as u64)).ok()
-    });
+    let seconds = entry.get("tool_timeout_sec").and_then(|it| it.read::<f64>());
     let is_disabled =
         flag(&entry, "disabled") == Some(true) || flag(&entry, "enabled") == Some(false);
-    let mut written = written.raw_some("timeout", timeout.as_ref());
-    written = written.value_some("disabled", is_disabled.then_some(true));
-    for key in KEPT {
-        let others: &[&str] = match key {
-            "include" => &["include", "enabled_tools", "includeTools"],
-            "exclude" => &["exclude", "disabled_tools", "excludeTools"],
-            _ => &[key],
-        };
-        let value = others.iter().find_map(|it| entry.get(it)).filter(|it| !it.is_null());
-        written = written.raw_some(key, value.as_ref());
+    let mut written = written
+        .value_some("timeout", seconds.map(|it| (it * 1000.0) as u64))
+        .value_some("disabled", is_disabled.then_some(true));
+    for words in KEPT.iter().filter(|words| seconds.is_none() || words[0] != "timeout") {
+        let value = words.iter().find_map(|word| entry.get(word)).filter(|it| !it.is_null());
+        written = written.raw_some(words[0], value.as_ref());
     }
     Ok(Translated { entry: written.finish(), notes })
 }
@@ -92,11 +99,11 @@ enum Place {
 
 fn place(entry: &RawJson) -> Result<Place, String> {
     let text = |key: &str| entry.get(key).and_then(|it| it.to_text());
-    let kind = ["type", "transport", "protocol"].into_iter().find_map(text);
-    let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(text);
+    let kind = KINDS.into_iter().find_map(text);
+    let url = ADDRESSES.into_iter().find_map(text);
     let words = command(entry);
     let kind = match kind.as_deref() {
-        None | Some("remote") => None,
+        None | Some("remote" | "auto") => None,
         Some("stdio" | "local") => {
             return words.map(Place::Command).ok_or_else(|| "it has no `command`".to_owned());
         }
@@ -107,17 +114,26 @@ fn place(entry: &RawJson) -> Result<Place, String> {
     };
     match (words, url) {
         (Some(words), _) if kind.is_none() => Ok(Place::Command(words)),
-        (_, Some(url)) if is_web(&url) => Ok(Place::Address(kind, url)),
+        (_, Some(url)) if is_address(&url, kind) => Ok(Place::Address(kind, url)),
         (_, Some(url)) => Err(format!("its address `{url}` cannot be reached from here")),
         (Some(_), None) => Err("it has no `url`".to_owned()),
         (None, None) => Err("it has neither `command` nor `url`".to_owned()),
     }
 }
 
-/// Whether an address can be one of the web, once its variables are known.
-fn is_web(url: &str) -> bool {
-    let schemes = ["http://", "https://", "ws://", "wss://", "${", "{env:"];
-    schemes.iter().any(|it| url.starts_with(it))
+/// Whether a server of that type can be at an address. What variables will make of it is not known
+/// yet.
+pub(crate) fn is_address(url: &str, kind: Option<&str>) -> bool {
+    if url.contains("${") || url.contains("{env:") {
+        return true;
+    }
+    let Ok(uri) = url.parse::<Uri>() else { return false };
+    let is_fit = match (uri.scheme_str(), kind) {
+        (Some("http" | "https"), kind) => kind != Some("ws"),
+        (Some("ws" | "wss"), kind) => matches!(kind, None | Some("ws")),
+        _ => false,
+    };
+    is_fit && uri.host().is_some_and(|it| !it.is_empty())
 }
 
 /// The words of the command: one string and `args`, one list, or an object with both.
@@ -167,10 +183,11 @@ fn of_address(entry: &RawJson, kind: Option<&str>, url: &str) -> ObjectWriter {
     written.raw_some("headers", object(headers).as_ref())
 }
 
-/// Names with values. A number or a truth value is given as its text.
+/// Names with values. A number or a truth value is given as its text, and a null is nothing.
 fn pairs(object: &RawJson) -> Vec<(String, String)> {
-    let value = |value: &RawJson| value.to_text().unwrap_or_else(|| value.as_str().to_owned());
-    object.members().map(|it| (it.key().into_owned(), value(&it.value()))).collect()
+    let value = |value: RawJson| value.to_text().unwrap_or_else(|| value.as_str().to_owned());
+    let given = object.members().filter(|it| !it.value().is_null());
+    given.map(|it| (it.key().into_owned(), value(it.value()))).collect()
 }
 
 fn object(pairs: Vec<(String, String)>) -> Option<RawJson> {
@@ -227,10 +244,21 @@ pub(super) fn rooted(entry: &RawJson, base: &Path, folder: &Path) -> RawJson {
     edit.set_some("envFile", text("envFile").and_then(whole)).apply()
 }
 
-/// A name with only those signs that a name may have.
+/// The longest name of a server.
+const LONGEST: usize = 64;
+
+/// The nearest name that a server may have; empty when nothing is left of it.
 pub(crate) fn plain_name(name: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
-    name.trim().chars().map(|it| if is_plain(it) { it } else { '-' }).collect()
+    if !name.is_empty()
+        && name.len() <= LONGEST
+        && !name.starts_with('.')
+        && name.chars().all(is_plain)
+    {
+        return name.to_owned();
+    }
+    let plain = name.trim().chars().map(|it| if is_plain(it) { it } else { '-' });
+    plain.take(LONGEST).collect::<String>().trim_matches(['-', '.']).to_owned()
 }
 
 #[cfg(test)]
@@ -272,9 +300,40 @@ mod tests {
 
     #[test]
     fn names() {
-        for (name, expected) in [("a-B_1.c", "a-B_1.c"), (" my server ", "my-server"), ("é/", "--")]
-        {
+        let long = "x".repeat(65);
+        let cases = [
+            ("a-B_1.c", "a-B_1.c"),
+            ("-a-", "-a-"),
+            (" my server ", "my-server"),
+            (".hidden", "hidden"),
+            ("a/é", "a"),
+            ("é/", ""),
+            ("", ""),
+            (&long, &long[..64]),
+        ];
+        for (name, expected) in cases {
             assert_eq!(plain_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn addresses() {
+        let cases = [
+            ("https://h/mcp", None, true),
+            ("https://h/mcp", Some("http"), true),
+            ("https://h/mcp", Some("sse"), true),
+            ("https://h/mcp", Some("ws"), false),
+            ("ws://h", None, true),
+            ("wss://h", Some("ws"), true),
+            ("wss://h", Some("sse"), false),
+            ("${BASE}/mcp", Some("ws"), true),
+            ("ftp://h", None, false),
+            ("https://", None, false),
+            ("https://a b", None, false),
+            ("h:80", None, false),
+        ];
+        for (url, kind, expected) in cases {
+            assert_eq!(is_address(url, kind), expected, "{url} {kind:?}");
         }
     }
 }
