@@ -86,9 +86,14 @@ async fn only_who_holds_the_token_is_served() {
         &[("Authorization", &office.token)],
     ];
     for headers in cases {
-        for (method, path) in
-            [("GET", "/api/tools"), ("POST", "/api/tools"), ("DELETE", "/api/tools/a.b")]
-        {
+        for (method, path) in [
+            ("GET", "/api/tools"),
+            ("POST", "/api/tools"),
+            ("DELETE", "/api/tools/a.b"),
+            ("GET", "/api/servers"),
+            ("GET", "/api/servers/a/log"),
+            ("POST", "/api/servers/a/restart"),
+        ] {
             let (status, answer) = office.ask_with(method, path, &Value::Null, headers).await;
             assert_eq!(
                 (status, &answer["error"]["error_type"]),

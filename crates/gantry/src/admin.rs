@@ -1,6 +1,8 @@
-//! Administration over HTTP: who holds the token may list, register and remove tools.
+//! Administration over HTTP: who holds the token may list, register and remove tools, and look
+//! after servers.
 
 mod kept;
+mod servers;
 mod token;
 mod tools;
 
@@ -11,11 +13,13 @@ use gantry_gateway::contract::ErrorType;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
+use gantry_providers::upstreams::Upstreams;
 use gantry_server::Annex;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 
 pub use kept::Kept;
+use servers::Page;
 use token::Token;
 
 /// The pages under [`Admin::PREFIX`].
@@ -23,6 +27,7 @@ use token::Token;
 pub struct Admin {
     tools: Tools,
     kept: Kept,
+    servers: Option<Upstreams>,
     token: Token,
 }
 
@@ -35,24 +40,35 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        Self { tools, kept, token: Token::new(token.into()) }
+        Self { tools, kept, servers: None, token: Token::new(token.into()) }
+    }
+
+    /// Administration of these servers too.
+    #[must_use]
+    pub fn servers(mut self, servers: Upstreams) -> Self {
+        self.servers = Some(servers);
+        self
+    }
+
+    /// The refusal of a request that does not show the token.
+    fn refusal(&self, request: &Request<Bytes>) -> Option<Response<Bytes>> {
+        if self.token.is_shown_by(request.headers()) {
+            return None;
+        }
+        let text = "this needs the administrator's token";
+        let advice = "send it as `Authorization: Bearer TOKEN`; it is in the state directory";
+        let mut response = respond(refuse(
+            StatusCode::UNAUTHORIZED,
+            ErrorType::AuthenticationError,
+            (text, advice),
+        ));
+        let challenge = HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        Some(response)
     }
 
     fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
-        if !self.token.is_shown_by(request.headers()) {
-            let text = "this needs the administrator's token";
-            let advice = "send it as `Authorization: Bearer TOKEN`; it is in the state directory";
-            let mut response = respond(refuse(
-                StatusCode::UNAUTHORIZED,
-                ErrorType::AuthenticationError,
-                (text, advice),
-            ));
-            let challenge = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-            return response;
-        }
-        let path = request.uri().path().strip_prefix(Self::PREFIX).unwrap_or_default();
-        let path = path.trim_start_matches('/');
+        let path = path(request);
         let name = path.strip_prefix("tools/");
         match (request.method(), path, name) {
             (&Method::GET, "tools", _) => respond(self.list()),
@@ -63,7 +79,7 @@ impl Admin {
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
                 let text = format!("there is no page {}/{path}", Self::PREFIX);
-                let told = (&*text, "there is /api/tools");
+                let told = (&*text, "there are /api/tools and /api/servers");
                 respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
         }
@@ -73,8 +89,16 @@ impl Admin {
 impl Annex for Admin {
     fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
         let admin = self.clone();
-        // Manifests are files and folders: looking at them may block.
         Box::pin(async move {
+            if let Some(refusal) = admin.refusal(&request) {
+                return refusal;
+            }
+            match Page::of(request.method(), path(&request)) {
+                Some(Err(allowed)) => return not_allowed(allowed),
+                Some(Ok(page)) => return respond(page.answer(admin.servers.as_ref()).await),
+                None => {}
+            }
+            // Manifests are files and folders: looking at them may block.
             let answered = tokio::task::spawn_blocking(move || admin.answer(&request)).await;
             answered.unwrap_or_else(|_| {
                 let told = ("the request could not be served", "the log says why");
@@ -86,6 +110,12 @@ impl Annex for Admin {
             })
         })
     }
+}
+
+/// The path of a request below [`Admin::PREFIX`].
+fn path(request: &Request<Bytes>) -> &str {
+    let path = request.uri().path().strip_prefix(Admin::PREFIX).unwrap_or_default();
+    path.trim_start_matches('/')
 }
 
 /// A failure in the form of an error detail: what is wrong, and what to do about it.

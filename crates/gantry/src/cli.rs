@@ -1,21 +1,31 @@
 //! The command line: what a user types, and what each verb does with it.
 
+mod add;
 mod args;
 mod arguments;
 mod behind;
+mod book;
 mod call;
 mod completions;
 mod config;
 mod exit;
+mod import;
 mod kept_tasks;
 mod ledger;
+mod list;
 mod logging;
+mod logs;
 mod origin;
+mod remove;
 mod render;
+mod restart;
+mod running;
 mod samples;
+mod secret;
 mod serve;
 mod state;
 mod stats;
+mod status;
 mod tools;
 
 use std::process::ExitCode;
@@ -50,6 +60,14 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Serve(options) => serve::serve(options).await,
         Verb::Tools(options) => tools::run(options).await,
         Verb::Call(options) => call::run(&options).await,
+        Verb::Add(options) => add::run(&options),
+        Verb::AddJson(options) => add::run_json(&options),
+        Verb::Remove(options) => remove::run(&options),
+        Verb::List(options) => list::run(&options),
+        Verb::Status(options) => status::run(&options).await,
+        Verb::Restart(options) => restart::run(&options).await,
+        Verb::Logs(options) => logs::run(&options).await,
+        Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
         Verb::Config(verb) => config::run(verb),
         Verb::Completions { shell } => completions::print(shell),

@@ -8,7 +8,7 @@ mod error;
 mod gathered;
 mod include;
 mod inherit;
-mod jsonc;
+pub(crate) mod jsonc;
 mod limits;
 mod merge;
 mod place;

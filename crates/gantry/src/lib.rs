@@ -25,6 +25,7 @@
 
 mod admin;
 pub mod config;
+pub mod edit;
 pub mod reload;
 mod server;
 

@@ -16,8 +16,8 @@ use crate::era::{Parking, Sessions, TaskBook};
 use crate::http::annex::Annexes;
 use crate::seal::Seal;
 use crate::settings::Settings;
-use faces::Faces;
 use crate::task_log::TaskLog;
+use faces::Faces;
 
 /// What all doors share.
 #[derive(Debug)]

@@ -80,7 +80,7 @@ impl Drop for Bench {
 }
 
 impl Run {
-    fn of(output: &std::process::Output) -> Self {
+    pub(crate) fn of(output: &std::process::Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
     }

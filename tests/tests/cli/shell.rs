@@ -36,8 +36,11 @@ fn bash_completes_names() {
     let bench = Bench::new("bash");
     bench.tool("test.echo", "echo 1\n", &json!({"text": {"type": "string"}}));
     let beside = program().parent().expect("a folder").display().to_string();
-    let cases: [(&[&str], &[&str]); 6] = [
+    bench.write("servers.json", "{\"mcpServers\": {\"files\": {}, \"search\": {}}}");
+    let cases: [(&[&str], &[&str]); 8] = [
         (&["tools", "sh"], &["show"]),
+        (&["remove", "--config", "servers.json", "fi"], &["files"]),
+        (&["logs", "--config=servers.json", "s"], &["search"]),
         (&["tools", "show", "--tools", "tools", "te"], &["test.echo"]),
         (&["call", "--tools=tools", "te"], &["test.echo"]),
         (&["call", "--tools", "tools", "test.echo", "te"], &["text="]),

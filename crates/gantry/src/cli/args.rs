@@ -5,7 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCompleter;
 
+use super::add::{AddJsonOptions, AddOptions};
+use super::import::ImportOptions;
+use super::list::ServersOptions;
+use super::logs::LogsOptions;
+use super::remove::RemoveOptions;
+use super::restart::RestartOptions;
 use super::stats::StatsOptions;
+use super::status::StatusOptions;
 use super::{completions, exit};
 
 /// One endpoint between AI clients and tools, on every revision of the Model Context Protocol.
@@ -35,12 +42,30 @@ pub(crate) enum Verb {
     Tools(ToolsOptions),
     /// Call a tool: short for `tools call`.
     Call(CallOptions),
+    /// Add a server to the configuration.
+    Add(AddOptions),
+    /// Add a server whose entry is JSON, as it stands in other configurations.
+    AddJson(AddJsonOptions),
+    /// Remove a server from the configuration.
+    #[command(visible_alias = "rm")]
+    Remove(RemoveOptions),
+    /// List the servers of the configuration.
+    #[command(visible_alias = "ls")]
+    List(ServersOptions),
+    /// Show how the servers of the gateway that runs stand.
+    Status(StatusOptions),
+    /// Let a server of the gateway that runs begin anew.
+    Restart(RestartOptions),
+    /// Print what a server's program has written to standard error.
+    Logs(LogsOptions),
+    /// Take over the servers of another client's configuration.
+    Import(ImportOptions),
     /// Show calls, errors and latency of each tool.
     Stats(StatsOptions),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),
-    /// Print what makes a shell complete verbs, options and the names of tools.
+    /// Print what makes a shell complete verbs, options and the names of tools and servers.
     Completions {
         /// Which shell.
         shell: Shell,

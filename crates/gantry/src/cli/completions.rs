@@ -1,5 +1,5 @@
-//! Completion in shells. The shell asks the program itself, so that the names of tools and of
-//! their arguments are those of the folders as they are now. Nothing that goes wrong is printed.
+//! Completion in shells. The shell asks the program itself, so that the names of tools, of their
+//! arguments and of servers are those of this moment. Nothing that goes wrong is printed.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -12,8 +12,9 @@ use gantry_gateway::ToolEntry;
 
 use super::args::{Arguments, Origin, Shell};
 use super::arguments::Shape;
+use super::book::Book;
 use super::exit::Exit;
-use super::{render, tools};
+use super::{origin, render, tools};
 
 /// The variable by which a shell says that it completes.
 const VARIABLE: &str = "GANTRY_COMPLETE";
@@ -46,6 +47,18 @@ pub(crate) fn names(begun: &OsStr) -> Vec<CompletionCandidate> {
     };
     let tools = offered();
     tools.iter().filter(|tool| tool.name.starts_with(&*begun)).map(candidate).collect()
+}
+
+/// The names of the configuration's servers that begin like this.
+pub(crate) fn servers(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let book = origin::find(typed().config.as_deref()).and_then(|file| Book::open(file).ok());
+    let names = book.map(|book| book.names()).unwrap_or_default();
+    names
+        .into_iter()
+        .filter(|name| name.starts_with(&*begun))
+        .map(CompletionCandidate::new)
+        .collect()
 }
 
 /// The arguments, `KEY=`, of the tool that is named earlier on the command line.

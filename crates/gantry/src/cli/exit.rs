@@ -42,7 +42,7 @@ const CODES: [(Code, &str); 9] = [
     (Code::Failed, "the tool or operation failed"),
     (Code::Usage, "the command line or an argument was wrong"),
     (Code::Configuration, "the configuration or the state directory was wrong"),
-    (Code::NotFound, "there is no such tool or file"),
+    (Code::NotFound, "there is no such tool, server or file"),
     (Code::Refused, "refused by policy, or a limit is reached"),
     (Code::Unreachable, "what is needed cannot be reached"),
     (Code::Timeout, "it took too long"),

@@ -38,14 +38,23 @@ fn plain(text: &str) -> String {
     text.chars().map(|letter| if is_kept(letter) { letter } else { ' ' }).collect()
 }
 
+/// Writes a part of what has no end to standard output; false when the reader has seen enough.
+pub(crate) fn stream(text: &str) -> Result<bool, Exit> {
+    if is_watched() { put(plain(text).as_bytes()) } else { put(text.as_bytes()) }
+}
+
 /// Writes bytes to standard output. A reader that has seen enough is no failure.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Exit> {
+    put(bytes).map(drop)
+}
+
+/// Writes bytes to standard output; false when the reader has seen enough.
+fn put(bytes: &[u8]) -> Result<bool, Exit> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Exit::new(Code::Failed, format!("standard output failed: {error}")))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Exit::new(Code::Failed, format!("standard output failed: {error}"))),
     }
 }
 

@@ -14,7 +14,7 @@ use super::origin::{self, Offer};
 use super::{ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
-const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
+pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
 
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {

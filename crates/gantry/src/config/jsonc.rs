@@ -2,7 +2,7 @@
 //! byte stays where it is and errors point to the right place.
 
 /// The text as plain JSON, or where the comment begins that has no end.
-pub(super) fn blank(text: &[u8]) -> Result<Vec<u8>, usize> {
+pub(crate) fn blank(text: &[u8]) -> Result<Vec<u8>, usize> {
     let mut plain = text.to_vec();
     let mut at = 0;
     // The last comma, as long as nothing but space and comments has followed it.

@@ -1,0 +1,198 @@
+//! `/api/servers`: how the servers behind the gateway stand, what they have written, and how they
+//! begin anew.
+
+use gantry_gateway::contract::ErrorType;
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+use gantry_providers::upstreams::{Status, Upstreams};
+use http::{Method, StatusCode};
+
+use super::{Answer, refuse};
+
+/// A page of servers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// All of them.
+    List,
+    /// One, by its name.
+    Show(String),
+    /// One that is to begin anew.
+    Restart(String),
+    /// What the program of one has written.
+    Log(String),
+}
+
+impl Page {
+    /// The page that is asked for, or the method that it would take; none if the path is not one
+    /// of servers. A name may have signs that are written as `%20` in a path.
+    pub(super) fn of(method: &Method, path: &str) -> Option<Result<Self, &'static str>> {
+        let rest = path.strip_prefix("servers")?;
+        if rest.is_empty() {
+            return Some(if method == Method::GET { Ok(Self::List) } else { Err("GET") });
+        }
+        let (name, below) = match rest.strip_prefix('/')?.split_once('/') {
+            Some((name, below)) => (name, Some(below)),
+            None => (rest.strip_prefix('/')?, None),
+        };
+        let name = decode(name).filter(|name| !name.is_empty())?;
+        match (below, method) {
+            (None, &Method::GET) => Some(Ok(Self::Show(name))),
+            (Some("log"), &Method::GET) => Some(Ok(Self::Log(name))),
+            (Some("restart"), &Method::POST) => Some(Ok(Self::Restart(name))),
+            (None | Some("log"), _) => Some(Err("GET")),
+            (Some("restart"), _) => Some(Err("POST")),
+            _ => None,
+        }
+    }
+
+    /// The answer; a gateway without servers has none to show.
+    pub(super) async fn answer(self, servers: Option<&Upstreams>) -> Answer {
+        let standings = || servers.map(Upstreams::status).unwrap_or_default();
+        match self {
+            Self::List => list(&standings()),
+            Self::Show(name) => show(&standings(), &name),
+            Self::Log(name) => match servers.and_then(|it| it.log(&name)) {
+                Some(log) => (StatusCode::OK, said(&name, &log)),
+                None => unknown(&name),
+            },
+            Self::Restart(name) => {
+                let restarted = match servers {
+                    Some(servers) => servers.restart(&name).await,
+                    None => false,
+                };
+                if restarted { show(&standings(), &name) } else { unknown(&name) }
+            }
+        }
+    }
+}
+
+fn list(standings: &[Status]) -> Answer {
+    let rows: Vec<RawJson> = standings.iter().map(row).collect();
+    (StatusCode::OK, ObjectWriter::new().array("servers", &rows).finish())
+}
+
+fn show(standings: &[Status], name: &str) -> Answer {
+    let found = standings.iter().find(|it| it.name == name);
+    found.map_or_else(|| unknown(name), |it| (StatusCode::OK, row(it)))
+}
+
+fn said(name: &str, log: &str) -> RawJson {
+    ObjectWriter::new().value("name", name).value("log", log).finish()
+}
+
+fn unknown(name: &str) -> Answer {
+    let text = format!("there is no server `{name}`");
+    let told = (&*text, "/api/servers lists those there are, and so does `gantry status`");
+    refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told)
+}
+
+/// How a server stands, and what is known of its program or connection.
+fn row(status: &Status) -> RawJson {
+    let health = &status.health;
+    let age = health.age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+    let row = RawJson::of(status).unwrap_or(RawJson::EMPTY_OBJECT);
+    let number = |value: Option<u64>| value.and_then(|it| RawJson::of(&it).ok());
+    row.edit()
+        .set_some("process", number(health.process.map(u64::from)))
+        .set_some("memory_bytes", number(health.memory))
+        .set_some("restarts", number(Some(health.restarts)))
+        .set_some("in_flight", number(u64::try_from(health.in_flight).ok()))
+        .set_some("age_ms", number(age))
+        .apply()
+}
+
+/// A part of a path without its `%20`; none if that is not text.
+fn decode(part: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut pieces = part.split('%');
+    bytes.extend_from_slice(pieces.next()?.as_bytes());
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(piece.get(2..)?.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn pages() {
+        let named = |page: fn(String) -> Page, name: &str| Some(Ok(page(name.to_owned())));
+        let cases = [
+            ("GET", "servers", Some(Ok(Page::List))),
+            ("POST", "servers", Some(Err("GET"))),
+            ("GET", "servers/git-hub", named(Page::Show, "git-hub")),
+            ("GET", "servers/a%20b%2Fc", named(Page::Show, "a b/c")),
+            ("DELETE", "servers/a", Some(Err("GET"))),
+            ("GET", "servers/a/log", named(Page::Log, "a")),
+            ("POST", "servers/a/log", Some(Err("GET"))),
+            ("POST", "servers/a/restart", named(Page::Restart, "a")),
+            ("GET", "servers/a/restart", Some(Err("POST"))),
+            ("GET", "servers/a/other", None),
+            ("GET", "servers/", None),
+            ("GET", "servers/%zz", None),
+            ("GET", "servers/%ff", None),
+            ("GET", "serversa", None),
+            ("GET", "tools", None),
+        ];
+        for (method, path, expected) in cases {
+            let method = Method::from_bytes(method.as_bytes()).expect("a method");
+            assert_eq!(Page::of(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    fn status() -> Status {
+        let mut health =
+            gantry_client::Health { process: Some(7), memory: Some(1024), ..Default::default() };
+        (health.restarts, health.in_flight) = (2, 3);
+        health.age = Some(Duration::from_secs(5));
+        Status {
+            name: "a".to_owned(),
+            state: "degraded",
+            reason: Some("why".to_owned()),
+            transport: "stdio",
+            place: "npx a".to_owned(),
+            revision: None,
+            server: Some("A 1".to_owned()),
+            tools: 1,
+            resources: 0,
+            prompts: 0,
+            problems: vec!["b".to_owned()],
+            health,
+        }
+    }
+
+    #[test]
+    fn how_a_server_stands() {
+        let expected = concat!(
+            r#"{"name":"a","state":"degraded","reason":"why","transport":"stdio","place":"npx a","#,
+            r#""revision":null,"server":"A 1","tools":1,"resources":0,"prompts":0,"problems":["b"],"#,
+            r#""process":7,"memory_bytes":1024,"restarts":2,"in_flight":3,"age_ms":5000}"#
+        );
+        let all = [status()];
+        let (code, shown) = show(&all, "a");
+        assert_eq!((code, shown.compact().as_str()), (StatusCode::OK, expected));
+        assert_eq!(list(&all).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
+        assert_eq!(show(&all, "b").0, StatusCode::NOT_FOUND);
+        assert_eq!(said("a", "x\n").as_str(), r#"{"name":"a","log":"x\n"}"#);
+    }
+
+    #[tokio::test]
+    async fn without_servers_nothing_is_found() {
+        let cases = [
+            (Page::List, StatusCode::OK),
+            (Page::Show("a".to_owned()), StatusCode::NOT_FOUND),
+            (Page::Log("a".to_owned()), StatusCode::NOT_FOUND),
+            (Page::Restart("a".to_owned()), StatusCode::NOT_FOUND),
+        ];
+        for (page, expected) in cases {
+            let named = format!("{page:?}");
+            assert_eq!(page.answer(None).await.0, expected, "{named}");
+        }
+    }
+}

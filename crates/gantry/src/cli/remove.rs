@@ -1,0 +1,42 @@
+//! `gantry remove`: a server less in the configuration.
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use gantry_providers::tools::manifest::nearest::nearest;
+
+use super::book::{Book, Shelf};
+use super::completions;
+use super::exit::{Code, Exit};
+use super::render;
+
+/// What to remove.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveOptions {
+    /// The name of the server.
+    #[arg(add = ArgValueCompleter::new(completions::servers))]
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) shelf: Shelf,
+}
+
+pub(crate) fn run(options: &RemoveOptions) -> Result<(), Exit> {
+    let mut book = Book::open(options.shelf.file()?)?;
+    if !book.remove(&options.name)? {
+        return Err(unknown(&options.name, &book));
+    }
+    book.save()?;
+    render::say(&format!("removed `{}` from {}", options.name, book.file.display()));
+    Ok(())
+}
+
+fn unknown(name: &str, book: &Book) -> Exit {
+    let names = book.names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let hint = match nearest(name, &names) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`gantry list` shows those there are".to_owned(),
+    };
+    let text = format!("there is no server `{name}` in {}", book.file.display());
+    Exit::new(Code::NotFound, text).hint(hint)
+}

@@ -1,0 +1,27 @@
+//! `gantry restart`: a server of the gateway that runs begins anew.
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+
+use super::exit::Exit;
+use super::running::{Reach, Running, page};
+use super::{completions, render};
+
+/// What to restart.
+#[derive(Debug, Args)]
+pub(crate) struct RestartOptions {
+    /// The name of the server.
+    #[arg(add = ArgValueCompleter::new(completions::servers))]
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
+pub(crate) async fn run(options: &RestartOptions) -> Result<(), Exit> {
+    let running = Running::find(&options.reach)?;
+    let server = running.post(&page(&options.name, "/restart")).await?;
+    let state = server.get("state").and_then(|it| it.to_text()).unwrap_or_default();
+    render::say(&format!("`{}` begins anew; it is {state}", options.name));
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! `add`, `add-json`, `remove` and `list`: servers in the configuration.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::bench::Bench;
+
+fn text(bench: &Bench, file: &str) -> String {
+    fs::read_to_string(bench.path().join(file)).expect("a configuration")
+}
+
+#[test]
+fn what_is_added_is_listed() {
+    let bench = Bench::new("servers-add");
+    let cases: [(&[&str], _); 8] = [
+        (
+            &["files", "--", "npx", "-y", "fs", "/data"],
+            json!({"command": "npx", "args": ["-y", "fs", "/data"]}),
+        ),
+        (
+            &["-e", "A=1", "--env", "B=x=y", "one", "--", "run"],
+            json!({"command": "run", "env": {"A": "1", "B": "x=y"}}),
+        ),
+        (
+            &["-e", "A=1", "two", "B=2", "--", "run", "C=3"],
+            json!({"command": "run", "args": ["C=3"], "env": {"A": "1", "B": "2"}}),
+        ),
+        (&["web", "https://example.com/mcp"], json!({"url": "https://example.com/mcp"})),
+        (
+            &["-t", "http", "api", "https://h/mcp", "-H", "X-Key: ${KEY}"],
+            json!({"type": "http", "url": "https://h/mcp", "headers": {"X-Key": "${KEY}"}}),
+        ),
+        (
+            &["--transport", "sse", "old", "http://h/sse"],
+            json!({"type": "sse", "url": "http://h/sse"}),
+        ),
+        (&["socket", "wss://h/ws"], json!({"url": "wss://h/ws"})),
+        (&["-t", "http", "later", "${BASE}/mcp"], json!({"type": "http", "url": "${BASE}/mcp"})),
+    ];
+    for (words, expected) in &cases {
+        let run = bench.run(&[&["add"], *words].concat());
+        assert_eq!(run.code, Some(0), "{words:?}: {run:?}");
+        let name = words.iter().find(|it| run.out.starts_with(&format!("\"{it}\": {{")));
+        let name = name.unwrap_or_else(|| panic!("{words:?}: {run:?}"));
+        let whole: serde_json::Value =
+            serde_json::from_str(&text(&bench, "gantry.json")).expect("JSON");
+        assert_eq!(&whole["mcpServers"][name], expected, "{words:?}");
+    }
+    let entry =
+        r#"{"type": "local", "command": ["npx", "x"], "environment": {"A": "b"}, "prefix": ""}"#;
+    assert_eq!(bench.run(&["add-json", "local", entry]).code, Some(0));
+    let listed = bench.run(&["list"]);
+    let expected = "\
+files   stdio  npx -y fs /data
+one     stdio  run
+two     stdio  run C=3
+web     http   https://example.com/mcp
+api     http   https://h/mcp
+old     sse    http://h/sse
+socket  ws     wss://h/ws
+later   http   ${BASE}/mcp
+local   stdio  npx x
+";
+    assert_eq!(listed.out, expected);
+    assert_eq!(bench.run(&["list", "--json"]).json()[3]["place"], "https://example.com/mcp");
+    let mode = bench.path().join("gantry.json").metadata().expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "a new file is its owner's alone");
+}
+
+const WRITTEN: &str = r#"{
+  // Where to listen.
+  "listen": "127.0.0.1:4268", /* fixed */
+  "mcpServers": {
+    // Files.
+    "files": {"command": "npx"}, // mine
+    "search": {
+      "url": "https://example.com/mcp", // remote
+    },
+  },
+}
+"#;
+
+#[test]
+fn the_rest_of_the_file_stays_as_it_is() {
+    let bench = Bench::new("servers-rest");
+    bench.write("gantry.json", WRITTEN);
+    let added = bench.run(&["add", "new", "--", "run", "it"]);
+    assert_eq!(added.code, Some(0), "{added:?}");
+    let line = "    \"new\": {\"command\": \"run\", \"args\": [\"it\"]},\n  },\n}\n";
+    assert_eq!(text(&bench, "gantry.json"), WRITTEN.replace("  },\n}\n", line));
+    let mode = bench.path().join("gantry.json").metadata().expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o755, "its mode stays");
+
+    let again = bench.run(&["add", "files", "--", "other"]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.err.contains("already") && again.err.contains("--force"), "{again:?}");
+    assert_eq!(bench.run(&["add", "--force", "files", "--", "other"]).code, Some(0));
+    assert_eq!(bench.run(&["remove", "new"]).code, Some(0));
+    assert_eq!(bench.run(&["rm", "search"]).code, Some(0));
+    let expected = WRITTEN.replace("\"npx\"", "\"other\"");
+    let search = expected.find("    \"search\"").expect("it was there");
+    let after = expected.find("  },\n}").expect("its end");
+    assert_eq!(text(&bench, "gantry.json"), expected[..search].to_owned() + &expected[after..]);
+}
+
+#[test]
+fn each_scope_has_its_file() {
+    let bench = Bench::new("servers-scope");
+    bench.write("anvil.json", r#"{"mcp": {"servers": {}}}"#);
+    let cases: [(&[&str], _, _); 4] = [
+        (&["--scope", "user", "a"], "user/gantry/gantry.json", r#""a": {"command": "run"}"#),
+        (&["-s", "project", "b"], "gantry.json", r#""b": {"command": "run"}"#),
+        (&["c"], "gantry.json", r#""c": {"command": "run"}"#),
+        (
+            &["--config", "anvil.json", "d"],
+            "anvil.json",
+            r#""d": {"type": "local", "command": ["run"]}"#,
+        ),
+    ];
+    for (words, file, expected) in cases {
+        let run = bench.run(&[&["add"], words, &["--", "run"]].concat());
+        assert_eq!(run.code, Some(0), "{words:?}: {run:?}");
+        assert!(text(&bench, file).contains(expected), "{words:?}: {}", text(&bench, file));
+    }
+    let link = bench.path().join("link.json");
+    std::os::unix::fs::symlink(bench.path().join("gantry.json"), &link).expect("a link");
+    assert_eq!(bench.run(&["remove", "--config", "link.json", "b"]).code, Some(0));
+    assert!(link.is_symlink() && !text(&bench, "gantry.json").contains("\"b\""));
+}
+
+#[test]
+fn secrets_are_pointed_out_and_not_shown() {
+    let bench = Bench::new("servers-secret");
+    let secret = "ghp_0123456789abcdef";
+    let cases: [(&[&str], bool); 5] = [
+        (&["-e", "GITHUB_TOKEN=ghp_0123456789abcdef", "a", "--", "run"], true),
+        (&["-H", "Authorization: Bearer ghp_0123456789abcdef", "b", "https://h"], true),
+        (&["c", "--", "run", "--token", "ghp_0123456789abcdef"], true),
+        (&["-e", "GITHUB_TOKEN=${GITHUB_TOKEN}", "d", "--", "run"], false),
+        (&["-e", "LEVEL=debug", "e", "--", "run"], false),
+    ];
+    for (words, is_secret) in cases {
+        let run = bench.run(&[&["add"], words].concat());
+        assert_eq!(run.code, Some(0), "{words:?}: {run:?}");
+        assert_eq!(run.err.contains("${VARIABLE}"), is_secret, "{words:?}: {run:?}");
+        assert!(!run.out.contains(secret) && !run.err.contains(secret), "{words:?}: {run:?}");
+    }
+    assert_eq!(text(&bench, "gantry.json").matches(secret).count(), 3, "it is written");
+    assert!(!bench.run(&["list"]).out.contains(secret));
+}
+
+#[test]
+fn what_cannot_be_added_changes_nothing() {
+    let bench = Bench::new("servers-wrong");
+    let cases: [(&[&str], _, _); 15] = [
+        (&["add", "a b", "--", "x"], 2, "letters, digits"),
+        (&["add", "a"], 2, "URL|COMMAND"),
+        (&["add", "a", "ftp://h"], 2, "no address of a server"),
+        (&["add", "a", "https://h", "more"], 2, "nothing may follow the address"),
+        (&["add", "a", "https://h", "-e", "A=1"], 2, "--header"),
+        (&["add", "-H", "A: 1", "a", "--", "x"], 2, "takes no headers"),
+        (&["add", "-H", "A", "a", "https://h"], 2, "'Name: value'"),
+        (&["add", "-e", "A", "a", "--", "x"], 2, "KEY=VALUE"),
+        (&["add", "-t", "http", "a", "--", "x"], 2, "no address for the transport `http`"),
+        (&["add", "-t", "ws", "a", "https://h"], 2, "write it as wss://"),
+        (&["add", "-t", "sse", "a", "wss://h"], 2, "no address for the transport `sse`"),
+        (&["add", "-t", "stdio", "a", "https://h"], 2, "is an address"),
+        (&["add", "a", "npx -y x"], 2, "write its words apart"),
+        (&["add-json", "a", "{}"], 2, "neither `command` nor `url`"),
+        (&["remove", "a"], 4, "there is no server `a`"),
+    ];
+    for (words, code, expected) in cases {
+        let run = bench.run(words);
+        assert_eq!(run.code, Some(code), "{words:?}: {run:?}");
+        assert!(run.err.contains(expected), "{words:?}: {run:?}");
+    }
+    assert!(!bench.path().join("gantry.json").exists());
+    for (wrong, expected) in [
+        ("{\"mcpServers\": {", "gantry.json:1:16: not valid JSON"),
+        ("{\"mcpServers\": []}", "`mcpServers` is not an object"),
+        ("[]", "the file"),
+    ] {
+        bench.write("gantry.json", wrong);
+        let run = bench.run(&["add", "a", "--", "x"]);
+        assert_eq!(run.code, Some(3), "{wrong}: {run:?}");
+        assert!(run.err.contains(expected), "{wrong}: {run:?}");
+        assert_eq!(text(&bench, "gantry.json"), wrong);
+    }
+}
