@@ -32,7 +32,9 @@ pub use gantry_gateway::contract;
 pub use gantry_gateway::{
     Ask, Caller, Histogram, InputRequired, Reply, Settings as GatewaySettings, ToolStatistics,
 };
-pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
+pub use gantry_protocol::{
+    ClientCapabilities, Level, Method, RawJson, Revision, json::ObjectWriter,
+};
 pub use gantry_providers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Manifest, Problem, Prompt,
     PromptMessage, PromptResult, RegisterError, Registration, Resource, ResourceContents,
