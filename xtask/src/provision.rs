@@ -99,7 +99,6 @@ const PEERS: &[Peer] = &[
             "@modelcontextprotocol/server-filesystem@2026.8.31",
             "@modelcontextprotocol/server-memory@2026.8.31",
             "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
-            "mcp-hello-world@1.1.2",
             "mcp-server-commands@0.5.0",
         ],
         proof: "node_modules/@modelcontextprotocol/server-everything/package.json",
@@ -125,7 +124,8 @@ const PEERS: &[Peer] = &[
     Peer {
         folder: "real-mcp-server-sqlite",
         installer: Installer::Pip,
-        pins: &["mcp-server-sqlite==2025.4.25"],
+        // It was written for the SDK 1.x and does not say so.
+        pins: &["mcp-server-sqlite==2025.4.25", "mcp==1.30.0"],
         proof: "bin/mcp-server-sqlite",
     },
     Peer {
@@ -139,12 +139,6 @@ const PEERS: &[Peer] = &[
         installer: Installer::Pip,
         pins: &["mcp-simple-timeserver==3.3.2"],
         proof: "bin/mcp-simple-timeserver",
-    },
-    Peer {
-        folder: "real-mcp-text-editor",
-        installer: Installer::Pip,
-        pins: &["mcp-text-editor==1.0.2"],
-        proof: "bin/mcp-text-editor",
     },
     Peer {
         folder: "real-mcp-shell-server",
