@@ -26,16 +26,32 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
         .tool(plain("ask_roots", "Asks for the client's folders.", async |_, context| {
             Ok(ToolResult::text(roots(&context).await?))
         }))
-        .tool(plain("ask_many", "Asks three things at once.", async |_, context| {
-            let (form, model, roots) =
-                tokio::join!(form(&context), model(&context), roots(&context));
-            Ok(ToolResult::text([form?, model?, roots?].join("|")))
-        }))
-        .tool(plain("ask_rounds", "Asks one thing after the other.", async |_, context| {
-            let name = fill_in(&context, "Who are you?", "name").await?.1;
-            let colour = fill_in(&context, "Which colour?", "colour").await?.1;
-            Ok(ToolResult::text(format!("{name} likes {colour}")))
-        }))
+        .tool(plain("ask_many", "Asks several things at once.", many))
+        .tool(plain("ask_rounds", "Asks one thing after the other.", rounds))
+}
+
+/// Older revisions have no forms; then the caller says so.
+fn with_form(arguments: &Value) -> bool {
+    arguments["form"].as_bool().unwrap_or(true)
+}
+
+async fn many(arguments: Value, context: Context) -> Result<ToolResult, Failure> {
+    if !with_form(&arguments) {
+        let (model, roots) = tokio::join!(model(&context), roots(&context));
+        return Ok(ToolResult::text([model?, roots?].join("|")));
+    }
+    let (form, model, roots) = tokio::join!(form(&context), model(&context), roots(&context));
+    Ok(ToolResult::text([form?, model?, roots?].join("|")))
+}
+
+async fn rounds(arguments: Value, context: Context) -> Result<ToolResult, Failure> {
+    if !with_form(&arguments) {
+        let (first, second) = (model(&context).await?, roots(&context).await?);
+        return Ok(ToolResult::text(format!("{first} then {second}")));
+    }
+    let name = fill_in(&context, "Who are you?", "name").await?.1;
+    let colour = fill_in(&context, "Which colour?", "colour").await?.1;
+    Ok(ToolResult::text(format!("{name} likes {colour}")))
 }
 
 async fn form(context: &Context) -> Result<String, Failure> {

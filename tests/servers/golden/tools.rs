@@ -25,10 +25,12 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
         .tool(add())
         .tool(plain("progress", "Reports progress three times.", progress))
         .tool(plain("logs", "Logs two messages.", logs))
-        .tool(plain("slow", "Waits until it is cancelled.", move |_, _| {
+        .tool(plain("slow", "Waits until it is cancelled.", move |_, context| {
             let run = Run(waiting.clone());
             async move {
                 let _run = run;
+                // Who waits for this knows that the call can be cancelled now.
+                report(&context, 1);
                 std::future::pending().await
             }
         }))
@@ -84,9 +86,13 @@ fn add() -> Tool {
 
 async fn progress(_: Value, context: Context) -> Result<ToolResult, Failure> {
     for step in 1..=3_u32 {
-        context.progress(f64::from(step), Some(3.0), Some(&format!("step {step}")));
+        report(&context, step);
     }
     Ok(ToolResult::text("done"))
+}
+
+fn report(context: &Context, step: u32) {
+    context.progress(f64::from(step), Some(3.0), Some(&format!("step {step}")));
 }
 
 async fn logs(_: Value, context: Context) -> Result<ToolResult, Failure> {

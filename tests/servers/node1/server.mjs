@@ -84,6 +84,12 @@ const askRoots = async ({ server, extra }) => {
 };
 const filled = answer => `${answer.action} ${answer.content?.name ?? 'nobody'}`;
 
+async function report({ _meta, sendNotification }, progress) {
+  if (_meta?.progressToken === undefined) return;
+  const params = { progressToken: _meta.progressToken, progress, total: 3, message: `step ${progress}` };
+  await sendNotification({ method: 'notifications/progress', params });
+}
+
 async function tell(notify) {
   await Promise.allSettled([...servers].map(notify));
 }
@@ -95,11 +101,7 @@ const tools = {
     return text(JSON.stringify(total), { structuredContent: total });
   },
   progress: async ({ extra }) => {
-    const progressToken = extra._meta?.progressToken;
-    for (const progress of progressToken === undefined ? [] : [1, 2, 3]) {
-      const params = { progressToken, progress, total: 3, message: `step ${progress}` };
-      await extra.sendNotification({ method: 'notifications/progress', params });
-    }
+    for (const step of [1, 2, 3]) await report(extra, step);
     return text('done');
   },
   logs: async ({ extra }) => {
@@ -115,6 +117,8 @@ const tools = {
         state.cancelled += 1;
         reject(new Error('cancelled'));
       });
+      // Who waits for this knows that the call can be cancelled now.
+      report(extra, 1);
     }),
   cancelled: () => text(String(state.cancelled)),
   ask_form: async call => text(filled(await askForm(call, 'name'))),
@@ -131,10 +135,15 @@ const tools = {
   },
   ask_roots: async call => text(await askRoots(call)),
   ask_many: async call => {
-    const [form, model, roots] = await Promise.all([askForm(call, 'name'), askModel(call), askRoots(call)]);
-    return text([filled(form), model.content.text, roots].join('|'));
+    const forms = call.given.form === false ? [] : [askForm(call, 'name').then(filled)];
+    const model = askModel(call).then(answer => answer.content.text);
+    return text((await Promise.all([...forms, model, askRoots(call)])).join('|'));
   },
   ask_rounds: async call => {
+    if (call.given.form === false) {
+      const said = (await askModel(call)).content.text;
+      return text(`${said} then ${await askRoots(call)}`);
+    }
     const { name } = (await askForm(call, 'name')).content;
     const { colour } = (await askForm(call, 'colour')).content;
     return text(`${name} likes ${colour}`);

@@ -17,18 +17,32 @@ const uris = answer => answer.roots.map(root => root.uri).join(',');
 
 // Runs `finish` with the answers to all rounds, or asks the first round that lacks some.
 function asking(rounds, finish) {
-  return ({ context }) => {
-    const state = context.mcpReq.requestState();
-    const known = { ...(state && JSON.parse(state)), ...context.mcpReq.inputResponses };
-    for (const questions of rounds) {
-      const missing = Object.entries(questions).filter(([key]) => !(key in known));
-      if (missing.length > 0) {
-        const inputRequests = Object.fromEntries(missing);
-        return { resultType: 'input_required', inputRequests, requestState: JSON.stringify(known) };
-      }
+  return ({ context }) => answer(context, rounds, finish);
+}
+
+function answer(context, rounds, finish) {
+  const state = context.mcpReq.requestState();
+  const known = { ...(state && JSON.parse(state)), ...context.mcpReq.inputResponses };
+  for (const questions of rounds) {
+    const missing = Object.entries(questions).filter(([key]) => !(key in known));
+    if (missing.length > 0) {
+      const inputRequests = Object.fromEntries(missing);
+      return { resultType: 'input_required', inputRequests, requestState: JSON.stringify(known) };
     }
-    return text(finish(known));
-  };
+  }
+  return text(finish(known));
+}
+
+// Asks one way with a form, and another without.
+function either(withForm, without) {
+  return call => (call.given.form === false ? without : withForm)(call);
+}
+
+async function report({ mcpReq }, progress) {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return;
+  const params = { progressToken, progress, total: 3, message: `step ${progress}` };
+  await mcpReq.notify({ method: 'notifications/progress', params });
 }
 
 export function makeTools(state, changes) {
@@ -39,11 +53,7 @@ export function makeTools(state, changes) {
       return text(JSON.stringify(total), { structuredContent: total });
     },
     progress: async ({ context }) => {
-      const progressToken = context.mcpReq._meta?.progressToken;
-      for (const progress of progressToken === undefined ? [] : [1, 2, 3]) {
-        const params = { progressToken, progress, total: 3, message: `step ${progress}` };
-        await context.mcpReq.notify({ method: 'notifications/progress', params });
-      }
+      for (const step of [1, 2, 3]) await report(context, step);
       return text('done');
     },
     logs: async ({ context }) => {
@@ -57,6 +67,8 @@ export function makeTools(state, changes) {
           state.cancelled += 1;
           reject(new Error('cancelled'));
         });
+        // Who waits for this knows that the call can be cancelled now.
+        report(context, 1);
       }),
     cancelled: () => text(String(state.cancelled)),
     ask_form: asking([{ name: form('name') }], known => filled(known.name)),
@@ -67,12 +79,18 @@ export function makeTools(state, changes) {
       return `${used.name} ${used.input.city}`;
     }),
     ask_roots: asking([{ roots }], known => uris(known.roots)),
-    ask_many: asking([{ name: form('name'), model: sample(), roots }], known =>
-      [filled(known.name), said(known.model), uris(known.roots)].join('|'),
+    ask_many: either(
+      asking([{ name: form('name'), model: sample(), roots }], known =>
+        [filled(known.name), said(known.model), uris(known.roots)].join('|'),
+      ),
+      asking([{ model: sample(), roots }], known => [said(known.model), uris(known.roots)].join('|')),
     ),
-    ask_rounds: asking(
-      [{ name: form('name') }, { colour: form('colour') }],
-      known => `${known.name.content.name} likes ${known.colour.content.colour}`,
+    ask_rounds: either(
+      asking(
+        [{ name: form('name') }, { colour: form('colour') }],
+        known => `${known.name.content.name} likes ${known.colour.content.colour}`,
+      ),
+      asking([{ model: sample() }, { roots }], known => `${said(known.model)} then ${uris(known.roots)}`),
     ),
     fail: () => text('it broke', { isError: true }),
     touch: async () => {

@@ -127,14 +127,18 @@ async def tool_add(arguments):
     return text(json.dumps(total), structuredContent=total)
 
 
-async def tool_progress(arguments):
+async def report(step: int) -> None:
     context = server.request_context
     token = context.meta.progressToken if context.meta else None
+    if token is not None:
+        await context.session.send_progress_notification(
+            token, step, 3, f"step {step}", related_request_id=str(context.request_id)
+        )
+
+
+async def tool_progress(arguments):
     for step in (1, 2, 3):
-        if token is not None:
-            await context.session.send_progress_notification(
-                token, step, 3, f"step {step}", related_request_id=str(context.request_id)
-            )
+        await report(step)
     return text("done")
 
 
@@ -146,6 +150,8 @@ async def tool_logs(arguments):
 
 
 async def tool_slow(arguments):
+    # Who waits for this knows that the call can be cancelled now.
+    await report(1)
     try:
         await anyio.sleep_forever()
     finally:
@@ -217,15 +223,19 @@ async def tool_ask_many(arguments):
     async def gather(key, question):
         answers[key] = await question
 
+    with_form = arguments.get("form", True)
     async with anyio.create_task_group() as group:
-        group.start_soon(gather, "form", ask_form("name"))
+        if with_form:
+            group.start_soon(gather, "form", ask_form("name"))
         group.start_soon(gather, "model", ask_model())
         group.start_soon(gather, "roots", ask_roots())
-    said = [filled(answers["form"]), answers["model"].content.text, answers["roots"]]
-    return text("|".join(said))
+    said = [filled(answers["form"])] if with_form else []
+    return text("|".join([*said, answers["model"].content.text, answers["roots"]]))
 
 
 async def tool_ask_rounds(arguments):
+    if not arguments.get("form", True):
+        return text(f"{(await ask_model()).content.text} then {await ask_roots()}")
     name = (await ask_form("name")).content["name"]
     colour = (await ask_form("colour")).content["colour"]
     return text(f"{name} likes {colour}")

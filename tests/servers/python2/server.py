@@ -183,6 +183,8 @@ async def tool_logs(call):
 
 
 async def tool_slow(call):
+    # Who waits for this knows that the call can be cancelled now.
+    await call.ctx.session.report_progress(1, 3, "step 1")
     try:
         await anyio.sleep_forever()
     finally:
@@ -225,11 +227,17 @@ async def tool_ask_roots(call):
 
 
 async def tool_ask_many(call):
-    answers = await call.ask(name=form("name"), model=sample(), roots=types.ListRootsRequest())
-    return text("|".join([filled(answers["name"]), said_by(answers["model"]), uris(answers["roots"])]))
+    forms = {"name": form("name")} if call.given.get("form", True) else {}
+    answers = await call.ask(**forms, model=sample(), roots=types.ListRootsRequest())
+    said = [filled(answers["name"])] if forms else []
+    return text("|".join([*said, said_by(answers["model"]), uris(answers["roots"])]))
 
 
 async def tool_ask_rounds(call):
+    if not call.given.get("form", True):
+        model = (await call.ask(model=sample()))["model"]
+        roots = (await call.ask(roots=types.ListRootsRequest()))["roots"]
+        return text(f"{said_by(model)} then {uris(roots)}")
     name = (await call.fill("name")).content["name"]
     colour = (await call.fill("colour")).content["colour"]
     return text(f"{name} likes {colour}")

@@ -102,7 +102,7 @@ pub(crate) async fn call(
     let questions = Questions::new(&context, &request);
     let given = Value::Object(request.arguments.unwrap_or_default());
     let done = match request.name.strip_prefix("ask_") {
-        Some(what) => ask(&state.fixtures, &questions, what).await,
+        Some(what) => ask(&state.fixtures, &questions, what, &given).await,
         None => run(state, &request.name, given, &context).await.map_err(Stop::from),
     };
     match done {
@@ -136,9 +136,16 @@ async fn run(
             result["structuredContent"] = json!({"sum": sum});
             result
         }
-        "progress" => progress(context).await,
+        "progress" => {
+            for step in 1..=3 {
+                report(context, step).await;
+            }
+            text("done")
+        }
         "logs" => logs(context).await?,
         "slow" => {
+            // Who waits for this knows that the call can be cancelled now.
+            report(context, 1).await;
             context.ct.cancelled().await;
             state.cancelled.fetch_add(1, Ordering::Relaxed);
             text("cancelled")
@@ -158,15 +165,12 @@ async fn run(
     })
 }
 
-async fn progress(context: &RequestContext<RoleServer>) -> Value {
+async fn report(context: &RequestContext<RoleServer>, step: u32) {
     if let Some(token) = context.meta.get_progress_token() {
-        for step in 1..=3_u32 {
-            let report = ProgressNotificationParam::new(token.clone(), f64::from(step));
-            let report = report.with_total(3.0).with_message(format!("step {step}"));
-            context.peer.notify_progress(report).await.ok();
-        }
+        let report = ProgressNotificationParam::new(token, f64::from(step));
+        let report = report.with_total(3.0).with_message(format!("step {step}"));
+        context.peer.notify_progress(report).await.ok();
     }
-    text("done")
 }
 
 async fn logs(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
@@ -181,21 +185,34 @@ async fn logs(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> 
     Ok(text("logged"))
 }
 
-async fn ask(fixtures: &Value, questions: &Questions, what: &str) -> Result<Value, Stop> {
+async fn ask(
+    fixtures: &Value,
+    questions: &Questions,
+    what: &str,
+    given: &Value,
+) -> Result<Value, Stop> {
+    let with_form = given["form"].as_bool().unwrap_or(true);
     let said = match what {
         "form" => filled(&questions.ask(&[("name", form(fixtures, "name"))]).await?[0]),
         "url" => string(&questions.ask(&[("page", page(fixtures))]).await?[0]["action"]),
         "model" => first(&questions.ask(&[("model", sample(fixtures, false))]).await?[0]),
         "model_tools" => used(&questions.ask(&[("model", sample(fixtures, true))]).await?[0]),
         "roots" => uris(&questions.ask(&[("roots", roots())]).await?[0]),
-        "many" => {
-            let asked = [
-                ("name", form(fixtures, "name")),
-                ("model", sample(fixtures, false)),
-                ("roots", roots()),
-            ];
+        "many" if with_form => {
+            let (form, model) = (form(fixtures, "name"), sample(fixtures, false));
+            let asked = [("name", form), ("model", model), ("roots", roots())];
             let answers = questions.ask(&asked).await?;
             [filled(&answers[0]), first(&answers[1]), uris(&answers[2])].join("|")
+        }
+        "many" => {
+            let asked = [("model", sample(fixtures, false)), ("roots", roots())];
+            let answers = questions.ask(&asked).await?;
+            [first(&answers[0]), uris(&answers[1])].join("|")
+        }
+        "rounds" if !with_form => {
+            let model = questions.ask(&[("model", sample(fixtures, false))]).await?;
+            let folders = questions.ask(&[("roots", roots())]).await?;
+            format!("{} then {}", first(&model[0]), uris(&folders[0]))
         }
         "rounds" => {
             let name = questions.ask(&[("name", form(fixtures, "name"))]).await?;
