@@ -6,6 +6,7 @@
 mod answers;
 mod checks;
 mod client;
+mod clients;
 mod features;
 mod gateway;
 mod page;
