@@ -106,7 +106,7 @@ impl Answer {
 
     /// Whether the answer is a stream of events.
     pub fn is_stream(&self) -> bool {
-        self.header("content-type") == Some("text/event-stream")
+        self.header("content-type").is_some_and(|it| it.starts_with("text/event-stream"))
     }
 
     /// The whole body.
@@ -141,8 +141,8 @@ impl Answer {
     /// The next event of a stream; none at its end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
-            if let Some(end) = self.pending.windows(2).position(|two| two == b"\n\n") {
-                let rest = self.pending.split_off(end + 2);
+            if let Some(end) = end_of_event(&self.pending) {
+                let rest = self.pending.split_off(end);
                 let text = std::mem::replace(&mut self.pending, rest);
                 return Some(Event::parse(&String::from_utf8_lossy(&text)));
             }
@@ -205,6 +205,15 @@ impl Event {
         }
         event
     }
+}
+
+/// Where the first event ends: after an empty line, whichever way lines end.
+fn end_of_event(bytes: &[u8]) -> Option<usize> {
+    let ends = ["\n\n", "\r\n\r\n"].map(|end| {
+        let found = bytes.windows(end.len()).position(|window| window == end.as_bytes());
+        found.map(|start| start + end.len())
+    });
+    ends.into_iter().flatten().min()
 }
 
 fn parse(text: &str) -> Value {

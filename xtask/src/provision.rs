@@ -63,6 +63,17 @@ const PEERS: &[Peer] = &[
         proof: "node_modules/@modelcontextprotocol/client/package.json",
     },
     Peer {
+        folder: "ts-server-2",
+        installer: Installer::Npm,
+        pins: &[
+            "@modelcontextprotocol/server@2.4.0",
+            "@modelcontextprotocol/server-legacy@2.3.1",
+            "@modelcontextprotocol/node@2.1.2",
+            "zod@4.4.3",
+        ],
+        proof: "node_modules/@modelcontextprotocol/server/package.json",
+    },
+    Peer {
         folder: "inspector",
         installer: Installer::Npm,
         pins: &["@modelcontextprotocol/inspector@2.12.0"],
@@ -79,6 +90,61 @@ const PEERS: &[Peer] = &[
         installer: Installer::Pip,
         pins: &["mcp==2.3.0", "websockets==17.4"],
         proof: "bin/python",
+    },
+    Peer {
+        folder: "real-node",
+        installer: Installer::Npm,
+        pins: &[
+            "@modelcontextprotocol/server-everything@2026.8.31",
+            "@modelcontextprotocol/server-filesystem@2026.8.31",
+            "@modelcontextprotocol/server-memory@2026.8.31",
+            "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+            "mcp-server-commands@0.5.0",
+        ],
+        proof: "node_modules/@modelcontextprotocol/server-everything/package.json",
+    },
+    Peer {
+        folder: "real-mcp-server-time",
+        installer: Installer::Pip,
+        pins: &["mcp-server-time==2026.10.19"],
+        proof: "bin/mcp-server-time",
+    },
+    Peer {
+        folder: "real-mcp-server-git",
+        installer: Installer::Pip,
+        pins: &["mcp-server-git==2026.10.19"],
+        proof: "bin/mcp-server-git",
+    },
+    Peer {
+        folder: "real-mcp-server-fetch",
+        installer: Installer::Pip,
+        pins: &["mcp-server-fetch==2026.10.24"],
+        proof: "bin/mcp-server-fetch",
+    },
+    Peer {
+        folder: "real-mcp-server-sqlite",
+        installer: Installer::Pip,
+        // It was written for the SDK 1.x and does not say so.
+        pins: &["mcp-server-sqlite==2025.4.25", "mcp==1.30.0"],
+        proof: "bin/mcp-server-sqlite",
+    },
+    Peer {
+        folder: "real-mcp-server-calculator",
+        installer: Installer::Pip,
+        pins: &["mcp-server-calculator==0.2.1"],
+        proof: "bin/mcp-server-calculator",
+    },
+    Peer {
+        folder: "real-mcp-simple-timeserver",
+        installer: Installer::Pip,
+        pins: &["mcp-simple-timeserver==3.3.2"],
+        proof: "bin/mcp-simple-timeserver",
+    },
+    Peer {
+        folder: "real-mcp-shell-server",
+        installer: Installer::Pip,
+        pins: &["mcp-shell-server==1.1.14"],
+        proof: "bin/mcp-shell-server",
     },
     Peer { folder: "uv", installer: Installer::Pip, pins: &["uv==0.13.7"], proof: "bin/uv" },
 ];

@@ -35,7 +35,9 @@ pub use gantry_gateway::{
     Ask, Caller, Gateway, Histogram, Identity, InputRequired, Reply, Settings as GatewaySettings,
     ToolStatistics,
 };
-pub use gantry_protocol::{ClientCapabilities, Level, Method, RawJson, json::ObjectWriter};
+pub use gantry_protocol::{
+    ClientCapabilities, Level, Method, RawJson, Revision, json::ObjectWriter,
+};
 pub use gantry_providers::upstreams::{Upstream, UpstreamSettings, Upstreams};
 pub use gantry_providers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Manifest, Problem, Prompt,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gantry_protocol::JsonLimits;
+use gantry_protocol::{JsonLimits, Revision};
 
 /// Which eras of the protocol are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +21,9 @@ pub enum Eras {
 pub struct Settings {
     /// Which eras are served.
     pub eras: Eras,
+    /// The one revision that is spoken with a handshake, whatever the client offers. Without it
+    /// the client's own, or the newest that has a handshake.
+    pub handshake_revision: Option<Revision>,
     /// Size and depth of one message: an HTTP body, a line, a frame.
     pub message: JsonLimits,
     /// Messages in one batch (2025-03-26).
@@ -103,6 +106,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             eras: Eras::Both,
+            handshake_revision: None,
             message: JsonLimits::default(),
             batch: 100,
             head: 64 * 1024,

@@ -31,9 +31,14 @@ export function expect(condition, reason) {
 }
 
 /** Fails the step if a wanted name is missing. */
-function expectNames(kind, wanted, found) {
+export function expectNames(kind, wanted, found) {
   const missing = wanted.filter((name) => !found.includes(name));
   expect(missing.length === 0, `${kind} lack ${missing}`);
+}
+
+/** The steps to play: another script if GANTRY_SCRIPT names one. */
+async function chosen() {
+  return process.env.GANTRY_SCRIPT === 'peers' ? (await import('./peers.mjs')).steps : steps;
 }
 
 const steps = {
@@ -198,7 +203,7 @@ export async function attempt(name, run, milliseconds = STEP_MILLISECONDS) {
 /** Connects, tries every step the peer has, closes, and ends the process with the verdict. */
 export async function play(peer, connect) {
   if (await attempt('connect', connect)) {
-    for (const [name, step] of Object.entries(steps)) {
+    for (const [name, step] of Object.entries(await chosen())) {
       if (!peer.lacks.includes(name)) await attempt(name, () => step(peer));
     }
     await attempt('close', () => peer.close());

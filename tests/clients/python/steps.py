@@ -5,6 +5,7 @@ the steps are written once; `node/steps.mjs` and `rmcp/steps.rs` mirror this fil
 """
 
 import asyncio
+import os
 import re
 import sys
 from contextlib import AsyncExitStack
@@ -192,6 +193,16 @@ STEPS = {
 }
 
 
+def chosen():
+    """The steps to play: another script if GANTRY_SCRIPT names one."""
+    if os.environ.get("GANTRY_SCRIPT") == "peers":
+        # It takes its tools from here, so it cannot be imported before this file is read.
+        import peers
+
+        return peers.STEPS
+    return STEPS
+
+
 def describe(problem):
     """One line about an exception, looking into groups for the first cause."""
     while isinstance(problem, BaseExceptionGroup):
@@ -226,7 +237,7 @@ async def play(connect):
         if not await attempt("connect", enter()):
             return False
         passed = True
-        for name, step in STEPS.items():
+        for name, step in chosen().items():
             if name not in peer.lacks:
                 passed &= await attempt(name, step(peer))
         return await attempt("close", stack.aclose()) and passed

@@ -4,6 +4,7 @@
 mod answers;
 mod outcome;
 mod peer;
+mod peers;
 mod script;
 mod steps;
 

@@ -2,6 +2,7 @@
 
 use crate::Era;
 use crate::peer::Peer;
+use crate::peers;
 use crate::steps::{self, Verdict};
 
 const STEPS: [&str; 17] = [
@@ -24,10 +25,13 @@ const STEPS: [&str; 17] = [
     "ping",
 ];
 
-/// The steps that an era has, in order.
-pub(crate) fn names(era: Era) -> impl Iterator<Item = &'static str> {
+/// The steps to play, in order: those that an era has, or another script if GANTRY_SCRIPT names one.
+pub(crate) fn names(era: Era) -> Vec<&'static str> {
+    if std::env::var("GANTRY_SCRIPT").is_ok_and(|script| script == "peers") {
+        return peers::STEPS.to_vec();
+    }
     let exists = move |name: &&str| era == Era::Legacy || *name != "ping";
-    STEPS.into_iter().filter(exists)
+    STEPS.into_iter().filter(exists).collect()
 }
 
 /// Plays one step.
@@ -50,6 +54,10 @@ pub(crate) async fn run(name: &str, peer: &mut Peer) -> Verdict {
         "cancel" => steps::cancel(peer).await,
         "list_changed" => steps::list_changed(peer).await,
         "ping" => peer.ping().await,
+        "peers: list" => peers::list(peer).await,
+        "peers: call" => peers::call(peer).await,
+        "peers: progress" => peers::progress(peer).await,
+        "peers: question" => peers::question(peer).await,
         other => unreachable!("{other} is not a step"),
     }
 }

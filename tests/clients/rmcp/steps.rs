@@ -33,11 +33,11 @@ const PROMPTS: [&str; 2] = ["test_simple_prompt", "test_prompt_with_arguments"];
 pub(crate) type Verdict = Result<(), Failure>;
 
 /// Fails the step, saying why, unless the condition holds.
-fn expect(condition: bool, reason: impl FnOnce() -> String) -> Verdict {
+pub(crate) fn expect(condition: bool, reason: impl FnOnce() -> String) -> Verdict {
     if condition { Ok(()) } else { Err(Failure::Unexpected(reason())) }
 }
 
-fn expect_names(kind: &str, wanted: &[&str], found: &[String]) -> Verdict {
+pub(crate) fn expect_names(kind: &str, wanted: &[&str], found: &[String]) -> Verdict {
     let missing: Vec<_> =
         wanted.iter().filter(|name| !found.iter().any(|one| one == *name)).collect();
     expect(missing.is_empty(), || format!("{kind} lack {missing:?}"))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gantry::{DoorSettings, Eras, Link};
+use gantry::{DoorSettings, Eras, Link, Revision};
 use gantry_tests::house::{House, soon};
 use gantry_tests::request::{Request, call, initialize, list};
 use serde_json::{Value, json};
@@ -44,6 +44,16 @@ pub(crate) async fn eras() {
     assert_eq!(list().send(modern.address).await.status, 200);
     let refused = initialize("2025-11-25").ask(modern.address).await;
     assert_eq!(refused["error"]["code"], -32022, "{refused}");
+}
+
+#[tokio::test]
+pub(crate) async fn handshake_revision() {
+    let handshake_revision = Some(Revision::V2025_03_26);
+    let house = house(DoorSettings { handshake_revision, ..DoorSettings::default() }).await;
+    for offered in ["2024-11-05", "2025-11-25", "1999-12-31"] {
+        let agreed = initialize(offered).ask(house.address).await;
+        assert_eq!(agreed["result"]["protocolVersion"], "2025-03-26", "{offered}");
+    }
 }
 
 #[tokio::test]

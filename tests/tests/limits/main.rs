@@ -19,6 +19,7 @@ fn every_setting_of_the_doors_has_a_test() {
     const INSIDE: fn() = || {};
     let DoorSettings {
         eras: _,
+        handshake_revision: _,
         message: _,
         batch: _,
         head: _,
@@ -49,8 +50,9 @@ fn every_setting_of_the_doors_has_a_test() {
         allowed_origins: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 30] = [
+    let tests: [(&str, fn()); 31] = [
         ("eras", doors::eras),
+        ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
         ("batch", doors::batch),
         ("head", http::head),

@@ -25,9 +25,9 @@ impl Handshake {
         let Some(requested) = params.get("protocolVersion").and_then(|it| it.to_text()) else {
             return Err(RpcError::invalid_params("`protocolVersion` must be a string"));
         };
-        let revision = Revision::parse(&requested)
-            .filter(|revision| !revision.is_stateless())
-            .unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+        let known = Revision::parse(&requested).filter(|revision| !revision.is_stateless());
+        let revision = lobby.settings.handshake_revision.or(known);
+        let revision = revision.unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
         let declared = params.get("capabilities").unwrap_or(RawJson::EMPTY_OBJECT);
         let lifted = wire::lift_client_capabilities(revision, &declared);
         let caller = Caller {

@@ -1,0 +1,20 @@
+//! The checks, one file for each kind. Every one takes a connected client and says what went wrong.
+
+pub(crate) mod asking;
+pub(crate) mod calls;
+pub(crate) mod changes;
+pub(crate) mod content;
+
+use std::fmt::Debug;
+
+/// Says what was expected unless it came.
+fn expect<T: Debug + PartialEq<E>, E: Debug>(
+    what: &str,
+    found: T,
+    expected: E,
+) -> Result<(), String> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{what}: {found:?} instead of {expected:?}")),
+    }
+}
