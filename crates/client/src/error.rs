@@ -16,9 +16,6 @@ pub enum ClientError {
     /// The connection ended after the request was sent: the server may have done its work.
     #[error("{0}")]
     Lost(String),
-    /// The server no longer knows the session, and so refused the request (HTTP 404).
-    #[error("the server no longer knows the session; a new connection begins a new one")]
-    SessionLost,
     /// Nothing was heard for too long.
     #[error("no answer came within {0:?}")]
     Timeout(Duration),
@@ -33,6 +30,9 @@ pub enum ClientError {
         /// The header `WWW-Authenticate`.
         challenge: Option<String>,
     },
+    /// The server has forgotten the session, and did not look at the request.
+    #[error("the server has forgotten the session")]
+    SessionLost,
     /// More requests are under way than are allowed.
     #[error("{0} requests are under way already; raise `in_flight`, or wait")]
     Busy(usize),
@@ -41,9 +41,11 @@ pub enum ClientError {
 impl ClientError {
     /// Whether the server has surely not seen the request.
     pub fn is_unsent(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable(_) | Self::SessionLost | Self::Unauthorized { .. } | Self::Busy(_)
-        )
+        self.is_of_connection() || matches!(self, Self::Unauthorized { .. } | Self::Busy(_))
+    }
+
+    /// Whether another connection would help, and the server has surely not seen the request.
+    pub(crate) fn is_of_connection(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::SessionLost)
     }
 }

@@ -65,14 +65,15 @@ impl Source {
                 State::Posting(posting) => {
                     let posted = posting.await;
                     self.state = State::Done;
-                    if let Some(body) = self.posted(link, posted?)? {
+                    let posted = posted.map_err(|error| link.seen(error))?;
+                    if let Some(body) = self.posted(link, posted)? {
                         return Ok(Some(body));
                     }
                 }
                 State::Reading(reading) => {
                     let (messages, next) = reading.await;
                     self.state = State::Done;
-                    let next = next.transpose()?;
+                    let next = next.transpose().map_err(|error| link.seen(error))?;
                     if next.is_some() {
                         self.state = read(messages);
                     }
@@ -114,9 +115,6 @@ fn read(mut messages: Messages) -> State {
 
 /// What a refusal by status means. A body that is an error of the protocol says more.
 fn refusal(link: &Link, status: u16, body: &Bytes) -> ClientError {
-    if status == 404 && link.has_session() {
-        return link.lose_session();
-    }
     let decoded = jsonrpc::decode(body.clone(), link.settings.message);
     if let Ok(Incoming::Single(Message::Response(Response { outcome: Err(error), .. }))) = decoded
         && let Ok(error) = rpc_error(&error)
