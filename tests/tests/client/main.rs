@@ -2,6 +2,7 @@
 //! those of other projects.
 
 mod everything;
+mod others;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

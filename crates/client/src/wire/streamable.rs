@@ -42,6 +42,7 @@ impl Streamable {
 }
 
 impl Messages {
+    pub(crate) fn done(self) {}
     pub(crate) async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
         todo!()
     }
