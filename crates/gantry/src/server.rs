@@ -1,5 +1,7 @@
 //! A server put together from handlers, ready to be served on any transport.
 
+mod faces;
+
 use std::sync::Arc;
 
 use gantry_gateway::{Gateway, Identity, ToolStatistics};
@@ -17,6 +19,7 @@ use crate::{DoorSettings, GatewaySettings};
 pub struct Server {
     handlers: Handlers,
     lobby: Arc<Lobby>,
+    upstreams: Option<Upstreams>,
 }
 
 /// Puts a server together.
@@ -87,7 +90,11 @@ impl Server {
 
     /// Listens without serving yet, so that the address is known first.
     pub async fn listen(&self, address: &str) -> Result<HttpServer, ListenError> {
-        HttpServer::bind(self.lobby.clone(), address).await
+        let http = HttpServer::bind(self.lobby.clone(), address).await?;
+        if let Some(upstreams) = &self.upstreams {
+            tokio::spawn(faces::follow(self.clone(), upstreams.clone()));
+        }
+        Ok(http)
     }
 
     /// A connection inside this process, for tests and for programs that are their own client.
@@ -227,14 +234,14 @@ impl ServerBuilder {
         if let Some(tools) = self.tools {
             tools.publish_to(gateway.attach(Arc::new(tools.clone())));
         }
-        if let Some(upstreams) = self.upstreams {
+        if let Some(upstreams) = &self.upstreams {
             upstreams.attach(&gateway);
         }
         let lobby = Lobby::with_annexes(gateway, self.doors, self.annexes);
         if let Some(log) = self.task_log {
             lobby.keep_tasks(log);
         }
-        Ok(Server { handlers: self.handlers, lobby })
+        Ok(Server { handlers: self.handlers, lobby, upstreams: self.upstreams })
     }
 
     fn register(mut self, add: impl FnOnce(&Handlers) -> Result<(), RegisterError>) -> Self {

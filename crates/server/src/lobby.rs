@@ -81,6 +81,11 @@ impl Lobby {
         self.stopping.cancel();
     }
 
+    /// Waits until it begins to stop.
+    pub async fn stopped(&self) {
+        self.stopping.cancelled().await;
+    }
+
     /// Waits until `others` and everything under way here have ended, but no longer than the
     /// settings allow.
     pub async fn drained(&self, others: impl Future<Output = ()>) {

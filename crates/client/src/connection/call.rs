@@ -153,6 +153,9 @@ impl<'a> Underway<'a> {
     ) -> Exchange {
         let outcome = self.converse(&mut source, line, clock).await;
         self.quiet |= !matches!(outcome, Err(ClientError::Timeout(_)));
+        if outcome.is_ok() {
+            source.settle();
+        }
         Exchange { outcome, session: source.session.take(), refused: source.refused }
     }
 

@@ -109,14 +109,12 @@ impl Link {
     pub(super) async fn say(&self, message: Bytes) -> Result<(), ClientError> {
         match &self.way {
             Way::Pipe { outgoing, .. } => outgoing.send(message).await.map_err(|_| self.gone()),
-            Way::Http { wire, .. } => match wire.post(message, &[]).await? {
-                Posted::Refused { status: 404, .. } if self.has_session() => {
-                    Err(self.lose_session())
-                }
-                Posted::Refused { status, .. } => Err(ClientError::Lost(format!(
+            Way::Http { wire, .. } => match wire.post(message, &[]).await {
+                Ok(Posted::Refused { status, .. }) => Err(ClientError::Lost(format!(
                     "the server refused a message with HTTP status {status}"
                 ))),
-                _ => Ok(()),
+                Ok(_) => Ok(()),
+                Err(error) => Err(self.seen(error)),
             },
         }
     }
@@ -125,10 +123,11 @@ impl Link {
         self.agreed().is_some_and(|agreed| agreed.session)
     }
 
-    /// The server has forgotten the session: this connection is over.
-    pub(super) fn lose_session(&self) -> ClientError {
-        let error = ClientError::SessionLost;
-        self.board.end(&error.to_string());
+    /// The error, after what it means for all: when the session is lost, the connection is over.
+    pub(super) fn seen(&self, error: ClientError) -> ClientError {
+        if matches!(error, ClientError::SessionLost) {
+            self.board.end(&error.to_string());
+        }
         error
     }
 

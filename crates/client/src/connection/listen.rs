@@ -220,11 +220,10 @@ pub(super) async fn general(link: Arc<Link>) {
                     link.hear(&text, None);
                 }
             }
-            Err(ClientError::SessionLost) => {
-                link.lose_session();
-                return;
+            Err(error) => {
+                let error = link.seen(error);
+                tracing::debug!(%error, "the general stream could not be had");
             }
-            Err(error) => tracing::debug!(%error, "the general stream could not be had"),
         }
         failures += 1;
         sleep(link.settings.backoff.after(failures)).await;

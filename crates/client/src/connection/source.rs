@@ -2,6 +2,7 @@
 //! from nowhere else than its mailbox.
 
 use std::future::pending;
+use std::mem;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -26,8 +27,7 @@ pub(super) struct Source {
 enum State {
     Mailbox,
     Posting(BoxFuture<'static, Result<Posted, ClientError>>),
-    /// A stream is read by a future of its own that survives when nobody waits for a while.
-    Reading(BoxFuture<'static, (Messages, Option<Result<Bytes, ClientError>>)>),
+    Stream(Messages),
     Done,
 }
 
@@ -53,7 +53,7 @@ impl Source {
 
     /// A stream that is there already.
     pub(super) fn of(messages: Messages) -> Self {
-        Self { state: read(messages), session: None, refused: None }
+        Self { state: State::Stream(messages), session: None, refused: None }
     }
 
     /// The next text; none when no more will come. It may be dropped while it waits.
@@ -65,20 +65,23 @@ impl Source {
                 State::Posting(posting) => {
                     let posted = posting.await;
                     self.state = State::Done;
-                    if let Some(body) = self.posted(link, posted?)? {
+                    let posted = posted.map_err(|error| link.seen(error))?;
+                    if let Some(body) = self.posted(link, posted)? {
                         return Ok(Some(body));
                     }
                 }
-                State::Reading(reading) => {
-                    let (messages, next) = reading.await;
-                    self.state = State::Done;
-                    let next = next.transpose()?;
-                    if next.is_some() {
-                        self.state = read(messages);
-                    }
-                    return Ok(next);
+                State::Stream(messages) => {
+                    let next = messages.next().await.transpose();
+                    return next.map_err(|error| link.seen(error));
                 }
             }
+        }
+    }
+
+    /// The answer has come, and nothing more is wanted.
+    pub(super) fn settle(&mut self) {
+        if let State::Stream(messages) = mem::replace(&mut self.state, State::Done) {
+            messages.done();
         }
     }
 
@@ -90,7 +93,7 @@ impl Source {
             }
             Posted::Stream { messages, session } => {
                 self.session = session;
-                self.state = read(messages);
+                self.state = State::Stream(messages);
                 Ok(None)
             }
             Posted::Accepted => {
@@ -105,18 +108,8 @@ impl Source {
     }
 }
 
-fn read(mut messages: Messages) -> State {
-    State::Reading(Box::pin(async move {
-        let next = messages.next().await;
-        (messages, next)
-    }))
-}
-
 /// What a refusal by status means. A body that is an error of the protocol says more.
 fn refusal(link: &Link, status: u16, body: &Bytes) -> ClientError {
-    if status == 404 && link.has_session() {
-        return link.lose_session();
-    }
     let decoded = jsonrpc::decode(body.clone(), link.settings.message);
     if let Ok(Incoming::Single(Message::Response(Response { outcome: Err(error), .. }))) = decoded
         && let Ok(error) = rpc_error(&error)

@@ -4,8 +4,10 @@ mod ask;
 mod bad;
 mod bring;
 mod era;
+mod http;
 mod lists;
 mod peer;
+mod program;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! What stands behind this gateway, kept as the configuration has it: other MCP servers, and the
 //! folders of tools.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::reload::Reload;
-use gantry::{Server, Tools, UpstreamSettings, Upstreams};
+use gantry::{Tools, Upstreams};
 use tokio::task::JoinHandle;
 
 use super::origin;
@@ -13,12 +13,9 @@ use super::origin;
 /// What is configured while the gateway runs.
 #[derive(Debug)]
 pub(crate) struct Behind {
-    server: Server,
+    upstreams: Upstreams,
     /// The folders that follow the configuration; none if the command line names others.
     tools: Option<Tools>,
-    settings: UpstreamSettings,
-    /// Made when the first server is configured.
-    upstreams: OnceLock<Upstreams>,
 }
 
 /// Follows the configuration until it is stopped.
@@ -29,8 +26,8 @@ pub(crate) struct Following {
 }
 
 impl Behind {
-    pub(crate) fn new(server: Server, tools: Option<Tools>, settings: UpstreamSettings) -> Self {
-        Self { server, tools, settings, upstreams: OnceLock::new() }
+    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>) -> Self {
+        Self { upstreams, tools }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -71,15 +68,7 @@ impl Behind {
                 tracing::warn!("the server `{}` cannot be reached: {problem}", server.name);
             }
         }
-        if config.servers.is_empty() && self.upstreams.get().is_none() {
-            return;
-        }
-        let upstreams = self.upstreams.get_or_init(|| {
-            let upstreams = Upstreams::new(self.settings.clone());
-            upstreams.attach(self.server.gateway());
-            upstreams
-        });
-        upstreams.configure(config.servers.clone(), config.profiles.clone());
+        self.upstreams.configure(config.servers.clone(), config.profiles.clone());
     }
 }
 
@@ -88,9 +77,7 @@ impl Following {
     pub(crate) async fn stop(self) {
         self.task.abort();
         let _ = self.task.await;
-        if let Some(upstreams) = self.behind.upstreams.get() {
-            upstreams.stop().await;
-        }
+        self.behind.upstreams.stop().await;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::exit;
 use std::sync::Arc;
 
-use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings};
+use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings, Upstreams};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::ServeOptions;
@@ -24,11 +24,16 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
     let kept = Kept::in_folder(state::tools()?);
     offer.problems.extend(kept.restore(&offer.tools));
-    let admin = Admin::new(offer.tools.clone(), kept, state::token()?);
+    let upstreams = Upstreams::new(UpstreamSettings {
+        folder: Some(state::servers()?),
+        ..UpstreamSettings::default()
+    });
+    let admin = Admin::new(offer.tools.clone(), kept, state::token()?).servers(upstreams.clone());
     let store = state::store(config.as_ref())?;
     offer.builder = offer
         .builder
         .door_settings(doors)
+        .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
         .task_log(Arc::new(KeptTasks(store.clone())));
     watch(&offer);
@@ -36,9 +41,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
-    let settings =
-        UpstreamSettings { folder: Some(state::servers()?), ..UpstreamSettings::default() };
-    let behind = Behind::new(server.clone(), folders, settings).follow(config.as_ref());
+    let behind = Behind::new(upstreams, folders).follow(config.as_ref());
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;

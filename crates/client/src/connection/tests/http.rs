@@ -1,0 +1,343 @@
+//! Servers on the web, scripted: what each request carries, and what each status means.
+
+use std::sync::{Arc, Mutex};
+
+use gantry_protocol::headers::{HeaderKind, HeaderParam};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::{SOON, call, complete, raw};
+use crate::connection::Connection;
+use crate::error::ClientError;
+use crate::line::Silent;
+use crate::request::Request;
+use crate::settings::Settings;
+use crate::target::{Endpoint, HttpKind, Target};
+
+/// One request as the server saw it.
+#[derive(Debug, Clone)]
+struct Seen {
+    verb: String,
+    headers: Vec<(String, String)>,
+    body: Value,
+}
+
+impl Seen {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    fn method(&self) -> &str {
+        self.body["method"].as_str().unwrap_or(&self.verb)
+    }
+}
+
+/// A status, further headers, and a body.
+type Reply = (u16, &'static str, Value);
+
+/// A server that answers by a rule, and keeps what it saw. A rule without a reply leaves the
+/// request open.
+struct Site {
+    target: Target,
+    seen: mpsc::Receiver<Seen>,
+    _serving: JoinSet<()>,
+}
+
+impl Site {
+    async fn open(rule: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (sender, seen) = mpsc::channel(64);
+        let rule = Arc::new(rule);
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let (rule, sender) = (rule.clone(), sender.clone());
+                connections.spawn(async move { serve(stream, &*rule, &sender).await });
+            }
+        });
+        let endpoint = Endpoint::new(url.parse().unwrap());
+        let target = Target::Http(endpoint, HttpKind::Streamable);
+        Self { target, seen, _serving: serving }
+    }
+
+    async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
+        let (events, _) = mpsc::channel(1);
+        let settings = Arc::new(Settings::default());
+        Connection::open(&self.target, settings, events).await.map(Arc::new)
+    }
+
+    /// The next request of that method, or verb.
+    async fn next(&mut self, method: &str) -> Seen {
+        loop {
+            let seen = timeout(SOON, self.seen.recv()).await.expect("it comes in time");
+            let seen = seen.expect("the server is there");
+            if seen.method() == method {
+                return seen;
+            }
+        }
+    }
+}
+
+/// Serves one connection, which ends with its first response.
+async fn serve(
+    stream: TcpStream,
+    rule: &(dyn Fn(&Seen) -> Option<Reply> + Send + Sync),
+    sender: &mpsc::Sender<Seen>,
+) {
+    let mut stream = BufReader::new(stream);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        match stream.read_line(&mut line).await {
+            Ok(2..) if line != "\r\n" => lines.push(line.trim_end().to_owned()),
+            Ok(2) => break,
+            _ => return,
+        }
+    }
+    let headers: Vec<_> = lines[1..]
+        .iter()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
+    stream.read_exact(&mut body).await.unwrap();
+    let verb = lines[0].split(' ').next().unwrap_or_default().to_owned();
+    let seen = Seen { verb, headers, body: serde_json::from_slice(&body).unwrap_or_default() };
+    let reply = rule(&seen);
+    sender.send(seen).await.unwrap();
+    let Some((status, headers, body)) = reply else { return std::future::pending().await };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let response = format!(
+        "HTTP/1.1 {status} x\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = stream.write_all(response.as_bytes()).await;
+}
+
+fn result(seen: &Seen, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result})
+}
+
+fn error(seen: &Seen, error: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error})
+}
+
+const SESSION: &str = "mcp-session-id: s1\r\n";
+
+/// A server with handshake and sessions, but for what `rule` says.
+fn older(seen: &Seen) -> Option<Reply> {
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
+    Some(match seen.method() {
+        "server/discover" => (400, "", json!({"nothing": "known"})),
+        "initialize" => (200, SESSION, result(seen, hello)),
+        "GET" => (405, "", Value::Null),
+        "tools/call" => (200, "", result(seen, json!({"content": []}))),
+        _ => (202, "", Value::Null),
+    })
+}
+
+fn newer(seen: &Seen) -> Option<Reply> {
+    let discovered =
+        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}});
+    Some(match seen.method() {
+        "server/discover" => (200, "", result(seen, discovered)),
+        "tools/call" => (200, "", result(seen, json!({"content": []}))),
+        _ => (405, "", Value::Null),
+    })
+}
+
+#[tokio::test]
+async fn the_era_is_found_out() {
+    let unsupported =
+        json!({"code": -32022, "message": "m", "data": {"supported": ["2025-06-18"]}});
+    let unknown = json!({"code": -32601, "message": "m"});
+    type Answer = Box<dyn Fn(&Seen) -> Reply + Send + Sync>;
+    let plain = |status| -> Answer { Box::new(move |_| (status, "", Value::Null)) };
+    let failing = |status, told: Value| -> Answer {
+        Box::new(move |seen| (status, "", error(seen, told.clone())))
+    };
+    let cases: [(Answer, &str); 11] = [
+        (plain(400), "2025-06-18"),
+        (plain(404), "2025-06-18"),
+        (plain(405), "2025-06-18"),
+        (plain(406), "2025-06-18"),
+        (plain(500), "500"),
+        (plain(503), "503"),
+        (plain(401), "401"),
+        (failing(200, unknown.clone()), "2025-06-18"),
+        (failing(404, unknown), "2025-06-18"),
+        (failing(400, unsupported), "2025-06-18"),
+        (failing(400, json!({"code": -32020, "message": "mismatch"})), "mismatch"),
+    ];
+    for (answer, expected) in cases {
+        let site = Site::open(move |seen| match seen.method() {
+            "server/discover" => Some(answer(seen)),
+            _ => older(seen),
+        })
+        .await;
+        let found = match site.connect().await {
+            Ok(connection) => connection.peer().revision.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_kept_and_ended() {
+    let mut site = Site::open(older).await;
+    let connection = site.connect().await.unwrap();
+    complete(connection.request(call("t"), &Silent).await);
+    for method in ["notifications/initialized", "tools/call"] {
+        let seen = site.next(method).await;
+        assert_eq!(seen.header("mcp-session-id"), Some("s1"), "{method}");
+        assert_eq!(seen.header("mcp-protocol-version"), Some("2025-06-18"), "{method}");
+    }
+    connection.close().await;
+    assert_eq!(site.next("DELETE").await.header("mcp-session-id"), Some("s1"));
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_is_told() {
+    let site = Site::open(|seen| match seen.method() {
+        "tools/call" => Some((404, "", Value::Null)),
+        _ => older(seen),
+    })
+    .await;
+    let connection = site.connect().await.unwrap();
+    let answer = connection.request(call("t"), &Silent).await;
+    assert!(matches!(answer, Err(ClientError::SessionLost)), "{answer:?}");
+    assert!(timeout(SOON, connection.ended()).await.unwrap().contains("session"));
+}
+
+#[tokio::test]
+async fn dropping_a_request_cancels_it_by_the_way_of_its_era() {
+    let waits = |rule: fn(&Seen) -> Option<Reply>| {
+        move |seen: &Seen| if seen.method() == "tools/call" { None } else { rule(seen) }
+    };
+    let mut site = Site::open(waits(older)).await;
+    let connection = site.connect().await.unwrap();
+    let asked = connection.clone();
+    let task = tokio::spawn(async move { asked.request(call("t"), &Silent).await });
+    let sent = site.next("tools/call").await;
+    task.abort();
+    let cancelled = site.next("notifications/cancelled").await;
+    assert_eq!(cancelled.body["params"]["requestId"], sent.body["id"]);
+
+    let mut site = Site::open(waits(newer)).await;
+    let connection = site.connect().await.unwrap();
+    let asked = connection.clone();
+    let task = tokio::spawn(async move { asked.request(call("t"), &Silent).await });
+    site.next("tools/call").await;
+    task.abort();
+    assert!(task.await.is_err());
+    // Nothing more is sent: the next that the server sees is the next request.
+    let asked = connection.clone();
+    let task = tokio::spawn(async move { asked.request(call("t"), &Silent).await });
+    assert_eq!(site.seen.recv().await.unwrap().method(), "tools/call");
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_request_that_stands_alone_repeats_itself_in_headers() {
+    let mut site = Site::open(newer).await;
+    let connection = site.connect().await.unwrap();
+    let params =
+        json!({"name": "grüß", "arguments": {"region": "eu", "depth": {"n": 7}, "none": null}});
+    let mut request = Request::new(gantry_protocol::Method::ToolsCall, raw(&params));
+    let param = |name: &str, path: &[&str], kind| HeaderParam {
+        header: format!("mcp-param-{name}"),
+        path: path.iter().map(ToString::to_string).collect(),
+        kind,
+    };
+    request.headers = Arc::new([
+        param("region", &["region"], HeaderKind::String),
+        param("n", &["depth", "n"], HeaderKind::Integer),
+        param("none", &["none"], HeaderKind::String),
+    ]);
+    complete(connection.request(request, &Silent).await);
+    let seen = site.next("tools/call").await;
+    let expected = [
+        ("mcp-protocol-version", Some("2026-07-28")),
+        ("mcp-method", Some("tools/call")),
+        ("mcp-name", Some("=?base64?Z3LDvMOf?=")),
+        ("mcp-param-region", Some("eu")),
+        ("mcp-param-n", Some("7")),
+        ("mcp-param-none", None),
+        ("mcp-session-id", None),
+    ];
+    for (name, value) in expected {
+        assert_eq!(seen.header(name), value, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_status_means() {
+    let refused = json!({"code": -32602, "message": "unknown tool"});
+    let nameless = json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "nameless"}});
+    let cases: Vec<(u16, Value, &str)> = vec![
+        (200, json!({"error": refused}), "Answered"),
+        (400, json!({"error": refused}), "Answered"),
+        (404, json!({"error": refused}), "Answered"),
+        (200, nameless.clone(), "nameless"),
+        (400, nameless, "nameless"),
+        (500, Value::Null, "Lost"),
+        (429, Value::Null, "429"),
+        (202, Value::Null, "Malformed"),
+        (200, json!({"id": 999, "result": {}}), "Lost"),
+        (403, Value::Null, "Unauthorized"),
+    ];
+    for (status, body, expected) in cases {
+        let site = Site::open(move |seen| match seen.method() {
+            "tools/call" => {
+                let mut body = body.clone();
+                if !body.is_null() {
+                    body["jsonrpc"] = json!("2.0");
+                }
+                if body["error"]["message"] == "unknown tool" {
+                    body["id"] = seen.body["id"].clone();
+                }
+                Some((status, "", body))
+            }
+            _ => newer(seen),
+        })
+        .await;
+        let connection = site.connect().await.unwrap();
+        let answer = connection.request(call("t"), &Silent).await;
+        assert!(format!("{answer:?}").contains(expected), "{status} {expected}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_on_the_general_stream_finds_the_only_call() {
+    let open = Arc::new(Mutex::new(None));
+    let calls = open.clone();
+    let mut site = Site::open(move |seen| match seen.method() {
+        "tools/call" => {
+            *calls.lock().unwrap() = Some(seen.body["id"].clone());
+            None
+        }
+        _ => older(seen),
+    })
+    .await;
+    let connection = site.connect().await.unwrap();
+    let line = super::Hearer::answering("", json!({"action": "accept"}));
+    let (asked, answering) = (connection.clone(), line.clone());
+    let task = tokio::spawn(async move { asked.request(call("t"), &*answering).await });
+    site.next("tools/call").await;
+    // As the general stream would bring it.
+    let question =
+        json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}});
+    connection.link.hear(&question.to_string().into(), None);
+    let answer = site.next("POST").await;
+    assert_eq!(answer.body["result"]["action"], "accept");
+    task.abort();
+    assert!(open.lock().unwrap().is_some());
+}

@@ -1,0 +1,117 @@
+//! Programs that misbehave, started for real.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gantry_transport::child::Program;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::{SOON, call, complete};
+use crate::connection::Connection;
+use crate::error::ClientError;
+use crate::line::Silent;
+use crate::settings::{Era, Settings};
+use crate::target::Target;
+
+/// Says hello to whoever begins with a handshake.
+const HELLO: &str = r#"
+    reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+    hello() { reply "$1" '{"protocolVersion":"2025-06-18","capabilities":{}}'; read -r initialized; }
+"#;
+
+async fn open(script: &str, settings: Settings) -> Result<Arc<Connection>, ClientError> {
+    let target = Target::Program(Program {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), format!("{HELLO}{script}")],
+        env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+        directory: None,
+        memory: None,
+    });
+    let (events, _) = mpsc::channel(1);
+    Connection::open(&target, Arc::new(settings), events).await.map(Arc::new)
+}
+
+fn legacy() -> Settings {
+    let message = gantry_protocol::JsonLimits { size: 1000, depth: 16 };
+    Settings { era: Era::Legacy, message, ..Settings::default() }
+}
+
+async fn ended(connection: &Connection) -> String {
+    timeout(SOON, connection.ended()).await.expect("it ends in time")
+}
+
+#[tokio::test]
+async fn one_that_dies_on_the_probe_is_started_again() {
+    let script = r#"
+        read -r first
+        case "$first" in *server/discover*) echo what? >&2; exit 3;; esac
+        hello 1; cat > /dev/null"#;
+    let connection = open(script, Settings::default()).await.expect("it is greeted at last");
+    assert_eq!(connection.peer().revision.as_str(), "2025-06-18");
+    let process = connection.process().expect("it is a program");
+    assert!(connection.memory().is_some_and(|memory| memory > 0));
+    connection.close().await;
+    assert!(!std::path::Path::new(&format!("/proc/{process}")).exists());
+}
+
+#[tokio::test]
+async fn its_end_is_told_with_its_last_words() {
+    let script = "read -r first; hello 1; read -r call; echo oh >&2; echo 'no more' >&2; exit 3";
+    let connection = open(script, legacy()).await.expect("it is greeted");
+    let answer = connection.request(call("t"), &Silent).await;
+    let reason = "the program ended with status 3; its last words: no more";
+    assert!(matches!(&answer, Err(ClientError::Lost(told)) if told == reason), "{answer:?}");
+    assert_eq!(ended(&connection).await, reason);
+    assert_eq!(connection.log(), "oh\nno more\n");
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_noted_in_its_log() {
+    let script = r#"
+        echo 'Starting up...'
+        read -r first; hello 1
+        read -r call
+        echo 'debug: called'
+        head -c 100000 /dev/zero | tr '\0' x; echo
+        reply 2 '{"content":[]}'; cat > /dev/null"#;
+    let connection = open(script, legacy()).await.expect("it is greeted");
+    complete(connection.request(call("t"), &Silent).await);
+    let log = connection.log();
+    for expected in ["Starting up...", "debug: called", "longer than the limit of 1000 bytes"] {
+        assert!(log.contains(expected), "{expected}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_greeted_says_why() {
+    let cases = [
+        ("echo 'no such module' >&2; exit 1", "its last words: no such module"),
+        ("exec 1>&-; cat > /dev/null", "the program ended with status 0"),
+        ("cat > /dev/null", "greeted within"),
+    ];
+    for (script, expected) in cases {
+        let connect_within =
+            if expected.contains("within") { Duration::from_millis(300) } else { SOON };
+        let settings = Settings { connect_within, ..Settings::default() };
+        let error = open(script, settings).await.expect_err(expected);
+        assert!(error.is_unsent() && error.to_string().contains(expected), "{expected}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_reads_nothing_holds_up_nobody_for_long() {
+    let settings = Settings { queue: 2, silence: Duration::from_millis(200), ..legacy() };
+    let connection =
+        open("read -r first; hello 1; exec sleep 1000", settings).await.expect("hello");
+    let big = "x".repeat(100_000);
+    let request = || {
+        let params = super::raw(&serde_json::json!({"name": "t", "arguments": {"big": big}}));
+        crate::request::Request::new(gantry_protocol::Method::ToolsCall, params)
+    };
+    let calls = (0..8).map(|_| connection.request(request(), &Silent));
+    for answer in futures_util::future::join_all(calls).await {
+        assert!(matches!(answer, Err(ClientError::Timeout(_))), "{answer:?}");
+    }
+    assert_eq!(connection.in_flight(), 0);
+}

@@ -1,0 +1,157 @@
+//! Our own server with one of everything, on both eras and every revision, over stdio and HTTP.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use gantry_client::{ChangedList, Endpoint, Era, Event, HttpKind, List, Settings, Target};
+use gantry_protocol::Revision;
+use gantry_tests::workshop;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Child;
+
+use super::{Seat, User, program, settings, text};
+
+/// The resource that is watched.
+const WATCHED: &str = "test://watched-resource";
+
+/// Who waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The example, which stands beside the gateway.
+fn example() -> PathBuf {
+    let path = workshop::program().with_file_name("examples").join("everything");
+    assert!(path.exists(), "{} is missing; run `cargo build --examples` first", path.display());
+    path
+}
+
+/// The example over HTTP. Dropping it ends it.
+struct Listening {
+    url: String,
+    _child: Child,
+}
+
+impl Listening {
+    async fn open(era: &str) -> Self {
+        let mut command = workshop::command(example());
+        command.args(["--era", era]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the example starts");
+        let (out, err) =
+            (child.stdout.take().expect("output"), child.stderr.take().expect("errors"));
+        let (mut out, mut err) = (BufReader::new(out).lines(), BufReader::new(err).lines());
+        let url = loop {
+            let line = tokio::select! {
+                Ok(Some(line)) = out.next_line() => line,
+                Ok(Some(line)) = err.next_line() => line,
+            };
+            if let Some((_, url)) = line.split_once("listening on ") {
+                break url.trim().to_owned();
+            }
+        };
+        Self { url, _child: child }
+    }
+
+    fn target(&self) -> Target {
+        let url = self.url.parse().expect("an address");
+        Target::Http(Endpoint::new(url), HttpKind::Auto)
+    }
+}
+
+/// How the server is started, what is offered to it, and the revision that comes of it.
+fn layouts() -> Vec<(&'static str, Settings, Revision)> {
+    let auto = || settings();
+    let legacy = |offer| Settings { era: Era::Legacy, offer, ..settings() };
+    let mut layouts = vec![
+        ("both", auto(), Revision::LATEST),
+        ("modern", auto(), Revision::LATEST),
+        ("legacy", auto(), Revision::LATEST_WITH_HANDSHAKE),
+    ];
+    for offer in Revision::ALL.into_iter().filter(|revision| !revision.is_stateless()) {
+        layouts.push(("both", legacy(offer), offer));
+    }
+    layouts
+}
+
+/// Does one of everything.
+async fn check(mut seat: Seat, revision: Revision, case: &str) {
+    let peer = seat.connection.peer().clone();
+    assert_eq!(peer.revision, revision, "{case}");
+    assert!(peer.instructions.is_some() && peer.has(&["tools"]), "{case}: {peer:?}");
+    let tools = seat.connection.list(List::Tools).await.expect(case);
+    assert!(tools.items.len() > 20 && tools.truncated.is_none(), "{case}: {}", tools.items.len());
+    for list in [List::Prompts, List::Resources, List::Templates] {
+        assert!(!seat.connection.list(list).await.expect(case).items.is_empty(), "{case} {list:?}");
+    }
+    let user = User::default();
+    let sum = seat.call("add", json!({"a": 2, "b": 3}), &user).await.expect(case);
+    assert_eq!(sum["resultType"], "complete", "{case}");
+    let calls = [
+        ("test_simple_text", json!({}), "", &[][..]),
+        ("test_tool_with_progress", json!({}), "", &["progress 0", "progress 50", "progress 100"]),
+        (
+            "test_sampling",
+            json!({"prompt": "p"}),
+            "LLM response: hello",
+            &["asked sampling/createMessage"],
+        ),
+        ("test_roots", json!({}), "file:///here", &["asked roots/list"]),
+    ];
+    for (tool, arguments, said, heard) in calls {
+        let result = seat.call(tool, arguments, &user).await.expect(tool);
+        assert!(text(&result).contains(said), "{case} {tool}: {result}");
+        let found = user.heard();
+        let missing = heard.iter().find(|it| !found.iter().any(|found| found.starts_with(**it)));
+        assert_eq!(missing, None, "{case} {tool}: {found:?} {result}");
+    }
+    if revision.has_elicitation() {
+        let result =
+            seat.call("test_elicitation", json!({"message": "m"}), &user).await.expect(case);
+        assert!(text(&result).contains("accept"), "{case}: {result}");
+        assert_eq!(user.heard(), ["asked elicitation/create"], "{case}");
+    }
+    let log = seat.call("test_tool_with_logging", json!({}), &user).await.expect(case);
+    assert!(user.heard().iter().any(|heard| heard.starts_with("log ")), "{case}: {log}");
+    changes(&mut seat, case).await;
+    assert_eq!(seat.connection.in_flight(), 0, "{case}");
+    seat.close().await;
+}
+
+/// Changes of lists and of a watched resource.
+async fn changes(seat: &mut Seat, case: &str) {
+    let user = User::default();
+    let watched = BTreeSet::from([WATCHED.to_owned()]);
+    seat.connection.watch(&watched).await.expect(case);
+    type Expected = fn(&Event) -> bool;
+    let expected: [(&str, Expected); 2] = [
+        ("test_trigger_tool_change", |it| matches!(it, Event::ListChanged(ChangedList::Tools))),
+        (
+            "test_trigger_resource_update",
+            |it| matches!(it, Event::ResourceUpdated { uri, .. } if uri == WATCHED),
+        ),
+    ];
+    for (tool, is_expected) in expected {
+        seat.call(tool, json!({}), &user).await.expect(case);
+        let told = async { while !is_expected(&seat.events.recv().await.expect(case)) {} };
+        tokio::time::timeout(PATIENCE, told).await.unwrap_or_else(|_| panic!("{case}: {tool}"));
+    }
+}
+
+#[tokio::test]
+async fn over_stdio() {
+    for (era, settings, revision) in layouts() {
+        let case = format!("{era} as {revision} over stdio");
+        let target = program(example(), &["--stdio", "--era", era]);
+        check(Seat::take(&target, settings).await, revision, &case).await;
+    }
+}
+
+#[tokio::test]
+async fn over_http() {
+    for (era, settings, revision) in layouts() {
+        let case = format!("{era} as {revision} over HTTP");
+        let server = Listening::open(era).await;
+        check(Seat::take(&server.target(), settings).await, revision, &case).await;
+    }
+}
