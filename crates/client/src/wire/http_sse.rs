@@ -1,10 +1,103 @@
-//! To be written.
+//! HTTP+SSE of the first revision: one stream of events from the server, a POST for each message to it.
 
+mod feed;
+mod post;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Request, StatusCode, Uri};
+use http_body_util::Full;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::feed::Feed;
+use self::post::Postbox;
 use super::Pipe;
+use super::http::{Http, Kind, Origin, request_target};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
-pub(crate) async fn open(_endpoint: &Endpoint, _settings: &Settings) -> Result<Pipe, ClientError> {
-    todo!()
+/// Opens the stream and waits until the server has said where messages are to go.
+pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pipe, ClientError> {
+    let http = Arc::new(Http::new(endpoint, settings)?);
+    let opening = open_feed(&http, endpoint, settings);
+    let (feed, target) = tokio::time::timeout(settings.connect_within, opening)
+        .await
+        .unwrap_or(Err(ClientError::Timeout(settings.connect_within)))?;
+    let (outgoing, messages) = mpsc::channel(settings.queue);
+    let (tx, incoming) = mpsc::channel(settings.queue);
+    let stop = CancellationToken::new();
+    let postbox = Postbox::new(http, target, settings, tx.clone());
+    // Each ends the other: through the token, which also the owner of the pipe holds.
+    tokio::spawn(guarded(stop.clone(), feed.run(tx)));
+    tokio::spawn(guarded(stop.clone(), postbox.run(messages)));
+    Ok(Pipe { outgoing, incoming, stop })
+}
+
+async fn guarded(stop: CancellationToken, work: impl Future<Output = ()>) {
+    stop.run_until_cancelled(work).await;
+    stop.cancel();
+}
+
+async fn open_feed(
+    http: &Arc<Http>,
+    endpoint: &Endpoint,
+    settings: &Settings,
+) -> Result<(Feed, Uri), ClientError> {
+    let mut headers = http.headers().clone();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+    let url = request_target(&endpoint.url);
+    let response = http.send(request(Method::GET, url.clone(), headers, Bytes::new())).await?;
+    let kind = Kind::of(response.headers());
+    if response.status() != StatusCode::OK || kind != Kind::Events {
+        return Err(ClientError::Unreachable(format!(
+            "`{}` has no stream of events at `{}` (HTTP status {}); check the path of the address",
+            http.origin(),
+            url.path(),
+            response.status()
+        )));
+    }
+    let mut feed = Feed::new(response.into_body(), settings.message.size);
+    let place = feed.endpoint().await?;
+    let target = resolve(&endpoint.url, &place, http.origin())?;
+    Ok((feed, target))
+}
+
+/// Where messages go. Another origin is refused: it would get the headers of this one.
+fn resolve(base: &Uri, place: &str, origin: &Origin) -> Result<Uri, ClientError> {
+    let unusable = |why: &str| {
+        ClientError::Malformed(format!("`{origin}` names a place for messages that {why}"))
+    };
+    let place = place.trim();
+    let place: Uri = match place.strip_prefix("//") {
+        Some(rest) => format!("{}://{rest}", base.scheme_str().unwrap_or("http")).parse(),
+        None if place.starts_with('/') || place.contains("://") => place.parse(),
+        None => format!("{}{place}", folder(base.path(), place)).parse(),
+    }
+    .map_err(|_| unusable("is no address"))?;
+    if place.host().is_some() && Origin::of(&place).ok().as_ref() != Some(origin) {
+        return Err(unusable("belongs to another origin; such a server is not spoken to"));
+    }
+    Ok(request_target(&place))
+}
+
+/// What a relative reference stands after: a query alone belongs to the path itself.
+fn folder<'a>(path: &'a str, reference: &str) -> &'a str {
+    if reference.starts_with('?') {
+        return path;
+    }
+    &path[..=path.rfind('/').unwrap_or_default()]
+}
+
+fn request(method: Method, target: Uri, headers: HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = target;
+    *request.headers_mut() = headers;
+    request
 }

@@ -86,6 +86,9 @@ impl Body {
 
     async fn gather(&mut self, limit: usize) -> Result<Option<Bytes>, ClientError> {
         let Some(first) = self.chunk().await.transpose()? else { return Ok(Some(Bytes::new())) };
+        if first.len() > limit {
+            return Ok(None);
+        }
         // Most answers come in one piece, which needs no copy.
         let Some(second) = self.chunk().await.transpose()? else { return Ok(Some(first)) };
         let mut all = BytesMut::with_capacity((first.len() + second.len()) * 2);

@@ -88,25 +88,33 @@ impl Pool {
 
     fn pop(&self) -> Option<Lane> {
         let mut waiting = self.lock();
-        if let Some((lane, since)) = waiting.idle.pop_back() {
-            if since.elapsed() <= IDLE {
-                return Some(lane);
-            }
-            // All others have waited longer still.
-            waiting.idle.clear();
+        if !waiting.rests.is_empty() {
+            waiting.settle();
         }
-        for _ in 0..waiting.rests.len() {
-            match waiting.rests.pop_front()?.settle() {
-                Ok(lane) => return Some(lane),
-                Err(Some(rest)) => waiting.rests.push_back(rest),
-                Err(None) => {}
-            }
+        let (lane, since) = waiting.idle.pop_back()?;
+        if since.elapsed() <= IDLE {
+            return Some(lane);
         }
+        // All others have waited longer still.
+        waiting.idle.clear();
         None
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Looks at the responses that nobody reads: those that have ended give their connection back.
+    fn settle(&mut self) {
+        for _ in 0..self.rests.len() {
+            match self.rests.pop_front().map(Rest::settle) {
+                Some(Ok(lane)) => self.idle.push_back((lane, Instant::now())),
+                Some(Err(Some(rest))) => self.rests.push_back(rest),
+                Some(Err(None)) | None => {}
+            }
+        }
     }
 }
 

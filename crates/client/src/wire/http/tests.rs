@@ -1,1 +1,180 @@
-//! Requests against servers of every kind of bad behaviour.
+//! Requests against servers of every kind of bad behaviour, and what is said of them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Uri};
+use http_body_util::Full;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+
+use super::{Http, Kind, Origin, request_target};
+use crate::error::ClientError;
+use crate::secret::Secret;
+use crate::settings::Settings;
+use crate::target::Endpoint;
+use crate::wire::stage::{Play, Seen, Stage, json};
+
+fn http(endpoint: &Endpoint) -> Http {
+    Http::new(endpoint, &Settings::default()).unwrap()
+}
+
+async fn get(http: &Http) -> Result<Bytes, ClientError> {
+    let mut request = Request::new(Full::default());
+    *request.headers_mut() = http.headers().clone();
+    http.send(request).await?.into_body().whole(1024).await
+}
+
+#[test]
+fn origins() {
+    for (url, expected) in [
+        ("http://a.test/x", Ok(("a.test", "a.test:80", "a.test"))),
+        ("https://A.test/x", Ok(("a.test", "a.test:443", "a.test"))),
+        ("wss://a.test:8443", Ok(("a.test", "a.test:8443", "a.test:8443"))),
+        ("http://[::1]:1/", Ok(("::1", "[::1]:1", "[::1]:1"))),
+        ("ftp://a.test/", Err("`ftp`")),
+        ("/mcp", Err("begin it with")),
+        ("http://u:secret@a.test/", Err("holds a user name")),
+    ] {
+        let origin = Origin::of(&url.parse().unwrap());
+        match (origin, expected) {
+            (Ok(origin), Ok((host, shown, header))) => {
+                assert_eq!((origin.host(), origin.to_string().as_str()), (host, shown), "{url}");
+                assert_eq!(origin.host_header().unwrap(), header, "{url}");
+            }
+            (Err(error), Err(expected)) => {
+                let error = error.to_string();
+                assert!(error.contains(expected) && !error.contains("secret"), "{url}: {error}");
+            }
+            (origin, _) => panic!("{url}: {origin:?}"),
+        }
+    }
+    let bare: Uri = "http://a.test?k=1".parse().unwrap();
+    assert_eq!(request_target(&bare).to_string(), "/?k=1");
+}
+
+#[test]
+fn headers_that_cannot_be_sent_are_named_and_their_values_are_not() {
+    for (name, value) in
+        [("X Key", "secret"), ("", "secret"), ("X-Key", "secret\r\nX: y"), ("Content-Length", "5")]
+    {
+        let mut endpoint = Endpoint::new(Uri::from_static("http://a.test/"));
+        endpoint.headers.push((name.to_owned(), Secret::new(value)));
+        let error = Http::new(&endpoint, &Settings::default()).unwrap_err();
+        assert!(matches!(error, ClientError::Unreachable(_)));
+        let error = error.to_string();
+        assert!(error.contains(&format!("`{name}`")) && !error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn content_types_are_told_apart() {
+    for (value, expected) in [
+        (None, Kind::Unsaid),
+        (Some("application/json"), Kind::Json),
+        (Some("Application/JSON ; charset=utf-8"), Kind::Json),
+        (Some("text/event-stream;charset=utf-8"), Kind::Events),
+        (Some("application/json-seq"), Kind::Other),
+        (Some(""), Kind::Other),
+    ] {
+        let mut headers = HeaderMap::new();
+        if let Some(value) = value {
+            headers.insert("content-type", value.parse().unwrap());
+        }
+        assert_eq!(Kind::of(&headers), expected, "{value:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_says_what_to_check() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let free = listener.local_addr().unwrap();
+    drop(listener);
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = plain.local_addr().unwrap();
+    let plain = tokio::spawn(async move {
+        let (mut stream, _) = plain.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    });
+    for (url, expected) in [
+        (format!("http://{free}/?key=hidden"), "check that the server runs"),
+        // No host has a name of that length, so nobody is asked for it.
+        (format!("http://{}.invalid/?key=hidden", "a".repeat(64)), "check how it is spelled"),
+        (format!("https://{address}/?key=hidden"), "check its certificate"),
+    ] {
+        let endpoint = Endpoint::new(url.parse().unwrap());
+        let error = get(&http(&endpoint)).await.unwrap_err();
+        assert!(error.is_unsent(), "{error}");
+        let error = error.to_string();
+        assert!(error.contains(expected) && !error.contains("hidden"), "{error}");
+        assert!(error.contains(endpoint.url.host().unwrap()), "{error}");
+    }
+    plain.await.unwrap();
+}
+
+#[tokio::test]
+async fn connections_are_used_again_but_not_shared() {
+    let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 6)).await;
+    let http = http(&stage.endpoint);
+    get(&http).await.unwrap();
+    get(&http).await.unwrap();
+    let (one, other) = tokio::join!(get(&http), get(&http));
+    assert!(one.is_ok() && other.is_ok());
+    let (one, other) = tokio::join!(get(&http), get(&http));
+    assert!(one.is_ok() && other.is_ok());
+    let mut connections = Vec::new();
+    for _ in 0..6 {
+        connections.push(stage.request().await.0);
+    }
+    connections.sort_unstable();
+    assert_eq!(connections, [0, 0, 0, 0, 1, 1]);
+}
+
+#[tokio::test]
+async fn no_more_connections_wait_than_are_allowed() {
+    let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+    let settings = Settings { in_flight: 1, ..Settings::default() };
+    let http = Http::new(&stage.endpoint, &settings).unwrap();
+    let (one, other) = tokio::join!(get(&http), get(&http));
+    assert!(one.is_ok() && other.is_ok());
+    while !matches!(stage.seen().await, Seen::Closed(_)) {}
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_closes_is_not_used_again() {
+    let closing = json("{}").replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    let plays = [Play::SayAndClose(closing), Play::SayAndClose(json("{}")), Play::Say(json("{}"))];
+    let mut stage = Stage::new(plays).await;
+    let http = http(&stage.endpoint);
+    get(&http).await.unwrap();
+    get(&http).await.unwrap();
+    // The second server said nothing of closing: this is seen when it happens.
+    while let Some(lane) = http.pool.take().await {
+        http.pool.give(lane);
+        tokio::task::yield_now().await;
+    }
+    get(&http).await.unwrap();
+    for connection in 0..3 {
+        assert_eq!(stage.request().await.0, connection);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_waited_for_long_is_closed() {
+    let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+    let http = http(&stage.endpoint);
+    get(&http).await.unwrap();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    get(&http).await.unwrap();
+    assert_eq!(stage.request().await.0, 0);
+    assert_eq!(stage.request().await.0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_takes_no_connection_is_given_up() {
+    // Takes the connection, and never begins to speak TLS.
+    let stage = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/", stage.local_addr().unwrap());
+    let error = get(&http(&Endpoint::new(url.parse().unwrap()))).await.unwrap_err();
+    assert!(error.is_unsent() && error.to_string().contains("60s"), "{error}");
+}

@@ -46,7 +46,7 @@ impl Messages {
     /// The next message; none when the stream has ended in good order. Nothing is lost when the
     /// future is dropped.
     pub(crate) async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
-        loop {
+        while !matches!(self.source, Source::Ended) {
             match self.decoder.next_event() {
                 Ok(Some(event)) => match self.take(event) {
                     Some(message) => return Some(Ok(message)),
@@ -60,10 +60,8 @@ impl Messages {
             if let Err(error) = self.read().await {
                 return Some(Err(self.end(error)));
             }
-            if matches!(self.source, Source::Ended) {
-                return None;
-            }
         }
+        None
     }
 
     /// Nothing more is wanted of it: the answer has come. Its connection is used again if the

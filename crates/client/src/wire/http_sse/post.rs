@@ -1,0 +1,110 @@
+//! Messages to the server: a POST for each, in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{JsonLimits, RawJson, RpcError, code};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Uri};
+use tokio::sync::mpsc;
+
+use super::request;
+use crate::settings::Settings;
+use crate::wire::http::Http;
+
+/// How long a message is waited for before the next one goes out beside it. A server may work before
+/// it takes a message, and ask something meanwhile: the answer must not stand behind the question.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Bytes read of what a server says to a message that it took.
+const COURTESY: usize = 4 * 1024;
+
+/// Sends messages.
+#[derive(Debug)]
+pub(super) struct Postbox {
+    http: Arc<Http>,
+    target: Uri,
+    headers: HeaderMap,
+    limits: JsonLimits,
+    at_once: usize,
+    grace: Duration,
+    back: mpsc::Sender<Result<Bytes, String>>,
+}
+
+impl Postbox {
+    pub(super) fn new(
+        http: Arc<Http>,
+        target: Uri,
+        settings: &Settings,
+        back: mpsc::Sender<Result<Bytes, String>>,
+    ) -> Self {
+        let mut headers = http.headers().clone();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let (limits, at_once) = (settings.message, settings.in_flight);
+        Self { http, target, headers, limits, at_once, grace: settings.grace, back }
+    }
+
+    /// Sends messages until there will be no more.
+    pub(super) async fn run(self, mut messages: mpsc::Receiver<Bytes>) {
+        let mut slow = FuturesUnordered::new();
+        loop {
+            let message = tokio::select! {
+                Some(()) = slow.next(), if !slow.is_empty() => continue,
+                message = messages.recv(), if slow.len() < self.at_once => message,
+            };
+            let Some(message) = message else { break };
+            let mut post = Box::pin(self.post(message));
+            let patience = tokio::time::sleep(PATIENCE);
+            tokio::pin!(patience);
+            loop {
+                tokio::select! {
+                    () = &mut post => break,
+                    Some(()) = slow.next(), if !slow.is_empty() => {}
+                    () = &mut patience => {
+                        slow.push(post);
+                        break;
+                    }
+                }
+            }
+        }
+        let _ = tokio::time::timeout(self.grace, slow.collect::<()>()).await;
+    }
+
+    async fn post(&self, message: Bytes) {
+        let headers = self.headers.clone();
+        let post = request(Method::POST, self.target.clone(), headers, message.clone());
+        let why = match self.http.send(post).await {
+            Ok(response) if response.status().is_success() => {
+                response.into_body().beginning(COURTESY).await;
+                return;
+            }
+            Ok(response) => format!(
+                "`{}` did not take the message: HTTP status {}",
+                self.http.origin(),
+                response.status()
+            ),
+            Err(error) => error.to_string(),
+        };
+        match self.refusal(&message, &why) {
+            Some(refusal) => drop(self.back.send(Ok(refusal)).await),
+            None => tracing::warn!(%why, "a message to the server was lost"),
+        }
+    }
+
+    /// A request that was not taken is answered in the server's place, so that nobody waits for it.
+    fn refusal(&self, message: &Bytes, why: &str) -> Option<Bytes> {
+        let message = RawJson::parse(message.clone(), self.limits).ok()?;
+        let id = message.get("id").filter(|_| message.get("method").is_some())?;
+        let error = RpcError::new(code::INTERNAL_ERROR, why);
+        let refusal = ObjectWriter::new()
+            .value("jsonrpc", "2.0")
+            .raw("id", &id)
+            .raw("error", &error.to_json())
+            .finish();
+        Some(Bytes::from(refusal.as_str().to_owned()))
+    }
+}
