@@ -165,6 +165,14 @@ impl House {
         self.rooms().problems.clone()
     }
 
+    /// The face that shows everything.
+    #[cfg(test)]
+    pub(super) fn main_face(&self) -> Arc<Face> {
+        let rooms = self.rooms();
+        let shown = rooms.shown.iter().find(|shown| shown.face.name.is_none());
+        shown.expect("a gateway is attached").face.clone()
+    }
+
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }

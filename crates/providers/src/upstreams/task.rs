@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gantry_client::{Answer, Client, ClientError, Request};
+use gantry_client::{Answer, Client, ClientError, InputRequired, Request};
 use gantry_gateway::{Ask, AskError, CallError, Exchange, Progress};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson, RpcError, code};
@@ -130,7 +130,7 @@ impl Followed<'_> {
     }
 
     async fn ask(&self, method: &str, answers: Option<RawJson>) -> Result<RawJson, TaskError> {
-        let request = self.request(method, answers.as_ref());
+        let request = self.request(method, answers);
         match self.client.request(request, self.line).await? {
             Answer::Complete(answer) | Answer::Task(answer) => Ok(answer),
             Answer::InputRequired(_) => {
@@ -140,10 +140,10 @@ impl Followed<'_> {
         }
     }
 
-    fn request(&self, method: &str, answers: Option<&RawJson>) -> Request {
-        let params = ObjectWriter::new().raw("taskId", &self.id);
-        let params = params.raw_some("inputResponses", answers).finish();
+    fn request(&self, method: &str, answers: Option<RawJson>) -> Request {
+        let params = ObjectWriter::new().raw("taskId", &self.id).finish();
         Request {
+            input: InputRequired { entries: answers, state: None },
             capabilities: self.request.capabilities.clone(),
             client_info: self.request.client_info.clone(),
             wants_progress: method == "tasks/result" && self.request.wants_progress,
