@@ -22,6 +22,8 @@ pub(super) struct House {
     pub(super) settings: UpstreamSettings,
     /// What can be shown alone.
     pub(super) names: watch::Sender<BTreeSet<String>>,
+    /// Counts what may matter to those who wait: states, lists.
+    pub(super) changes: watch::Sender<u64>,
     rooms: Mutex<Rooms>,
 }
 
@@ -54,7 +56,7 @@ struct Shown {
 impl House {
     pub(super) fn new(settings: UpstreamSettings) -> Self {
         let names = watch::Sender::new(BTreeSet::new());
-        Self { settings, names, rooms: Mutex::default() }
+        Self { settings, names, changes: watch::Sender::new(0), rooms: Mutex::default() }
     }
 
     /// Shows everything, or what has that name, through a gateway.

@@ -1,6 +1,7 @@
 //! One server: its connections, what it offers, and what clients watch of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(super) struct Server {
     /// What is watched, by the number of the face on which it is.
     watched: Mutex<BTreeMap<u64, BTreeSet<String>>>,
     afterwords: Mutex<JoinSet<()>>,
+    /// Whether it was listed or could not be reached: what there is to be known at first is known.
+    settled: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -70,6 +73,7 @@ impl Server {
             offer: ArcSwap::default(),
             watched: Mutex::default(),
             afterwords: Mutex::default(),
+            settled: AtomicBool::new(events.is_none()),
         };
         (Arc::new(server), events)
     }
@@ -121,6 +125,15 @@ impl Server {
             (None, Err(reason)) => State::Disabled(reason.clone()),
             (None, Ok(_)) => State::Disabled("the configuration says so".to_owned()),
         }
+    }
+
+    /// Whether what there is to be known at first is known.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
     }
 
     /// Sets what is watched on one face.

@@ -1,6 +1,5 @@
 //! A gateway with servers behind it, and a client in front.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,11 +62,8 @@ impl Bench {
         upstreams.attach(&gateway);
         let bench = Self { gateway, upstreams };
         bench.upstreams.configure(servers, Vec::new());
-        let is_listed = |status: &Status| {
-            let is_off = matches!(status.state, "disabled" | "backing off");
-            is_off || (status.tools > 0 && status.resources == 3 && status.prompts > 0)
-        };
-        bench.until(|status| status.iter().all(is_listed)).await;
+        let settled = tokio::time::timeout(PATIENCE, bench.upstreams.settled()).await;
+        assert!(settled.is_ok(), "{:#?}", bench.upstreams.status());
         bench
     }
 
@@ -78,26 +74,17 @@ impl Bench {
         Self { gateway, upstreams: self.upstreams.clone() }
     }
 
-    /// Waits until the servers stand so. States change without a word, so they are looked at.
+    /// Waits until the servers stand so.
     pub(super) async fn until(&self, is_so: impl Fn(&[Status]) -> bool) {
+        let mut changes = self.upstreams.changes();
         let waiting = async {
             while !is_so(&self.upstreams.status()) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                changes.changed().await.expect("a change");
             }
         };
         if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
             panic!("{:#?}", self.upstreams.status());
         }
-    }
-
-    /// Waits until a file is there.
-    pub(super) async fn kept(&self, path: &Path) {
-        self.until(|_| path.exists()).await;
-    }
-
-    /// Waits until a server has written something.
-    pub(super) async fn logged(&self, server: &str, text: &str) {
-        self.until(|_| self.upstreams.log(server).is_some_and(|log| log.contains(text))).await;
     }
 
     pub(super) fn changes(&self) -> Subscription {

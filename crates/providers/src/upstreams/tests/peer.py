@@ -4,7 +4,7 @@ import os
 import sys
 
 MODERN = sys.argv[1] == "modern"
-TOOLS = ["echo", "grow", "die", "ask", "fail", "link", "touch", "process", "page", "work", "speak"]
+TOOLS = ["echo", "grow", "die", "ask", "fail", "link", "touch", "process", "page", "work", "speak", "ended"]
 RESOURCES = ["x:shared", "x:" + sys.argv[2]]
 CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {}, "completions": {}, "logging": {},
                 "resources": {"subscribe": True, "listChanged": True}}
@@ -87,6 +87,8 @@ def call(line, params):
     if name == "work":
         polls["work"] = 0
         return {"resultType": "task", "taskId": "work", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttlMs": None, "pollIntervalMs": 20}
+    if name == "ended":
+        return text(polls.get("ended"))
     if name == "speak":
         token = params["_meta"]["progressToken"]
         notify("notifications/progress", {"progressToken": token, "progress": 1, "x": 1.5})
@@ -96,7 +98,7 @@ def call(line, params):
 
 def task(method, params):
     if method == "tasks/cancel":
-        print("cancelled " + params["taskId"], file=sys.stderr, flush=True)
+        polls["ended"] = params["taskId"]
         return {}
     if method == "tasks/update":
         polls["answer"] = params["inputResponses"]["k"]["action"]
