@@ -34,7 +34,6 @@ pub use status::Status;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use gantry_client::Client;
 use gantry_gateway::Gateway;
 use tokio::sync::watch;
@@ -125,7 +124,6 @@ impl Upstreams {
 
     /// Ends all connections for good.
     pub async fn stop(&self) {
-        let servers = self.0.servers();
-        join_all(servers.iter().map(|server| server.stop())).await;
+        self.0.stop().await;
     }
 }

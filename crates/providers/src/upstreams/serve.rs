@@ -47,8 +47,15 @@ impl Errand {
             return Err(lacking(&server, required));
         }
         match (outcome?, aliases) {
-            (Reply::Result(result), Some(aliases)) => {
-                Ok(Reply::Result(aliases.outward_result(&method, result)))
+            (Reply::Result(result), aliases) => {
+                let result = match has_failed(&result) {
+                    true => server.redaction.json(result),
+                    false => result,
+                };
+                Ok(Reply::Result(match aliases {
+                    Some(aliases) => aliases.outward_result(&method, result),
+                    None => result,
+                }))
             }
             (reply, _) => Ok(reply),
         }
@@ -161,12 +168,14 @@ fn declined(server: &Server) -> CallError {
 /// Whether the server says that it failed.
 fn is_failure(outcome: &Outcome) -> bool {
     match outcome {
-        Ok(Reply::Result(result)) => {
-            result.get("isError").is_some_and(|flag| flag.as_str() == "true")
-        }
+        Ok(Reply::Result(result)) => has_failed(result),
         Ok(_) => false,
         Err(error) => matches!(error.kind, ErrorKind::Handler { .. }),
     }
+}
+
+fn has_failed(result: &RawJson) -> bool {
+    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }
 
 /// A server that failed after the client could not be asked failed for that reason.

@@ -24,6 +24,9 @@ const AFTERWORDS: usize = 256;
 /// How long one of them may take.
 const AFTERWORD: Duration = Duration::from_secs(10);
 
+/// How often a server that is to end is asked whether it still works on something.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// One server.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -172,6 +175,22 @@ impl Server {
             let others = pool.all();
             join_all(others.iter().chain([shared]).map(Client::restart)).await;
         }
+    }
+
+    /// Ends the connections for good, once what they work on is done.
+    pub(super) async fn retire(&self) {
+        let finished = async {
+            while self.in_flight() > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(self.upstream.client.at_most, finished).await;
+        self.stop().await;
+    }
+
+    fn in_flight(&self) -> usize {
+        let Some(Connections { shared, pool }) = &self.connections else { return 0 };
+        pool.all().iter().chain([shared]).map(|client| client.health().in_flight).sum()
     }
 
     /// Ends the connections for good.

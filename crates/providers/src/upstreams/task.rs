@@ -21,6 +21,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// A question to a user who cannot be asked has an answer that says so.
+const CANCEL: RawJson = RawJson::from_static(r#"{"action":"cancel"}"#);
+
 /// Why a task has no result.
 #[derive(Debug)]
 pub(super) enum TaskError {
@@ -119,7 +122,11 @@ impl Followed<'_> {
         let asking = questions.into_iter().map(async |(key, ask)| {
             let can_cancel = ask.method == Method::Elicit;
             let answer = self.line.put(Some(key.clone()), ask).await;
-            (key, answer.or_else(|error| if can_cancel { cancel(error) } else { Err(error) }))
+            let answer = match answer {
+                Err(error) if can_cancel && error != AskError::Gone => Ok(CANCEL),
+                answer => answer,
+            };
+            (key, answer)
         });
         let mut answers = ObjectWriter::new();
         for (key, answer) in join_all(asking).await {
@@ -178,14 +185,6 @@ fn wait(task: &RawJson) -> Duration {
     let wait = said.map(|value| Duration::from_secs_f64((value / 1000.0).min(3600.0)));
     let wait = wait.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
     wait.mul_f64(rand::rng().random_range(1.0..=1.1))
-}
-
-/// A question to a user who cannot be asked has an answer that says so.
-fn cancel(error: AskError) -> Result<RawJson, AskError> {
-    match error {
-        AskError::Gone => Err(AskError::Gone),
-        _ => Ok(RawJson::from_static(r#"{"action":"cancel"}"#)),
-    }
 }
 
 fn cancelled() -> ClientError {

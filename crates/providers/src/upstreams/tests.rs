@@ -20,8 +20,8 @@ fn pair() -> Vec<Upstream> {
 async fn calls_reach_the_server_that_has_the_tool() {
     let bench = Bench::with(pair()).await;
     let names = bench.names("tools/list", "tools", "name").await;
-    assert_eq!(names.len(), 24, "{names:?}");
-    assert_eq!((names[0].as_str(), names[12].as_str()), ("one_ask", "two_ask"));
+    assert_eq!(names.len(), 26, "{names:?}");
+    assert_eq!((names[0].as_str(), names[13].as_str()), ("one_ask", "two_ask"));
     for server in ["one", "two"] {
         let prompt = json!({"name": format!("{server}_hello")});
         let got = bench.call(Method::PromptsGet, &prompt).await.map(value).unwrap();
@@ -138,9 +138,11 @@ async fn pages_are_visited_before_the_call_is_made_again() {
 
 #[tokio::test]
 async fn a_task_is_followed_to_its_end() {
-    let bench = Bench::with(vec![peer("two", Era::Modern)]).await;
-    let outcome = bench.answered("two_work", r#"{"action":"decline"}"#).await;
-    assert_eq!(text(outcome), "worked decline");
+    let bench = Bench::with(pair()).await;
+    for (tool, expected) in [("one_toil", "toiled decline"), ("two_work", "worked decline")] {
+        let outcome = bench.answered(tool, r#"{"action":"decline"}"#).await;
+        assert_eq!(text(outcome), expected);
+    }
 }
 
 #[tokio::test]
@@ -212,7 +214,7 @@ async fn a_server_that_cannot_be_reached_says_so() {
     assert!(status[0].reason.as_deref().is_some_and(|it| it.contains("/no/such/program")));
     assert_eq!(status[3].reason.as_deref(), Some("`KEY` is not set"));
     let one = &status[2];
-    assert_eq!((one.tools, one.resources, one.prompts), (12, 3, 1));
+    assert_eq!((one.tools, one.resources, one.prompts), (13, 3, 1));
     assert_eq!((one.transport, one.server.as_deref()), ("stdio", Some("peer 1")));
     assert!(one.revision.is_some() && one.health.process.is_some());
 }
@@ -232,7 +234,7 @@ async fn what_a_lazy_server_offered_last_is_known_before_it_runs() {
     first.upstreams.stop().await;
     let second = Bench::new(settings(), lazy()).await;
     let status = second.upstreams.status();
-    assert_eq!((status[0].state, status[0].tools), ("configured", 12), "it does not run");
+    assert_eq!((status[0].state, status[0].tools), ("configured", 13), "it does not run");
     second.process("one").await;
     assert_eq!(second.upstreams.status()[0].state, "ready");
     second.upstreams.stop().await;
@@ -249,7 +251,7 @@ async fn a_server_that_stays_away_is_withdrawn() {
         program.program = "/no/such/program".into();
     }
     bench.upstreams.configure(broken, Vec::new());
-    while bench.names("tools/list", "tools", "name").await.len() != 12 {
+    while bench.names("tools/list", "tools", "name").await.len() != 13 {
         changes.next().await.expect("a change");
     }
     assert_eq!(bench.tool("two_process").await["isError"], json!(null));

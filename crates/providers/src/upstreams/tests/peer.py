@@ -4,10 +4,12 @@ import os
 import sys
 
 MODERN = sys.argv[1] == "modern"
-TOOLS = ["echo", "grow", "die", "ask", "fail", "link", "touch", "process", "page", "work", "speak", "ended"]
+TOOLS = ["echo", "grow", "die", "ask", "fail", "link", "touch", "process", "page", "work", "speak", "ended", "toil"]
 RESOURCES = ["x:shared", "x:" + sys.argv[2]]
 CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {}, "completions": {}, "logging": {},
                 "resources": {"subscribe": True, "listChanged": True}}
+if not MODERN:
+    CAPABILITIES["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
 polls = {}
 asked = 0
 
@@ -27,7 +29,10 @@ def text(value):
 
 def tool(name):
     schema = {"type": "object", "properties": {"n": {"type": "number", "default": 7}}}
-    return {"name": name, "inputSchema": schema, "x-vendor": 1.5}
+    definition = {"name": name, "inputSchema": schema, "x-vendor": 1.5}
+    if name == "toil" and not MODERN:
+        definition["execution"] = {"taskSupport": "required"}
+    return definition
 
 
 def ask(params):
@@ -87,6 +92,10 @@ def call(line, params):
     if name == "work":
         polls["work"] = 0
         return {"resultType": "task", "taskId": "work", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttlMs": None, "pollIntervalMs": 20}
+    if name == "toil":
+        if "task" not in params:
+            raise Fault(-32601, "as a task only", None)
+        return {"task": {"taskId": "toil", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None, "pollInterval": 20}}
     if name == "ended":
         return text(polls.get("ended"))
     if name == "speak":
@@ -100,6 +109,12 @@ def task(method, params):
     if method == "tasks/cancel":
         polls["ended"] = params["taskId"]
         return {}
+    if params["taskId"] == "toil" and method == "tasks/get":
+        return {"taskId": "toil", "status": "input_required", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
+    if method == "tasks/result":
+        meta = {"io.modelcontextprotocol/related-task": {"taskId": params["taskId"]}}
+        answer = ask({"message": "?", "requestedSchema": {"type": "object", "properties": {}}, "_meta": meta})
+        return dict(text("toiled " + answer["result"]["action"]), _meta=meta)
     if method == "tasks/update":
         polls["answer"] = params["inputResponses"]["k"]["action"]
         return {}
