@@ -233,3 +233,29 @@ fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
     (1..=128).contains(&name.len()) && name.bytes().all(fits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_under_another_name_shares_its_schemas() {
+        let definition = r#"{ "x":1.50, "name":"a","inputSchema":{"type":"object"} }"#;
+        let mut tool = ToolEntry::new(RawJson::from_static(definition)).unwrap();
+        tool.fill_defaults = false;
+        let renamed = tool.renamed("b").unwrap();
+        assert_eq!(renamed.definition.as_str(), definition.replace("\"a\"", "\"b\""));
+        assert_eq!((renamed.name.as_str(), renamed.fill_defaults), ("b", false));
+        assert!(Arc::ptr_eq(&tool.input, &renamed.input));
+        assert!(matches!(tool.renamed("no name"), Err(EntryError::Name { .. })));
+    }
+
+    #[test]
+    fn wrong_annotations_for_headers_matter_over_http_only() {
+        let definition = RawJson::from_static(
+            r#"{"name":"a","inputSchema":{"type":"object","properties":{"b":{"type":"array","x-mcp-header":"B"}}}}"#,
+        );
+        assert!(matches!(ToolEntry::new(definition.clone()), Err(EntryError::Header { .. })));
+        assert!(ToolEntry::ignoring_headers(definition).unwrap().headers.is_empty());
+    }
+}

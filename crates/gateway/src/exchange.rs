@@ -117,11 +117,6 @@ impl Exchange {
         }
     }
 
-    /// Whether the client wants to hear of progress.
-    pub fn wants_progress(&self) -> bool {
-        self.0.wants_progress
-    }
-
     /// Sends a log message, if the client wants messages of that severity.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         if self.0.log_level.is_none_or(|least| level < least) {
@@ -281,3 +276,6 @@ fn whole(value: f64) -> serde_json::Value {
     }
     serde_json::Value::from(value)
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,6 @@ pub use status::Status;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use gantry_client::Client;
 use gantry_gateway::Gateway;
 use tokio::sync::watch;
@@ -78,6 +77,23 @@ impl Upstreams {
         House::configure(&self.0, servers, profiles);
     }
 
+    /// Counts changes of states and lists. Whoever waits for one looks at [`Self::status`] when
+    /// the number has changed.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.subscribe()
+    }
+
+    /// Waits until every server was listed, or could not be reached. One that is started when it is
+    /// needed is not started for this if its last lists are known.
+    pub async fn settled(&self) {
+        let mut changes = self.changes();
+        while !self.0.servers().iter().all(|server| server.is_settled()) {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// How each server stands, in the order of their names.
     pub fn status(&self) -> Vec<Status> {
         let problems = self.0.problems();
@@ -108,7 +124,6 @@ impl Upstreams {
 
     /// Ends all connections for good.
     pub async fn stop(&self) {
-        let servers = self.0.servers();
-        join_all(servers.iter().map(|server| server.stop())).await;
+        self.0.stop().await;
     }
 }

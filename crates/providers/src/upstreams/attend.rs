@@ -80,6 +80,7 @@ impl Attendant {
                 Ok(()) = states.changed() => {
                     let state = states.borrow_and_update().clone();
                     self.heed(&state);
+                    self.tell();
                 }
                 Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
                 () = at(self.due_at) => self.ask(),
@@ -109,6 +110,17 @@ impl Attendant {
         }
         self.server.lists.store(known);
         self.offer().await;
+        if self.server.upstream.client.start == Start::Lazy {
+            self.server.settle();
+            self.tell();
+        }
+    }
+
+    /// Tells whoever waits that something has changed.
+    fn tell(&self) {
+        if let Some(house) = self.house.upgrade() {
+            house.changes.send_modify(|changes| *changes += 1);
+        }
     }
 
     fn hear(&mut self, event: Event) {
@@ -145,7 +157,9 @@ impl Attendant {
             }
             State::BackingOff { .. } | State::Disabled(_) => {
                 let keep = self.house.upgrade().map_or(Duration::ZERO, |it| it.settings.keep);
-                if self.server.upstream.client.start != Start::Lazy {
+                self.server.settle();
+                let is_offered = !self.server.offer.load().is_withdrawn;
+                if is_offered && self.server.upstream.client.start != Start::Lazy {
                     self.withdraw_at.get_or_insert_with(|| Instant::now() + keep);
                 }
             }
@@ -177,6 +191,7 @@ impl Attendant {
     async fn take(&mut self, list: List, listed: Result<Listed, ClientError>) {
         self.asked.remove(&list);
         let mut lists = Lists::clone(&self.server.lists.load());
+        let is_back = listed.is_ok() && self.server.offer.load().is_withdrawn;
         match listed {
             Ok(listed) => lists.replace(list, listed),
             // Many declare a capability and do not know all of its lists.
@@ -196,15 +211,19 @@ impl Attendant {
         if !self.due.is_empty() && self.due_at.is_none() {
             self.due_at = Some(Instant::now());
         }
-        if lists != **self.server.lists.load() || self.server.offer.load().is_withdrawn {
+        if is_back || lists != **self.server.lists.load() {
             self.server.lists.store(Arc::new(lists));
             self.is_saved = false;
             self.offer().await;
         }
-        if self.listing.is_empty() && self.due.is_empty() {
-            self.failures = 0;
-            self.save().await;
+        if self.listing.is_empty() {
+            self.server.settle();
+            if self.due.is_empty() {
+                self.failures = 0;
+                self.save().await;
+            }
         }
+        self.tell();
     }
 
     /// Offers what is listed. Reading many schemas takes a while, in which others must go on.

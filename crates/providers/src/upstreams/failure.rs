@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use gantry_client::ClientError;
-use gantry_gateway::{CallError, ErrorKind, InputRequired, Outcome, Reply};
-use gantry_protocol::json::ObjectWriter;
+use gantry_gateway::{CallError, ErrorKind};
 use gantry_protocol::{Method, RawJson, RpcError, code};
 
+use super::aliases::Aliases;
 use super::redaction::Redaction;
 
 /// The call that failed.
@@ -14,20 +14,17 @@ use super::redaction::Redaction;
 pub(super) struct Failed<'a> {
     pub(super) server: &'a str,
     pub(super) method: &'a Method,
-    /// The answers that it brought along.
-    pub(super) answers: Option<&'a RawJson>,
+    /// Other addresses of the server's resources.
+    pub(super) aliases: Option<&'a Aliases>,
     pub(super) redaction: &'a Redaction,
 }
 
 impl Failed<'_> {
-    /// What becomes of the call.
-    pub(super) fn outcome(&self, error: ClientError) -> Outcome {
+    /// What the call is told.
+    pub(super) fn error(&self, error: ClientError) -> CallError {
         match error {
-            ClientError::Answered(error) if error.code == code::URL_ELICITATION_REQUIRED => {
-                self.pages(error)
-            }
-            ClientError::Answered(error) => Err(self.answered(error)),
-            error => Err(self.broken(&error)),
+            ClientError::Answered(error) => self.answered(error),
+            error => self.broken(&error),
         }
     }
 
@@ -38,10 +35,12 @@ impl Failed<'_> {
         let data = error.data.map(|data| redaction.json(data));
         let required = || data.as_ref()?.get("requiredCapabilities").filter(RawJson::is_object);
         let is_read = *self.method == Method::ResourcesRead;
-        let has_uri = data.as_ref().is_some_and(|data| data.get("uri").is_some());
         let kind = match code {
-            code::RESOURCE_NOT_FOUND if is_read => ErrorKind::ResourceNotFound,
-            code::INVALID_PARAMS if is_read && has_uri => ErrorKind::ResourceNotFound,
+            // The address is all that can be wrong; older revisions have a code of their own for it.
+            code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS if is_read => {
+                let data = data.map(|data| self.with_our_address(data));
+                return CallError { data, ..CallError::new(ErrorKind::ResourceNotFound, text) };
+            }
             code::MISSING_CLIENT_CAPABILITY => match required() {
                 Some(required) => ErrorKind::MissingCapability { required },
                 None => ErrorKind::ToolFailed,
@@ -54,6 +53,16 @@ impl Failed<'_> {
             code => ErrorKind::Handler { code },
         };
         CallError { kind, public: text, private: None, data }
+    }
+
+    fn with_our_address(&self, data: RawJson) -> RawJson {
+        let own = data.get("uri").and_then(|uri| uri.to_text());
+        match (own, self.aliases) {
+            (Some(own), Some(aliases)) => {
+                data.edit().set("uri", RawJson::string(&aliases.outward(&own))).apply()
+            }
+            _ => data,
+        }
     }
 
     /// No answer came.
@@ -97,41 +106,6 @@ impl Failed<'_> {
         };
         CallError::new(kind, text)
     }
-
-    /// The user must see pages on the web first (2025-11-25, `URLElicitationRequiredError`). Each
-    /// becomes a question; when all are answered the call is simply made again.
-    fn pages(&self, error: RpcError) -> Outcome {
-        let Self { server, redaction, .. } = self;
-        if self.answers.is_some_and(is_declined) {
-            let text = format!("the server `{server}` needs a page to be visited, and it was not");
-            return Err(CallError::new(ErrorKind::ToolFailed, text));
-        }
-        let pages = error.data.as_ref().and_then(|data| data.get("elicitations"));
-        let mut requests = ObjectWriter::new();
-        let mut count = 0;
-        for page in pages.iter().flat_map(RawJson::elements) {
-            count += 1;
-            let params = page.edit().remove("elicitationId").apply();
-            let question =
-                ObjectWriter::new().value("method", Method::Elicit.as_str()).raw("params", &params);
-            requests = requests.raw(&format!("url_{count}"), &question.finish());
-        }
-        if count == 0 {
-            let text = redaction.text(&error.message);
-            let text = format!("the server `{server}` needs a page to be visited: {text}");
-            return Err(CallError::new(ErrorKind::ToolFailed, text));
-        }
-        let requests = Some(requests.finish());
-        Ok(Reply::InputRequired(InputRequired { requests, state: None }))
-    }
-}
-
-/// Whether a page was not visited.
-fn is_declined(answers: &RawJson) -> bool {
-    answers.members().any(|answer| {
-        let action = answer.value().get("action");
-        answer.key().starts_with("url_") && action.is_some_and(|it| it.as_str() != "\"accept\"")
-    })
 }
 
 fn seconds(time: Duration) -> String {

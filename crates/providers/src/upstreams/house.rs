@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::join_all;
 use gantry_gateway::{Gateway, Publisher};
 use gantry_protocol::RawJson;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::attend::Attendant;
 use super::compose::Scope;
@@ -22,6 +23,8 @@ pub(super) struct House {
     pub(super) settings: UpstreamSettings,
     /// What can be shown alone.
     pub(super) names: watch::Sender<BTreeSet<String>>,
+    /// Counts what may matter to those who wait: states, lists.
+    pub(super) changes: watch::Sender<u64>,
     rooms: Mutex<Rooms>,
 }
 
@@ -34,6 +37,8 @@ struct Rooms {
     problems: BTreeMap<String, Vec<String>>,
     /// The number of the last face.
     last: u64,
+    /// Servers that may finish their work before they end.
+    leaving: JoinSet<()>,
 }
 
 /// A server, and who attends to it.
@@ -54,7 +59,7 @@ struct Shown {
 impl House {
     pub(super) fn new(settings: UpstreamSettings) -> Self {
         let names = watch::Sender::new(BTreeSet::new());
-        Self { settings, names, rooms: Mutex::default() }
+        Self { settings, names, changes: watch::Sender::new(0), rooms: Mutex::default() }
     }
 
     /// Shows everything, or what has that name, through a gateway.
@@ -84,11 +89,16 @@ impl House {
             let name = upstream.name.clone();
             let attended = match before.remove(&name) {
                 Some(attended) if attended.server.upstream.is_same(&upstream) => attended,
-                Some(changed) => self.begin(upstream, Some(&changed.server)),
+                Some(changed) => {
+                    let attended = self.begin(upstream, Some(&changed.server));
+                    rooms.dismiss(changed);
+                    attended
+                }
                 None => self.begin(upstream, None),
             };
             rooms.servers.insert(name, attended);
         }
+        before.into_values().for_each(|removed| rooms.dismiss(removed));
         rooms.profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect();
         for name in rooms.profiles.keys().filter(|name| rooms.servers.contains_key(*name)) {
@@ -98,6 +108,14 @@ impl House {
         self.show_in(&mut rooms, None);
         drop(rooms);
         self.names.send_if_modified(|old| std::mem::replace(old, names) != *old);
+    }
+
+    /// Ends all servers, and waits for those that are leaving.
+    pub(super) async fn stop(&self) {
+        let servers = self.servers();
+        let mut leaving = std::mem::take(&mut self.rooms().leaving);
+        join_all(servers.iter().map(|server| server.stop())).await;
+        while leaving.join_next().await.is_some() {}
     }
 
     /// Begins to attend to a server. What its predecessor listed counts until it has spoken itself.
@@ -165,8 +183,25 @@ impl House {
         self.rooms().problems.clone()
     }
 
+    /// The face that shows everything.
+    #[cfg(test)]
+    pub(super) fn main_face(&self) -> Arc<Face> {
+        let rooms = self.rooms();
+        let shown = rooms.shown.iter().find(|shown| shown.face.name.is_none());
+        shown.expect("a gateway is attached").face.clone()
+    }
+
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rooms {
+    /// Lets a server go.
+    fn dismiss(&mut self, attended: Attended) {
+        while self.leaving.try_join_next().is_some() {}
+        let server = attended.server.clone();
+        self.leaving.spawn(async move { server.retire().await });
     }
 }
 

@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn every_server_speaks_under_its_name() {
-        let cases: [(Option<&str>, &[(&str, &str)], Option<&str>); 5] = [
-            (None, &[], None),
-            (Some("be kind"), &[], Some("be kind")),
-            (None, &[("a", " do this\n"), ("b", "")], Some("## a\n\ndo this")),
-            (Some("x"), &[("a", "y")], Some("x\n\n## a\n\ny")),
-            (None, &[("a", "y"), ("b", "z")], Some("## a\n\ny\n\n## b\n\nz")),
+        let cases = [
+            (None, vec![], None),
+            (Some("be kind"), vec![], Some("be kind")),
+            (None, vec![("a", " do this\n"), ("b", "")], Some("## a\n\ndo this")),
+            (Some("x"), vec![("a", "y")], Some("x\n\n## a\n\ny")),
+            (None, vec![("a", "y"), ("b", "z")], Some("## a\n\ny\n\n## b\n\nz")),
         ];
         for (own, servers, expected) in cases {
             assert_eq!(merge(own, servers.iter().copied()).as_deref(), expected, "{servers:?}");

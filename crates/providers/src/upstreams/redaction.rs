@@ -1,5 +1,7 @@
 //! Keeps the secrets of a server's configuration out of what is said of it.
 
+use std::sync::Arc;
+
 use gantry_client::{Endpoint, Target};
 use gantry_protocol::{JsonLimits, RawJson};
 
@@ -27,9 +29,9 @@ const OPEN: [&str; 14] = [
     "NODE_ENV",
 ];
 
-/// The texts to hide, longest first.
+/// The texts to hide, longest first. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Redaction(Vec<String>);
+pub(super) struct Redaction(Arc<[String]>);
 
 impl Redaction {
     /// Hides what a target was configured with: values of headers and of variables.
@@ -61,7 +63,7 @@ impl Redaction {
         }
         hidden.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         hidden.dedup();
-        Self(hidden)
+        Self(hidden.into())
     }
 
     /// The text without the secrets.

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use gantry_client::{Answer, Client, InputRequired, Request, TaskWish};
+use gantry_client::{Answer, Client, ClientError, InputRequired, Request, TaskWish};
 use gantry_gateway::{Call, CallError, ErrorKind, Exchange, Outcome, Reply};
-use gantry_protocol::{Method, RawJson};
+use gantry_protocol::{Method, RawJson, RpcError, code};
 
 use super::aliases::Aliases;
 use super::failure::Failed;
 use super::line::CallLine;
 use super::server::Server;
 use super::task::{self, TaskError};
+
+/// The extension for calls that outlive their connection.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// A call on its way.
 pub(super) struct Errand {
@@ -28,24 +31,31 @@ impl Errand {
         let client = server.client_for(exchange.caller())?;
         let line = CallLine::new(exchange.clone(), server.redaction.clone());
         let (method, answers) = (request.method.clone(), request.input.entries.clone());
-        let answer = ask(&server, client, request, &line, &exchange).await;
-        let failed = Failed {
-            server: server.name(),
-            method: &method,
-            answers: answers.as_ref(),
-            redaction: &server.redaction,
-        };
-        let outcome = match answer {
+        let outcome = match ask(&server, client, request, &line, &exchange).await {
+            Ok(Reply::InputRequired(required)) if is_declined(&required, answers.as_ref()) => {
+                Err(declined(&server))
+            }
             Ok(reply) => Ok(reply),
-            Err(TaskError::Client(error)) => failed.outcome(error),
             Err(TaskError::Call(error)) => Err(error),
+            Err(TaskError::Client(error)) => {
+                let (server, redaction) = (server.name(), &server.redaction);
+                let aliases = aliases.as_deref();
+                Err(Failed { server, method: &method, aliases, redaction }.error(error))
+            }
         };
         if let Some(required) = line.missing().filter(|_| is_failure(&outcome)) {
             return Err(lacking(&server, required));
         }
         match (outcome?, aliases) {
-            (Reply::Result(result), Some(aliases)) => {
-                Ok(Reply::Result(aliases.outward_result(&method, result)))
+            (Reply::Result(result), aliases) => {
+                let result = match has_failed(&result) {
+                    true => server.redaction.json(result),
+                    false => result,
+                };
+                Ok(Reply::Result(match aliases {
+                    Some(aliases) => aliases.outward_result(&method, result),
+                    None => result,
+                }))
             }
             (reply, _) => Ok(reply),
         }
@@ -55,11 +65,17 @@ impl Errand {
 async fn ask(
     server: &Server,
     client: Client,
-    request: Request,
+    mut request: Request,
     line: &CallLine,
     exchange: &Exchange,
 ) -> Result<Reply, TaskError> {
-    match client.request(request.clone(), line).await? {
+    let mut answer = client.request(request.clone(), line).await;
+    if answer.as_ref().is_err_and(demands_tasks) {
+        // To the client it need not be one: it is followed to its end here.
+        request.capabilities = with_tasks(&request.capabilities);
+        answer = client.request(request.clone(), line).await;
+    }
+    match answer? {
         Answer::Complete(result) => Ok(Reply::Result(result)),
         Answer::InputRequired(InputRequired { entries, state }) => {
             Ok(Reply::InputRequired(gantry_gateway::InputRequired { requests: entries, state }))
@@ -114,15 +130,52 @@ pub(super) fn renamed(method: &Method, params: &RawJson, own: &str) -> RawJson {
     }
 }
 
+/// Whether the server refuses whoever does not know tasks.
+fn demands_tasks(error: &ClientError) -> bool {
+    let ClientError::Answered(RpcError { code, data: Some(data), .. }) = error else {
+        return false;
+    };
+    let required = data.at(&["requiredCapabilities", "extensions", TASKS]);
+    *code == code::MISSING_CLIENT_CAPABILITY && required.is_some()
+}
+
+fn with_tasks(capabilities: &RawJson) -> RawJson {
+    let extensions = capabilities.get("extensions").unwrap_or(RawJson::EMPTY_OBJECT);
+    let extensions = extensions.edit().set(TASKS, RawJson::EMPTY_OBJECT).apply();
+    capabilities.edit().set("extensions", extensions).apply()
+}
+
+/// Whether the server asks again for a page to be visited that the user did not want to see.
+fn is_declined(required: &gantry_gateway::InputRequired, answers: Option<&RawJson>) -> bool {
+    let (Some(requests), Some(answers), None) = (&required.requests, answers, &required.state)
+    else {
+        return false;
+    };
+    requests.members().any(|member| {
+        let mode = member.value().at(&["params", "mode"]);
+        let action = answers.at(&[&member.key(), "action"]);
+        mode.is_some_and(|mode| mode.as_str() == "\"url\"")
+            && action.is_some_and(|action| action.as_str() != "\"accept\"")
+    })
+}
+
+fn declined(server: &Server) -> CallError {
+    let name = server.name();
+    let text = format!("the server `{name}` needs a page to be visited, and the user did not");
+    CallError::new(ErrorKind::ToolFailed, text)
+}
+
 /// Whether the server says that it failed.
 fn is_failure(outcome: &Outcome) -> bool {
     match outcome {
-        Ok(Reply::Result(result)) => {
-            result.get("isError").is_some_and(|flag| flag.as_str() == "true")
-        }
+        Ok(Reply::Result(result)) => has_failed(result),
         Ok(_) => false,
         Err(error) => matches!(error.kind, ErrorKind::Handler { .. }),
     }
+}
+
+fn has_failed(result: &RawJson) -> bool {
+    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }
 
 /// A server that failed after the client could not be asked failed for that reason.

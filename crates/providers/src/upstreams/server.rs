@@ -1,6 +1,7 @@
 //! One server: its connections, what it offers, and what clients watch of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ const AFTERWORDS: usize = 256;
 /// How long one of them may take.
 const AFTERWORD: Duration = Duration::from_secs(10);
 
+/// How often a server that is to end is asked whether it still works on something.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// One server.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -37,6 +41,8 @@ pub(super) struct Server {
     /// What is watched, by the number of the face on which it is.
     watched: Mutex<BTreeMap<u64, BTreeSet<String>>>,
     afterwords: Mutex<JoinSet<()>>,
+    /// Whether it was listed or could not be reached: what there is to be known at first is known.
+    settled: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -70,6 +76,7 @@ impl Server {
             offer: ArcSwap::default(),
             watched: Mutex::default(),
             afterwords: Mutex::default(),
+            settled: AtomicBool::new(events.is_none()),
         };
         (Arc::new(server), events)
     }
@@ -123,6 +130,15 @@ impl Server {
         }
     }
 
+    /// Whether what there is to be known at first is known.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
+    }
+
     /// Sets what is watched on one face.
     pub(super) fn watch(&self, face: u64, uris: BTreeSet<String>) {
         let Some(client) = self.shared() else { return };
@@ -159,6 +175,22 @@ impl Server {
             let others = pool.all();
             join_all(others.iter().chain([shared]).map(Client::restart)).await;
         }
+    }
+
+    /// Ends the connections for good, once what they work on is done.
+    pub(super) async fn retire(&self) {
+        let finished = async {
+            while self.in_flight() > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(self.upstream.client.at_most, finished).await;
+        self.stop().await;
+    }
+
+    fn in_flight(&self) -> usize {
+        let Some(Connections { shared, pool }) = &self.connections else { return 0 };
+        pool.all().iter().chain([shared]).map(|client| client.health().in_flight).sum()
     }
 
     /// Ends the connections for good.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gantry_client::{Answer, Client, ClientError, Request};
+use gantry_client::{Answer, Client, ClientError, InputRequired, Request};
 use gantry_gateway::{Ask, AskError, CallError, Exchange, Progress};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson, RpcError, code};
@@ -20,6 +20,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Never more often, and never less often, whatever the server says.
 const SHORTEST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// A question to a user who cannot be asked has an answer that says so.
+const CANCEL: RawJson = RawJson::from_static(r#"{"action":"cancel"}"#);
 
 /// Why a task has no result.
 #[derive(Debug)]
@@ -119,7 +122,11 @@ impl Followed<'_> {
         let asking = questions.into_iter().map(async |(key, ask)| {
             let can_cancel = ask.method == Method::Elicit;
             let answer = self.line.put(Some(key.clone()), ask).await;
-            (key, answer.or_else(|error| if can_cancel { cancel(error) } else { Err(error) }))
+            let answer = match answer {
+                Err(error) if can_cancel && error != AskError::Gone => Ok(CANCEL),
+                answer => answer,
+            };
+            (key, answer)
         });
         let mut answers = ObjectWriter::new();
         for (key, answer) in join_all(asking).await {
@@ -130,7 +137,7 @@ impl Followed<'_> {
     }
 
     async fn ask(&self, method: &str, answers: Option<RawJson>) -> Result<RawJson, TaskError> {
-        let request = self.request(method, answers.as_ref());
+        let request = self.request(method, answers);
         match self.client.request(request, self.line).await? {
             Answer::Complete(answer) | Answer::Task(answer) => Ok(answer),
             Answer::InputRequired(_) => {
@@ -140,10 +147,10 @@ impl Followed<'_> {
         }
     }
 
-    fn request(&self, method: &str, answers: Option<&RawJson>) -> Request {
-        let params = ObjectWriter::new().raw("taskId", &self.id);
-        let params = params.raw_some("inputResponses", answers).finish();
+    fn request(&self, method: &str, answers: Option<RawJson>) -> Request {
+        let params = ObjectWriter::new().raw("taskId", &self.id).finish();
         Request {
+            input: InputRequired { entries: answers, state: None },
             capabilities: self.request.capabilities.clone(),
             client_info: self.request.client_info.clone(),
             wants_progress: method == "tasks/result" && self.request.wants_progress,
@@ -178,14 +185,6 @@ fn wait(task: &RawJson) -> Duration {
     let wait = said.map(|value| Duration::from_secs_f64((value / 1000.0).min(3600.0)));
     let wait = wait.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
     wait.mul_f64(rand::rng().random_range(1.0..=1.1))
-}
-
-/// A question to a user who cannot be asked has an answer that says so.
-fn cancel(error: AskError) -> Result<RawJson, AskError> {
-    match error {
-        AskError::Gone => Err(AskError::Gone),
-        _ => Ok(RawJson::from_static(r#"{"action":"cancel"}"#)),
-    }
 }
 
 fn cancelled() -> ClientError {

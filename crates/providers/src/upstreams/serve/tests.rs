@@ -42,3 +42,33 @@ fn what_the_client_brought_along_goes_its_own_way() {
     assert_eq!(request.params.as_str(), r#"{"name":"x","v":1}"#);
     assert_eq!((request.input.entries, request.input.state), (responses, state));
 }
+
+#[test]
+fn a_page_that_the_user_declined_is_not_asked_for_again() {
+    let page = r#"{"v":{"method":"elicitation/create","params":{"mode":"url"}}}"#;
+    let form = r#"{"v":{"method":"elicitation/create","params":{"mode":"form"}}}"#;
+    let cases = [
+        (page, None, false),
+        (page, Some(r#"{"v":{"action":"accept"}}"#), false),
+        (page, Some(r#"{"v":{"action":"decline"}}"#), true),
+        (page, Some(r#"{"w":{"action":"decline"}}"#), false),
+        (form, Some(r#"{"v":{"action":"cancel"}}"#), false),
+    ];
+    for (requests, answers, expected) in cases {
+        let required = gantry_gateway::InputRequired { requests: Some(raw(requests)), state: None };
+        let answers = answers.map(raw);
+        assert_eq!(is_declined(&required, answers.as_ref()), expected, "{requests} {answers:?}");
+    }
+}
+
+#[test]
+fn a_server_that_demands_tasks_is_told_that_they_are_known() {
+    let error = |data: &str| ClientError::Answered(RpcError::new(-32021, "").with_data(raw(data)));
+    let tasks = r#"{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
+    assert!(demands_tasks(&error(tasks)));
+    assert!(!demands_tasks(&error(r#"{"requiredCapabilities":{"sampling":{}}}"#)));
+    let told = with_tasks(&raw(r#"{"roots":{},"extensions":{"a/b":{"c":1}}}"#));
+    let expected =
+        r#"{"roots":{},"extensions":{"a/b":{"c":1},"io.modelcontextprotocol/tasks":{}}}"#;
+    assert_eq!(told.as_str(), expected);
+}

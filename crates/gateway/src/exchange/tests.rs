@@ -1,0 +1,54 @@
+//! What comes from elsewhere is passed on with all that is in it, and by the same rules.
+
+use std::task::{Poll, Waker};
+
+use gantry_protocol::Method;
+
+use super::*;
+use crate::outbox::Item;
+
+/// A line whose client wants progress and warnings, and what was said on it.
+async fn said(say: impl AsyncFnOnce(&Exchange)) -> Vec<String> {
+    let caller = Arc::new(Caller::new("someone"));
+    let mut call = Call::new(Method::ToolsCall, RawJson::EMPTY_OBJECT, caller);
+    (call.wants_progress, call.log_level) = (true, Some(Level::Warning));
+    let exchange = Exchange::new(&call, 8, Duration::from_secs(1));
+    say(&exchange).await;
+    let mut said = Vec::new();
+    while let Poll::Ready(Item::Notice(notice)) = exchange.outbox().poll(Waker::noop(), false) {
+        match notice {
+            Notice::Progress(params) | Notice::Log(_, params) => said.push(params.to_string()),
+            notice => panic!("{notice:?}"),
+        }
+    }
+    said
+}
+
+#[tokio::test]
+async fn progress_rises_and_keeps_its_members() {
+    let said = said(async |exchange| {
+        let all = [
+            r#"{"progress":1.50,"x":[1]}"#,
+            r#"{"progress":1}"#,
+            r#"{"progress":"2"}"#,
+            r#"{"message":"no number"}"#,
+            r#"{ "progress":2, "total":9007199254740993 }"#,
+        ];
+        for params in all {
+            exchange.progress_raw(RawJson::from_static(params));
+        }
+    });
+    let expected =
+        [r#"{"progress":1.50,"x":[1]}"#, r#"{ "progress":2, "total":9007199254740993 }"#];
+    assert_eq!(said.await, expected);
+}
+
+#[tokio::test]
+async fn messages_that_are_not_wanted_are_not_passed_on() {
+    let said = said(async |exchange| {
+        for (level, params) in [(Level::Info, r#"{"a":1}"#), (Level::Error, r#"{"b":1.0}"#)] {
+            exchange.log_raw(level, RawJson::from_static(params)).await;
+        }
+    });
+    assert_eq!(said.await, [r#"{"b":1.0}"#]);
+}

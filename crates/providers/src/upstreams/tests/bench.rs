@@ -1,0 +1,211 @@
+//! A gateway with servers behind it, and a client in front.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use gantry_client::Target;
+use gantry_gateway::{
+    Call, CallError, Caller, Gateway, Identity, Interest, Notice, Outcome, Provider, Reply, Step,
+    Subscription, Watched,
+};
+use gantry_protocol::{ClientCapabilities, Method, RawJson};
+use gantry_transport::child::Program;
+use serde_json::{Value, json};
+
+use super::super::fixture::{raw, upstream};
+use super::super::{Status, Upstream, UpstreamSettings, Upstreams};
+
+/// Longer than anything here takes; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Era {
+    Legacy,
+    Modern,
+}
+
+/// The server beside this file.
+pub(super) fn peer(name: &str, era: Era) -> Upstream {
+    let variables = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
+    let era = match era {
+        Era::Legacy => "legacy",
+        Era::Modern => "modern",
+    };
+    let program = Program {
+        program: "python3".into(),
+        args: ["-c", include_str!("peer.py"), era, name].map(str::to_owned).to_vec(),
+        env: variables.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        directory: None,
+        memory: None,
+    };
+    let mut upstream = Upstream { target: Ok(Target::Program(program)), ..upstream(name) };
+    upstream.client.capabilities =
+        RawJson::from_static(r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#);
+    upstream
+}
+
+pub(super) struct Bench {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) upstreams: Upstreams,
+}
+
+impl Bench {
+    pub(super) async fn with(servers: Vec<Upstream>) -> Self {
+        Self::new(UpstreamSettings::default(), servers).await
+    }
+
+    /// Waits until all that can be listed is.
+    pub(super) async fn new(settings: UpstreamSettings, servers: Vec<Upstream>) -> Self {
+        let gateway = Gateway::builder(Identity::new("test", "1")).build();
+        let upstreams = Upstreams::new(settings);
+        upstreams.attach(&gateway);
+        let bench = Self { gateway, upstreams };
+        bench.upstreams.configure(servers, Vec::new());
+        let settled = tokio::time::timeout(PATIENCE, bench.upstreams.settled()).await;
+        assert!(settled.is_ok(), "{:#?}", bench.upstreams.status());
+        bench
+    }
+
+    /// One server or profile alone.
+    pub(super) fn face(&self, name: &str) -> Self {
+        let gateway = Gateway::builder(Identity::new(name, "1")).build();
+        self.upstreams.attach_face(name, &gateway);
+        Self { gateway, upstreams: self.upstreams.clone() }
+    }
+
+    /// Waits until the servers stand so.
+    pub(super) async fn until(&self, is_so: impl Fn(&[Status]) -> bool) {
+        let mut changes = self.upstreams.changes();
+        let waiting = async {
+            while !is_so(&self.upstreams.status()) {
+                changes.changed().await.expect("a change");
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("{:#?}", self.upstreams.status());
+        }
+    }
+
+    pub(super) fn changes(&self) -> Subscription {
+        let interest = Interest { tools: true, resources: true, ..Interest::default() };
+        self.gateway.subscribe(interest)
+    }
+
+    /// Hears of changes of one resource.
+    pub(super) fn watch(&self, uri: &str) -> Subscription {
+        let watched = Arc::new(Watched::default());
+        watched.add(uri, 1);
+        self.upstreams.0.main_face().watched(&[uri.to_owned()].into());
+        let interest = Interest { resources_watched: watched, ..Interest::default() };
+        self.gateway.subscribe(interest)
+    }
+
+    pub(super) async fn names(&self, method: &str, list: &str, member: &str) -> Vec<String> {
+        let Ok(Reply::Page(page)) = self.call(Method::parse(method), &json!({})).await else {
+            panic!("a list")
+        };
+        let items = page.result().get(list).unwrap();
+        items.elements().map(|item| item.get(member).unwrap().to_text().unwrap()).collect()
+    }
+
+    pub(super) async fn call(&self, method: Method, params: &Value) -> Outcome {
+        self.call_raw(method, &params.to_string()).await
+    }
+
+    pub(super) async fn call_raw(&self, method: Method, params: &str) -> Outcome {
+        self.run(call(method, params, Caller::new("someone")), None).await.1
+    }
+
+    /// What a tool gives.
+    pub(super) async fn tool(&self, name: &str) -> Value {
+        self.call(Method::ToolsCall, &json!({"name": name})).await.map(value).unwrap()
+    }
+
+    /// The number of a server's process.
+    pub(super) async fn process(&self, prefix: &str) -> String {
+        self.process_of(prefix, "someone", None).await
+    }
+
+    pub(super) async fn process_of(
+        &self,
+        prefix: &str,
+        principal: &str,
+        session: Option<&str>,
+    ) -> String {
+        let params = json!({"name": format!("{prefix}_process")}).to_string();
+        let caller = Caller { session: session.map(Arc::from), ..Caller::new(principal) };
+        text(self.run(call(Method::ToolsCall, &params, caller), None).await.1)
+    }
+
+    /// Calls a tool as a client that answers every question so.
+    pub(super) async fn answered(&self, tool: &str, answer: &str) -> Outcome {
+        let params = json!({"name": tool}).to_string();
+        self.run(call(Method::ToolsCall, &params, capable()), Some(answer)).await.1
+    }
+
+    /// The progress that a tool reports.
+    pub(super) async fn progress(&self, tool: &str) -> Vec<String> {
+        let params = json!({"name": tool}).to_string();
+        let mut call = call(Method::ToolsCall, &params, Caller::new("someone"));
+        call.wants_progress = true;
+        let (notices, outcome) = self.run(call, None).await;
+        assert!(outcome.is_ok(), "{outcome:?}");
+        notices
+    }
+
+    /// Calls a tool, and goes away when it asks something.
+    pub(super) async fn abandoned(&self, tool: &str) {
+        let params = json!({"name": tool}).to_string();
+        let mut running = self.gateway.start(call(Method::ToolsCall, &params, capable()));
+        let step = tokio::time::timeout(PATIENCE, running.step()).await.expect("a step");
+        assert!(matches!(step, Step::Questions(_)), "{step:?}");
+        drop(running);
+    }
+
+    async fn run(&self, call: Call, answer: Option<&str>) -> (Vec<String>, Outcome) {
+        let mut running = self.gateway.start(call);
+        let mut notices = Vec::new();
+        let running = async {
+            loop {
+                match running.step().await {
+                    Step::Done(outcome) => return outcome,
+                    Step::Notice(Notice::Progress(params)) => notices.push(params.to_string()),
+                    Step::Notice(_) => {}
+                    Step::Questions(questions) => {
+                        for question in questions {
+                            let answer = raw(answer.expect("no question"));
+                            let _ = question.answer.send(Ok(answer));
+                        }
+                    }
+                }
+            }
+        };
+        let outcome = tokio::time::timeout(PATIENCE, running.boxed()).await.expect("an end");
+        (notices, outcome)
+    }
+}
+
+fn call(method: Method, params: &str, caller: Caller) -> Call {
+    Call::new(method, raw(params), Arc::new(caller))
+}
+
+/// A client that can be asked, and knows tasks.
+fn capable() -> Caller {
+    let declared =
+        r#"{"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+    let capabilities = ClientCapabilities::read(RawJson::from_static(declared));
+    Caller { capabilities, ..Caller::new("someone") }
+}
+
+pub(super) fn value(reply: Reply) -> Value {
+    match reply {
+        Reply::Result(result) => result.read().unwrap(),
+        reply => panic!("a result, not {reply:?}"),
+    }
+}
+
+pub(super) fn text(outcome: Outcome) -> String {
+    let result = outcome.map(value).unwrap_or_else(|error: CallError| panic!("{error:?}"));
+    result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+}
