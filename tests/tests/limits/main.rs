@@ -4,6 +4,7 @@ mod doors;
 mod http;
 mod middle;
 mod streams;
+mod tasks;
 
 use gantry::{DoorSettings, GatewaySettings};
 use gantry_tests::house::{House, Plan};
@@ -33,6 +34,14 @@ fn every_setting_of_the_doors_has_a_test() {
         parked: _,
         parked_of_principal: _,
         parked_for: _,
+        tasks: _,
+        tasks_of_principal: _,
+        tasks_listed: _,
+        task_ttl: _,
+        task_ttl_limit: _,
+        task_poll: _,
+        task_result: _,
+        task_memory: _,
         replay_events: _,
         replay_bytes: _,
         replay_total: _,
@@ -49,7 +58,7 @@ fn every_setting_of_the_doors_has_a_test() {
         allowed_origins: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 30] = [
+    let tests: [(&str, fn()); 38] = [
         ("eras", doors::eras),
         ("message", doors::message),
         ("batch", doors::batch),
@@ -67,6 +76,15 @@ fn every_setting_of_the_doors_has_a_test() {
         ("parked", doors::parked),
         ("parked_of_principal", doors::parked_of_principal),
         ("parked_for", doors::parked_for),
+        ("tasks", tasks::tasks),
+        ("tasks_of_principal", tasks::tasks_of_principal),
+        ("tasks_listed", tasks::tasks_listed),
+        ("task_ttl", tasks::task_ttl),
+        ("task_ttl_limit", tasks::task_ttl_limit),
+        ("task_poll", tasks::task_poll),
+        ("task_result", tasks::task_result),
+        // `task_log/tests.rs` fills it.
+        ("task_memory", INSIDE),
         ("replay_events", streams::replay_events),
         ("replay_bytes", streams::replay_bytes),
         ("replay_total", streams::replay_total),
@@ -89,6 +107,7 @@ fn every_setting_of_the_doors_has_a_test() {
 fn every_setting_of_the_middle_has_a_test() {
     let GatewaySettings {
         deadline: _,
+        task_deadline: _,
         calls_in_flight: _,
         notices: _,
         answer_within: _,
@@ -100,8 +119,9 @@ fn every_setting_of_the_middle_has_a_test() {
         tools_labelled: _,
         tools_counted: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 11] = [
+    let tests: [(&str, fn()); 12] = [
         ("deadline", middle::deadline),
+        ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
         ("notices", middle::notices),
         ("answer_within", middle::answer_within),
