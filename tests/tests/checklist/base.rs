@@ -49,9 +49,8 @@ pub(crate) fn checks() -> Vec<Check> {
             call("ask_roots", json!({})).fails(400, -32021).at("/error/data/requiredCapabilities", json!({"roots": {}})),
         ]),
         wire(14, "a method of a feature that is not declared is not found", [
-            request("tasks/get", json!({"taskId": "x"})).fails(404, -32601),
-            request("tasks/update", json!({"taskId": "x"})).fails(404, -32601),
-            request("tasks/cancel", json!({"taskId": "x"})).fails(404, -32601),
+            request("tasks/list", json!({})).fails(404, -32601),
+            request("tasks/result", json!({"taskId": "x"})).fails(404, -32601),
             request("roots/list", json!({})).fails(404, -32601),
         ]),
         wire(15, "codes that the protocol keeps for itself are not used for anything else", [

@@ -1,5 +1,5 @@
 //! What the newest revision asks of a server, and of one that serves older revisions beside it:
-//! a numbered table, one check a line. Authorization and tasks are not part of it.
+//! a numbered table, one check a line. Authorization is not part of it.
 
 #![expect(clippy::unwrap_used, reason = "a test may say plainly what it takes for granted")]
 #![expect(clippy::needless_pass_by_value, reason = "cases write their values in place")]
@@ -11,6 +11,7 @@ mod http;
 mod listen;
 mod questions;
 mod stdio;
+mod tasks;
 
 use gantry_tests::checks::Check;
 
@@ -26,6 +27,7 @@ fn scope() -> Vec<u32> {
         (89, 90),
         (93, 94),
         (96, 102),
+        (119, 123),
         (126, 129),
     ];
     ranges.into_iter().flat_map(|(first, last)| first..=last).collect()
@@ -40,6 +42,7 @@ fn table() -> Vec<Check> {
         listen::checks(),
         features::checks(),
         eras::checks(),
+        tasks::checks(),
     ];
     parts.into_iter().flatten().collect()
 }

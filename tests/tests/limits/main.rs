@@ -4,6 +4,7 @@ mod doors;
 mod http;
 mod middle;
 mod streams;
+mod tasks;
 
 use gantry::{DoorSettings, GatewaySettings};
 use gantry_tests::house::{House, Plan};
@@ -34,6 +35,14 @@ fn every_setting_of_the_doors_has_a_test() {
         parked: _,
         parked_of_principal: _,
         parked_for: _,
+        tasks: _,
+        tasks_of_principal: _,
+        tasks_listed: _,
+        task_ttl: _,
+        task_ttl_limit: _,
+        task_poll: _,
+        task_result: _,
+        task_memory: _,
         replay_events: _,
         replay_bytes: _,
         replay_total: _,
@@ -51,6 +60,7 @@ fn every_setting_of_the_doors_has_a_test() {
         key: _,
     } = DoorSettings::default();
     let tests: [(&str, fn()); 31] = [
+    let tests: [(&str, fn()); 38] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
@@ -69,6 +79,15 @@ fn every_setting_of_the_doors_has_a_test() {
         ("parked", doors::parked),
         ("parked_of_principal", doors::parked_of_principal),
         ("parked_for", doors::parked_for),
+        ("tasks", tasks::tasks),
+        ("tasks_of_principal", tasks::tasks_of_principal),
+        ("tasks_listed", tasks::tasks_listed),
+        ("task_ttl", tasks::task_ttl),
+        ("task_ttl_limit", tasks::task_ttl_limit),
+        ("task_poll", tasks::task_poll),
+        ("task_result", tasks::task_result),
+        // `task_log/tests.rs` fills it.
+        ("task_memory", INSIDE),
         ("replay_events", streams::replay_events),
         ("replay_bytes", streams::replay_bytes),
         ("replay_total", streams::replay_total),
@@ -91,6 +110,7 @@ fn every_setting_of_the_doors_has_a_test() {
 fn every_setting_of_the_middle_has_a_test() {
     let GatewaySettings {
         deadline: _,
+        task_deadline: _,
         calls_in_flight: _,
         notices: _,
         answer_within: _,
@@ -102,8 +122,9 @@ fn every_setting_of_the_middle_has_a_test() {
         tools_labelled: _,
         tools_counted: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 11] = [
+    let tests: [(&str, fn()); 12] = [
         ("deadline", middle::deadline),
+        ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
         ("notices", middle::notices),
         ("answer_within", middle::answer_within),
