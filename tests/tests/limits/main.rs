@@ -1,5 +1,6 @@
 //! Every limit is a setting, and every setting is enforced: one test each.
 
+mod batch;
 mod doors;
 mod http;
 mod middle;
@@ -99,8 +100,12 @@ fn every_setting_of_the_middle_has_a_test() {
         settle: _,
         tools_labelled: _,
         tools_counted: _,
+        batch_calls: _,
+        batch_parallel: _,
+        batch_references: _,
+        batch_filled: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 11] = [
+    let tests: [(&str, fn()); 15] = [
         ("deadline", middle::deadline),
         ("calls_in_flight", middle::calls_in_flight),
         ("notices", middle::notices),
@@ -112,6 +117,10 @@ fn every_setting_of_the_middle_has_a_test() {
         ("settle", middle::settle),
         ("tools_labelled", middle::tools_labelled),
         ("tools_counted", middle::tools_counted),
+        ("batch_calls", batch::batch_calls),
+        ("batch_parallel", batch::batch_parallel),
+        ("batch_references", batch::batch_references),
+        ("batch_filled", batch::batch_filled),
     ];
     check(tests, &format!("{:?}", GatewaySettings::default()));
 }
