@@ -1,5 +1,6 @@
 //! Every limit is a setting, and every setting is enforced: one test each.
 
+mod batch;
 mod doors;
 mod http;
 mod middle;
@@ -59,8 +60,7 @@ fn every_setting_of_the_doors_has_a_test() {
         allowed_origins: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 31] = [
-    let tests: [(&str, fn()); 38] = [
+    let tests: [(&str, fn()); 39] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
@@ -121,8 +121,12 @@ fn every_setting_of_the_middle_has_a_test() {
         settle: _,
         tools_labelled: _,
         tools_counted: _,
+        batch_calls: _,
+        batch_parallel: _,
+        batch_references: _,
+        batch_filled: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 12] = [
+    let tests: [(&str, fn()); 16] = [
         ("deadline", middle::deadline),
         ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
@@ -135,6 +139,10 @@ fn every_setting_of_the_middle_has_a_test() {
         ("settle", middle::settle),
         ("tools_labelled", middle::tools_labelled),
         ("tools_counted", middle::tools_counted),
+        ("batch_calls", batch::batch_calls),
+        ("batch_parallel", batch::batch_parallel),
+        ("batch_references", batch::batch_references),
+        ("batch_filled", batch::batch_filled),
     ];
     check(tests, &format!("{:?}", GatewaySettings::default()));
 }

@@ -1,0 +1,89 @@
+//! The limits of `gantry/batch`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gantry::{Failure, GatewaySettings, Tool};
+use gantry_tests::house::{House, Plan};
+use gantry_tests::request::request;
+use serde_json::{Value, json};
+
+async fn house(middle: GatewaySettings) -> House {
+    House::with(Plan { middle, ..Plan::default() }).await
+}
+
+async fn run(house: &House, calls: Value) -> Value {
+    request("gantry/batch", json!({"calls": calls})).ask(house.address).await
+}
+
+/// So many calls of a tool, each with these arguments.
+fn calls(count: usize, tool: &str, arguments: &Value) -> Value {
+    let call = |it| json!({"id": format!("c{it}"), "name": tool, "arguments": arguments});
+    (0..count).map(call).collect()
+}
+
+fn refused(answer: &Value, text: &str) {
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains(text), "{answer}");
+}
+
+#[tokio::test]
+pub(crate) async fn batch_calls() {
+    let house = house(GatewaySettings { batch_calls: 2, ..GatewaySettings::default() }).await;
+    let echo = |count| calls(count, "echo", &json!({"text": "x"}));
+    assert!(run(&house, echo(2)).await["result"]["results"][1]["result"].is_object());
+    refused(&run(&house, echo(3)).await, "may hold 2 calls");
+}
+
+#[tokio::test]
+pub(crate) async fn batch_parallel() {
+    for limit in [1, 3] {
+        let settings = GatewaySettings { batch_parallel: limit, ..GatewaySettings::default() };
+        let house = house(settings).await;
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let seen = most.clone();
+        let meet = Tool::new("meet", "Counts.").input_schema(json!({"type": "object"}));
+        let meet = meet.run(move |_: Value, _| {
+            let (now, most) = (now.clone(), most.clone());
+            async move {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, Failure>("met")
+            }
+        });
+        house.server.handlers().add_tool(meet).expect("the name is free");
+        run(&house, calls(10, "meet", &json!({}))).await;
+        assert_eq!(seen.load(Ordering::SeqCst), limit);
+    }
+}
+
+#[tokio::test]
+pub(crate) async fn batch_references() {
+    let house = house(GatewaySettings { batch_references: 2, ..GatewaySettings::default() }).await;
+    let echo = |text: &str| {
+        json!([{"id": "a", "name": "echo", "arguments": {"text": "x"}},
+            {"id": "b", "name": "echo", "arguments": {"text": text}}])
+    };
+    let place = "${a./content/0/text}";
+    let answer = run(&house, echo(&place.repeat(2))).await;
+    let text = answer.pointer("/result/results/1/result/content/0/text");
+    assert_eq!(text, Some(&json!("xx")), "{answer}");
+    refused(&run(&house, echo(&place.repeat(3))).await, "refers too often");
+}
+
+#[tokio::test]
+pub(crate) async fn batch_filled() {
+    let house = house(GatewaySettings { batch_filled: 100, ..GatewaySettings::default() }).await;
+    for (size, status) in [(98, "ok"), (99, "error")] {
+        let reference = json!({"$from": "a", "path": "/content/0/text"});
+        let answer = run(
+            &house,
+            json!([{"id": "a", "name": "echo", "arguments": {"text": "x".repeat(size)}},
+                {"id": "b", "name": "echo", "arguments": {"text": reference}}]),
+        );
+        let answer = answer.await;
+        assert_eq!(answer["result"]["results"][1]["status"], status, "{answer}");
+    }
+}
