@@ -23,7 +23,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct Messages {
     shared: Arc<Shared>,
     source: Source,
-    decoder: EventDecoder,
+    /// Boxed: it is large beside everything else that can come of a message.
+    decoder: Box<EventDecoder>,
     last_id: Option<String>,
     retry: Duration,
     failures: u32,
@@ -38,7 +39,7 @@ enum Source {
 
 impl Messages {
     pub(super) fn new(shared: Arc<Shared>, body: Body) -> Self {
-        let decoder = EventDecoder::new(shared.limit);
+        let decoder = Box::new(EventDecoder::new(shared.limit));
         let source = Source::Open(body);
         Self { shared, source, decoder, last_id: None, retry: RETRY, failures: 0 }
     }
@@ -122,7 +123,7 @@ impl Messages {
         };
         self.failures += 1;
         // Half an event is of no use: the server sends it again.
-        self.decoder = EventDecoder::new(self.shared.limit);
+        *self.decoder = EventDecoder::new(self.shared.limit);
         let shared = self.shared.clone();
         self.source = Source::Resuming(Box::pin(async move {
             tokio::time::sleep(wait).await;
