@@ -213,9 +213,18 @@ fn instruct(gateway: &Gateway, servers: &[Arc<Server>], scope: Scope<'_>) {
         .filter(|server| scope.has_server(server.name()))
         .map(|server| (server.name(), server.offer.load_full()))
         .collect();
-    let texts =
-        offers.iter().filter_map(|(name, offer)| Some((*name, offer.instructions.as_deref()?)));
-    gateway.set_instructions(instructions::merge(own, texts));
+    let told = |(name, offer): &'_ (&'_ str, Arc<Offer>)| {
+        Some(((*name).to_owned(), offer.instructions.clone()?))
+    };
+    let told: Vec<_> = offers.iter().filter_map(told).collect();
+    let merged = match (scope, told.as_slice()) {
+        // What is alone needs no heading.
+        (Scope::Alone, [(_, text)]) if own.is_none() => Some(text.clone()),
+        _ => {
+            instructions::merge(own, told.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+        }
+    };
+    gateway.set_instructions(merged);
 }
 
 impl Drop for Attended {
