@@ -91,14 +91,15 @@ impl House {
                 Some(attended) if attended.server.upstream.is_same(&upstream) => attended,
                 Some(changed) => {
                     let attended = self.begin(upstream, Some(&changed.server));
-                    rooms.dismiss(changed);
+                    rooms.dismiss(&changed);
                     attended
                 }
                 None => self.begin(upstream, None),
             };
             rooms.servers.insert(name, attended);
         }
-        before.into_values().for_each(|removed| rooms.dismiss(removed));
+        before.values().for_each(|removed| rooms.dismiss(removed));
+        drop(before);
         rooms.profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect();
         for name in rooms.profiles.keys().filter(|name| rooms.servers.contains_key(*name)) {
@@ -110,12 +111,12 @@ impl House {
         self.names.send_if_modified(|old| std::mem::replace(old, names) != *old);
     }
 
-    /// Ends all servers, and waits for those that are leaving.
+    /// Ends all servers, those that are leaving too.
     pub(super) async fn stop(&self) {
         let servers = self.servers();
         let mut leaving = std::mem::take(&mut self.rooms().leaving);
         join_all(servers.iter().map(|server| server.stop())).await;
-        while leaving.join_next().await.is_some() {}
+        leaving.shutdown().await;
     }
 
     /// Begins to attend to a server. What its predecessor listed counts until it has spoken itself.
@@ -197,8 +198,8 @@ impl House {
 }
 
 impl Rooms {
-    /// Lets a server go.
-    fn dismiss(&mut self, attended: Attended) {
+    /// Lets a server go, once it has done what it works on.
+    fn dismiss(&mut self, attended: &Attended) {
         while self.leaving.try_join_next().is_some() {}
         let server = attended.server.clone();
         self.leaving.spawn(async move { server.retire().await });
@@ -213,9 +214,18 @@ fn instruct(gateway: &Gateway, servers: &[Arc<Server>], scope: Scope<'_>) {
         .filter(|server| scope.has_server(server.name()))
         .map(|server| (server.name(), server.offer.load_full()))
         .collect();
-    let texts =
-        offers.iter().filter_map(|(name, offer)| Some((*name, offer.instructions.as_deref()?)));
-    gateway.set_instructions(instructions::merge(own, texts));
+    let told = |(name, offer): &'_ (&'_ str, Arc<Offer>)| {
+        Some(((*name).to_owned(), offer.instructions.clone()?))
+    };
+    let told: Vec<_> = offers.iter().filter_map(told).collect();
+    let merged = match (scope, told.as_slice()) {
+        // What is alone needs no heading.
+        (Scope::Alone, [(_, text)]) if own.is_none() => Some(text.clone()),
+        _ => {
+            instructions::merge(own, told.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+        }
+    };
+    gateway.set_instructions(merged);
 }
 
 impl Drop for Attended {

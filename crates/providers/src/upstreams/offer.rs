@@ -53,6 +53,7 @@ impl Offer {
         let kind = |upstream: &Upstream| matches!(upstream.target, Ok(Target::Http(..)));
         let is_alike = now.overrides == then.overrides
             && now.client.at_most == then.client.at_most
+            && now.client.connect_within == then.client.connect_within
             && kind(now) == kind(then);
         let offer = before.offer.load_full();
         let known = if is_alike { &*offer } else { &Self::default() };
@@ -143,7 +144,8 @@ fn tool(upstream: &Upstream, own: String, source: &RawJson) -> Result<OfferedToo
         _ => ToolEntry::new(definition.clone())
             .or_else(|_| ToolEntry::ignoring_headers(definition))?,
     };
-    entry.timeout = Some(upstream.client.at_most);
+    // The client keeps the time itself, and can say more about who took too long.
+    entry.timeout = upstream.client.at_most.checked_add(upstream.client.connect_within);
     entry.fill_defaults = false;
     let support = source.at(&["execution", "taskSupport"]);
     let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");

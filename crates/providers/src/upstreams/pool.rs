@@ -79,3 +79,30 @@ impl Lent {
         now.duration_since(self.used) < IDLE || self.client.health().in_flight > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::upstream;
+    use super::*;
+
+    fn names(pool: &Pool) -> Vec<String> {
+        let mut names: Vec<_> = pool.lock().keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_are_few_and_those_that_rest_give_way() {
+        let upstream = upstream("s");
+        let pool = Pool::new(upstream.target.unwrap(), upstream.client, 2);
+        for (name, expected) in [("a", "a"), ("b", "a b"), ("a", "a b"), ("c", "a c")] {
+            assert!(pool.get(name).is_some());
+            assert_eq!(names(&pool).join(" "), expected);
+            tokio::time::advance(Duration::from_secs(60)).await;
+        }
+        tokio::time::advance(IDLE - Duration::from_secs(90)).await;
+        pool.sweep();
+        assert_eq!(names(&pool), ["c"]);
+        assert_eq!((pool.all().len(), pool.empty().len(), pool.all().len()), (1, 1, 0));
+    }
+}

@@ -34,7 +34,7 @@ const OPEN: [&str; 14] = [
 pub(super) struct Redaction(Arc<[String]>);
 
 impl Redaction {
-    /// Hides what a target was configured with: values of headers and of variables.
+    /// Hides what a target was configured with: values of headers, of variables, and in an address.
     pub(super) fn of(target: &Target) -> Self {
         let secrets: Vec<&str> = match target {
             Target::Program(program) => {
@@ -88,8 +88,11 @@ impl Redaction {
 
 fn of_endpoint(endpoint: &Endpoint) -> Vec<&str> {
     let values = endpoint.headers.iter().map(|(_, value)| value.expose());
-    // A token is as secret without the word before it.
-    values.flat_map(|value| [Some(value), value.split_once(' ').map(|it| it.1)]).flatten().collect()
+    // A token is as secret without the word before it, and in an address.
+    let headers = values.flat_map(|value| [Some(value), value.split_once(' ').map(|it| it.1)]);
+    let query = endpoint.url.query().unwrap_or_default().split('&');
+    let query = query.map(|pair| pair.split_once('=').map(|it| it.1));
+    headers.chain(query).flatten().collect()
 }
 
 impl std::fmt::Debug for Redaction {
@@ -109,13 +112,14 @@ mod tests {
 
     #[test]
     fn secrets_are_hidden_and_nothing_else() {
-        let mut endpoint = Endpoint::new("http://localhost/mcp".parse().unwrap());
+        let mut endpoint = Endpoint::new("http://localhost/mcp?key=in-the-url&b".parse().unwrap());
         endpoint.headers.push(("Authorization".to_owned(), Secret::new("Bearer abc-def")));
         endpoint.headers.push(("X-Short".to_owned(), Secret::new("yes")));
         let redaction = Redaction::of(&Target::Http(endpoint, HttpKind::Auto));
         let cases = [
             ("yes, Bearer abc-def is wrong", "yes, … is wrong"),
             ("the token abc-def is wrong", "the token … is wrong"),
+            ("http://localhost/mcp?key=in-the-url&b", "http://localhost/mcp?key=…&b"),
             ("all is well", "all is well"),
         ];
         for (text, expected) in cases {

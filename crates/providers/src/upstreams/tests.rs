@@ -168,6 +168,7 @@ async fn a_server_is_shown_alone_and_a_profile_under_the_names_of_all() {
     assert_eq!(alone.names("tools/list", "tools", "name").await[1], "die");
     assert_eq!(alone.names("resources/list", "resources", "uri").await, ["x:shared", "x:two"]);
     assert_eq!(alone.tool("link").await["content"][0]["uri"], "x:shared");
+    assert_eq!(alone.gateway.describe().instructions.as_deref(), Some("use two"));
     let few = bench.face("few");
     assert_eq!(few.names("tools/list", "tools", "name").await, ["one_echo", "two_echo"]);
     bench.upstreams.detach_face("two");

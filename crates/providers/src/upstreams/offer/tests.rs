@@ -52,7 +52,8 @@ fn only_the_members_that_must_change_are_changed() {
     let expected = expected.replace("old", "new");
     assert_eq!(offer.tools[0].entry.definition.as_str(), expected);
     assert!(!offer.tools[0].entry.fill_defaults);
-    assert_eq!(offer.tools[0].entry.timeout, Some(upstream.client.at_most));
+    let longest = upstream.client.at_most + upstream.client.connect_within;
+    assert_eq!(offer.tools[0].entry.timeout, Some(longest));
 }
 
 #[test]
