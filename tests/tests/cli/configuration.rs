@@ -63,6 +63,10 @@ fn servers_are_listed_with_what_is_wrong() {
     assert_eq!(lines.len(), expected.len(), "{checked:?}");
     let problem = "gantry.json:3:18: the variable `NOWHERE_SET`, needed by `url`, is not set";
     assert!(checked.err.contains(problem), "{checked:?}");
+    let found = bench.run(&["config", "check", "--json"]).json();
+    assert_eq!(found["servers"][3]["place"], "https://example.com/mcp", "{found}");
+    let told = found["servers"][1]["problem"].as_str().expect("a text");
+    assert!(told.contains(problem), "{found}");
     let shown = bench.run(&["config", "show"]);
     assert!(!shown.out.contains("hush"), "{shown:?}");
     let servers = &shown.json()["mcpServers"];

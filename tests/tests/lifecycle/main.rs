@@ -2,6 +2,7 @@
 
 mod program;
 mod refusal;
+mod reload;
 mod restart;
 mod status;
 mod stdio;

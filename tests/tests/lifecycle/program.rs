@@ -88,6 +88,17 @@ impl Program {
         }
     }
 
+    /// Waits until it logs a line with this text, and returns the line.
+    pub(crate) async fn logged(&mut self, text: &str) -> String {
+        loop {
+            let line = soon(text, self.log.next_line()).await.expect("text");
+            let line = line.unwrap_or_else(|| panic!("it ended before it logged `{text}`"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
     /// Writes to its standard input.
     pub(crate) async fn write(&mut self, text: &str) {
         let input = self.input.as_mut().expect("standard input is open");

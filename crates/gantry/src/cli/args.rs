@@ -286,13 +286,24 @@ pub(crate) enum Kind {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigVerb {
     /// Say whether the configuration is in order.
-    Check(ConfigOptions),
+    Check(ConfigCheckOptions),
     /// Print what is in force.
     Show(ConfigOptions),
     /// Print which file is used.
     Path(ConfigOptions),
     /// Print the JSON Schema of the configuration, for editors.
     Schema,
+}
+
+/// What to check of the configuration.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigCheckOptions {
+    #[command(flatten)]
+    pub(crate) which: ConfigOptions,
+
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which configuration.

@@ -49,7 +49,8 @@ impl Behind {
 
     fn change(&self, before: &Config, config: &Config) {
         if let Some(tools) = self.tools.as_ref().filter(|_| before.folders != config.folders) {
-            tools.set_folders(config.folders.clone());
+            // Reading folders may block, and must not hold up calls.
+            tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
         }
         self.serve(config);
         for key in needing_restart(before, config) {

@@ -1,7 +1,7 @@
 //! `gantry config`: which configuration is used, and what it says.
 
-use gantry::Upstream;
 use gantry::config::{Config, SCHEMA, transport};
+use gantry::{ObjectWriter, RawJson, Upstream};
 
 use super::args::{ConfigOptions, ConfigVerb};
 use super::exit::{Code, Exit};
@@ -10,7 +10,7 @@ use super::{origin, render};
 
 pub(crate) fn run(verb: ConfigVerb) -> Result<(), Exit> {
     match verb {
-        ConfigVerb::Check(options) => check(&read(&options)?),
+        ConfigVerb::Check(options) => check(&read(&options.which)?, options.json),
         ConfigVerb::Show(options) => render::print(&render::pretty(&read(&options)?.to_json())),
         ConfigVerb::Path(options) => {
             let file = origin::find(options.config.as_deref()).ok_or_else(none)?;
@@ -31,24 +31,13 @@ fn none() -> Exit {
 }
 
 /// Prints every server and what is wrong with it.
-fn check(config: &Config) -> Result<(), Exit> {
-    let mut table = Table::default();
-    for server in &config.servers {
-        table.row([&server.name, transport(server), &standing(config, server)]);
+fn check(config: &Config, as_json: bool) -> Result<(), Exit> {
+    match as_json {
+        true => render::print(&render::pretty(&findings(config)))?,
+        false => list(config)?,
     }
-    render::print(&table.to_text(Style::of_stdout()))?;
-    let enabled = || config.servers.iter().filter(|server| !server.disabled);
-    // On lines of their own, which no terminal is too narrow for.
-    for text in enabled().filter_map(|server| server.target.as_ref().err()) {
-        render::say(&format!("problem: {text}"));
-    }
-    for text in config.warnings.iter().map(|it| format!("warning: {it}")) {
-        render::say(&text);
-    }
-    for text in config.notes.iter().map(|it| format!("note: {it}")) {
-        render::say(&text);
-    }
-    match enabled().filter(|server| server.target.is_err()).count() {
+    let enabled = config.servers.iter().filter(|server| !server.disabled);
+    match enabled.filter(|server| server.target.is_err()).count() {
         0 => {
             render::say(&format!("{} is in order", config.file.display()));
             Ok(())
@@ -61,6 +50,24 @@ fn check(config: &Config) -> Result<(), Exit> {
     }
 }
 
+fn list(config: &Config) -> Result<(), Exit> {
+    let mut table = Table::default();
+    for server in &config.servers {
+        table.row([&server.name, transport(server), &standing(config, server)]);
+    }
+    render::print(&table.to_text(Style::of_stdout()))?;
+    // On lines of their own, which no terminal is too narrow for.
+    let enabled = config.servers.iter().filter(|server| !server.disabled);
+    let problems = enabled.filter_map(|server| server.target.as_ref().err());
+    let problems = problems.map(|text| ("problem", text));
+    let warnings = config.warnings.iter().map(|text| ("warning", text));
+    let notes = config.notes.iter().map(|text| ("note", text));
+    for (kind, text) in problems.chain(warnings).chain(notes) {
+        render::say(&format!("{kind}: {text}"));
+    }
+    Ok(())
+}
+
 /// Where a server is, if it can be used.
 fn standing(config: &Config, server: &Upstream) -> String {
     match &server.target {
@@ -69,4 +76,24 @@ fn standing(config: &Config, server: &Upstream) -> String {
         Err(_) if server.disabled => "disabled".to_owned(),
         Err(_) => "cannot be used".to_owned(),
     }
+}
+
+fn findings(config: &Config) -> RawJson {
+    let server = |server: &Upstream| {
+        let target = server.target.as_ref();
+        ObjectWriter::new()
+            .value("name", &server.name)
+            .value("transport", transport(server))
+            .value("disabled", &server.disabled)
+            .value_some("place", target.ok().map(|target| config.place_of(target)))
+            .value_some("problem", target.err())
+            .finish()
+    };
+    let servers: Vec<RawJson> = config.servers.iter().map(server).collect();
+    ObjectWriter::new()
+        .value("file", &config.file)
+        .array("servers", &servers)
+        .value("warnings", &config.warnings)
+        .value("notes", &config.notes)
+        .finish()
 }

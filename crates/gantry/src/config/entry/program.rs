@@ -59,11 +59,15 @@ fn place_of(entry: &Entry<'_>, name: &str) -> PathBuf {
         return PathBuf::from(name);
     }
     let path = entry.reader.path(name);
-    // Erasmus writes paths from the user's home, in a file further down.
-    let home = (entry.reader.environment)("HOME")
-        .filter(|_| entry.reader.source.file.ends_with(dialect::ERASMUS) && !path.exists());
-    let from_home = home.map(|home| Path::new(&home).join(name).components().collect::<PathBuf>());
-    from_home.filter(|path| path.exists()).unwrap_or(path)
+    if path.exists() || !entry.reader.source.file.ends_with(dialect::ERASMUS) {
+        return path;
+    }
+    // Erasmus writes paths from the user's home, in a file further down, and may leave out the dot
+    // of its folder.
+    let home = (entry.reader.environment)("HOME").unwrap_or_default();
+    let plain = name.trim_start_matches("./");
+    let from_home = [plain.to_owned(), format!(".{plain}")].map(|it| Path::new(&home).join(it));
+    from_home.into_iter().find(|path| path.exists()).unwrap_or(path)
 }
 
 /// What is inherited, under what a file says, under what the entry says.

@@ -145,11 +145,17 @@ fn files_of_variables_texts_and_secrets() {
 #[test]
 fn erasmus_counts_from_the_home_where_its_file_does_not() {
     let text = r#"{"mcpServers": {"g": {"command": "./erasmus/mcp/github/server"}}}"#;
-    let files = [(".erasmus/mcp/config.json", text), ("erasmus/mcp/github/server", "")];
-    let folder = Folder::new("erasmus", &files);
-    let config = folder.read(".erasmus/mcp/config.json").expect("it is right");
-    let Ok(Target::Program(program)) = &config.servers[0].target else { panic!("{config:?}") };
-    assert_eq!(program.program, folder.0.join("erasmus/mcp/github/server"));
+    let places = [
+        ".erasmus/mcp/erasmus/mcp/github/server",
+        "erasmus/mcp/github/server",
+        ".erasmus/mcp/github/server",
+    ];
+    for place in places {
+        let folder = Folder::new("erasmus", &[(".erasmus/mcp/config.json", text), (place, "")]);
+        let config = folder.read(".erasmus/mcp/config.json").expect("it is right");
+        let Ok(Target::Program(program)) = &config.servers[0].target else { panic!("{config:?}") };
+        assert_eq!(program.program, folder.0.join(place));
+    }
 }
 
 #[test]
