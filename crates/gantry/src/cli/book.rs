@@ -166,7 +166,13 @@ fn problem(file: &Path, document: &Document) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
     match Config::parse(file, document.text().as_bytes(), &variable) {
         Ok(_) | Err(ConfigError::NotYet { .. }) => None,
-        Err(error) => Some(error.to_string()),
+        Err(error) => {
+            let text = error.to_string();
+            // The text that the place belongs to is never written.
+            let placed = text.starts_with(&format!("{}:", file.display()));
+            let bare = text.split_once(": ").filter(|_| placed).map(|it| it.1.to_owned());
+            Some(bare.unwrap_or(text))
+        }
     }
 }
 
