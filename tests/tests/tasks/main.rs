@@ -1,7 +1,6 @@
 //! Calls that run by themselves, as clients of either era see them.
 
 #![expect(clippy::unwrap_used, reason = "a test may say plainly what it takes for granted")]
-#![expect(clippy::needless_pass_by_value, reason = "cases write their values in place")]
 
 mod handshake;
 mod listen;

@@ -52,3 +52,36 @@ fn read(row: TaskRow) -> Result<TaskRecord, TaskLogError> {
         .map_err(|error| TaskLogError(format!("the record of task `{id}` is damaged: {error}")))?;
     Ok(TaskRecord { id, expires, text })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(id: &str, expires: u64, text: &'static str) -> TaskRecord {
+        TaskRecord { id: id.to_owned(), expires, text: RawJson::from_static(text) }
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_what_was_written() {
+        let folder = std::env::temp_dir().join(format!("gantry-tasks-{}", std::process::id()));
+        let tasks = KeptTasks(format!("sqlite://{}/gantry.db", folder.display()));
+        let written = [record("a", 4, r#"{ "big": 12345678901234567890 }"#), record("b", 9, "{}")];
+        for record in &written {
+            tasks.save(record.clone()).await.expect("it can be written");
+        }
+        // Another program, or the same after a restart.
+        let again = KeptTasks(tasks.0.clone());
+        for record in written {
+            let id = record.id.clone();
+            assert_eq!(again.load(&id).await.expect("it can be read"), Some(record));
+        }
+        again.remove_expired(5).await.expect("it can be written");
+        for (id, there) in [("a", false), ("b", true), ("c", false)] {
+            assert_eq!(tasks.load(id).await.expect("it can be read").is_some(), there, "{id}");
+        }
+        std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+        let nowhere = KeptTasks("nowhere".to_owned());
+        let refused = nowhere.load("a").await.expect_err("an address that is none");
+        assert!(refused.to_string().contains("sqlite://PATH"), "{refused}");
+    }
+}

@@ -100,3 +100,12 @@ fn questions_follow_the_notices_said_before_them() {
     assert_eq!(keys, ["one", "two"]);
     assert!(outbox.poll(Waker::noop(), true).is_pending());
 }
+
+#[test]
+fn what_must_not_be_lost_has_room_always() {
+    let outbox = Outbox::new(1);
+    assert!(outbox.offer(notice(0)));
+    outbox.insist(notice(1));
+    assert!(!outbox.offer(notice(2)));
+    assert_eq!(all(&outbox), ["0", "1"]);
+}

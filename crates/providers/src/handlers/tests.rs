@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gantry_gateway::{
-    Call, Caller, ErrorKind, Event, Gateway, Identity, Interest, ListKind, Outcome, Reply, Step,
-    Subscription,
+    Call, Caller, ErrorKind, Event, Gateway, Identity, Interest, ListKind, Notice, Outcome, Reply,
+    Step, Subscription, TaskSupport,
 };
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
@@ -357,5 +357,42 @@ async fn a_prompt_or_resource_has_no_result_to_fail_in() {
     for (method, params) in calls {
         let Err(error) = house.call(method, params).await else { panic!("an error") };
         assert_eq!((error.kind, error.public.as_str()), (ErrorKind::Internal, "no"));
+    }
+}
+
+#[tokio::test]
+async fn a_tool_says_whether_and_when_it_runs_long() {
+    let tool = || Tool::new("a", "").input_schema(json!({"type": "object"}));
+    let at_once = |tool: Tool| tool.run(async |_: Value, _| Ok::<_, Failure>("done"));
+    let by_itself = |tool: Tool| {
+        tool.run(async |_: Value, context: Context| {
+            context.become_task();
+            context.become_task();
+            Ok::<_, Failure>("done")
+        })
+    };
+    let cases = [
+        (at_once(tool()), TaskSupport::Forbidden, 0),
+        (by_itself(tool()), TaskSupport::Forbidden, 1),
+        (at_once(tool().task_optional()), TaskSupport::Optional, 0),
+        (at_once(tool().long_running()), TaskSupport::Optional, 1),
+        (by_itself(tool().long_running()), TaskSupport::Optional, 1),
+        (at_once(tool().task_required()), TaskSupport::Required, 0),
+        (at_once(tool().task_required().long_running()), TaskSupport::Required, 1),
+        (at_once(tool().long_running().task_required()), TaskSupport::Required, 1),
+    ];
+    for (number, (tool, support, expected)) in cases.into_iter().enumerate() {
+        let house = House::with(tool);
+        let found = house.gateway.catalog().with(|it| it.tool("a").map(|it| it.task_support));
+        assert_eq!(found, Some(support), "case {number}");
+        let params = raw(r#"{"name":"a","arguments":{}}"#);
+        let caller = Arc::new(Caller::new("someone"));
+        let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));
+        let mut said = 0;
+        while let Step::Notice(notice) = running.step().await {
+            assert!(matches!(notice, Notice::Task { .. }), "{notice:?}");
+            said += 1;
+        }
+        assert_eq!(said, expected, "case {number}");
     }
 }

@@ -1,17 +1,19 @@
 //! One task: a call that its door lets run by itself, and what can be seen of it meanwhile.
 
 mod driver;
+mod end;
 mod timestamp;
 
 pub(super) use driver::drive;
+pub(super) use end::{End, failed};
 pub(crate) use timestamp::millis;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use gantry_gateway::{Ask, AskError, CallError, ErrorKind, Outcome, Question, Reply};
+use gantry_gateway::{Ask, AskError, CallError, Outcome, Question};
+use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{RawJson, RpcError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -50,15 +52,6 @@ struct State {
     asked: u64,
     open: Vec<Question>,
     end: Option<End>,
-}
-
-/// How a task ended.
-#[derive(Debug, Clone)]
-pub(super) enum End {
-    /// With a result, which may say that the tool failed.
-    Result(RawJson),
-    Error(RpcError),
-    Cancelled,
 }
 
 impl Task {
@@ -241,22 +234,6 @@ impl State {
         };
         self.asks().fold(ObjectWriter::new(), write).finish()
     }
-}
-
-impl End {
-    fn outcome(&self) -> Outcome {
-        match self {
-            Self::Result(result) => Ok(Reply::Result(result.clone())),
-            Self::Error(error) => Err(failed(error.clone())),
-            Self::Cancelled => Err(CallError::new(ErrorKind::Cancelled, "the task was cancelled")),
-        }
-    }
-}
-
-/// The failure of a call that ended with this error.
-pub(super) fn failed(error: RpcError) -> CallError {
-    let RpcError { code, message, data } = error;
-    CallError { data, ..CallError::new(ErrorKind::Handler { code }, message) }
 }
 
 fn whole_millis(duration: Duration) -> u64 {

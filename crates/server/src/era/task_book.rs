@@ -120,7 +120,7 @@ impl TaskBook {
         if id.len() != NAME {
             return Err(unknown());
         }
-        let record = self.log().load(id).await.map_err(unreadable)?;
+        let record = self.log().load(id).await.map_err(|error| unreadable(&error))?;
         let record = record.filter(|record| record.expires >= millis(SystemTime::now()));
         let record = record.ok_or_else(unknown)?;
         let owner = record.text.get("principal").and_then(|owner| owner.to_text());
@@ -236,7 +236,7 @@ fn settled(task: &RawJson) -> RawJson {
     lost.set("error", error).apply()
 }
 
-fn unreadable(error: TaskLogError) -> CallError {
+fn unreadable(error: &TaskLogError) -> CallError {
     CallError::new(ErrorKind::Internal, "what is written of tasks cannot be read; try again later")
         .with_private(error.to_string())
 }
