@@ -77,7 +77,7 @@ impl Kind {
     }
 
     fn revisions(self) -> &'static [Revision] {
-        let [all @ ..] = &Revision::ALL;
+        let all = const { &Revision::ALL };
         match self {
             Self::Golden => all,
             Self::Python1 | Self::Node1 => &all[..4],
