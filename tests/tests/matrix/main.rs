@@ -108,6 +108,17 @@ async fn direct(kind: Kind) {
     report.finish();
 }
 
+/// The checks with clients of every revision on one server of ours that speaks them all.
+#[tokio::test]
+async fn direct_unpinned() {
+    let (peer, running) = Peer::start_unpinned().await;
+    let mut report = Report::default();
+    for revision in Revision::ALL {
+        report.visit(&running.target, &peer, revision).await;
+    }
+    report.finish();
+}
+
 /// Clients of every revision, the gateway, and the servers of a kind.
 async fn through(kind: Kind) {
     let wanted = |peer: &Peer| {
