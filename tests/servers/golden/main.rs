@@ -19,9 +19,9 @@ struct Arguments {
     /// Where to listen; 0 takes a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// The only revision it speaks.
-    #[arg(long, default_value = "2026-07-28", value_parser = parse_revision)]
-    revision: Revision,
+    /// The only revision it speaks; without it, all of them.
+    #[arg(long, value_parser = parse_revision)]
+    revision: Option<Revision>,
 }
 
 /// A transport. Streamable HTTP is at `/mcp`, HTTP+SSE at `/sse`.
@@ -53,10 +53,11 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn build(revision: Revision) -> Result<Server, Box<dyn Error>> {
-    let (eras, handshake_revision) = match revision.is_stateless() {
-        true => (Eras::Modern, None),
-        false => (Eras::Legacy, Some(revision)),
+fn build(revision: Option<Revision>) -> Result<Server, Box<dyn Error>> {
+    let (eras, handshake_revision) = match revision {
+        None => (Eras::Both, None),
+        Some(revision) if revision.is_stateless() => (Eras::Modern, None),
+        Some(revision) => (Eras::Legacy, Some(revision)),
     };
     let doors = DoorSettings { eras, handshake_revision, ..DoorSettings::default() };
     let server = Server::new("golden", "1.0.0").door_settings(doors);

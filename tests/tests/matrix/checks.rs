@@ -8,6 +8,7 @@ pub(crate) mod content;
 use std::fmt::Debug;
 
 /// Says what was expected unless it came.
+#[expect(clippy::needless_pass_by_value, reason = "cases write their values in place")]
 fn expect<T: Debug + PartialEq<E>, E: Debug>(
     what: &str,
     found: T,

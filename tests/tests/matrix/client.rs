@@ -76,10 +76,13 @@ impl Client {
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         let mut answer = self.outgoing("POST", &hello).send(self.target.address).await;
         self.session = answer.header("mcp-session-id").map(str::to_owned);
-        let agreed = timeout(PATIENCE, answer.message()).await.ok().flatten().unwrap_or_default();
-        let version = &agreed["result"]["protocolVersion"];
-        if *version != self.revision.as_str() {
-            return Err(format!("the handshake gave {agreed}"));
+        let status = answer.status;
+        let agreed = match answer.is_stream() {
+            true => timeout(PATIENCE, answer.message()).await.ok().flatten().unwrap_or_default(),
+            false => serde_json::from_str(&answer.text().await).unwrap_or_default(),
+        };
+        if agreed["result"]["protocolVersion"] != self.revision.as_str() {
+            return Err(format!("the handshake gave {status} {agreed}"));
         }
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         self.outgoing("POST", &ready).send(self.target.address).await;

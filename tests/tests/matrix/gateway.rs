@@ -58,7 +58,8 @@ impl Drop for Gateway {
     }
 }
 
-async fn serve(bench: &Bench, config: &Value) -> (Child, JoinHandle<()>, SocketAddr) {
+/// Starts a gateway with a configuration.
+pub(crate) async fn serve(bench: &Bench, config: &Value) -> (Child, JoinHandle<()>, SocketAddr) {
     let file = bench.folder.join("gantry.json");
     fs::write(&file, config.to_string()).expect("the configuration");
     let mut gateway = command(program());

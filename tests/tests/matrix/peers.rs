@@ -77,7 +77,7 @@ impl Kind {
     }
 
     fn revisions(self) -> &'static [Revision] {
-        let [all @ ..] = &Revision::ALL;
+        let all = const { &Revision::ALL };
         match self {
             Self::Golden => all,
             Self::Python1 | Self::Node1 => &all[..4],
@@ -174,7 +174,19 @@ impl Peer {
 
     /// Starts one that listens.
     pub(crate) async fn start(&self) -> Running {
-        let mut command = self.command();
+        self.launch(self.command()).await
+    }
+
+    /// Starts ours on all revisions at once.
+    pub(crate) async fn start_unpinned() -> (Self, Running) {
+        let kind = Kind::Golden;
+        let peer = Self { kind, revision: Revision::LATEST, transport: Transport::Http };
+        let mut command = command(kind.program().0);
+        command.args(["--transport", peer.transport.name()]);
+        (peer, peer.launch(command).await)
+    }
+
+    async fn launch(&self, mut command: Command) -> Running {
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("it starts; run `cargo xtask provision` first");
         let mut log = BufReader::new(child.stderr.take().expect("its log")).lines();
