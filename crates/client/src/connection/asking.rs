@@ -8,10 +8,12 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
 use gantry_protocol::{Id, Revision};
+use tokio::time::timeout;
 
 use super::link::Link;
 use super::mailbox::Asked;
 use super::reply;
+use crate::error::ClientError;
 use crate::line::{Line, Refusal};
 
 pub(super) struct Asking<'a> {
@@ -61,7 +63,11 @@ impl<'a> Asking<'a> {
 async fn answer(link: &Link, line: &dyn Line, asked: Asked) -> Id {
     let revision = link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
     let answer = line.ask(reply::question(revision, &asked)).await;
-    if let Err(error) = link.say(reply::reply(revision, &asked, answer)).await {
+    let said = link.say(reply::reply(revision, &asked, answer));
+    // The clock of the call stands still until this is done, so it has an end of its own.
+    let within = link.settings.silence;
+    let said = timeout(within, said).await.unwrap_or(Err(ClientError::Timeout(within)));
+    if let Err(error) = said {
         tracing::debug!(%error, method = %asked.method, "an answer did not reach the server");
     }
     asked.id
