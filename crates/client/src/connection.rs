@@ -1,12 +1,14 @@
 //! One life of a server: connected, greeted, asked, and gone.
 
 mod answer;
+mod asking;
 mod attribute;
 mod board;
 mod call;
 mod clock;
 mod compose;
 mod greet;
+mod handshake;
 mod hear;
 mod link;
 mod list;
@@ -23,6 +25,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gantry_transport::child::Session;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -142,7 +145,7 @@ impl Connection {
 
     /// The end of what the program wrote to standard error.
     pub fn log(&self) -> String {
-        self.link.program().map(|program| program.stderr()).unwrap_or_default()
+        self.link.program().map(Session::stderr).unwrap_or_default()
     }
 
     /// Requests under way.

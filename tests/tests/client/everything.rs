@@ -53,9 +53,10 @@ impl Listening {
         Self { url, _child: child }
     }
 
-    fn target(&self) -> Target {
-        let url = self.url.parse().expect("an address");
-        Target::Http(Endpoint::new(url), HttpKind::Auto)
+    /// One of its doors.
+    fn door(&self, path: &str) -> Endpoint {
+        let url = self.url.replace("/mcp", path);
+        Endpoint::new(url.parse().expect("an address"))
     }
 }
 
@@ -147,11 +148,33 @@ async fn over_stdio() {
     }
 }
 
+/// Every layout over one kind of connection, but for those that it cannot have.
+async fn over(name: &str, target: fn(&Listening) -> Target, has: fn(Revision) -> bool) {
+    for (era, settings, revision) in layouts().into_iter().filter(|(_, _, it)| has(*it)) {
+        let case = format!("{era} as {revision} over {name}");
+        let server = Listening::open(era).await;
+        check(Seat::take(&target(&server), settings).await, revision, &case).await;
+    }
+}
+
 #[tokio::test]
 async fn over_http() {
-    for (era, settings, revision) in layouts() {
-        let case = format!("{era} as {revision} over HTTP");
-        let server = Listening::open(era).await;
-        check(Seat::take(&server.target(), settings).await, revision, &case).await;
-    }
+    over("HTTP", |server| Target::Http(server.door("/mcp"), HttpKind::Auto), |_| true).await;
+}
+
+#[tokio::test]
+async fn over_events() {
+    let older = |revision: Revision| !revision.is_stateless();
+    over("HTTP+SSE", |server| Target::Http(server.door("/sse"), HttpKind::Events), older).await;
+    over("whatever it is", |server| Target::Http(server.door("/sse"), HttpKind::Auto), older).await;
+}
+
+#[tokio::test]
+async fn over_websocket() {
+    let target = |server: &Listening| {
+        let Endpoint { url, headers } = server.door("/ws");
+        let url = url.to_string().replace("http://", "ws://").parse().expect("an address");
+        Target::WebSocket(Endpoint { url, headers })
+    };
+    over("WebSocket", target, |_| true).await;
 }

@@ -1,27 +1,26 @@
 //! One request from its sending to its answer: progress, log messages and questions on the way,
 //! and the clock.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::future::{AbortHandle, Abortable, BoxFuture};
-use futures_util::stream::FuturesUnordered;
-use gantry_protocol::{Id, Method, RawJson, Revision, jsonrpc};
+use futures_util::future::BoxFuture;
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Id, Method, RawJson, jsonrpc};
 use http::{HeaderName, HeaderValue};
 use tokio::select;
 use tokio::time::timeout;
 
+use super::asking::Asking;
 use super::board::{About, Call};
 use super::clock::Clock;
 use super::hear::cancelled;
 use super::link::Link;
-use super::mailbox::{Asked, Heard};
+use super::mailbox::Heard;
 use super::source::Source;
-use super::{answer, compose, reply};
+use super::{answer, compose};
 use crate::error::ClientError;
-use crate::line::{Line, Refusal, Silent};
+use crate::line::{Line, Silent};
 use crate::request::{Answer, Request};
 
 /// A request of the connection's own, and what came of it.
@@ -112,7 +111,7 @@ impl Link {
         if !declared || !self.lowers_level(level) {
             return;
         }
-        let params = gantry_protocol::json::ObjectWriter::new().value("level", &level).finish();
+        let params = ObjectWriter::new().value("level", &level).finish();
         // The call waits for this, so it must not take long.
         let within = self.settings.probe_within;
         let told = self.exchange(Method::SetLevel, &params, Vec::new(), within).await;
@@ -165,20 +164,14 @@ impl<'a> Underway<'a> {
         line: &dyn Line,
         clock: &mut Clock,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
-        let mut questions = Questions { link: self.link, open: HashMap::new() };
-        let mut asking = FuturesUnordered::new();
+        let mut asking = Asking::new(self.link, line);
         let mut logging: Option<BoxFuture<'_, ()>> = None;
         loop {
             select! {
                 biased;
-                Some(done) = asking.next() => {
-                    if let Ok(id) = done {
-                        questions.open.remove(&id);
-                    }
-                    if questions.open.is_empty() {
-                        clock.resume();
-                    }
-                }
+                () = asking.one_less() => if asking.is_empty() {
+                    clock.resume();
+                },
                 () = waited(&mut logging) => logging = None,
                 // Before what may always be ready: a flood must not outrun the clock.
                 time = clock.run_out(), if !clock.is_stopped() => {
@@ -195,12 +188,9 @@ impl<'a> Underway<'a> {
                     Heard::Log(level, params) => logging = Some(line.log(level, params)),
                     Heard::Question(asked) => {
                         clock.stop();
-                        let (handle, registration) = AbortHandle::new_pair();
-                        let question = ask(self.link, line, asked.clone());
-                        questions.open.insert(asked.id.clone(), (asked, handle));
-                        asking.push(Abortable::new(question, registration));
+                        asking.ask(asked);
                     }
-                    Heard::Withdrawn(id) => questions.withdraw(&id),
+                    Heard::Withdrawn(id) => asking.withdraw(&id),
                     Heard::Acknowledged => {}
                 },
                 text = source.next(self.link), if logging.is_none() => match text? {
@@ -229,39 +219,5 @@ async fn waited(logging: &mut Option<BoxFuture<'_, ()>>) {
     match logging {
         Some(logging) => logging.await,
         None => std::future::pending().await,
-    }
-}
-
-/// Asks, and tells the server the answer.
-async fn ask(link: &Link, line: &dyn Line, asked: Asked) -> Id {
-    let revision = link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
-    let answer = line.ask(reply::question(revision, &asked)).await;
-    if let Err(error) = link.say(reply::reply(revision, &asked, answer)).await {
-        tracing::debug!(%error, method = %asked.method, "an answer did not reach the server");
-    }
-    asked.id
-}
-
-/// The questions that are open. When the call ends before they are answered, the server is told.
-struct Questions<'a> {
-    link: &'a Link,
-    open: HashMap<Id, (Asked, AbortHandle)>,
-}
-
-impl Questions<'_> {
-    fn withdraw(&mut self, id: &Id) {
-        if let Some((_, handle)) = self.open.remove(id) {
-            handle.abort();
-        }
-    }
-}
-
-impl Drop for Questions<'_> {
-    fn drop(&mut self) {
-        let revision = self.link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
-        for (asked, _) in self.open.values() {
-            let gone = Refusal::Gone("the call has ended".to_owned());
-            self.link.tell(reply::reply(revision, asked, Err(gone)));
-        }
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Incoming, Malformed, Message, Notification, Request};
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Level, Method, RawJson, RpcError, wire};
+use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, wire};
 
 use super::board::Call;
 use super::link::Link;
@@ -135,7 +135,7 @@ impl Link {
 
     fn asked(&self, request: Request, own: Option<&Arc<Call>>) {
         let Request { id, method, params } = request;
-        if self.revision().is_some_and(|revision| revision.is_stateless()) {
+        if self.revision().is_some_and(Revision::is_stateless) {
             tracing::debug!(%method, "a request from a server of a revision that has none");
             return;
         }
@@ -163,7 +163,7 @@ impl Link {
                 let (id, method) = (asked.id.clone(), asked.method.clone());
                 if !call.mailbox.offer(Heard::Question(asked)) {
                     let error = RpcError::new(
-                        gantry_protocol::code::INTERNAL_ERROR,
+                        code::INTERNAL_ERROR,
                         format!("too much is waiting to be heard; `{method}` is refused"),
                     );
                     self.tell(jsonrpc::error(&id, &error).into_bytes());

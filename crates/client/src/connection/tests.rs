@@ -8,6 +8,7 @@ mod http;
 mod lists;
 mod peer;
 mod program;
+mod site;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::peer::connected;
-use super::{call, complete};
+use super::{Hearer, call, complete};
 use crate::error::ClientError;
 use crate::line::Silent;
 use crate::settings::Settings;
@@ -120,4 +120,22 @@ async fn a_flood_of_progress_holds_up_nobody() {
     complete(other);
     server.answer(&sent, json!({})).await;
     complete(asking.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_asks_and_does_not_hear_the_answer_is_given_up() {
+    let settings = Settings { queue: 1, ..Settings::default() };
+    let (connection, server, _events) = connected("2025-06-18", json!({}), settings).await;
+    let line = Hearer::answering("", json!({"action": "accept"}));
+    // The call fills the pipe, so that the answer finds no room.
+    let asking = async {
+        server.send(json!({"id": "q", "method": "elicitation/create", "params": {}})).await;
+        std::future::pending::<()>().await;
+    };
+    let answer = tokio::select! {
+        answer = connection.request(call("t"), &*line) => answer,
+        () = asking => unreachable!(),
+    };
+    assert!(matches!(answer, Err(ClientError::Timeout(_))), "{answer:?}");
+    assert_eq!(line.heard().len(), 1);
 }

@@ -1,133 +1,16 @@
 //! Servers on the web, scripted: what each request carries, and what each status means.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use gantry_protocol::headers::{HeaderKind, HeaderParam};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::site::{Reply, Seen, Site, error, result};
 use super::{SOON, call, complete, raw};
-use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::line::Silent;
 use crate::request::Request;
-use crate::settings::Settings;
-use crate::target::{Endpoint, HttpKind, Target};
-
-/// One request as the server saw it.
-#[derive(Debug, Clone)]
-struct Seen {
-    verb: String,
-    headers: Vec<(String, String)>,
-    body: Value,
-}
-
-impl Seen {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    fn method(&self) -> &str {
-        self.body["method"].as_str().unwrap_or(&self.verb)
-    }
-}
-
-/// A status, further headers, and a body.
-type Reply = (u16, &'static str, Value);
-
-/// A server that answers by a rule, and keeps what it saw. A rule without a reply leaves the
-/// request open.
-struct Site {
-    target: Target,
-    seen: mpsc::Receiver<Seen>,
-    _serving: JoinSet<()>,
-}
-
-impl Site {
-    async fn open(rule: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let (sender, seen) = mpsc::channel(64);
-        let rule = Arc::new(rule);
-        let mut serving = JoinSet::new();
-        serving.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                let (rule, sender) = (rule.clone(), sender.clone());
-                connections.spawn(async move { serve(stream, &*rule, &sender).await });
-            }
-        });
-        let endpoint = Endpoint::new(url.parse().unwrap());
-        let target = Target::Http(endpoint, HttpKind::Streamable);
-        Self { target, seen, _serving: serving }
-    }
-
-    async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
-        let (events, _) = mpsc::channel(1);
-        let settings = Arc::new(Settings::default());
-        Connection::open(&self.target, settings, events).await.map(Arc::new)
-    }
-
-    /// The next request of that method, or verb.
-    async fn next(&mut self, method: &str) -> Seen {
-        loop {
-            let seen = timeout(SOON, self.seen.recv()).await.expect("it comes in time");
-            let seen = seen.expect("the server is there");
-            if seen.method() == method {
-                return seen;
-            }
-        }
-    }
-}
-
-/// Serves one connection, which ends with its first response.
-async fn serve(
-    stream: TcpStream,
-    rule: &(dyn Fn(&Seen) -> Option<Reply> + Send + Sync),
-    sender: &mpsc::Sender<Seen>,
-) {
-    let mut stream = BufReader::new(stream);
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        match stream.read_line(&mut line).await {
-            Ok(2..) if line != "\r\n" => lines.push(line.trim_end().to_owned()),
-            Ok(2) => break,
-            _ => return,
-        }
-    }
-    let headers: Vec<_> = lines[1..]
-        .iter()
-        .filter_map(|line| line.split_once(": "))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-        .collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
-    stream.read_exact(&mut body).await.unwrap();
-    let verb = lines[0].split(' ').next().unwrap_or_default().to_owned();
-    let seen = Seen { verb, headers, body: serde_json::from_slice(&body).unwrap_or_default() };
-    let reply = rule(&seen);
-    sender.send(seen).await.unwrap();
-    let Some((status, headers, body)) = reply else { return std::future::pending().await };
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let response = format!(
-        "HTTP/1.1 {status} x\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let _ = stream.write_all(response.as_bytes()).await;
-}
-
-fn result(seen: &Seen, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result})
-}
-
-fn error(seen: &Seen, error: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error})
-}
 
 const SESSION: &str = "mcp-session-id: s1\r\n";
 
@@ -136,9 +19,9 @@ fn older(seen: &Seen) -> Option<Reply> {
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
     Some(match seen.method() {
         "server/discover" => (400, "", json!({"nothing": "known"})),
-        "initialize" => (200, SESSION, result(seen, hello)),
+        "initialize" => (200, SESSION, result(seen, &hello)),
         "GET" => (405, "", Value::Null),
-        "tools/call" => (200, "", result(seen, json!({"content": []}))),
+        "tools/call" => (200, "", result(seen, &json!({"content": []}))),
         _ => (202, "", Value::Null),
     })
 }
@@ -147,8 +30,8 @@ fn newer(seen: &Seen) -> Option<Reply> {
     let discovered =
         json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}});
     Some(match seen.method() {
-        "server/discover" => (200, "", result(seen, discovered)),
-        "tools/call" => (200, "", result(seen, json!({"content": []}))),
+        "server/discover" => (200, "", result(seen, &discovered)),
+        "tools/call" => (200, "", result(seen, &json!({"content": []}))),
         _ => (405, "", Value::Null),
     })
 }
@@ -160,9 +43,8 @@ async fn the_era_is_found_out() {
     let unknown = json!({"code": -32601, "message": "m"});
     type Answer = Box<dyn Fn(&Seen) -> Reply + Send + Sync>;
     let plain = |status| -> Answer { Box::new(move |_| (status, "", Value::Null)) };
-    let failing = |status, told: Value| -> Answer {
-        Box::new(move |seen| (status, "", error(seen, told.clone())))
-    };
+    let failing =
+        |status, told: Value| -> Answer { Box::new(move |seen| (status, "", error(seen, &told))) };
     let cases: [(Answer, &str); 11] = [
         (plain(400), "2025-06-18"),
         (plain(404), "2025-06-18"),
@@ -317,16 +199,8 @@ async fn what_a_status_means() {
 
 #[tokio::test]
 async fn a_question_on_the_general_stream_finds_the_only_call() {
-    let open = Arc::new(Mutex::new(None));
-    let calls = open.clone();
-    let mut site = Site::open(move |seen| match seen.method() {
-        "tools/call" => {
-            *calls.lock().unwrap() = Some(seen.body["id"].clone());
-            None
-        }
-        _ => older(seen),
-    })
-    .await;
+    let waits = |seen: &Seen| if seen.method() == "tools/call" { None } else { older(seen) };
+    let mut site = Site::open(waits).await;
     let connection = site.connect().await.unwrap();
     let line = super::Hearer::answering("", json!({"action": "accept"}));
     let (asked, answering) = (connection.clone(), line.clone());
@@ -339,5 +213,4 @@ async fn a_question_on_the_general_stream_finds_the_only_call() {
     let answer = site.next("POST").await;
     assert_eq!(answer.body["result"]["action"], "accept");
     task.abort();
-    assert!(open.lock().unwrap().is_some());
 }

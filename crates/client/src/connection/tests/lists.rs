@@ -12,6 +12,9 @@ use crate::settings::Settings;
 /// What a server answers to one request for a page.
 type Page = Result<Value, Value>;
 
+/// Pages, and what comes of them: how many items, how long they are good, and what was cut.
+type Case = (Vec<Page>, (usize, u64, &'static str));
+
 async fn list(pages: Vec<Page>) -> Result<(usize, u64, Option<String>), String> {
     let settings = Settings { items: 5, ..Settings::default() };
     let (connection, mut server, _events) = stateless(json!({"tools": {}}), settings).await;
@@ -39,7 +42,7 @@ async fn all_pages_are_had() {
         Ok(json!({"tools": vec![json!({}); count], "ttlMs": ttl, "nextCursor": next}))
     };
     let error = |code: i64| Err(json!({"code": code, "message": "no"}));
-    let cases: [(Vec<Page>, (usize, u64, &str)); 9] = [
+    let cases: [Case; 9] = [
         (vec![page(2, 7, Value::Null)], (2, 7, "")),
         (vec![page(2, 7, json!("")), page(1, 5, json!("b")), page(0, 9, Value::Null)], (3, 5, "")),
         (vec![page(1, 7, json!("a")), page(1, 7, json!("a"))], (2, 7, "comes back")),

@@ -27,8 +27,13 @@ pub(super) type Events = mpsc::Receiver<Event>;
 
 /// Both ends of a pipe.
 pub(super) fn pipe() -> (Server, Pipe) {
-    let (outgoing, heard) = mpsc::channel(64);
-    let (say, incoming) = mpsc::channel(64);
+    pipe_for(64)
+}
+
+/// Both ends of a pipe with room for so many messages.
+fn pipe_for(room: usize) -> (Server, Pipe) {
+    let (outgoing, heard) = mpsc::channel(room);
+    let (say, incoming) = mpsc::channel(room);
     (Server { heard, say }, Pipe { outgoing, incoming, stop: CancellationToken::new() })
 }
 
@@ -51,7 +56,7 @@ pub(super) async fn connected(
     capabilities: Value,
     settings: Settings,
 ) -> (Arc<Connection>, Server, Events) {
-    let (mut server, pipe) = pipe();
+    let (mut server, pipe) = pipe_for(settings.queue);
     let settings = Settings { era: Era::Legacy, ..settings };
     let greeting = async {
         let hello = server.next().await;

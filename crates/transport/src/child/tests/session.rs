@@ -80,21 +80,24 @@ async fn all_that_was_written_before_the_end_is_heard() {
 #[tokio::test]
 async fn stopping_asks_first_and_kills_last() {
     let quick = SessionLimits { grace: Duration::from_millis(50), ..LIMITS };
+    // Waited for once in full: who minds the signal has as long again to end.
+    let patient = SessionLimits { grace: Duration::from_secs(2), ..LIMITS };
     let cases = [
         ("cat; exit 5", &LIMITS, End::Exited(5)),
-        (
-            "trap 'exit 6' TERM; echo ready; exec 0</dev/null; while :; do sleep 0.01; done",
-            &quick,
-            End::Exited(6),
-        ),
+        ("trap 'exit 6' TERM; echo ready; sleep 1000 & wait", &patient, End::Exited(6)),
         ("trap '' TERM; echo ready; while :; do sleep 0.01; done", &quick, End::Signalled(KILL)),
-        ("exec >&-; trap '' TERM; while :; do sleep 0.01; done", &quick, End::Signalled(KILL)),
+        (
+            "trap '' TERM; echo closed >&2; exec >&-; while :; do sleep 0.01; done",
+            &quick,
+            End::Signalled(KILL),
+        ),
     ];
     for (script, limits, expected) in cases {
         let (session, mut lines) = start(script, limits);
         if script.contains("ready") {
             assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"), "{script}");
         }
+        until(|| !script.contains("closed") || session.stderr().contains("closed")).await;
         assert_eq!(timeout(LONG, session.stop()).await.unwrap(), expected, "{script}");
         assert_gone(session.id()).await;
     }

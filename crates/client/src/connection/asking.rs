@@ -1,0 +1,84 @@
+//! The questions of a server that are open while it works on a call. When the call ends before
+//! they are answered, the server is told.
+
+use std::collections::HashMap;
+use std::future::pending;
+
+use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
+use futures_util::stream::FuturesUnordered;
+use gantry_protocol::{Id, Revision};
+use tokio::time::timeout;
+
+use super::link::Link;
+use super::mailbox::Asked;
+use super::reply;
+use crate::error::ClientError;
+use crate::line::{Line, Refusal};
+
+pub(super) struct Asking<'a> {
+    link: &'a Link,
+    line: &'a dyn Line,
+    open: HashMap<Id, (Asked, AbortHandle)>,
+    answering: FuturesUnordered<Abortable<BoxFuture<'a, Id>>>,
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn new(link: &'a Link, line: &'a dyn Line) -> Self {
+        Self { link, line, open: HashMap::new(), answering: FuturesUnordered::new() }
+    }
+
+    /// Whether no question is open.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Opens a question.
+    pub(super) fn ask(&mut self, asked: Asked) {
+        let (handle, registration) = AbortHandle::new_pair();
+        let answering: BoxFuture<'a, Id> = Box::pin(answer(self.link, self.line, asked.clone()));
+        self.open.insert(asked.id.clone(), (asked, handle));
+        self.answering.push(Abortable::new(answering, registration));
+    }
+
+    /// The server wants no answer any more.
+    pub(super) fn withdraw(&mut self, id: &Id) {
+        if let Some((_, handle)) = self.open.remove(id) {
+            handle.abort();
+        }
+    }
+
+    /// Waits until a question is over; for ever while none is open.
+    pub(super) async fn one_less(&mut self) {
+        match self.answering.next().await {
+            Some(Ok(id)) => drop(self.open.remove(&id)),
+            // It was withdrawn.
+            Some(Err(_)) => {}
+            None => pending().await,
+        }
+    }
+}
+
+/// Asks, and tells the server the answer.
+async fn answer(link: &Link, line: &dyn Line, asked: Asked) -> Id {
+    let revision = link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+    let answer = line.ask(reply::question(revision, &asked)).await;
+    let said = link.say(reply::reply(revision, &asked, answer));
+    // The clock of the call stands still until this is done, so it has an end of its own.
+    let within = link.settings.silence;
+    let said = timeout(within, said).await.unwrap_or(Err(ClientError::Timeout(within)));
+    if let Err(error) = said {
+        tracing::debug!(%error, method = %asked.method, "an answer did not reach the server");
+    }
+    asked.id
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let revision = self.link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+        for (asked, _) in self.open.values() {
+            let gone = Refusal::Gone("the call has ended".to_owned());
+            self.link.tell(reply::reply(revision, asked, Err(gone)));
+        }
+    }
+}
