@@ -77,7 +77,7 @@ impl House {
         let mut rooms = self.rooms();
         let is_meant = |shown: &mut Shown| shown.face.name.as_deref() == Some(name);
         for shown in rooms.shown.extract_if(.., is_meant) {
-            shown.face.show(&[], Scope::Alone, &shown.publisher);
+            shown.publisher.withdraw();
         }
     }
 

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use gantry_client::{Client, Event, Request, Silent, State};
 use gantry_gateway::{CallError, Caller, ErrorKind};
+use gantry_protocol::RawJson;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -51,6 +52,12 @@ struct Connections {
     pool: Pool,
 }
 
+/// What a server with handshake is told that it may ask for: everything that can be asked of any
+/// client. Whether the client of a call can answer is seen when it is asked.
+const BRIDGED: RawJson = RawJson::from_static(
+    r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#,
+);
+
 impl Server {
     /// A server, and what it says beside its calls; nothing if it is not to be reached.
     pub(super) fn new(
@@ -62,7 +69,10 @@ impl Server {
         let redaction = upstream.target.as_ref().map(Redaction::of).unwrap_or_default();
         let connected = target.map(|target| {
             let (sender, events) = mpsc::channel(upstream.client.queue.max(1));
-            let client = upstream.client.clone();
+            let mut client = upstream.client.clone();
+            if client.capabilities == RawJson::EMPTY_OBJECT {
+                client.capabilities = BRIDGED;
+            }
             let shared = Client::new(target.clone(), client.clone(), sender);
             let pool = Pool::new(target, client, settings.connections);
             (Connections { shared, pool }, events)

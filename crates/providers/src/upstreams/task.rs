@@ -21,6 +21,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// No time that a server names is taken to be longer, in seconds.
+const MOST: f64 = 365.0 * 24.0 * 3600.0;
+
 /// A question to a user who cannot be asked has an answer that says so.
 const CANCEL: RawJson = RawJson::from_static(r#"{"action":"cancel"}"#);
 
@@ -62,8 +65,12 @@ pub(super) async fn follow(
         let text = "the server made the call a task without a name".to_owned();
         return Err(ClientError::Malformed(text).into());
     };
+    // A client that can come back for the result need not wait here either.
+    let created = task(created);
+    let message = created.get("statusMessage").and_then(|message| message.to_text());
+    exchange.become_task(message, Some(wait(&created)), milliseconds(&created, "ttlMs"));
     let mut followed = Followed { server, client, request, id, line, over: false };
-    let result = followed.to_end(task(created), exchange).await;
+    let result = followed.to_end(created, exchange).await;
     followed.over = !matches!(result, Err(TaskError::Call(_)));
     result
 }
@@ -180,11 +187,14 @@ fn report(task: &RawJson, looks: f64, exchange: &Exchange) {
 }
 
 fn wait(task: &RawJson) -> Duration {
-    let said = task.get("pollIntervalMs").or_else(|| task.get("pollInterval"));
-    let said = said.and_then(|value| value.read::<f64>()).filter(|value| *value >= 0.0);
-    let wait = said.map(|value| Duration::from_secs_f64((value / 1000.0).min(3600.0)));
-    let wait = wait.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
+    let said = milliseconds(task, "pollIntervalMs").or_else(|| milliseconds(task, "pollInterval"));
+    let wait = said.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
     wait.mul_f64(rand::rng().random_range(1.0..=1.1))
+}
+
+fn milliseconds(task: &RawJson, member: &str) -> Option<Duration> {
+    let said = task.get(member)?.read::<f64>().filter(|value| *value >= 0.0)?;
+    Some(Duration::from_secs_f64((said / 1000.0).min(MOST)))
 }
 
 fn cancelled() -> ClientError {
