@@ -23,6 +23,7 @@ mod watching;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gantry_transport::child::Session;
@@ -60,12 +61,12 @@ impl Connection {
         events: mpsc::Sender<Event>,
     ) -> Result<Self, ClientError> {
         let within = settings.connect_within;
-        let opening = Opening { settings, events };
-        match timeout(within, opening.open(target)).await {
+        let opening = Opening::new(settings, events);
+        let mut open = pin!(opening.open(target));
+        match timeout(within, &mut open).await {
             Ok(opened) => opened.map(|(draft, agreed)| Self::begin(draft, agreed)),
-            Err(_) => Err(ClientError::Unreachable(format!(
-                "the server was not connected and greeted within {within:?}"
-            ))),
+            // What was begun is still there, and can say how far it came.
+            Err(_) => Err(opening.took_too_long(within)),
         }
     }
 

@@ -89,12 +89,13 @@ struct User {
 }
 
 impl User {
+    /// What was heard since this was asked last.
     fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut *self.heard.lock().unwrap())
+        std::mem::take(&mut *self.heard.lock().expect("nobody panicked"))
     }
 
     fn add(&self, text: String) {
-        self.heard.lock().unwrap().push(text);
+        self.heard.lock().expect("nobody panicked").push(text);
     }
 
     fn answer(&self, method: &str, params: &Value) -> Value {

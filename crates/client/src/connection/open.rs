@@ -1,7 +1,8 @@
 //! Making a connection: the way to the server by its kind, and a second try where the first says
 //! that it was the wrong one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_transport::child::{Program, Session};
@@ -26,11 +27,28 @@ pub(super) struct Draft {
 
 /// What every try needs.
 pub(super) struct Opening {
-    pub(super) settings: Arc<Settings>,
-    pub(super) events: mpsc::Sender<Event>,
+    settings: Arc<Settings>,
+    events: mpsc::Sender<Event>,
+    /// The last try.
+    latest: Mutex<Weak<Link>>,
 }
 
 impl Opening {
+    pub(super) fn new(settings: Arc<Settings>, events: mpsc::Sender<Event>) -> Self {
+        Self { settings, events, latest: Mutex::default() }
+    }
+
+    /// The error when it is given up.
+    pub(super) fn took_too_long(&self, within: Duration) -> ClientError {
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let words = latest.and_then(|link| link.program()?.last_words());
+        let text = format!("the server was not connected and greeted within {within:?}");
+        ClientError::Unreachable(match words {
+            Some(words) => format!("{text}; its last words: {words}"),
+            None => text,
+        })
+    }
+
     /// Connects and greets.
     pub(super) async fn open(&self, target: &Target) -> Result<(Draft, Agreed), ClientError> {
         match target {
@@ -109,6 +127,7 @@ impl Opening {
         let Pipe { outgoing, incoming, stop } = pipe;
         let way = Way::Pipe { outgoing, program, stop };
         let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&link);
         let mut tasks = JoinSet::new();
         tasks.spawn(read(link.clone(), incoming));
         Draft { link, tasks }

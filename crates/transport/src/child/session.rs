@@ -114,6 +114,11 @@ impl Session {
         self.shared.tail().text()
     }
 
+    /// The last line that it wrote to standard error so far.
+    pub fn last_words(&self) -> Option<String> {
+        last_line(&self.stderr())
+    }
+
     /// Adds a line of our own to what it wrote to standard error.
     pub fn note(&self, text: &str) {
         self.shared.note(text);
@@ -160,12 +165,14 @@ fn describe(end: &End, stderr: &str) -> String {
         End::TimedOut => "the program took too long".to_owned(),
         End::Lost(reason) => reason.clone(),
     };
-    let words = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
-    match words {
-        Some(words) => {
-            let words: String = words.chars().take(LAST_WORDS).collect();
-            format!("{end}; its last words: {words}")
-        }
+    match last_line(stderr) {
+        Some(words) => format!("{end}; its last words: {words}"),
         None => end,
     }
+}
+
+/// The last line that says something, cut if it is long.
+fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    Some(line.chars().take(LAST_WORDS).collect())
 }

@@ -88,11 +88,11 @@ async fn one_that_cannot_be_greeted_says_why() {
     let cases = [
         ("echo 'no such module' >&2; exit 1", "its last words: no such module"),
         ("exec 1>&-; cat > /dev/null", "the program ended with status 0"),
-        ("cat > /dev/null", "greeted within"),
+        ("echo patience >&2; cat > /dev/null", "greeted within 2s; its last words: patience"),
     ];
     for (script, expected) in cases {
         let connect_within =
-            if expected.contains("within") { Duration::from_millis(300) } else { SOON };
+            if expected.contains("within") { Duration::from_secs(2) } else { SOON };
         let settings = Settings { connect_within, ..Settings::default() };
         let error = open(script, settings).await.expect_err(expected);
         assert!(error.is_unsent() && error.to_string().contains(expected), "{expected}: {error}");
