@@ -29,7 +29,10 @@ pub(crate) struct Listening {
 #[derive(Debug)]
 struct Tasks {
     ids: HashSet<String>,
+    principal: Arc<str>,
     changes: broadcast::Receiver<TaskChange>,
+    /// A change that was heard of and not yet told.
+    heard: Option<TaskChange>,
 }
 
 impl Listening {
@@ -80,7 +83,7 @@ impl Listening {
     pub(crate) async fn next(&mut self, lobby: &Lobby) -> Option<Bytes> {
         let (method, params) = tokio::select! {
             event = next_event(lobby, &mut self.subscription) => notification(&event?),
-            detail = self.tasks.next() => (Method::TaskChanged, Some(detail)),
+            detail = self.tasks.next(lobby) => (Method::TaskChanged, Some(detail)),
         };
         let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
         let tagged = params.edit().set(key::META, self.tag()).apply();
@@ -105,25 +108,31 @@ impl Tasks {
     /// Those of the tasks asked for that this client may see and that may still change.
     fn open(lobby: &Lobby, ticket: &Ticket, filter: &RawJson) -> Result<Self, RpcError> {
         let book = &lobby.task_book;
-        let mut tasks = Self { ids: HashSet::new(), changes: book.subscribe() };
+        let (principal, changes) = (ticket.caller.principal.clone(), book.subscribe());
+        let mut tasks = Self { ids: HashSet::new(), principal, changes, heard: None };
         for id in filter.get("taskIds").unwrap_or(RawJson::NULL).elements() {
             let Some(id) = id.to_text() else {
                 return Err(RpcError::invalid_params("`taskIds` must hold strings"));
             };
-            if book.live_task(&ticket.caller.principal, &id).is_some() {
+            if book.live_task(&tasks.principal, &id).is_some() {
                 tasks.ids.insert(id);
             }
         }
         Ok(tasks)
     }
 
-    /// The next change of one of them.
-    async fn next(&mut self) -> RawJson {
+    /// The next of them that changed, as it is now. Safe to drop and call again.
+    async fn next(&mut self, lobby: &Lobby) -> RawJson {
         loop {
-            let change = next_change(&mut self.changes).await;
-            if self.ids.contains(&change.id) {
-                return change.detail;
+            if let Some(change) = &self.heard {
+                let found = lobby.task_book.changed(&self.principal, change).await;
+                self.heard = None;
+                if let Some(detail) = found {
+                    return detail;
+                }
             }
+            let change = next_change(&mut self.changes).await;
+            self.heard = Some(change).filter(|change| self.ids.contains(&change.id));
         }
     }
 }

@@ -195,8 +195,14 @@ impl Session {
     }
 
     /// The change of a task as this session hears of it, if it does.
-    fn task_status(&self, change: &TaskChange) -> Option<RawJson> {
-        self.tasks.contains(&change.id).then(|| wire::lower_task(&change.detail))
+    async fn task_status(&self, lobby: &Lobby, change: &TaskChange) -> Option<RawJson> {
+        match self.tasks.contains(&change.id) {
+            true => {
+                let detail = lobby.task_book.changed(&self.caller.principal, change).await?;
+                Some(wire::lower_task(&detail))
+            }
+            false => None,
+        }
     }
 
     fn set_level(&self, params: &RawJson) -> Result<(), RpcError> {
@@ -250,7 +256,7 @@ pub(crate) async fn listen_for(
                 Some(event) => listen::notification(&event),
                 None => return,
             },
-            change = next_change(&mut tasks) => match session.task_status(&change) {
+            change = next_change(&mut tasks) => match session.task_status(lobby, &change).await {
                 Some(params) => (Method::TaskStatus, Some(params)),
                 None => continue,
             },

@@ -36,12 +36,13 @@ pub(crate) struct TaskBook {
     changes: broadcast::Sender<TaskChange>,
 }
 
-/// A task has changed.
+/// A task has changed. How it is now is for the listener to find out: what a task came to may be
+/// large, and must not wait here for those who are slow.
 #[derive(Debug, Clone)]
-pub(crate) struct TaskChange {
-    pub(crate) id: String,
-    /// Everything about it, in the newest form.
-    pub(crate) detail: RawJson,
+pub(super) struct TaskChange {
+    pub(super) id: String,
+    /// Whether it has ended. That is told once.
+    ended: bool,
 }
 
 /// What a task's name leads to.
@@ -146,11 +147,16 @@ impl TaskBook {
 
     /// Tells whoever listens that a task has changed.
     pub(super) fn announce(&self, task: &Task) {
-        if self.changes.receiver_count() > 0 {
-            let change = TaskChange { id: task.id.clone(), detail: task.detail() };
-            // Nobody may be listening any more.
-            let _ = self.changes.send(change);
-        }
+        let ended = task.outcome().is_some();
+        // Nobody may be listening.
+        let _ = self.changes.send(TaskChange { id: task.id.clone(), ended });
+    }
+
+    /// The changed task of this principal as it is now, in the newest form; none when it is gone,
+    /// or when a later change says more.
+    pub(super) async fn changed(&self, principal: &str, change: &TaskChange) -> Option<RawJson> {
+        let detail = self.find(principal, &change.id).await.ok()?.detail();
+        (is_under_way(&detail) != change.ended).then_some(detail)
     }
 
     /// Tasks under way.
@@ -224,8 +230,7 @@ fn terms(settings: &Settings, wish: Wish) -> Terms {
 
 /// A task that is written down as under way but is not was lost with the program that ran it.
 fn settled(task: &RawJson) -> RawJson {
-    let status = task.get("status").and_then(|status| status.to_text());
-    if !matches!(status.as_deref(), Some("working" | "input_required")) {
+    if !is_under_way(task) {
         return task.clone();
     }
     let text = "the gateway was restarted while this task was under way; its tool may have run, \
@@ -234,6 +239,11 @@ fn settled(task: &RawJson) -> RawJson {
         ObjectWriter::new().value("code", &code::INTERNAL_ERROR).value("message", text).finish();
     let lost = task.edit().set("status", RawJson::string("failed")).remove("inputRequests");
     lost.set("error", error).apply()
+}
+
+fn is_under_way(detail: &RawJson) -> bool {
+    let status = detail.get("status");
+    matches!(status.as_ref().and_then(RawJson::as_text), Some("working" | "input_required"))
 }
 
 fn unreadable(error: &TaskLogError) -> CallError {

@@ -37,7 +37,10 @@ impl Ticket {
             true => wire::with_json_block(result, &lowered),
             false => lowered,
         };
-        related.map_or(lowered.clone(), |task| wire::with_related_task(&lowered, &task))
+        match related {
+            Some(task) => wire::with_related_task(&lowered, &task),
+            None => lowered,
+        }
     }
 
     /// The task that everything said to this request belongs to (2025-11-25).
