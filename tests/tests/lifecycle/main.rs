@@ -6,3 +6,4 @@ mod restart;
 mod status;
 mod stdio;
 mod stop;
+mod tasks;
