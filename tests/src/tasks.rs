@@ -1,5 +1,7 @@
 //! Tools that run long, and requests about the tasks that their calls become.
 
+use std::net::SocketAddr;
+
 use gantry::{Context, Failure, Tool, ToolResult};
 use serde_json::{Value, json};
 
@@ -89,9 +91,14 @@ pub async fn begun(house: &House, tool: &str, arguments: Value) -> Value {
 
 /// The task as soon as it has that status.
 pub async fn settled(house: &House, task: &Value, status: &str) -> Value {
+    settled_at(house.address, task, status).await
+}
+
+/// The task of a server at that address as soon as it has that status.
+pub async fn settled_at(address: SocketAddr, task: &Value, status: &str) -> Value {
     let reached = async {
         loop {
-            let found = about("tasks/get", task.clone()).ask(house.address).await;
+            let found = about("tasks/get", task.clone()).ask(address).await;
             let now = found["result"]["status"].as_str().unwrap_or_else(|| panic!("{found}"));
             if now == status {
                 return found["result"].clone();

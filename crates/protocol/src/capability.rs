@@ -20,6 +20,8 @@ pub struct ClientCapabilities {
     pub elicitation_url: bool,
     /// Takes content blocks of type `json`.
     pub json_content: bool,
+    /// Takes a task in place of a tool's result.
+    pub tasks: bool,
     /// The whole object as it came.
     pub raw: RawJson,
 }
@@ -47,6 +49,7 @@ impl ClientCapabilities {
             elicitation_form: false,
             elicitation_url: false,
             json_content: false,
+            tasks: false,
             raw: RawJson::EMPTY_OBJECT,
         };
         for member in raw.members() {
@@ -65,6 +68,9 @@ impl ClientCapabilities {
                     // An empty object means forms, as it did before URLs existed.
                     read.elicitation_form = value.get("form").is_some() || !read.elicitation_url;
                 }
+                b"extensions" => {
+                    read.tasks = value.get(TASKS).is_some_and(|settings| settings.is_object());
+                }
                 b"experimental" => {
                     read.json_content = value.get("jsonContent").is_some_and(|it| !it.is_null());
                 }
@@ -78,10 +84,5 @@ impl ClientCapabilities {
     /// The settings of an extension, when the client declares it.
     pub fn extension(&self, name: &str) -> Option<RawJson> {
         self.raw.get("extensions")?.get(name)
-    }
-
-    /// Whether the client takes a task in place of a tool's result.
-    pub fn takes_tasks(&self) -> bool {
-        self.extension(TASKS).is_some_and(|settings| settings.is_object())
     }
 }

@@ -18,6 +18,8 @@ pub struct ParamsHead {
     pub input_responses: Option<RawJson>,
     /// `requestState`, likewise.
     pub request_state: Option<RawJson>,
+    /// `task`, what a client of 2025-11-25 that wants a task wants of it.
+    pub task: Option<RawJson>,
     /// A member that stands there twice. Two readers could act on different values, so nobody
     /// should act on either.
     pub doubled: Option<Duplicate>,
@@ -41,6 +43,7 @@ impl ParamsHead {
                 b"arguments" => (&mut head.arguments, "arguments"),
                 b"inputResponses" => (&mut head.input_responses, "inputResponses"),
                 b"requestState" => (&mut head.request_state, "requestState"),
+                b"task" => (&mut head.task, "task"),
                 _ => continue,
             };
             if slot.replace(member.value()).is_some() {

@@ -7,3 +7,4 @@ mod restart;
 mod status;
 mod stdio;
 mod stop;
+mod tasks;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::program::{Program, state};
 
-async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, String) {
+pub(crate) async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, String) {
     let request = Outgoing {
         method: method.to_owned(),
         path: path.to_owned(),

@@ -24,6 +24,7 @@ pub(crate) fn server() -> ServerBuilder {
         .tool(
             Tool::new("countdown", "Counts down, reporting progress once for each step.")
                 .read_only()
+                .long_running()
                 .run(countdown),
         )
         .resource(

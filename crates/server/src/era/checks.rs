@@ -57,7 +57,7 @@ pub(super) fn check(
         check_arguments(lobby, headers, arrival)?;
     }
     let level = read_level(&arrival.meta)?;
-    match caller.capabilities.takes_tasks() || !needs_tasks(lobby, arrival) {
+    match caller.capabilities.tasks || !needs_tasks(lobby, arrival) {
         true => Ok((caller, level)),
         false => Err(without_tasks(&arrival.method).into()),
     }

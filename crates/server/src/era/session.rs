@@ -87,9 +87,8 @@ impl Session {
                 self.lift(lobby, Arrival { id, method, params: given, head, meta }, None)
             }
             method if method.is_call() => {
-                let task = given
-                    .get("task")
-                    .filter(|_| self.revision.has_tasks() && method == Method::ToolsCall);
+                let wanted = self.revision.has_tasks() && method == Method::ToolsCall;
+                let task = head.task.clone().filter(|_| wanted);
                 let params = wire::lift_params(self.revision, &method, &given);
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();

@@ -93,7 +93,7 @@ impl Live {
         let (method, params) = (ticket.method.clone(), ticket.params.clone());
         let mut call = Call::with_head(method, params, head, ticket.caller.clone());
         // What it says of its progress is shown with a task.
-        call.wants_progress = ticket.token.is_some() || ticket.caller.capabilities.takes_tasks();
+        call.wants_progress = ticket.token.is_some() || ticket.caller.capabilities.tasks;
         call.log_level = log_level;
         call.takes_questions = true;
         let mut live = Self { lobby: lobby.clone(), ticket, running: None, becoming: None };
@@ -157,7 +157,7 @@ impl Live {
     /// call: its client is still there.
     fn admit(&self, wish: Wish) -> Option<Admission> {
         let caller = &self.ticket.caller;
-        let takes = self.ticket.method == Method::ToolsCall && caller.capabilities.takes_tasks();
+        let takes = self.ticket.method == Method::ToolsCall && caller.capabilities.tasks;
         takes.then(|| TaskBook::admit(&self.lobby, &caller.principal, wish).ok()).flatten()
     }
 
