@@ -142,9 +142,11 @@ impl Client {
         self.0.shared.order(life::Order::Restart).await;
     }
 
-    /// Ends the connection for good.
+    /// Ends the connection for good, and waits until it has ended.
     pub async fn stop(&self) {
+        let mut states = self.states();
         self.0.shared.order(life::Order::Stop).await;
+        let _ = states.wait_for(|state| matches!(state, State::Disabled(_))).await;
     }
 
     /// A connection that takes the place of one that has turned out to be of no use.

@@ -55,8 +55,8 @@ impl Keeper {
         }
         let stopped = "the client was stopped".to_owned();
         self.shared.life.send_replace(Life::Failed(ClientError::Unreachable(stopped.clone())));
-        self.shared.states.send_replace(State::Disabled(stopped));
         while self.retired.join_next().await.is_some() {}
+        self.shared.states.send_replace(State::Disabled(stopped));
     }
 
     /// One life: makes a connection and stays with it.
@@ -105,16 +105,14 @@ impl Keeper {
         inbox: &mut Inbox,
     ) -> Option<Result<Arc<Connection>, ClientError>> {
         let settings = self.shared.settings.clone();
-        let within = settings.connect_within;
-        let opening = timeout(within, Connection::open(&self.target, settings, events));
+        let opening = Connection::attempt(&self.target, settings, events);
         tokio::pin!(opening);
         loop {
             tokio::select! {
-                opened = &mut opening => {
-                    let late = || format!("the server was not ready within {within:?}");
-                    let opened = opened.unwrap_or_else(|_| Err(ClientError::Unreachable(late())));
-                    return Some(opened.map(Arc::new));
-                }
+                opened = &mut opening => return Some(opened.map(Arc::new).map_err(|(error, words)| {
+                    self.shared.bury(&words, &error.to_string());
+                    error
+                })),
                 order = inbox.recv() => match order {
                     Some((Order::Stop, _)) | None => return None,
                     // What is wanted is being done.

@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
+use gantry_transport::child::Program;
 use tokio::sync::mpsc;
 use tokio::time::advance;
 
+use super::Client;
 use super::cache::Cache;
 use super::log::Log;
 use super::relay::Relay;
 use crate::event::{ChangedList, Event};
 use crate::request::{List, Listed};
+use crate::settings::Settings;
+use crate::target::Target;
 
 fn listed(seconds: u64) -> Listed {
     Listed { ttl: Duration::from_secs(seconds), ..Listed::default() }
@@ -77,4 +81,23 @@ async fn a_listener_that_falls_behind_is_told_to_look_again() {
     assert!(matches!(heard.recv().await, Some(Event::ListChanged(_))));
     relay.settle().await;
     assert!(matches!(heard.recv().await, Some(Event::Reconnected)));
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_greeted_leaves_its_words() {
+    let program = Program {
+        program: "/bin/sh".into(),
+        args: vec!["-c".to_owned(), "echo first; echo the key is missing >&2; exit 3".to_owned()],
+        env: Vec::new(),
+        directory: None,
+        memory: None,
+    };
+    let (events, _heard) = mpsc::channel(1);
+    let client = Client::new(Target::Program(program), Settings::default(), events);
+    let error = client.peer().await.expect_err("there is nobody to greet");
+    assert!(error.to_string().contains("the key is missing"), "{error}");
+    assert!(client.log().contains("the key is missing\n"), "{}", client.log());
+    assert_eq!(client.state().name(), "backing off");
+    client.stop().await;
+    assert_eq!(client.state().name(), "disabled");
 }

@@ -1,7 +1,7 @@
 //! Making a connection: the way to the server by its kind, and a second try where the first says
 //! that it was the wrong one.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,16 +31,26 @@ pub(super) struct Opening {
     events: mpsc::Sender<Event>,
     /// The last try.
     latest: Mutex<Weak<Link>>,
+    /// What programs wrote that could not be greeted.
+    words: Mutex<String>,
 }
 
 impl Opening {
     pub(super) fn new(settings: Arc<Settings>, events: mpsc::Sender<Event>) -> Self {
-        Self { settings, events, latest: Mutex::default() }
+        Self { settings, events, latest: Mutex::default(), words: Mutex::default() }
+    }
+
+    /// What programs wrote that could not be greeted.
+    pub(super) fn words(&self) -> String {
+        std::mem::take(&mut lock(&self.words))
     }
 
     /// The error when it is given up.
     pub(super) fn took_too_long(&self, within: Duration) -> ClientError {
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let latest = lock(&self.latest).upgrade();
+        if let Some(link) = &latest {
+            self.remember(link);
+        }
         let words = latest.and_then(|link| link.program()?.last_words());
         let text = format!("the server was not connected and greeted within {within:?}");
         ClientError::Unreachable(match words {
@@ -69,10 +79,14 @@ impl Opening {
             Ok(self.piped(pipe, Some(session)))
         };
         let draft = start()?;
-        match greet(&draft.link, self.settings.era).await {
-            Ok(agreed) => Ok((draft, agreed)),
-            Err(Unwelcome::DiedOnProbe(_)) => self.welcome(start()?, Era::Legacy).await,
-            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+        let unwelcome = match greet(&draft.link, self.settings.era).await {
+            Ok(agreed) => return Ok((draft, agreed)),
+            Err(unwelcome) => unwelcome,
+        };
+        self.remember(&draft.link);
+        match unwelcome {
+            Unwelcome::DiedOnProbe(_) => self.welcome(start()?, Era::Legacy).await,
+            Unwelcome::OtherTransport(error) | Unwelcome::Failed(error) => Err(error),
         }
     }
 
@@ -116,10 +130,21 @@ impl Opening {
         draft: Draft,
         era: Era,
     ) -> Result<(Draft, Agreed), ClientError> {
-        match greet(&draft.link, era).await {
-            Ok(agreed) => Ok((draft, agreed)),
-            Err(Unwelcome::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
-            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+        let unwelcome = match greet(&draft.link, era).await {
+            Ok(agreed) => return Ok((draft, agreed)),
+            Err(unwelcome) => unwelcome,
+        };
+        self.remember(&draft.link);
+        Err(match unwelcome {
+            Unwelcome::DiedOnProbe(reason) => ClientError::Unreachable(reason),
+            Unwelcome::OtherTransport(error) | Unwelcome::Failed(error) => error,
+        })
+    }
+
+    /// Keeps what a program wrote that is given up.
+    fn remember(&self, link: &Link) {
+        if let Some(program) = link.program() {
+            lock(&self.words).push_str(&program.stderr());
         }
     }
 
@@ -127,7 +152,7 @@ impl Opening {
         let Pipe { outgoing, incoming, stop } = pipe;
         let way = Way::Pipe { outgoing, program, stop };
         let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&link);
+        *lock(&self.latest) = Arc::downgrade(&link);
         let mut tasks = JoinSet::new();
         tasks.spawn(read(link.clone(), incoming));
         Draft { link, tasks }
@@ -142,6 +167,10 @@ impl Opening {
         tasks.spawn(run_errands(link.clone(), messages));
         Ok(Draft { link, tasks })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hears everything that comes over a pipe, until it ends.
