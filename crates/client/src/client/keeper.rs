@@ -55,7 +55,7 @@ impl Keeper {
         }
         let stopped = "the client was stopped".to_owned();
         self.shared.life.send_replace(Life::Failed(ClientError::Unreachable(stopped.clone())));
-        while self.retired.join_next().await.is_some() {}
+        self.retired.shutdown().await;
         self.shared.states.send_replace(State::Disabled(stopped));
     }
 
