@@ -12,6 +12,7 @@ use http::header::{self, HeaderValue};
 use http::{Request, StatusCode, Uri};
 use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
@@ -53,28 +54,43 @@ async fn connect(
     settings: &Settings,
     origin: &Origin,
 ) -> Result<Socket, ClientError> {
-    let request = request(endpoint, origin)?;
-    let stream = dial(origin, settings.connect_within).await?;
     let limit = Some(settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
-    let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
-    opened.map(|(socket, _)| socket).map_err(|error| refused(origin, &error))
+    let attempt = async |request| {
+        let stream = dial(origin, settings.connect_within).await?;
+        let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config));
+        Ok::<_, ClientError>(opened.await.map(|(socket, _)| socket))
+    };
+    let mut plain = request(endpoint, origin)?;
+    let mut named = plain.clone();
+    named.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
+    let opened = match attempt(named).await? {
+        // A server that does not name the subprotocol may speak it all the same.
+        Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(_))) => {
+            plain.headers_mut().insert(header::SEC_WEBSOCKET_KEY, fresh_key()?);
+            attempt(plain).await?
+        }
+        opened => opened,
+    };
+    opened.map_err(|error| refused(origin, &error))
 }
 
 fn request(endpoint: &Endpoint, origin: &Origin) -> Result<Request<()>, ClientError> {
     let mut request = Request::new(());
     *request.uri_mut() = address(&endpoint.url, origin)?;
     *request.headers_mut() = of_endpoint(endpoint)?;
-    let key = HeaderValue::try_from(generate_key())
-        .map_err(|_| ClientError::Unreachable("no key for the handshake was found".to_owned()))?;
     let headers = request.headers_mut();
     headers.entry(header::HOST).or_insert(origin.host_header()?);
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-    headers.insert(header::SEC_WEBSOCKET_KEY, key);
-    headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
+    headers.insert(header::SEC_WEBSOCKET_KEY, fresh_key()?);
     Ok(request)
+}
+
+fn fresh_key() -> Result<HeaderValue, ClientError> {
+    HeaderValue::try_from(generate_key())
+        .map_err(|_| ClientError::Unreachable("no key for the handshake was found".to_owned()))
 }
 
 /// The address with a scheme of WebSocket, whichever it was written with.

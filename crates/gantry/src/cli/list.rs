@@ -1,14 +1,14 @@
 //! `gantry list`: the servers of the configuration.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use gantry::{ObjectWriter, RawJson};
+use gantry::config::{self, Config};
+use gantry::{ObjectWriter, RawJson, Upstream};
 
 use super::exit::Exit;
-use super::import::read::{self, Found};
+use super::origin;
 use super::render::{self, Style, Table};
-use super::{origin, secret};
 
 /// What to list.
 #[derive(Debug, Args)]
@@ -25,15 +25,15 @@ pub(crate) struct ServersOptions {
 /// A server as it is listed.
 struct Row {
     name: String,
-    transport: String,
+    transport: &'static str,
     place: String,
     is_disabled: bool,
     problem: Option<String>,
 }
 
 pub(crate) fn run(options: &ServersOptions) -> Result<(), Exit> {
-    let file = origin::find(options.config.as_deref());
-    let rows = file.as_deref().map_or_else(|| Ok(Vec::new()), rows)?;
+    let config = origin::configuration(options.config.as_deref())?.unwrap_or_default();
+    let rows: Vec<Row> = config.servers.iter().map(|server| Row::of(&config, server)).collect();
     if options.json {
         let rows: Vec<RawJson> = rows.iter().map(Row::to_json).collect();
         return render::print(&render::pretty(&RawJson::array(&rows)));
@@ -49,42 +49,19 @@ pub(crate) fn run(options: &ServersOptions) -> Result<(), Exit> {
             (None, false) => "",
         };
         let place = row.problem.as_ref().unwrap_or(&row.place);
-        table.row([&row.name, &row.transport, mark, place]);
+        table.row([row.name.as_str(), row.transport, mark, place]);
     }
     render::print(&table.to_text(Style::of_stdout()))
 }
 
-/// The servers of a configuration.
-fn rows(file: &Path) -> Result<Vec<Row>, Exit> {
-    Ok(read::servers(file)?.into_iter().map(Row::of).collect())
-}
-
 impl Row {
-    fn of(found: Found) -> Self {
-        let name = found.name;
-        let entry = match found.translated {
-            Ok(translated) => translated.entry,
-            Err(problem) => {
-                let (transport, place) = (String::new(), String::new());
-                return Self { name, transport, place, is_disabled: false, problem: Some(problem) };
-            }
+    fn of(config: &Config, server: &Upstream) -> Self {
+        let (place, problem) = match &server.target {
+            Ok(target) => (config.place_of(target), None),
+            Err(problem) => (String::new(), Some(problem.clone())),
         };
-        let text = |key: &str| entry.get(key).and_then(|it| it.to_text());
-        let args = entry.get("args").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default();
-        let (transport, place) = match (text("command"), text("url")) {
-            (Some(command), _) => {
-                let words: Vec<String> = std::iter::once(command).chain(args).collect();
-                ("stdio".to_owned(), secret::words(&words).join(" "))
-            }
-            (None, url) => {
-                let url = url.unwrap_or_default();
-                let is_socket = url.starts_with("ws://") || url.starts_with("wss://");
-                let inferred = if is_socket { "ws" } else { "http" };
-                (text("type").unwrap_or_else(|| inferred.to_owned()), secret::address(&url))
-            }
-        };
-        let is_disabled = entry.get("disabled").and_then(|it| it.read()) == Some(true);
-        Self { name, transport, place, is_disabled, problem: None }
+        let transport = config::transport(server);
+        Self { name: server.name.clone(), transport, place, is_disabled: server.disabled, problem }
     }
 
     fn to_json(&self) -> RawJson {

@@ -62,6 +62,33 @@ async fn messages_go_both_ways() {
 }
 
 #[tokio::test]
+async fn a_server_that_names_no_subprotocol_is_spoken_to() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/ws", listener.local_addr().unwrap());
+    let serve = async {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            // The client hangs up on the first.
+            if let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await
+                && socket.send(Message::text("1")).await.is_ok()
+                && let Some(Ok(answer)) = socket.next().await
+            {
+                return answer;
+            }
+        }
+    };
+    let speak = async {
+        let endpoint = Endpoint::new(url.parse().unwrap());
+        let mut pipe = open(&endpoint, &Settings::default()).await.unwrap();
+        assert_eq!(pipe.incoming.recv().await.unwrap().unwrap(), "1");
+        pipe.outgoing.send(Bytes::from_static(b"2")).await.unwrap();
+        pipe
+    };
+    let (answer, _pipe) = tokio::join!(serve, speak);
+    assert_eq!(answer, Message::text("2"));
+}
+
+#[tokio::test]
 async fn the_end_has_a_reason() {
     for (last, expected) in [
         (Some(Message::Close(None)), "the server closed the WebSocket"),
