@@ -95,6 +95,29 @@ impl Origin {
     }
 }
 
+/// Where tools come from, or who is asked for theirs.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Reach {
+    #[command(flatten)]
+    pub(crate) origin: Origin,
+
+    /// A gateway that runs, or any other MCP server, to ask instead: http://… or ws://…
+    #[arg(long, value_name = "URL", conflicts_with_all = ["config", "tools"])]
+    pub(crate) url: Option<String>,
+
+    /// A header for every request to it; may be given more than once.
+    #[arg(long, short = 'H', value_name = "NAME: VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+}
+
+impl Reach {
+    /// The options again, for a command line that the user may copy.
+    pub(crate) fn words(&self) -> String {
+        let url = self.url.iter().map(|url| format!(" --url {url}"));
+        self.origin.words() + &url.collect::<String>()
+    }
+}
+
 /// How the gateway runs.
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
@@ -144,7 +167,7 @@ pub(crate) enum ToolsVerb {
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
     #[command(flatten)]
-    pub(crate) origin: Origin,
+    pub(crate) reach: Reach,
 
     /// Print the definitions as JSON.
     #[arg(long)]
@@ -159,7 +182,7 @@ pub(crate) struct ShowOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) origin: Origin,
+    pub(crate) reach: Reach,
 
     /// Print the definition as JSON.
     #[arg(long)]
@@ -193,7 +216,7 @@ pub(crate) struct CallOptions {
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
-    pub(crate) origin: Origin,
+    pub(crate) reach: Reach,
 
     /// Print the whole result as JSON.
     #[arg(long)]

@@ -19,8 +19,8 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     if let Some(file) = &options.plan {
         return plan::run(options, file).await;
     }
-    let opened = tools::open(&options.origin)?;
     let wanted = input::wanted(options)?;
+    let opened = tools::reach(&options.reach, Some(&wanted.name)).await?;
     let tool = opened.find(&wanted.name)?;
     let schema = tool.definition.get("inputSchema").unwrap_or(RawJson::EMPTY_OBJECT);
     let arguments = input::arguments(options, &wanted, &schema)?;
@@ -93,6 +93,7 @@ fn refused(error: &CallError) -> Exit {
         }
         ErrorKind::Refused | ErrorKind::LimitExceeded { .. } => Code::Refused,
         ErrorKind::Timeout => Code::Timeout,
+        ErrorKind::Unavailable => Code::Unreachable,
         ErrorKind::Internal => Code::Bug,
         _ => Code::Failed,
     };

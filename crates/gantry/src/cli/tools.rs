@@ -4,12 +4,13 @@ mod check;
 mod diff;
 mod list;
 mod new;
+mod reach;
 mod show;
 mod spec;
 
 use std::sync::Arc;
 
-use gantry::{Problem, Server, ToolSettings, Tools};
+use gantry::{Problem, Server, ToolSettings, Tools, Upstreams};
 use gantry_gateway::ToolEntry;
 use gantry_providers::tools::manifest::Manifest;
 use gantry_providers::tools::manifest::nearest::nearest;
@@ -17,11 +18,12 @@ use gantry_providers::tools::manifest::nearest::nearest;
 use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};
 use super::{call, origin};
+pub(crate) use reach::reach;
 
 pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
     match options.verb.unwrap_or(ToolsVerb::List(options.list)) {
-        ToolsVerb::List(options) => list::run(&options),
-        ToolsVerb::Show(options) => show::run(&options),
+        ToolsVerb::List(options) => list::run(&options).await,
+        ToolsVerb::Show(options) => show::run(&options).await,
         ToolsVerb::Call(options) => call::run(&options).await,
         ToolsVerb::Check(options) => check::run(&options),
         ToolsVerb::New(options) => new::run(&options).await,
@@ -37,6 +39,8 @@ pub(crate) struct Opened {
     pub(crate) tools: Tools,
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
+    /// The servers whose tools are there too. They end with this.
+    _servers: Option<Upstreams>,
 }
 
 /// Reads the tools and puts a server before them.
@@ -46,7 +50,7 @@ pub(crate) fn open(origin: &Origin) -> Result<Opened, Exit> {
     let settings = ToolSettings { standby: false, ..origin::settings(config.as_ref()) };
     let offer = origin::open(origin, config.as_ref(), settings)?;
     let (tools, problems) = (offer.tools.clone(), offer.problems.clone());
-    Ok(Opened { server: offer.build()?, tools, problems })
+    Ok(Opened { server: offer.build()?, tools, problems, _servers: None })
 }
 
 impl Opened {

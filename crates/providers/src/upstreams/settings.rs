@@ -30,6 +30,21 @@ pub struct Upstream {
 }
 
 impl Upstream {
+    /// A server with nothing special about it.
+    pub fn new(name: &str, target: Target) -> Self {
+        Self {
+            name: name.to_owned(),
+            target: Ok(target),
+            client: Settings::default(),
+            disabled: false,
+            prefix: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            overrides: BTreeMap::new(),
+            share: Share::default(),
+        }
+    }
+
     /// Whether it is configured in the same way.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         // The settings hold no secrets, so that their print tells all of them.

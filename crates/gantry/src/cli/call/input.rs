@@ -58,7 +58,7 @@ pub(super) fn arguments(
         let hint = match error {
             ArgumentError::Json { .. } => "put quotes around JSON: KEY:='{\"a\": 1}'".to_owned(),
             _ => {
-                let words = options.origin.words();
+                let words = options.reach.words();
                 format!("`gantry tools show{words} {}` tells what it takes", wanted.name)
             }
         };

@@ -16,8 +16,8 @@ use crate::cli::tools;
 
 /// Runs the plan in a file.
 pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
-    let opened = tools::open(&options.origin)?;
     let plan = read(file)?;
+    let opened = tools::reach(&options.reach, None).await?;
     let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(Caller::new("local")));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);

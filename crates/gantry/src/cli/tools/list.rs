@@ -7,8 +7,8 @@ use crate::cli::args::ListOptions;
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
 
-pub(super) fn run(options: &ListOptions) -> Result<(), Exit> {
-    let opened = super::open(&options.origin)?;
+pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
+    let opened = super::reach(&options.reach, None).await?;
     render::problems(&opened.problems);
     let snapshot = opened.server.gateway().catalog().snapshot();
     if options.json {

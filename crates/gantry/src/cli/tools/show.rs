@@ -10,8 +10,8 @@ use crate::cli::arguments::{Form, Shape};
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
 
-pub(super) fn run(options: &ShowOptions) -> Result<(), Exit> {
-    let opened = super::open(&options.origin)?;
+pub(super) async fn run(options: &ShowOptions) -> Result<(), Exit> {
+    let opened = super::reach(&options.reach, Some(&options.name)).await?;
     let tool = opened.find(&options.name)?;
     if options.json {
         return render::print(&render::pretty(&tool.definition));
@@ -19,7 +19,7 @@ pub(super) fn run(options: &ShowOptions) -> Result<(), Exit> {
     let manifest = opened.manifest(&options.name);
     let mut page = page(&tool, manifest.as_deref(), Style::of_stdout());
     let title = Style::of_stdout().bold("Call it");
-    let example = example(&options.name, &shape(&tool, "inputSchema"), &options.origin.words());
+    let example = example(&options.name, &shape(&tool, "inputSchema"), &options.reach.words());
     page.push_str(&format!("\n{title}\n  {example}\n"));
     render::print(&page)
 }
