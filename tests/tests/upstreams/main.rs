@@ -1,0 +1,7 @@
+//! Servers behind the real binary: hostile ones, real ones, and how they come and go.
+
+mod bytes;
+mod hostile;
+mod lifetimes;
+mod reload;
+mod sharing;
