@@ -58,5 +58,4 @@ pub const TOOL: &str = concat!(
 );
 
 /// An error.
-pub const ERROR: &str =
-    concat!(r#"{"code":-31999,"message":"it failed \u00e9","data":{"#, odd!(), "}}");
+pub const ERROR: &str = concat!(r#"{"code":-31999,"message":"it failed é","data":{"#, odd!(), "}}");

@@ -43,7 +43,7 @@ pub struct Yard {
     output: Lines<BufReader<ChildStdout>>,
     log: Arc<Mutex<String>>,
     /// The variable that all processes behind the gateway have.
-    mark: String,
+    pub mark: String,
 }
 
 impl Yard {

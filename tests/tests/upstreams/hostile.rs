@@ -1,8 +1,12 @@
 //! Servers that do something wrong, each beside one that does not: only the calls of the wrong one
 //! suffer, with an error that names it and says why, and the other answers all the while.
 
+use gantry_tests::processes;
 use gantry_tests::yard::{Load, Scripted, Yard, scripted};
 use serde_json::{Value, json};
+
+/// The most memory that the gateway may ever need, in kilobytes.
+const MEMORY: u64 = 512 * 1024;
 
 /// How a call of the tool `odd` ends.
 enum Call {
@@ -92,6 +96,13 @@ impl Case {
             self.problems.is_empty(),
             "{name}: {problems}"
         );
+        let (log, status) = (yard.log(), yard.status("odd").await.to_string());
+        assert!(!log.contains(SECRET) && !status.contains(SECRET), "{name}: {status}\n{log}");
+        if state == "backing off" {
+            assert!(log.contains("server=\"odd\""), "{name}: {log}");
+        }
+        let most = processes::memory(yard.id(), "VmHWM");
+        assert!(most < MEMORY, "{name}: {most} kB");
         let made = load.end().await;
         assert!(made > 1, "{name}: {made} calls");
         yard.until("odd", "listed", |status| status["tools"] == self.tools).await;
@@ -202,7 +213,7 @@ async fn one_that_refuses_connections() {
 
 #[tokio::test]
 async fn one_that_sends_elsewhere() {
-    case(&["redirects"], &[]).becomes("backing off", "307").posted().await;
+    case(&["redirects"], &[]).becomes("backing off", "redirects are not followed").posted().await;
 }
 
 #[tokio::test]

@@ -3,5 +3,6 @@
 mod bytes;
 mod hostile;
 mod lifetimes;
+mod real;
 mod reload;
 mod sharing;
