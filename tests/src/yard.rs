@@ -101,13 +101,18 @@ impl Yard {
         said(&call(tool, arguments).ask(self.address).await)
     }
 
-    /// The names of the tools of a server.
-    pub async fn tools(&self, server: &str) -> Vec<String> {
-        let prefix = format!("{server}_");
+    /// The names of all tools.
+    pub async fn names(&self) -> Vec<String> {
         let listed = list().ask(self.address).await;
         let tools = listed["result"]["tools"].as_array().expect("a list of tools");
-        let names = tools.iter().filter_map(|tool| tool["name"].as_str());
-        names.filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect()
+        tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
+    }
+
+    /// The names of the tools of a server, as it calls them itself.
+    pub async fn tools(&self, server: &str) -> Vec<String> {
+        let prefix = format!("{server}_");
+        let names = self.names().await;
+        names.iter().filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect()
     }
 
     /// Sends a line to its standard input, and gives the line that answers it.
@@ -181,7 +186,11 @@ impl Yard {
     /// Waits until a server is ready and its tools are listed.
     pub async fn until_listed(&self, server: &str) -> Value {
         let is_listed = |status: &Value| status["state"] == "ready" && status["tools"] != 0;
-        self.until(server, "listed", is_listed).await
+        let status = self.until(server, "listed", is_listed).await;
+        // What a server has is known a moment before it is offered.
+        let offered = async { while self.tools(server).await.is_empty() {} };
+        soon("its tools", offered).await;
+        status
     }
 
     /// Ends the gateway in good order: nothing that it started is left.

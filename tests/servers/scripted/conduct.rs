@@ -11,6 +11,14 @@ pub(crate) enum Conduct {
     Mute,
     /// Never answers.
     Silent,
+    /// Never lists its tools.
+    Unlisted,
+    /// Lists its tools on pages that come back to the first.
+    Circles,
+    /// Says a hundred thousand things that concern nobody, before its answer.
+    Chatter,
+    /// Writes 50 MB to standard error, before its answer.
+    Shouts,
     /// Answers twice.
     Twice,
     /// Answers requests that nobody made, before its own.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conduct::Conduct;
 use crate::script::{Act, Script};
-use crate::stdio::leave;
+use crate::stdio::{leave, shout};
 
 /// A request.
 struct Heard {
@@ -66,6 +66,7 @@ fn say(stream: &mut TcpStream, acts: &[Act]) -> Result<()> {
     for act in acts {
         match act {
             Act::Say(text) => write!(stream, "event: message\ndata: {text}\n\n")?,
+            Act::Shout => shout()?,
             Act::Die => leave(),
         }
         stream.flush()?;

@@ -50,7 +50,11 @@ pub(crate) fn tools(conduct: Conduct, grown: bool) -> String {
         }
         _ => {}
     }
-    json!({"tools": tools, "ttlMs": 0, "cacheScope": "private"}).to_string()
+    let mut result = json!({"tools": tools, "ttlMs": 0, "cacheScope": "private"});
+    if conduct == Conduct::Circles {
+        result["nextCursor"] = json!("again");
+    }
+    result.to_string()
 }
 
 /// The result of `resources/list`.

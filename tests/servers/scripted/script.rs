@@ -11,6 +11,9 @@ use crate::lists;
 /// A line longer than any gateway should hold.
 const FLOOD: usize = 100 * 1024 * 1024;
 
+/// More than anybody wants to hear.
+const CHATTER: usize = 100_000;
+
 /// The variable and the header that hold what is nobody's business.
 const SECRET: &str = "SCRIPTED_SECRET";
 
@@ -19,6 +22,8 @@ const SECRET: &str = "SCRIPTED_SECRET";
 pub(crate) enum Act {
     /// Say this.
     Say(String),
+    /// Fill standard error.
+    Shout,
     /// End the process.
     Die,
 }
@@ -92,6 +97,9 @@ impl Script {
     }
 
     fn list(&self, id: &Value) -> Vec<Act> {
+        if self.conduct == Conduct::Unlisted {
+            return Vec::new();
+        }
         let grown = self.conduct == Conduct::Changes && self.calls.load(Ordering::Relaxed) > 0;
         let mut acts = Vec::new();
         if self.conduct == Conduct::Asks {
@@ -139,6 +147,19 @@ impl Script {
                 let said = garbage.map(|text| Act::Say(text.to_owned()));
                 said.into_iter().chain([say("well")]).collect()
             }
+            Conduct::Chatter => {
+                let notices = [
+                    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
+                    json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                        "params": {"progressToken": "nobody", "progress": 1}}),
+                    json!({"jsonrpc": "2.0", "method": "notifications/message",
+                        "params": {"level": "error", "data": "chatter"}}),
+                    json!({"jsonrpc": "2.0", "method": "notifications/unheard-of"}),
+                ];
+                let said = notices.iter().cycle().map(|notice| Act::Say(notice.to_string()));
+                said.take(CHATTER).chain([say("well")]).collect()
+            }
+            Conduct::Shouts => vec![Act::Shout, say("well")],
             Conduct::Hollow => {
                 vec![Act::Say(json!({"jsonrpc": "2.0", "id": id}).to_string())]
             }

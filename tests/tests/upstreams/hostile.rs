@@ -129,6 +129,73 @@ async fn one_that_never_answers() {
 }
 
 #[tokio::test]
+async fn one_that_never_greets() {
+    let hasty = || json!({"startup_timeout_ms": 700});
+    let reason = "within 700ms";
+    case(&["mute"], &[]).becomes("backing off", reason).entry(hasty()).spoken().await;
+    case(&["mute"], &[]).becomes("backing off", reason).entry(hasty()).posted().await;
+}
+
+#[tokio::test]
+async fn one_that_never_lists() {
+    let problems = &["tools/list could not be had: no answer came within 700ms"];
+    let listed = |status: &Value| status["problems"] != json!([]);
+    for entry in [json!({}), json!({"era": "legacy"})] {
+        let mut servers = json!({"odd": scripted(&["unlisted"], entry)});
+        servers["odd"]["timeout"] = json!("700ms");
+        servers["fine"] = scripted(&["well"], json!({}));
+        let yard = Yard::open("unlisted", servers).await;
+        yard.until_listed("fine").await;
+        let status = yard.until("odd", "listed", listed).await;
+        assert!(text(&status["problems"]).contains(problems[0]), "{status}");
+        assert_eq!(yard.call("fine_well", json!({})).await.as_deref(), Ok("well"));
+        yard.close().await;
+    }
+}
+
+#[tokio::test]
+async fn one_whose_list_has_no_end() {
+    let problems = &["comes back to a page", "the tool `odd` is listed twice"];
+    case(&["circles"], &[Says("well 1")]).lists(4, problems).spoken().await;
+    case(&["circles", "--modern"], &[Says("well 1")]).lists(4, problems).posted().await;
+}
+
+#[tokio::test]
+async fn one_that_says_much_that_concerns_nobody() {
+    case(&["chatter"], &[Says("well"), Says("well")]).spoken().await;
+    case(&["chatter"], &[Says("well"), Says("well")]).posted().await;
+}
+
+#[tokio::test]
+async fn one_that_writes_much_to_standard_error() {
+    let servers = json!({"odd": scripted(&["shouts"], json!({}))});
+    let yard = Yard::open("shouts", servers).await;
+    yard.until_listed("odd").await;
+    for _ in 0..2 {
+        assert_eq!(yard.call("odd_odd", json!({})).await.as_deref(), Ok("well"));
+    }
+    let log = yard.admin("GET", "/api/servers/odd/log").await;
+    let kept = log["log"].as_str().map_or(0, str::len);
+    assert!((1024..=300 * 1024).contains(&kept), "{kept} bytes");
+    yard.close().await;
+}
+
+/// Programs that are none, or end at once.
+#[tokio::test]
+async fn one_that_cannot_be_started() {
+    let ends = |words: &str| json!({"command": "sh", "args": ["-c", words]});
+    let entries = [
+        ("missing", json!({"command": "/no/such/program"}), "/no/such/program"),
+        ("unsaid", ends("exit 7"), "7"),
+        ("said", ends("echo the key is missing >&2; exit 1"), "the key is missing"),
+    ];
+    for (name, entry, reason) in entries {
+        let case = case(&["well"], &[]).becomes("backing off", reason);
+        case.check(entry, name).await;
+    }
+}
+
+#[tokio::test]
 async fn one_that_answers_twice() {
     let calls = &[Says("once"), Says("once")];
     case(&["twice"], calls).spoken().await;

@@ -125,12 +125,32 @@ async fn one_that_comes_and_goes_keeps_its_tools() {
         processes::signal(process, Signal::KILL);
         yard.until_state("flaps", "backing off").await;
         assert_eq!(yard.tools("flaps").await.len(), 4, "they are kept");
+        let failed = yard.call("flaps_well", json!({})).await.expect_err("it is away");
+        assert!(failed.contains("`flaps`") && failed.contains("cannot be reached"), "{failed}");
         fs::remove_file(&file).expect("a file");
         let is_back = |status: &Value| status["state"] == "ready" && status["process"].is_u64();
         yard.until("flaps", "back", is_back).await;
         assert_ne!(who(&yard, "flaps").await, process);
     }
     load.end().await;
+    yard.close().await;
+}
+
+/// One that neither ends with its input nor when it is asked to, and that has children.
+#[tokio::test]
+async fn one_that_will_not_end_is_made_to() {
+    let mut entry = scripted(&["well"], json!({}));
+    let server = entry["command"].as_str().expect("a path").to_owned();
+    let words = format!("trap '' TERM; {server} well; sleep 1000 & sleep 1000");
+    (entry["command"], entry["args"]) = (json!("sh"), json!(["-c", words]));
+    let yard = Yard::open("stubborn", json!({"stubborn": entry})).await;
+    let before = yard.until_listed("stubborn").await["process"].clone();
+    let old = yard.processes();
+    yard.admin("POST", "/api/servers/stubborn/restart").await;
+    let is_new = |status: &Value| status["process"].is_u64() && status["process"] != before;
+    yard.until("stubborn", "new", is_new).await;
+    let is_left = || yard.processes().iter().any(|process| old.contains(process));
+    processes::until("the end of the old ones", || !is_left()).await;
     yard.close().await;
 }
 

@@ -140,10 +140,12 @@ async fn kill(yard: &Yard, name: &str, (tool, arguments): &(String, Value)) {
     let is_up = |status: &Value| status["process"].is_u64();
     let process = yard.until(name, "running", is_up).await["process"].as_u64();
     let process = process.and_then(|it| it.try_into().ok()).expect("a number");
-    processes::signal(process, Signal::KILL);
+    // One call is under way when it dies.
+    let dying = async { processes::signal(process, Signal::KILL) };
+    let (mut called, ()) = tokio::join!(yard.call(tool, arguments.clone()), dying);
     let start = Instant::now();
     loop {
-        match yard.call(tool, arguments.clone()).await {
+        match called {
             Ok(_) if yard.process(name).await != Some(process) => break,
             // The signal is under way.
             Ok(_) => {}
@@ -152,6 +154,7 @@ async fn kill(yard: &Yard, name: &str, (tool, arguments): &(String, Value)) {
         assert!(start.elapsed() < Duration::from_secs(60), "`{name}` stays away:\n{}", yard.log());
         // Only the pause between two looks; nothing depends on its length.
         sleep(Duration::from_millis(50)).await;
+        called = yard.call(tool, arguments.clone()).await;
     }
 }
 
