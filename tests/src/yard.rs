@@ -187,10 +187,14 @@ impl Yard {
     pub async fn until_listed(&self, server: &str) -> Value {
         let is_listed = |status: &Value| status["state"] == "ready" && status["tools"] != 0;
         let status = self.until(server, "listed", is_listed).await;
-        // What a server has is known a moment before it is offered.
+        self.until_offered(server).await;
+        status
+    }
+
+    /// Waits until tools of a server are listed: what it has is known a moment before.
+    pub async fn until_offered(&self, server: &str) {
         let offered = async { while self.tools(server).await.is_empty() {} };
         soon("its tools", offered).await;
-        status
     }
 
     /// Ends the gateway in good order: nothing that it started is left.

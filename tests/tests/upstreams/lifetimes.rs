@@ -29,6 +29,7 @@ async fn one_that_starts_late_is_listed_from_what_was_known() {
     let yard = yard.reopen(servers).await;
     let status = yard.until("late", "listed", |status| status["tools"] == 4).await;
     assert_eq!((&status["state"], &status["process"]), (&json!("configured"), &Value::Null));
+    yard.until_offered("late").await;
     assert_eq!(yard.tools("late").await, listed);
     assert_eq!(yard.processes(), Vec::<u32>::new());
     let process = who(&yard, "late").await;
