@@ -204,7 +204,8 @@ impl Keeper {
         self.failures = self.failures.saturating_add(1);
         let wait = self.shared.settings.backoff.after(self.failures);
         let reason = error.to_string();
-        tracing::warn!(reason, ?wait, "a server cannot be reached; it is tried again");
+        // The reason may hold secrets that only whoever configured the server can tell.
+        tracing::debug!(?wait, "a server cannot be reached; it is tried again");
         self.shared.states.send_replace(State::BackingOff { reason, wait });
         self.shared.life.send_replace(Life::Failed(error));
         let wait = sleep(wait);

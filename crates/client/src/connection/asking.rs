@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
@@ -19,8 +21,16 @@ use crate::line::{Line, Refusal};
 pub(super) struct Asking<'a> {
     link: &'a Link,
     line: &'a dyn Line,
-    open: HashMap<Id, (Asked, AbortHandle)>,
+    open: HashMap<Id, Open>,
     answering: FuturesUnordered<Abortable<BoxFuture<'a, Id>>>,
+}
+
+/// A question that is open until its answer has been sent.
+struct Open {
+    asked: Asked,
+    handle: AbortHandle,
+    /// The answer, from when it begins to be sent.
+    answer: Arc<OnceLock<Bytes>>,
 }
 
 impl<'a> Asking<'a> {
@@ -36,15 +46,17 @@ impl<'a> Asking<'a> {
     /// Opens a question.
     pub(super) fn ask(&mut self, asked: Asked) {
         let (handle, registration) = AbortHandle::new_pair();
-        let answering: BoxFuture<'a, Id> = Box::pin(answer(self.link, self.line, asked.clone()));
-        self.open.insert(asked.id.clone(), (asked, handle));
+        let open = Open { asked, handle, answer: Arc::default() };
+        let (id, asked, answer) = (open.asked.id.clone(), open.asked.clone(), open.answer.clone());
+        self.open.insert(id, open);
+        let answering: BoxFuture<'a, Id> = Box::pin(give(self.link, self.line, asked, answer));
         self.answering.push(Abortable::new(answering, registration));
     }
 
     /// The server wants no answer any more.
     pub(super) fn withdraw(&mut self, id: &Id) {
-        if let Some((_, handle)) = self.open.remove(id) {
-            handle.abort();
+        if let Some(open) = self.open.remove(id) {
+            open.handle.abort();
         }
     }
 
@@ -57,13 +69,24 @@ impl<'a> Asking<'a> {
             None => pending().await,
         }
     }
+
+    /// Lets answers that are on their way arrive. Whoever is still being asked is not waited for.
+    pub(super) async fn send_off(&mut self) {
+        let within = self.link.settings.grace;
+        let arrived = async {
+            while self.open.values().any(|open| open.answer.get().is_some()) {
+                self.one_less().await;
+            }
+        };
+        let _ = timeout(within, arrived).await;
+    }
 }
 
 /// Asks, and tells the server the answer.
-async fn answer(link: &Link, line: &dyn Line, asked: Asked) -> Id {
+async fn give(link: &Link, line: &dyn Line, asked: Asked, answer: Arc<OnceLock<Bytes>>) -> Id {
     let revision = link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
-    let answer = line.ask(reply::question(revision, &asked)).await;
-    let said = link.say(reply::reply(revision, &asked, answer));
+    let given = line.ask(reply::question(revision, &asked)).await;
+    let said = link.say(answer.get_or_init(|| reply::reply(revision, &asked, given)).clone());
     // The clock of the call stands still until this is done, so it has an end of its own.
     let within = link.settings.silence;
     let said = timeout(within, said).await.unwrap_or(Err(ClientError::Timeout(within)));
@@ -76,9 +99,15 @@ async fn answer(link: &Link, line: &dyn Line, asked: Asked) -> Id {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         let revision = self.link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
-        for (asked, _) in self.open.values() {
-            let gone = Refusal::Gone("the call has ended".to_owned());
-            self.link.tell(reply::reply(revision, asked, Err(gone)));
+        for Open { asked, answer, .. } in self.open.values() {
+            match answer.get() {
+                // It may have arrived over HTTP; the same twice does less harm than none.
+                Some(answer) => self.link.tell(answer.clone()),
+                None => {
+                    let gone = Refusal::Gone("the call has ended".to_owned());
+                    self.link.tell(reply::reply(revision, asked, Err(gone)));
+                }
+            }
         }
     }
 }

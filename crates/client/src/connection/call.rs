@@ -165,6 +165,20 @@ impl<'a> Underway<'a> {
         clock: &mut Clock,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
         let mut asking = Asking::new(self.link, line);
+        let outcome = self.hear_all(source, line, clock, &mut asking).await;
+        if outcome.is_ok() {
+            asking.send_off().await;
+        }
+        outcome
+    }
+
+    async fn hear_all(
+        &self,
+        source: &mut Source,
+        line: &dyn Line,
+        clock: &mut Clock,
+        asking: &mut Asking<'_>,
+    ) -> Result<Result<RawJson, RawJson>, ClientError> {
         let mut logging: Option<BoxFuture<'_, ()>> = None;
         loop {
             select! {

@@ -156,6 +156,15 @@ impl Attendant {
                 }
             }
             State::BackingOff { .. } | State::Disabled(_) => {
+                if let State::BackingOff { reason, wait } = state {
+                    let (server, reason) = (self.server.name(), self.server.redaction.text(reason));
+                    tracing::warn!(
+                        server,
+                        reason,
+                        ?wait,
+                        "a server cannot be reached; it is tried again"
+                    );
+                }
                 let keep = self.house.upgrade().map_or(Duration::ZERO, |it| it.settings.keep);
                 self.server.settle();
                 let is_offered = !self.server.offer.load().is_withdrawn;

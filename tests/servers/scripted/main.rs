@@ -1,0 +1,43 @@
+//! A server that does one thing wrong, as it is told on its command line, over stdio or HTTP. It
+//! writes every byte itself, so that it can also say what no library would.
+
+mod conduct;
+mod http;
+mod lists;
+mod script;
+mod stdio;
+
+use std::sync::Arc;
+
+use clap::Parser;
+
+use self::conduct::Conduct;
+use self::script::Script;
+
+#[derive(Debug, Parser)]
+struct Options {
+    /// What it does wrong.
+    #[arg(value_enum)]
+    conduct: Conduct,
+    /// Listens for HTTP on a free port, which it prints to standard error.
+    #[arg(long)]
+    http: bool,
+    /// Speaks the newest revision, without handshake, and no other.
+    #[arg(long)]
+    modern: bool,
+    /// Ends at once while this file exists.
+    #[arg(long)]
+    unless: Option<std::path::PathBuf>,
+}
+
+fn main() -> std::io::Result<()> {
+    let options = Options::parse();
+    if options.unless.is_some_and(|file| file.exists()) {
+        return Err(std::io::Error::other("it is told not to start"));
+    }
+    let script = Script::new(options.conduct, options.modern);
+    match options.http {
+        true => http::serve(&Arc::new(script)),
+        false => stdio::serve(&script),
+    }
+}

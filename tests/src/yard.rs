@@ -1,0 +1,275 @@
+//! The real binary in front of other servers, by a configuration that may change while it runs.
+//! Every process behind it carries a mark, so that none can be forgotten.
+
+mod load;
+mod scripted;
+mod visitor;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use rustix::process::Signal;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::oneshot;
+use tokio::time::{Duration, Instant, sleep};
+
+use crate::house::soon;
+use crate::http::Outgoing;
+use crate::processes;
+use crate::request::{call, list};
+use crate::workshop::{Bench, command, program};
+
+pub use load::Load;
+pub use scripted::{Scripted, scripted};
+pub use visitor::Visitor;
+
+/// How long a server may take to be as it should, even one that is slow to start.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A gateway with servers behind it. Dropping it kills them all.
+#[derive(Debug)]
+pub struct Yard {
+    /// Where it listens for HTTP.
+    pub address: SocketAddr,
+    /// Its configuration and its state.
+    pub bench: Bench,
+    gateway: Child,
+    input: Option<ChildStdin>,
+    output: Lines<BufReader<ChildStdout>>,
+    log: Arc<Mutex<String>>,
+    /// The variable that all processes behind the gateway have.
+    pub mark: String,
+}
+
+impl Yard {
+    /// Starts a gateway with these servers.
+    pub async fn open(name: &str, servers: Value) -> Self {
+        let bench = Bench::new(&format!("yard-{name}"));
+        let mark = format!("yard-{name}-{}", std::process::id());
+        Self::over(bench, mark, servers).await
+    }
+
+    async fn over(bench: Bench, mark: String, servers: Value) -> Self {
+        save(&bench, &mark, servers);
+        let mut gateway = start(&bench);
+        let input = gateway.stdin.take();
+        let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
+        let (log, address) = listen(gateway.stderr.take().expect("its log"));
+        let address = soon("the address", address).await.expect("it says where it listens");
+        Self { address, bench, gateway, input, output, log, mark }
+    }
+
+    /// Ends the gateway in good order, and starts another with the same state.
+    pub async fn reopen(mut self, servers: Value) -> Self {
+        self.finish().await;
+        let bench = Bench { folder: self.bench.folder.clone() };
+        // The folder is not this one's any more.
+        self.bench.folder = PathBuf::new();
+        let mark = self.mark.clone();
+        drop(self);
+        Self::over(bench, mark, servers).await
+    }
+
+    /// Saves a configuration with these servers.
+    pub fn configure(&self, servers: Value) {
+        save(&self.bench, &self.mark, servers);
+    }
+
+    /// The number of the gateway's process.
+    pub fn id(&self) -> u32 {
+        self.gateway.id().expect("the gateway runs")
+    }
+
+    /// What the gateway has written to standard error so far.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("nobody panics with it").clone()
+    }
+
+    /// The processes behind the gateway.
+    pub fn processes(&self) -> Vec<u32> {
+        let gateway = self.id();
+        processes::marked(&self.mark).into_iter().filter(|id| *id != gateway).collect()
+    }
+
+    /// Calls a tool: the text of its result, or of its failure.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<String, String> {
+        said(&call(tool, arguments).ask(self.address).await)
+    }
+
+    /// The names of all tools.
+    pub async fn names(&self) -> Vec<String> {
+        let listed = list().ask(self.address).await;
+        let tools = listed["result"]["tools"].as_array().expect("a list of tools");
+        tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
+    }
+
+    /// The names of the tools of a server, as it calls them itself.
+    pub async fn tools(&self, server: &str) -> Vec<String> {
+        let prefix = format!("{server}_");
+        let names = self.names().await;
+        names.iter().filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect()
+    }
+
+    /// Sends a line to its standard input, and gives the line that answers it.
+    pub async fn line(&mut self, message: &str) -> String {
+        let input = self.input.as_mut().expect("its input is open");
+        input.write_all(format!("{message}\n").as_bytes()).await.expect("it reads");
+        let sent: Value = serde_json::from_str(message).expect("a message");
+        loop {
+            let line = soon("a message", self.output.next_line()).await.expect("text");
+            let line = line.expect("the gateway goes on");
+            let heard: Value = serde_json::from_str(&line).expect("every line is JSON");
+            if heard["id"] == sent["id"] && heard.get("method").is_none() {
+                return line;
+            }
+        }
+    }
+
+    /// Sends a line that nobody answers.
+    pub async fn tell(&mut self, message: &str) {
+        let input = self.input.as_mut().expect("its input is open");
+        input.write_all(format!("{message}\n").as_bytes()).await.expect("it reads");
+    }
+
+    /// Asks the administration.
+    pub async fn admin(&self, method: &str, path: &str) -> Value {
+        let file = self.bench.folder.join("gantry/admin-token");
+        let token = fs::read_to_string(file).expect("a token");
+        let headers = [
+            ("Host".to_owned(), self.address.to_string()),
+            ("Authorization".to_owned(), format!("Bearer {token}")),
+        ];
+        let (method, path) = (method.to_owned(), path.to_owned());
+        let outgoing = Outgoing { method, path, headers: headers.into(), body: Vec::new() };
+        let text = outgoing.send(self.address).await.text().await;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+    }
+
+    /// How a server stands.
+    pub async fn status(&self, server: &str) -> Value {
+        self.admin("GET", &format!("/api/servers/{server}")).await
+    }
+
+    /// The number of a server's process, if it has one.
+    pub async fn process(&self, server: &str) -> Option<u32> {
+        self.status(server).await["process"].as_u64().and_then(|id| id.try_into().ok())
+    }
+
+    /// Waits until a server stands as it should, which nobody announces, and tells how.
+    pub async fn until(&self, server: &str, what: &str, reached: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
+        loop {
+            let status = self.status(server).await;
+            if reached(&status) {
+                return status;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "`{server}` is not {what}: {status}\n{}",
+                self.log()
+            );
+            // Only the pause between two looks; nothing depends on its length.
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until a server has this state.
+    pub async fn until_state(&self, server: &str, state: &str) -> Value {
+        self.until(server, state, |status| status["state"] == state).await
+    }
+
+    /// Waits until a server is ready and its tools are listed.
+    pub async fn until_listed(&self, server: &str) -> Value {
+        let is_listed = |status: &Value| status["state"] == "ready" && status["tools"] != 0;
+        let status = self.until(server, "listed", is_listed).await;
+        self.until_offered(server).await;
+        status
+    }
+
+    /// Waits until tools of a server are listed: what it has is known a moment before.
+    pub async fn until_offered(&self, server: &str) {
+        let offered = async { while self.tools(server).await.is_empty() {} };
+        soon("its tools", offered).await;
+    }
+
+    /// Ends the gateway in good order: nothing that it started is left.
+    pub async fn close(mut self) {
+        self.finish().await;
+    }
+
+    async fn finish(&mut self) {
+        self.input = None;
+        processes::signal(self.id(), Signal::TERM);
+        let status = soon("the end of the gateway", self.gateway.wait()).await.expect("a status");
+        assert!(status.success(), "{status}: {}", self.log());
+        processes::until_none(&self.mark).await;
+    }
+}
+
+impl Drop for Yard {
+    fn drop(&mut self) {
+        let _ = self.gateway.start_kill();
+    }
+}
+
+/// The text of a result, or of whatever went wrong.
+pub fn said(message: &Value) -> Result<String, String> {
+    let result = &message["result"];
+    let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    match (message["error"]["message"].as_str(), result["isError"] == true) {
+        (Some(error), _) => Err(error.to_owned()),
+        (None, true) => Err(text),
+        (None, false) => Ok(text),
+    }
+}
+
+/// Writes the configuration in one step, as an editor does. Programs are given the mark.
+fn save(bench: &Bench, mark: &str, mut servers: Value) {
+    for entry in servers.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if entry.get("command").is_some() {
+            entry["env"]["YARD"] = json!(mark);
+        }
+    }
+    let draft = bench.folder.join("gantry.json.new");
+    fs::write(&draft, json!({"mcpServers": servers}).to_string()).expect("a file");
+    fs::rename(draft, bench.folder.join("gantry.json")).expect("a file");
+}
+
+fn start(bench: &Bench) -> Child {
+    command(program())
+        .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--config"])
+        .arg(bench.folder.join("gantry.json"))
+        .env("XDG_STATE_HOME", &bench.folder)
+        .env_remove("GANTRY_LISTEN")
+        .env_remove("GANTRY_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the gateway starts")
+}
+
+/// Gathers the log for as long as there is one, and tells the address that it names.
+fn listen(log: ChildStderr) -> (Arc<Mutex<String>>, oneshot::Receiver<SocketAddr>) {
+    let gathered = Arc::new(Mutex::new(String::new()));
+    let (tell, address) = oneshot::channel();
+    let (mut tell, into) = (Some(tell), gathered.clone());
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(log).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let named = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
+            into.lock().expect("nobody panics with it").push_str(&format!("{line}\n"));
+            if let Some(address) = named.and_then(|(address, _)| address.parse().ok())
+                && let Some(tell) = tell.take()
+            {
+                let _ = tell.send(address);
+            }
+        }
+    });
+    (gathered, address)
+}

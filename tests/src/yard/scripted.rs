@@ -1,0 +1,65 @@
+//! Servers that do one thing wrong: programs for the gateway to start, and some that listen.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Child;
+use tokio::task::JoinHandle;
+
+use crate::house::soon;
+use crate::workshop::command;
+
+/// A server that listens. Dropping it ends it.
+#[derive(Debug)]
+pub struct Scripted {
+    /// Its address.
+    pub url: String,
+    _child: Child,
+    log: JoinHandle<()>,
+}
+
+impl Scripted {
+    /// Starts a server with that conduct, and whatever else it is told.
+    pub async fn start(words: &[&str]) -> Self {
+        let mut command = command(binary());
+        command.arg("--http").args(words).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut log = BufReader::new(child.stderr.take().expect("its log")).lines();
+        let line = soon("a port", log.next_line()).await.expect("text").expect("a line");
+        let port = line.strip_prefix("listening ").expect("a port");
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        let log = tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+        Self { url, _child: child, log }
+    }
+
+    /// Its entry in a configuration, with more members.
+    pub fn entry(&self, more: Value) -> Value {
+        joined(json!({"url": self.url}), more)
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.log.abort();
+    }
+}
+
+/// The entry of a program with that conduct, and more members.
+pub fn scripted(words: &[&str], more: Value) -> Value {
+    joined(json!({"command": binary(), "args": words}), more)
+}
+
+fn joined(mut entry: Value, more: Value) -> Value {
+    let Value::Object(more) = more else { return entry };
+    for (key, value) in more {
+        entry[key] = value;
+    }
+    entry
+}
+
+/// It stands beside the gateway.
+fn binary() -> PathBuf {
+    crate::workshop::program().with_file_name("scripted-server")
+}

@@ -1,0 +1,8 @@
+//! Servers behind the real binary: hostile ones, real ones, and how they come and go.
+
+mod bytes;
+mod hostile;
+mod lifetimes;
+mod real;
+mod reload;
+mod sharing;
