@@ -1,24 +1,23 @@
-//! `conformance`: the official suite, two versions of it, against the `everything` example. The
-//! verdict comes from the suite's own check files and has no list of expected failures.
+//! `conformance`: the official suite, two versions of it, against the `everything` example, alone
+//! and behind the gateway, and against our client. The verdict comes from the suite's own check
+//! files and has no list of expected failures.
 
+mod client;
+mod layout;
 mod probe;
 mod runs;
+mod server;
+mod suite;
 mod tally;
+mod verdict;
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::path::Path;
 
-use crate::everything::{self, Everything};
 use crate::failure::{Failure, Outcome};
-use crate::process::{self, Group};
-use crate::{provision, steps, workspace};
-use runs::{RUNS, Run};
-use tally::Tally;
-
-/// Far above what a run takes; a run that reaches it hangs.
-const RUN_LIMIT: Duration = Duration::from_secs(600);
+use crate::{everything, process, provision, steps, workspace};
+use layout::{Binaries, LAYOUTS, Layout};
+use runs::{CLIENT_RUNS, ClientRun, RUNS, Run};
+use verdict::{HEADS, Verdict};
 
 /// What the developer asked for.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -27,40 +26,102 @@ struct Options {
     url: Option<String>,
     /// Part of the names of the runs to do.
     only: Option<String>,
+    /// A folder of programs that are built already, instead of building them in release.
+    binaries: Option<String>,
 }
 
-/// Starts the example unless told a URL, does the chosen runs, prints a table of all counts.
+/// The runs to do.
+struct Plan {
+    servers: Vec<(&'static Layout, Vec<&'static Run>)>,
+    clients: Vec<&'static ClientRun>,
+}
+
+/// Starts what the chosen runs need, unless told a URL, and prints a table of all counts.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let options = parse(arguments)?;
-    let chosen: Vec<&Run> = RUNS.iter().filter(|run| is_chosen(run, &options)).collect();
-    if chosen.is_empty() {
-        let known: Vec<_> = RUNS.iter().map(|run| run.name).collect();
-        return Err(Failure::new(format!("no such run; there are {}", known.join(", "))));
-    }
+    let plan = Plan::of(&options)?;
     provision::run()?;
-    let subject = match &options.url {
-        Some(_) => None,
-        None => {
-            everything::build(root)?;
-            Some(Everything::start(root)?)
+    let mut verdicts = Vec::new();
+    let folder = workspace::target(root).join("conformance");
+    match &options.url {
+        Some(url) => {
+            for (layout, runs) in &plan.servers {
+                verdicts.extend(against(url, layout, runs, &folder)?);
+            }
         }
-    };
-    let url = options.url.or_else(|| subject.as_ref().map(Everything::http));
-    let url = url.expect("either a URL was given or the example was started");
-
-    let mut rows = Vec::new();
-    let mut failed = Vec::new();
-    for run in chosen {
-        let (row, passed) = perform(root, run, &url)?;
-        rows.push(row);
-        if !passed {
-            failed.push(run.name);
-        }
+        None => verdicts.extend(plan.perform(&binaries(root, &options)?, &folder)?),
     }
-    steps::table(
-        &["run", "suite", "scenarios", "success", "failure", "warning", "skipped", "result"],
-        &rows,
-    );
+    judge(verdicts)
+}
+
+impl Plan {
+    fn of(options: &Options) -> Outcome<Self> {
+        let is_chosen = |name: &str| options.only.as_ref().is_none_or(|part| name.contains(part));
+        let mut servers = Vec::new();
+        for layout in LAYOUTS.iter().filter(|it| options.url.is_none() || !it.is_through()) {
+            let there = RUNS.iter().filter(|run| run.is_through || !layout.is_through());
+            let runs: Vec<_> = there.filter(|it| is_chosen(&layout.run_name(it.name))).collect();
+            if !runs.is_empty() {
+                servers.push((layout, runs));
+            }
+        }
+        let clients = CLIENT_RUNS.iter().filter(|it| options.url.is_none() && is_chosen(it.name));
+        let clients: Vec<_> = clients.collect();
+        if !servers.is_empty() || !clients.is_empty() {
+            return Ok(Self { servers, clients });
+        }
+        let known: Vec<_> = RUNS.iter().map(|run| run.name).collect();
+        Err(Failure::new(format!("no such run; there are {}", known.join(", "))))
+    }
+
+    fn perform(&self, binaries: &Binaries, folder: &Path) -> Outcome<Vec<Verdict>> {
+        let mut verdicts = Vec::new();
+        for (layout, runs) in &self.servers {
+            let subject = layout.start(binaries, &folder.join(layout.run_name("gateway")))?;
+            verdicts.extend(against(&subject.http(), layout, runs, folder)?);
+        }
+        for run in &self.clients {
+            let verdict = client::perform(run, &binaries.client(), folder.join(run.name))?;
+            verdicts.push(verdict);
+        }
+        Ok(verdicts)
+    }
+}
+
+/// The chosen runs of one layout, which listens at `url`.
+fn against(url: &str, layout: &Layout, runs: &[&Run], folder: &Path) -> Outcome<Vec<Verdict>> {
+    let mut verdicts = Vec::new();
+    for run in runs {
+        let name = layout.run_name(run.name);
+        let folder = folder.join(&name);
+        verdicts.push(server::perform(name, run, url, folder)?);
+    }
+    Ok(verdicts)
+}
+
+/// Where the programs are, built first unless the developer has done so.
+fn binaries(root: &Path, options: &Options) -> Outcome<Binaries> {
+    if let Some(folder) = &options.binaries {
+        return Ok(Binaries(root.join(folder)));
+    }
+    everything::build(root)?;
+    process::run(process::cargo(root).args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "gantry-client",
+        "--example",
+        "conformance",
+    ]))?;
+    Ok(Binaries(workspace::target(root).join("release")))
+}
+
+fn judge(verdicts: Vec<Verdict>) -> Outcome {
+    let failed: Vec<String> =
+        verdicts.iter().filter(|it| !it.passed).map(|it| it.run.clone()).collect();
+    let rows: Vec<_> = verdicts.into_iter().map(|verdict| verdict.row).collect();
+    steps::table(HEADS, &rows);
     if failed.is_empty() {
         return Ok(());
     }
@@ -74,6 +135,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         let place = match argument.as_str() {
             "--url" => &mut options.url,
             "--only" => &mut options.only,
+            "--binaries" => &mut options.binaries,
             unknown => return Err(Failure::new(format!("unexpected argument `{unknown}`"))),
         };
         let value =
@@ -83,105 +145,12 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
     Ok(options)
 }
 
-fn is_chosen(run: &Run, options: &Options) -> bool {
-    options.only.as_ref().is_none_or(|part| run.name.contains(part.as_str()))
-}
-
-/// One run: its row of the table, and whether it passed.
-fn perform(root: &Path, run: &Run, url: &str) -> Outcome<(Vec<String>, bool)> {
-    let folder = workspace::target(root).join("conformance").join(run.name);
-    let exited_well = call_suite(run, url, &folder)?;
-    let mut tally = Tally::of(&folder)?;
-    // The suite runs the tasks extension's scenarios with the required ones of this revision, but
-    // does not score them. They count here as soon as the server says that it has tasks.
-    let mut expected = run.scenarios + run.tasks;
-    if tally.has_tasks() && !declares_tasks(url) {
-        expected = run.scenarios;
-        let left_out = tally.leave_out_tasks();
-        steps::note(&format!(
-            "{}: {left_out} `tasks-*` scenarios not counted: the server declares no tasks extension",
-            run.name
-        ));
-    }
-    for problem in tally.problems() {
-        steps::note(&format!("{}: {problem}", run.name));
-    }
-    let complete = tally.scenarios() >= expected;
-    if !complete {
-        let text = format!("{}: only {} of {expected} scenarios ran", run.name, tally.scenarios());
-        steps::note(&text);
-    }
-    if !exited_well {
-        steps::note(&format!(
-            "{}: the suite ended without success; see `{}`",
-            run.name,
-            log_of(&folder).display()
-        ));
-    }
-    let passed = exited_well && complete && tally.is_clean();
-    Ok((row(run, &tally, expected, passed), passed))
-}
-
-/// A server that cannot be asked gets no benefit of the doubt: everything counts.
-fn declares_tasks(url: &str) -> bool {
-    probe::declares_tasks(url).unwrap_or_else(|failure| {
-        steps::note(&failure.to_string());
-        true
-    })
-}
-
-fn row(run: &Run, tally: &Tally, expected: usize, passed: bool) -> Vec<String> {
-    let [success, failure, warning, skipped] = tally.counts().map(|count| count.to_string());
-    let scenarios = format!("{}/{expected}", tally.scenarios());
-    let verdict = if passed { "passed" } else { "FAILED" };
-    vec![
-        run.name.into(),
-        run.suite.into(),
-        scenarios,
-        success,
-        failure,
-        warning,
-        skipped,
-        verdict.into(),
-    ]
-}
-
-/// Runs the suite into a fresh folder and says whether it exited with success.
-fn call_suite(run: &Run, url: &str, folder: &Path) -> Outcome<bool> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|source| Failure::file(folder, source))?;
-    }
-    fs::create_dir_all(folder).map_err(|source| Failure::file(folder, source))?;
-    let log_path = log_of(folder);
-    let log = File::create(&log_path).map_err(|source| Failure::file(&log_path, source))?;
-    let errors = log.try_clone().map_err(|source| Failure::file(&log_path, source))?;
-
-    let cache = workspace::cache()?;
-    let mut suite = process::command(provision::node(&cache));
-    suite
-        .arg(provision::conformance(&cache, run.suite))
-        .args(["server", "--url", url])
-        .args(run.arguments)
-        .arg("-o")
-        .arg(folder)
-        .stdin(Stdio::null())
-        .stdout(log)
-        .stderr(errors);
-    let ended = Group::start(&mut suite)?.wait(RUN_LIMIT)?;
-    let status = ended.ok_or_else(|| Failure::new(format!("{} did not end in time", run.name)))?;
-    Ok(status.success())
-}
-
-fn log_of(folder: &Path) -> PathBuf {
-    folder.with_extension("log")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn options(url: Option<&str>, only: Option<&str>) -> Options {
-        Options { url: url.map(str::to_owned), only: only.map(str::to_owned) }
+        Options { url: url.map(str::to_owned), only: only.map(str::to_owned), binaries: None }
     }
 
     #[test]
@@ -201,10 +170,23 @@ mod tests {
 
     #[test]
     fn only_selects_by_part_of_the_name() {
-        let chosen = |part| RUNS.iter().filter(|run| is_chosen(run, &options(None, part))).count();
-        assert_eq!(
-            [chosen(None), chosen(Some("required")), chosen(Some("2026")), chosen(Some("x"))],
-            [7, 2, 2, 0]
-        );
+        let chosen = |url, part| {
+            let plan = Plan::of(&options(url, part)).ok()?;
+            let servers = plan.servers.iter().map(|(_, runs)| runs.len()).sum::<usize>();
+            Some((servers, plan.clients.len()))
+        };
+        let cases = [
+            (None, None, Some((13, 2))),
+            (None, Some("required"), Some((8, 0))),
+            (None, Some("through-legacy"), Some((2, 0))),
+            (None, Some("2026"), Some((5, 1))),
+            (None, Some("client"), Some((0, 2))),
+            (Some("u"), None, Some((7, 0))),
+            (Some("u"), Some("through"), None),
+            (None, Some("x"), None),
+        ];
+        for (url, part, expected) in cases {
+            assert_eq!(chosen(url, part), expected, "{url:?} {part:?}");
+        }
     }
 }

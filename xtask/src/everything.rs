@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::process::{self, Group};
 use crate::workspace;
 
-/// How long the example may take to print its address.
+/// How long a server may take to print its address.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// A running example.
@@ -42,15 +42,20 @@ pub(crate) fn binary(root: &Path) -> PathBuf {
 impl Everything {
     /// Starts the built example on a port of the system's choice.
     pub(crate) fn start(root: &Path) -> Outcome<Self> {
-        let mut command = process::command(binary(root));
+        Self::launch(&binary(root), "both")
+    }
+
+    /// Starts an example for the clients of one era, or of both.
+    pub(crate) fn launch(binary: &Path, era: &str) -> Outcome<Self> {
+        let mut command = process::command(binary);
         command
-            .args(["--listen", "127.0.0.1:0"])
+            .args(["--listen", "127.0.0.1:0", "--era", era])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut group = Group::start(&mut command)?;
         let lines = group.error_lines();
-        let authority = announced(&lines)?;
+        let authority = announced("the `everything` example", &lines)?;
         Ok(Self { _group: group, authority })
     }
 
@@ -71,7 +76,7 @@ impl Everything {
 }
 
 /// Reads lines until one announces the endpoint; a failure repeats what was printed instead.
-fn announced(lines: &Receiver<String>) -> Outcome<String> {
+pub(crate) fn announced(program: &str, lines: &Receiver<String>) -> Outcome<String> {
     let deadline = Instant::now() + START_LIMIT;
     let mut printed = Vec::new();
     loop {
@@ -81,7 +86,7 @@ fn announced(lines: &Receiver<String>) -> Outcome<String> {
                 RecvTimeoutError::Disconnected => "ended before it listened",
                 RecvTimeoutError::Timeout => "printed no address in time",
             };
-            Failure::new(format!("the `everything` example {what}\n{}", printed.join("\n")))
+            Failure::new(format!("{program} {what}\n{}", printed.join("\n")))
         })?;
         if let Some(authority) = authority_in(&line) {
             return Ok(authority);
@@ -108,7 +113,7 @@ mod tests {
         let (sender, lines) = mpsc::channel();
         sender.send("address in use".to_owned()).expect("the receiver is alive");
         drop(sender);
-        let failure = announced(&lines).expect_err("no line announces anything").to_string();
+        let failure = announced("it", &lines).expect_err("no line announces anything").to_string();
         assert!(
             failure.contains("ended before") && failure.contains("address in use"),
             "{failure}"

@@ -8,6 +8,7 @@ mod deny;
 mod everything;
 mod failure;
 mod fuzz;
+mod gateway;
 mod process;
 mod provision;
 mod steps;
@@ -27,8 +28,9 @@ usage: cargo xtask VERB
   deny                               licences, duplicates, bans and sources, by the rules of deny.toml
   test [STEP..] [--quick]            everything CI runs; --quick leaves out conformance, clients, fuzz, bench
   provision                          install the peers that tests talk to
-  conformance [--url URL] [--only RUN]
-                                     the official suite against the `everything` example
+  conformance [--url URL] [--only RUN] [--binaries DIR]
+                                     the official suite against the `everything` example, alone and
+                                     behind the gateway, and against our client
   clients [NAME..]                   real clients against the `everything` example
   fuzz [--seconds N] [TARGET..]      each fuzz target for N seconds (60 unless told)
   bench [ARGUMENT..]                 the load generator, in release";

@@ -25,9 +25,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use gantry_transport::child::Session;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -42,6 +43,9 @@ use link::{Agreed, Link, Way};
 use listen::{Tried, Wish};
 use open::{Draft, Opening};
 use watching::Watching;
+
+/// How long the stream for what belongs to no request may take to be there.
+const LISTEN_WITHIN: Duration = Duration::from_secs(1);
 
 /// A connection to a server. Dropping it ends it, and the program behind it.
 pub struct Connection {
@@ -77,25 +81,31 @@ impl Connection {
             // What was begun is still there, and can say how far it came.
             Err(_) => Err(opening.took_too_long(within)),
         };
-        opened
-            .map(|(draft, agreed)| Self::begin(draft, agreed))
-            .map_err(|error| (error, opening.words()))
+        let (draft, agreed) = opened.map_err(|error| (error, opening.words()))?;
+        let (connection, listening) = Self::begin(draft, agreed);
+        // What a server asks before it is listened to is lost. One that leaves the question for
+        // the stream open is not waited for.
+        let _ = timeout(LISTEN_WITHIN, listening).await;
+        Ok(connection)
     }
 
-    fn begin(draft: Draft, agreed: Agreed) -> Self {
+    /// Begins what runs for as long as the connection does. The receiver hears, or is dropped,
+    /// when the server is listened to.
+    fn begin(draft: Draft, agreed: Agreed) -> (Self, oneshot::Receiver<()>) {
         let Draft { link, mut tasks } = draft;
         let peer = agreed.peer.clone();
         let stateless = agreed.revision().is_stateless();
         link.agree(agreed);
         let (wishes, wished) = watch::channel(Wish::default());
         let (trying, tried) = watch::channel(Tried::default());
+        let (begun, listening) = oneshot::channel();
         if stateless {
             tasks.spawn(listen::subscribe(link.clone(), wished, trying));
         } else if !link.is_pipe() {
-            tasks.spawn(listen::general(link.clone()));
+            tasks.spawn(listen::general(link.clone(), begun));
         }
         let watching = Watching::new(wishes, tried);
-        Self { peer, link, watching, tasks: Mutex::new(tasks) }
+        (Self { peer, link, watching, tasks: Mutex::new(tasks) }, listening)
     }
 
     /// What the server said of itself.

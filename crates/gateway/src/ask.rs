@@ -28,6 +28,21 @@ pub struct Question {
     pub answer: oneshot::Sender<Result<RawJson, AskError>>,
 }
 
+impl Question {
+    /// The name that the asker gave it; none when it has only a number.
+    pub fn name(&self) -> Option<&str> {
+        let number = self.key.strip_prefix(kind(&self.ask.method));
+        let number = number.and_then(|rest| rest.strip_prefix('-'));
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        Some(&*self.key).filter(|_| !number.is_some_and(is_number))
+    }
+}
+
+/// What is asked for, in one word.
+pub(crate) fn kind(method: &Method) -> &str {
+    method.as_str().split('/').next().unwrap_or_default()
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {

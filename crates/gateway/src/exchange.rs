@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Level, RawJson};
+use gantry_protocol::{Level, Method, RawJson};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use crate::ask::{Ask, AskError, Question};
+use crate::ask::{Ask, AskError, Question, kind};
 use crate::call::Call;
 use crate::caller::Caller;
 use crate::outbox::{Notice, Outbox};
@@ -184,9 +184,10 @@ impl Exchange {
         }
     }
 
-    /// A number for a question that has no name of its own.
-    pub fn number_question(&self) -> usize {
-        self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1
+    /// A key for a question that has no name of its own.
+    pub fn number_question(&self, method: &Method) -> String {
+        let number = self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("{}-{number}", kind(method))
     }
 
     /// Whether the client gave up or left.

@@ -23,6 +23,12 @@ pub mod key {
     pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
     /// What progress notices carry back.
     pub const PROGRESS_TOKEN: &str = "progressToken";
+    /// The name that a question of a server with handshake would have among several. A key of
+    /// Gantry's own.
+    pub const QUESTION: &str = "gantry/key";
+    /// Whether the call behind a task has said that it runs long (2025-11-25). One that has not may
+    /// still end or ask at once, like any other call. A key of Gantry's own.
+    pub const RUNS_LONG: &str = "gantry/runs-long";
     /// The keys that belong to one hop and are made anew for the next.
     pub const OF_ONE_HOP: [&str; 6] = [
         PROTOCOL_VERSION,

@@ -74,11 +74,23 @@ async fn probe(link: &Link) -> Result<Verdict, Unwelcome> {
     }
 }
 
-/// Asks the server for what it is, in the newest revision.
-async fn discover(
-    link: &Link,
-    within: Duration,
-) -> (Result<Result<RawJson, RpcError>, ClientError>, Option<u16>) {
+type Discovered = (Result<Result<RawJson, RpcError>, ClientError>, Option<u16>);
+
+/// Asks the server for what it is, in the newest revision. One that refuses a revision and names it
+/// as one that it speaks is asked once more.
+async fn discover(link: &Link, within: Duration) -> Discovered {
+    match discover_once(link, within).await {
+        (Ok(Err(error)), _) if names_ours(&error) => discover_once(link, within).await,
+        discovered => discovered,
+    }
+}
+
+fn names_ours(error: &RpcError) -> bool {
+    let named = || supported(error).and_then(|supported| pick(&supported).ok());
+    error.code == code::UNSUPPORTED_VERSION && matches!(named(), Some(Picked::Stateless(_)))
+}
+
+async fn discover_once(link: &Link, within: Duration) -> Discovered {
     let mut request = Request::new(Method::Discover, RawJson::EMPTY_OBJECT);
     request.capabilities = link.settings.capabilities.clone();
     let params = compose::standing_alone(Revision::LATEST, &link.settings, &request, 0);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Id, Method, RawJson, Revision, code, jsonrpc};
 use tokio::select;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use super::board::{About, Call};
@@ -203,12 +203,16 @@ impl Drop for Subscription<'_> {
     }
 }
 
-/// Keeps the general stream of a session open.
-pub(super) async fn general(link: Arc<Link>) {
+/// Keeps the general stream of a session open. Drops `begun` when it was there first, or is known
+/// not to be there.
+pub(super) async fn general(link: Arc<Link>, begun: oneshot::Sender<()>) {
+    let mut begun = Some(begun);
     let Way::Http { wire, .. } = &link.way else { return };
     let (mut failures, mut before) = (0, false);
     while link.board.end_reason().is_none() {
-        match wire.listen().await {
+        let listening = wire.listen().await;
+        begun.take();
+        match listening {
             Ok(None) => return,
             Ok(Some(messages)) => {
                 if std::mem::replace(&mut before, true) {

@@ -7,9 +7,6 @@ use gantry_protocol::{Method, RawJson, Revision, RpcError, code, jsonrpc, wire};
 use super::mailbox::Asked;
 use crate::line::{Question, Refusal};
 
-/// The key by which a server hints the name that its question would have among several.
-const KEY_HINT: &str = "gantry/key";
-
 /// The code for a user who refuses that a model is asked; the one that all revisions show.
 const REJECTED: i64 = -1;
 
@@ -25,8 +22,8 @@ pub(super) fn question(revision: Revision, asked: &Asked) -> Question {
 
 fn take_hint(params: RawJson) -> (Option<RawJson>, Option<String>) {
     let Some(meta) = params.get(key::META) else { return (Some(params), None) };
-    let Some(hint) = meta.get(KEY_HINT) else { return (Some(params), None) };
-    let meta = meta.edit().remove(KEY_HINT).apply();
+    let Some(hint) = meta.get(key::QUESTION) else { return (Some(params), None) };
+    let meta = meta.edit().remove(key::QUESTION).apply();
     let rest = match meta.members().next() {
         Some(_) => params.edit().set(key::META, meta).apply(),
         None => params.edit().remove(key::META).apply(),

@@ -96,13 +96,13 @@ impl Context {
     /// `sampling/createMessage`.
     pub async fn sample(&self, params: &serde_json::Value) -> Result<RawJson, Failure> {
         let params = RawJson::of(params)?;
-        let key = self.next_key("sampling");
+        let key = self.exchange.number_question(&Method::CreateMessage);
         self.ask(&key, Ask::new(Method::CreateMessage, params)).await
     }
 
     /// The folders the client works in.
     pub async fn roots(&self) -> Result<RawJson, Failure> {
-        let key = self.next_key("roots");
+        let key = self.exchange.number_question(&Method::RootsList);
         self.ask(&key, Ask::roots()).await
     }
 
@@ -130,14 +130,10 @@ impl Context {
     }
 
     async fn elicit_raw(&self, params: RawJson) -> Result<Elicitation, Failure> {
-        let key = self.next_key("elicitation");
+        let key = self.exchange.number_question(&Method::Elicit);
         let answer = self.ask(&key, Ask::new(Method::Elicit, params)).await?;
         let action = answer.get("action").and_then(|action| action.to_text());
         let action = action.ok_or_else(|| Failure::new("the client's answer has no action"))?;
         Ok(Elicitation { action, content: answer.get("content") })
-    }
-
-    fn next_key(&self, kind: &str) -> String {
-        format!("{kind}-{}", self.exchange.number_question())
     }
 }

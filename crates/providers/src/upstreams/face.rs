@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
 use gantry_client::Request;
 use gantry_gateway::{
-    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target,
+    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target, TaskSupport,
 };
 use gantry_protocol::{Method, RawJson};
 
@@ -105,7 +105,8 @@ impl Face {
         let view = self.view.load();
         let (server, request) = view.request(resolved)?;
         let aliases = view.routes.aliases(server.name()).cloned();
-        Some(Errand { server, aliases, request, exchange: exchange.clone() })
+        let takes_questions = resolved.call.takes_questions;
+        Some(Errand { server, aliases, request, exchange: exchange.clone(), takes_questions })
     }
 }
 
@@ -118,7 +119,12 @@ impl View {
             Target::Tool(entry) => {
                 let tool = self.routes.tools.get(&entry.name)?;
                 let request = Request { headers: tool.headers.clone(), ..request(&tool.route.own) };
-                let request = if tool.needs_task { serve::as_task(request) } else { request };
+                let may_be = entry.task_support == TaskSupport::Optional
+                    && call.caller.capabilities.takes_tasks();
+                let request = match tool.needs_task || may_be {
+                    true => serve::as_task(request),
+                    false => request,
+                };
                 (&tool.route.server, request)
             }
             Target::Prompt(entry) => {

@@ -2,18 +2,26 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_client::{Line, Question, Refusal};
 use gantry_gateway::{Ask, AskError, Exchange};
 use gantry_protocol::{Level, Method, RawJson};
+use tokio::time::{Instant, sleep_until};
 
 use super::redaction::Redaction;
+
+/// How long a question waits for others that a server asks at the same time, when the client must
+/// take them all at once. A person who is asked does not see it.
+const TOGETHER: Duration = Duration::from_millis(20);
 
 /// The client of one call.
 #[derive(Debug)]
 pub(super) struct CallLine {
     exchange: Exchange,
+    /// Whether the client takes all questions at once.
+    at_once: bool,
     identity: String,
     redaction: Redaction,
     said: Mutex<Said>,
@@ -25,15 +33,19 @@ struct Said {
     keys: HashSet<String>,
     /// What the client would have had to declare to answer a question.
     missing: Option<RawJson>,
+    /// When the questions that wait for each other go out.
+    release: Option<Instant>,
 }
 
 impl CallLine {
-    pub(super) fn new(exchange: Exchange, redaction: Redaction) -> Self {
+    /// `at_once` says that the client is gone with the first question, and comes back with the
+    /// answers.
+    pub(super) fn new(exchange: Exchange, redaction: Redaction, at_once: bool) -> Self {
         let caller = exchange.caller();
         let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
         let session = caller.session.as_deref().unwrap_or(client);
         let identity = format!("{}\n{session}", caller.principal);
-        Self { exchange, identity, redaction, said: Mutex::default() }
+        Self { exchange, at_once, identity, redaction, said: Mutex::default() }
     }
 
     /// What the client would have had to declare, if the server asked for more than that.
@@ -44,7 +56,11 @@ impl CallLine {
     /// Asks the client. A name that was used before would bring the answer of then.
     pub(super) async fn put(&self, key: Option<String>, ask: Ask) -> Result<RawJson, AskError> {
         let key = self.key(key, &ask.method);
-        let answer = self.exchange.ask(&key, ask).await;
+        self.put_as(&key, ask).await
+    }
+
+    async fn put_as(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
+        let answer = self.exchange.ask(key, ask).await;
         if let Err(AskError::Unsupported { required }) = &answer {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
             said.missing.get_or_insert_with(|| required.clone());
@@ -52,14 +68,27 @@ impl CallLine {
         answer
     }
 
+    /// Waits for other questions. All that come within the time go out together.
+    async fn gather(&self) {
+        if !self.at_once {
+            return;
+        }
+        let release = {
+            let now = Instant::now();
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let release = said.release.filter(|at| *at > now).unwrap_or(now + TOGETHER);
+            *said.release.insert(release)
+        };
+        sleep_until(release).await;
+    }
+
     fn key(&self, hint: Option<String>, method: &Method) -> String {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(hint) = hint.filter(|hint| said.keys.insert(hint.clone())) {
             return hint;
         }
-        let kind = method.as_str().split('/').next().unwrap_or_default();
         loop {
-            let key = format!("{kind}-{}", self.exchange.number_question());
+            let key = self.exchange.number_question(method);
             if said.keys.insert(key.clone()) {
                 return key;
             }
@@ -78,8 +107,12 @@ impl Line for CallLine {
 
     fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
         let Question { method, params, key } = question;
-        let asked = self.put(key, Ask { method, params });
-        Box::pin(async move { asked.await.map_err(|error| refusal(&error)) })
+        let key = self.key(key, &method);
+        Box::pin(async move {
+            self.gather().await;
+            let answer = self.put_as(&key, Ask { method, params }).await;
+            answer.map_err(|error| refusal(&error))
+        })
     }
 
     fn identity(&self) -> &str {

@@ -22,16 +22,19 @@ pub(super) struct Errand {
     pub(super) aliases: Option<Arc<Aliases>>,
     pub(super) request: Request,
     pub(super) exchange: Exchange,
+    /// Whether the client takes questions with a reply, and comes back.
+    pub(super) takes_questions: bool,
 }
 
 impl Errand {
     /// Takes the call to the server and brings back what it comes to.
     pub(super) async fn run(self) -> Outcome {
-        let Self { server, aliases, request, exchange } = self;
+        let Self { server, aliases, request, exchange, takes_questions } = self;
         let client = server.client_for(exchange.caller())?;
-        let line = CallLine::new(exchange.clone(), server.redaction.clone());
+        let line = CallLine::new(exchange.clone(), server.redaction.clone(), takes_questions);
         let (method, answers) = (request.method.clone(), request.input.entries.clone());
-        let outcome = match ask(&server, client, request, &line, &exchange).await {
+        let asked = ask(&server, client, request, &line, &exchange, takes_questions).await;
+        let outcome = match asked {
             Ok(Reply::InputRequired(required)) if is_declined(&required, answers.as_ref()) => {
                 Err(declined(&server))
             }
@@ -68,10 +71,11 @@ async fn ask(
     mut request: Request,
     line: &CallLine,
     exchange: &Exchange,
+    could_declare: bool,
 ) -> Result<Reply, TaskError> {
     let mut answer = client.request(request.clone(), line).await;
-    if answer.as_ref().is_err_and(demands_tasks) {
-        // To the client it need not be one: it is followed to its end here.
+    if !could_declare && answer.as_ref().is_err_and(demands_tasks) {
+        // A client with handshake had no words for them. It is followed to its end here.
         request.capabilities = with_tasks(&request.capabilities);
         answer = client.request(request.clone(), line).await;
     }
@@ -105,7 +109,7 @@ pub(super) fn request(call: &Call, params: RawJson) -> Request {
     }
 }
 
-/// That a call is made a task, because it cannot be made otherwise.
+/// That a call is made a task: because it cannot be made otherwise, or its client takes them.
 pub(super) fn as_task(request: Request) -> Request {
     Request { task: Some(TaskWish::default()), ..request }
 }

@@ -2,12 +2,14 @@
 //! any other.
 
 use std::collections::HashSet;
+use std::future::pending;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use gantry_client::{Answer, Client, ClientError, InputRequired, Request};
 use gantry_gateway::{Ask, AskError, CallError, Exchange, Progress};
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::key;
 use gantry_protocol::{Method, RawJson, RpcError, code};
 use rand::RngExt;
 
@@ -65,12 +67,8 @@ pub(super) async fn follow(
         let text = "the server made the call a task without a name".to_owned();
         return Err(ClientError::Malformed(text).into());
     };
-    // A client that can come back for the result need not wait here either.
-    let created = task(created);
-    let message = created.get("statusMessage").and_then(|message| message.to_text());
-    exchange.become_task(message, Some(wait(&created)), milliseconds(&created, "ttlMs"));
     let mut followed = Followed { server, client, request, id, line, over: false };
-    let result = followed.to_end(created, exchange).await;
+    let result = followed.to_end(task(created), exchange).await;
     followed.over = !matches!(result, Err(TaskError::Call(_)));
     result
 }
@@ -80,6 +78,7 @@ impl Followed<'_> {
         let (mut asked, mut looks) = (HashSet::new(), 0.0);
         loop {
             looks += 1.0;
+            become_task(&task, exchange);
             report(&task, looks, exchange);
             let status = task.get("status").and_then(|status| status.to_text());
             match status.as_deref() {
@@ -88,12 +87,43 @@ impl Followed<'_> {
                 Some("input_required") => match task.get("inputRequests") {
                     Some(requests) => self.answer(&requests, &mut asked).await?,
                     // A server with handshake asks while it is waited for.
-                    None => return self.ask("tasks/result", None).await,
+                    None => return self.wait_for_result(task, exchange).await,
                 },
                 _ => {}
             }
-            tokio::time::sleep(wait(&task)).await;
-            task = self::task(&self.ask("tasks/get", None).await?);
+            task = self.look_again(&task, looks).await?;
+        }
+    }
+
+    async fn look_again(&self, task: &RawJson, looks: f64) -> Result<RawJson, TaskError> {
+        let wait = wait(task);
+        let wait = if runs_long(task) { wait } else { wait.min(SHORTEST.mul_f64(looks)) };
+        tokio::time::sleep(wait).await;
+        Ok(self::task(&self.ask("tasks/get", None).await?))
+    }
+
+    /// Waits for the result, and sees meanwhile whether the client need not wait any longer.
+    async fn wait_for_result(
+        &self,
+        mut task: RawJson,
+        exchange: &Exchange,
+    ) -> Result<RawJson, TaskError> {
+        let watch = async {
+            let mut looks = 1.0;
+            while !runs_long(&task) {
+                match self.look_again(&task, looks).await {
+                    Ok(seen) => task = seen,
+                    // The one who waits for the result hears of it too.
+                    Err(_) => return pending().await,
+                }
+                looks += 1.0;
+            }
+            become_task(&task, exchange);
+            pending().await
+        };
+        tokio::select! {
+            result = self.ask("tasks/result", None) => result,
+            never = watch => never,
         }
     }
 
@@ -178,6 +208,20 @@ impl Drop for Followed<'_> {
 /// The task itself: one revision has it within the result, the other beside its type.
 fn task(result: &RawJson) -> RawJson {
     result.get("task").filter(RawJson::is_object).unwrap_or_else(|| result.clone())
+}
+
+/// Whether the server has not said otherwise of the call that became a task.
+fn runs_long(task: &RawJson) -> bool {
+    task.at(&[key::META, key::RUNS_LONG]).is_none_or(|said| said.as_str() != "false")
+}
+
+/// A client that can come back for the result need not wait here either.
+fn become_task(task: &RawJson, exchange: &Exchange) {
+    let status = task.get("status").and_then(|status| status.to_text());
+    if runs_long(task) && matches!(status.as_deref(), Some("working" | "input_required")) {
+        let message = task.get("statusMessage").and_then(|message| message.to_text());
+        exchange.become_task(message, Some(wait(task)), milliseconds(task, "ttlMs"));
+    }
 }
 
 fn report(task: &RawJson, looks: f64, exchange: &Exchange) {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use gantry_gateway::{AskError, ErrorDetail, ErrorKind, Outcome, Question, Reply, Running, Step};
 use gantry_gateway::{CallError, Notice};
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Method, RawJson, jsonrpc, wire};
 
 use super::errors;
@@ -91,6 +92,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     async fn ask(&mut self, question: Question, wire: &Wire) {
+        let named = question.name().map(str::to_owned);
         let Question { ask, answer, .. } = question;
         let revision = self.session.revision;
         // Only a question that sends the user to a URL needs a name of its own.
@@ -108,6 +110,10 @@ impl Asked<'_> {
                 let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
                 Some(wire::with_related_task(&params, task))
             }
+            None => params,
+        };
+        let params = match named {
+            Some(name) => Some(with_name(&params.unwrap_or(RawJson::EMPTY_OBJECT), &name)),
             None => params,
         };
         let number = self.session.ask(ask.method.clone(), answer);
@@ -135,6 +141,13 @@ impl Drop for Asked<'_> {
     fn drop(&mut self) {
         self.session.forget(&self.numbers);
     }
+}
+
+/// The params of a question that also tell its name, for who must show several at once.
+fn with_name(params: &RawJson, name: &str) -> RawJson {
+    let meta = params.get(key::META).filter(RawJson::is_object).unwrap_or(RawJson::EMPTY_OBJECT);
+    let meta = meta.edit().set(key::QUESTION, RawJson::string(name)).apply();
+    params.edit().set(key::META, meta).apply()
 }
 
 /// The answer to a call, in the client's revision.

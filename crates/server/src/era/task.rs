@@ -8,6 +8,7 @@ pub(super) use driver::drive;
 pub(super) use end::{End, failed};
 pub(crate) use timestamp::millis;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -47,9 +48,11 @@ pub(super) struct Terms {
 #[derive(Debug)]
 struct State {
     message: Option<String>,
+    /// Whether its call has said that it runs long.
+    runs_long: bool,
     updated: SystemTime,
-    /// Questions asked so far: no key is used twice.
-    asked: u64,
+    /// Keys of the questions asked so far: none is used twice.
+    asked: HashSet<String>,
     open: Vec<Question>,
     end: Option<End>,
 }
@@ -58,7 +61,14 @@ impl Task {
     pub(super) fn new(id: String, principal: Arc<str>, terms: Terms) -> Self {
         let created = SystemTime::now();
         let message = terms.message.clone();
-        let state = State { message, updated: created, asked: 0, open: Vec::new(), end: None };
+        let state = State {
+            message,
+            runs_long: false,
+            updated: created,
+            asked: HashSet::new(),
+            open: Vec::new(),
+            end: None,
+        };
         Self {
             until: Instant::now() + terms.ttl,
             id,
@@ -184,11 +194,23 @@ impl Task {
     fn ask(&self, questions: Vec<Question>) {
         let mut state = self.state();
         for mut question in questions {
-            state.asked += 1;
-            question.key = format!("{}.{}", question.key, state.asked);
+            if state.asked.contains(&question.key) {
+                question.key = format!("{}.{}", question.key, state.asked.len());
+            }
+            state.asked.insert(question.key.clone());
             state.open.push(question);
         }
         self.touch(state);
+    }
+
+    /// Whether its call has said that it runs long. Nobody waits for one that has ended.
+    pub(super) fn runs_long(&self) -> bool {
+        let state = self.state();
+        state.runs_long || state.end.is_some()
+    }
+
+    fn run_long(&self) {
+        self.state().runs_long = true;
     }
 
     fn say(&self, message: String) {

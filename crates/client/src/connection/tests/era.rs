@@ -101,6 +101,12 @@ async fn the_era_is_found_out() {
             HANDSHAKE,
         ),
         (
+            "refusal that names ours",
+            vec![unsupported(&["2026-07-28"]), discovered(&["2026-07-28"])],
+            "2026-07-28",
+            "server/discover server/discover",
+        ),
+        (
             "slow",
             vec![Nothing, error(-32601), discovered(&["2026-07-28"])],
             "2026-07-28",
@@ -138,6 +144,7 @@ async fn what_cannot_be_greeted_says_why() {
     let cases = [
         (vec![discovered(&["2031-01-01"])], "2031-01-01"),
         (vec![unsupported(&["2031-01-01"])], "2031-01-01"),
+        (vec![unsupported(&["2026-07-28"]), unsupported(&["2026-07-28"])], "names it as one"),
         (vec![error(-32021)], "server/discover"),
         (vec![error(-32601), hello("1999-01-01")], "2025-11-25 with `1999-01-01`"),
         (vec![error(-32601), hello("2026-07-28")], "2026-07-28"),

@@ -198,6 +198,22 @@ async fn what_a_status_means() {
 }
 
 #[tokio::test]
+async fn the_server_is_listened_to_before_it_is_asked() {
+    let mut site = Site::open(older).await;
+    let _connection = site.connect().await.unwrap();
+    let seen = std::iter::from_fn(|| site.seen.try_recv().ok());
+    assert!(seen.into_iter().any(|seen| seen.method() == "GET"));
+}
+
+#[tokio::test]
+async fn a_stream_that_does_not_come_is_not_waited_for() {
+    let silent = |seen: &Seen| if seen.method() == "GET" { None } else { older(seen) };
+    let site = Site::open(silent).await;
+    let connection = site.connect().await.unwrap();
+    connection.request(call("t"), &Silent).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_question_on_the_general_stream_finds_the_only_call() {
     let waits = |seen: &Seen| if seen.method() == "tools/call" { None } else { older(seen) };
     let mut site = Site::open(waits).await;

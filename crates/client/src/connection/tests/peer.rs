@@ -47,7 +47,7 @@ pub(super) async fn open(
     let opening = Opening::new(Arc::new(settings), events);
     let draft = opening.piped(pipe, None);
     let opened = opening.welcome(draft, era).await;
-    (opened.map(|(draft, agreed)| Connection::begin(draft, agreed)), told)
+    (opened.map(|(draft, agreed)| Connection::begin(draft, agreed).0), told)
 }
 
 /// A connection to a server of a revision with handshake that declares these capabilities.

@@ -64,7 +64,10 @@ async fn run(lobby: &Lobby, task: &Task, mut running: Running) {
 fn hear(lobby: &Lobby, task: &Task, notice: Notice) {
     let message = match notice {
         Notice::Progress(params) => params.get("message").and_then(|message| message.to_text()),
-        Notice::Task { message, .. } => message,
+        Notice::Task { message, .. } => {
+            task.run_long();
+            message
+        }
         Notice::Log(..) | Notice::HangUp { .. } => None,
     };
     if let Some(message) = message {

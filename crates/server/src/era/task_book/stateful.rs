@@ -10,6 +10,7 @@ use gantry_gateway::{
     AskError, Call, CallError, ErrorKind, Exchange, Outcome, Reply, Running, TaskSupport,
 };
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::key;
 use gantry_protocol::{Method, RawJson, RpcError, code, wire};
 use tokio::time::Instant;
 
@@ -110,7 +111,8 @@ impl Request {
         call.wants_progress = true;
         admission.begin(self.lobby.gateway.start(call));
         let created = wire::lower_task(&task.brief().finish());
-        Ok(Reply::Result(ObjectWriter::new().raw("task", &created).finish()))
+        let created = ObjectWriter::new().raw("task", &created).finish();
+        Ok(Reply::Result(marked(&created)))
     }
 
     async fn answer(self, exchange: Exchange) -> Outcome {
@@ -162,7 +164,18 @@ fn read_wish(task: &RawJson) -> Result<Wish, CallError> {
 }
 
 fn lowered(found: &Found) -> RawJson {
-    wire::lower_task(&found.detail())
+    let lowered = wire::lower_task(&found.detail());
+    match found {
+        Found::Live(task) if !task.runs_long() => marked(&lowered),
+        _ => lowered,
+    }
+}
+
+/// Says that the call behind a task has not said that it runs long. In the newest revision it would
+/// not be a task yet.
+fn marked(result: &RawJson) -> RawJson {
+    let mark = ObjectWriter::new().value(key::RUNS_LONG, &false).finish();
+    result.edit().set(key::META, mark).apply()
 }
 
 /// Waits for the end of a task. Meanwhile what its call asks is asked on this request's stream.
