@@ -167,7 +167,7 @@ const PEERS: &[Peer] = &[
     Peer {
         folder: "gateway-pip-fastmcp",
         installer: Installer::Pip,
-        pins: &["fastmcp==4.1.4"],
+        pins: &["fastmcp==4.1.2"],
         proof: "bin/fastmcp",
     },
     Peer { folder: "uv", installer: Installer::Pip, pins: &["uv==0.13.7"], proof: "bin/uv" },
