@@ -35,6 +35,9 @@ pub(crate) enum Fault {
     /// There is no `uv`, without which no Python tool runs.
     #[error("`uv` is missing; install it with `cargo xtask provision` or give --uv")]
     NoUv,
+    /// Nobody said where the peers are.
+    #[error("no peers; install them with `cargo xtask provision` and give --peers")]
+    NoPeers,
     /// The load process failed.
     #[error("the load process failed: {0}")]
     Load(String),

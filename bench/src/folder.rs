@@ -45,6 +45,19 @@ impl Folder {
         Ok(folder)
     }
 
+    /// No tools, but a configuration that names other servers.
+    pub(crate) fn servers(servers: &Value) -> Result<Self, Fault> {
+        let folder = Self::new()?;
+        let (path, text) = (folder.config(), json!({"mcpServers": servers}).to_string());
+        std::fs::write(&path, text).map_err(Fault::machine(format!("write {}", path.display())))?;
+        Ok(folder)
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.0.join("gantry.json")
+    }
+
     /// Where the tools are.
     pub(crate) fn tools(&self) -> PathBuf {
         self.0.join("tools")

@@ -8,6 +8,7 @@ mod folder;
 mod goals;
 mod inside;
 mod load;
+mod peers;
 mod pingpong;
 mod plot;
 mod process;
@@ -18,12 +19,14 @@ mod suite;
 mod targets;
 mod window;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
+use client::request::Address;
 use fault::Fault;
 use programs::{Programs, root};
 use report::Report;
@@ -55,8 +58,24 @@ enum Verb {
     ByHand(by_hand::ByHand),
     /// One window of lines to a living program, over the runtime that a gateway has.
     PingPong(pingpong::PingPong),
-    /// Echo on hyper by hand.
-    BareHyper,
+    /// Echo on hyper by hand, a whole server in either era.
+    BareHyper {
+        /// How many tools there are beside `echo`.
+        #[arg(long, default_value_t = 0)]
+        more_tools: usize,
+    },
+    /// A hop to another HTTP server by hand.
+    BareProxy {
+        /// The server behind it.
+        #[arg(long)]
+        to: Address,
+    },
+    /// A hop from HTTP to a program over stdio by hand.
+    BareGateway {
+        /// The program and its arguments.
+        #[arg(last = true, required = true)]
+        program: Vec<OsString>,
+    },
     /// Echo on axum by hand.
     BareAxum,
     /// Echo on rmcp.
@@ -85,6 +104,9 @@ struct Run {
     /// Where `uv` is; looked for on `PATH` if not given.
     #[arg(long)]
     uv: Option<PathBuf>,
+    /// Where `cargo xtask provision` has put the peers.
+    #[arg(long)]
+    peers: Option<PathBuf>,
     /// Only the sections whose name contains this; writes no files and fails no run.
     #[arg(long)]
     only: Option<String>,
@@ -113,7 +135,13 @@ impl Verb {
             Self::Inside(inside) => print(&many_threads()?.block_on(inside::run(&inside))?)?,
             Self::ByHand(by_hand) => print(&by_hand::run(&by_hand)?)?,
             Self::PingPong(game) => print(&many_threads()?.block_on(pingpong::run(&game))?)?,
-            Self::BareHyper => many_threads()?.block_on(targets::hyper::serve())?,
+            Self::BareHyper { more_tools } => {
+                many_threads()?.block_on(targets::hyper::serve(more_tools))?;
+            }
+            Self::BareProxy { to } => many_threads()?.block_on(targets::proxy::serve(to))?,
+            Self::BareGateway { program } => {
+                many_threads()?.block_on(targets::gateway::serve(&program))?;
+            }
             Self::BareAxum => many_threads()?.block_on(targets::axum::serve())?,
             Self::Rmcp => many_threads()?.block_on(targets::rmcp::serve())?,
             Self::BareList { body } => many_threads()?.block_on(targets::list::serve(&body))?,
@@ -130,7 +158,7 @@ const TRIES: usize = 3;
 impl Run {
     fn execute(self) -> Result<ExitCode, Fault> {
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
-        let programs = Programs::find(self.everything, self.gantry, self.uv)?;
+        let programs = Programs::find(self.everything, self.gantry, self.uv, self.peers)?;
         let stage = Stage { programs, plan, runtime: one_thread()?, only: self.only };
         if stage.only.is_some() {
             measure(&stage);

@@ -41,6 +41,16 @@ impl Server {
         Ok(server)
     }
 
+    /// Starts the command, which will listen at the address. Whether it does is for the caller to
+    /// find out.
+    pub(crate) fn start_at(mut command: Command, address: Address) -> Result<Self, Fault> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let began = Instant::now();
+        let child = command.spawn().map_err(Fault::machine(format!("start `{program}`")))?;
+        Ok(Self { child, address, began })
+    }
+
     /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()

@@ -17,6 +17,7 @@ pub(crate) struct Programs {
     everything: PathBuf,
     gantry: PathBuf,
     uv: Option<PathBuf>,
+    peers: Option<PathBuf>,
 }
 
 impl Programs {
@@ -25,6 +26,7 @@ impl Programs {
         everything: Option<PathBuf>,
         gantry: Option<PathBuf>,
         uv: Option<PathBuf>,
+        peers: Option<PathBuf>,
     ) -> Result<Self, Fault> {
         let bench = std::env::current_exe().map_err(Fault::machine("find this program"))?;
         let beside = bench.with_file_name("");
@@ -34,7 +36,7 @@ impl Programs {
         };
         let everything = everything.unwrap_or_else(|| default("examples/everything"));
         let gantry = gantry.unwrap_or_else(|| default("gantry"));
-        Ok(Self { bench, everything, gantry, uv })
+        Ok(Self { bench, everything, gantry, uv, peers })
     }
 
     /// This program, with a sub-command.
@@ -78,6 +80,18 @@ impl Programs {
             command.env("PATH", std::env::join_paths(folders).unwrap_or(path));
         }
         Ok(command)
+    }
+
+    /// The gateway in front of the servers of a folder's configuration.
+    pub(crate) fn gantry_before(&self, folder: &Folder) -> Result<Command, Fault> {
+        let mut command = self.gantry()?;
+        command.arg("--config").arg(folder.config()).env("XDG_STATE_HOME", folder.state());
+        Ok(command)
+    }
+
+    /// The folder of installed peers.
+    pub(crate) fn peers(&self) -> Result<&Path, Fault> {
+        self.peers.as_deref().ok_or(Fault::NoPeers)
     }
 
     /// The small native tool.

@@ -3,11 +3,14 @@
 
 mod contest;
 mod echo;
+mod gateway;
 mod growth;
+mod hop;
 mod levels;
 mod list;
 mod memory;
 mod native;
+mod program;
 mod python;
 mod start;
 mod stdio;
@@ -50,6 +53,12 @@ const SECTIONS: &[(&str, Measure)] = &[
     ("p99 at 64 connections", echo::measure_tail),
     ("tools/list", list::measure),
     ("growth", growth::measure),
+    ("hop to HTTP", hop::measure),
+    ("hop to HTTP, p99 at 64 connections", hop::measure_tail),
+    ("hop to stdio", program::measure),
+    ("hop to stdio, peers", program::measure_peers),
+    ("tools/list of two servers", list::measure_servers),
+    ("growth of servers", growth::measure_servers),
     ("start", start::measure),
     ("idle memory and size", memory::measure_idle),
     ("sessions and streams", memory::measure_burdens),

@@ -1,9 +1,12 @@
 //! What we are measured against, each a sub-command so that it runs in a process of its own.
 
 pub(crate) mod axum;
+mod envelope;
+pub(crate) mod gateway;
 pub(crate) mod hyper;
 pub(crate) mod list;
 pub(crate) mod message;
+pub(crate) mod proxy;
 pub(crate) mod rmcp;
 pub(crate) mod stdio;
 

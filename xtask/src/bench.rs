@@ -16,10 +16,15 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     process::run(process::cargo(root).args(build))?;
     let mut bench = process::cargo(root);
     bench.args(["run", "--quiet", "--release", "--package", "gantry-bench", "--"]);
-    let uv = provision::uv(&workspace::cache()?);
+    let cache = workspace::cache()?;
+    let uv = provision::uv(&cache);
     bench.args(arguments);
-    if uv.exists() && !arguments.iter().any(|it| it.starts_with("--uv")) {
+    let given = |option| arguments.iter().any(|it| it.starts_with(option));
+    if uv.exists() && !given("--uv") {
         bench.arg("--uv").arg(uv);
+    }
+    if !given("--peers") {
+        bench.arg("--peers").arg(cache);
     }
     process::run(&mut bench)
 }

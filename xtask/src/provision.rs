@@ -146,6 +146,30 @@ const PEERS: &[Peer] = &[
         pins: &["mcp-shell-server==1.1.14"],
         proof: "bin/mcp-shell-server",
     },
+    Peer {
+        folder: "gateway-npm-mcp-proxy",
+        installer: Installer::Npm,
+        pins: &["mcp-proxy@6.7.19"],
+        proof: "node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs",
+    },
+    Peer {
+        folder: "gateway-npm-supergateway",
+        installer: Installer::Npm,
+        pins: &["supergateway@4.0.0"],
+        proof: "node_modules/supergateway/dist/index.js",
+    },
+    Peer {
+        folder: "gateway-pip-mcp-proxy",
+        installer: Installer::Pip,
+        pins: &["mcp-proxy==0.13.0"],
+        proof: "bin/mcp-proxy",
+    },
+    Peer {
+        folder: "gateway-pip-fastmcp",
+        installer: Installer::Pip,
+        pins: &["fastmcp==4.1.2"],
+        proof: "bin/fastmcp",
+    },
     Peer { folder: "uv", installer: Installer::Pip, pins: &["uv==0.13.7"], proof: "bin/uv" },
 ];
 

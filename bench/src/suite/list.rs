@@ -1,8 +1,13 @@
-//! `tools/list` of 1,000 tools against a server that only writes the same bytes.
+//! `tools/list` of 1,000 tools, our own and those of two servers, against a server that only writes
+//! the same bytes.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
 
 use super::Stage;
+use super::gateway::{Gateway, over_http, plain};
 use crate::client::request::{Era, FIRST_ID, Work};
 use crate::client::{Client, answer};
 use crate::fault::Fault;
@@ -10,6 +15,10 @@ use crate::goals::{Level, Row};
 use crate::process::Server;
 use crate::report::{Report, Section};
 use crate::rounds::{Run, Series, interleave};
+
+const TOOLS: usize = 1000;
+/// Between two looks whether a list is complete.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The list's bytes in a file, for the bare server to read; removed at the end.
 struct Body(PathBuf);
@@ -23,14 +32,10 @@ impl Drop for Body {
 
 /// Measures the list in both eras.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let ours = Server::start(stage.programs.everything(1000)?)?;
+    let ours = Server::start(stage.programs.everything(TOOLS)?)?;
     let list = stage.wait(fetch(&ours))?;
     let body = keep(&list)?;
     let bare = Server::start(bare(stage, &body.0))?;
-    let run = |label: &str, server, era, work, connections| {
-        let label = label.to_owned();
-        Run { label, server, era, work, connections }
-    };
     let all = interleave(
         &stage.programs,
         stage.plan,
@@ -47,14 +52,61 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     report.figure(Row::List, modern.ratio(bytes, |it| it.cpu_us));
     report.figure(Row::List, legacy.ratio(bytes, |it| it.cpu_us));
     report.level(Level::List, single.median(|it| it.p99_us) / 1e3);
-    let (tools, kilobytes) = (count(&list), list.len() / 1000);
-    report.sections.push(Section {
-        title: "tools/list".to_owned(),
+    report.sections.push(section("tools/list", &all, &list));
+    Ok(())
+}
+
+/// Measures the list of two servers through the gateway, in both eras.
+pub(crate) fn measure_servers(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    let mut upstream = stage.programs.bench("bare-hyper");
+    upstream.arg("--more-tools").arg((TOOLS / 2 - 1).to_string());
+    let upstream = Server::start(upstream)?;
+    let entry = over_http(&upstream, Era::Modern);
+    let gateway = Gateway::start(stage, &json!({"one": plain(&entry), "two": entry}))?;
+    let ours = &gateway.server;
+    let list = stage.wait(complete(ours))?;
+    let body = keep(&list)?;
+    let bare = Server::start(bare(stage, &body.0))?;
+    let all = interleave(
+        &stage.programs,
+        stage.plan,
+        &[
+            run("bare hyper, fixed bytes", &bare, Era::Modern, Work::FixedList, 16),
+            run("gantry, 2026-07-28", ours, Era::Modern, Work::List, 16),
+            run("gantry, 2025-11-25", ours, Era::Legacy, Work::List, 16),
+        ],
+    )?;
+    if let [bytes, modern, legacy] = &all[..] {
+        report.figure(Row::ServersList, modern.ratio(bytes, |it| it.cpu_us));
+        report.figure(Row::ServersList, legacy.ratio(bytes, |it| it.cpu_us));
+    }
+    report.sections.push(section("tools/list of two servers", &all, &list));
+    Ok(())
+}
+
+/// The list when both servers have told theirs.
+async fn complete(server: &Server) -> Result<Vec<u8>, Fault> {
+    loop {
+        let list = fetch(server).await?;
+        if count(&list) >= TOOLS {
+            return Ok(list);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn run<'a>(label: &str, server: &'a Server, era: Era, work: Work, connections: u16) -> Run<'a> {
+    Run { label: label.to_owned(), server, era, work, connections }
+}
+
+fn section(title: &str, all: &[Series], list: &[u8]) -> Section {
+    let (tools, kilobytes) = (count(list), list.len() / 1000);
+    Section {
+        title: title.to_owned(),
         head: &["target", "calls/s", "p50 us", "p99 us", "CPU us/call"],
         rows: all.iter().map(row).collect(),
         note: format!("{tools} tools in one answer, {kilobytes} kB."),
-    });
-    Ok(())
+    }
 }
 
 async fn fetch(server: &Server) -> Result<Vec<u8>, Fault> {

@@ -1,6 +1,7 @@
 //! The limit for a server: hyper and `serde_json`, no checks, no catalogue, no policy.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -8,34 +9,43 @@ use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::{listen, message};
+use super::listen;
+use super::message::Answers;
 use crate::fault::Fault;
 
 /// Serves until the process is ended.
-pub(crate) async fn serve() -> Result<(), Fault> {
-    let listener = listen().await?;
+pub(crate) async fn serve(more_tools: usize) -> Result<(), Fault> {
+    let (listener, answers) = (listen().await?, Arc::new(Answers::new(more_tools)));
     loop {
         let (stream, _) = listener.accept().await.map_err(Fault::machine("accept"))?;
-        tokio::spawn(connection(stream));
+        tokio::spawn(connection(stream, Arc::clone(&answers)));
     }
 }
 
-async fn connection(stream: TcpStream) {
+async fn connection(stream: TcpStream, answers: Arc<Answers>) {
     // Without it the kernel holds small answers back.
     let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| handle(request, &answers));
     // A connection that breaks is the client's affair; the load generator reports it.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(handle)).await;
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn handle(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn handle(
+    request: Request<Incoming>,
+    answers: &Answers,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    // There is no stream to listen to, and no session to end.
+    if request.method() != Method::POST {
+        return Ok(empty(StatusCode::METHOD_NOT_ALLOWED));
+    }
     let Ok(body) = request.into_body().collect().await else {
         return Ok(empty(StatusCode::BAD_REQUEST));
     };
-    Ok(match message::answer(&body.to_bytes()) {
+    Ok(match answers.answer(&body.to_bytes()) {
         Ok(Some(answer)) => json(answer.into()),
         Ok(None) => empty(StatusCode::ACCEPTED),
         Err(_) => empty(StatusCode::BAD_REQUEST),
@@ -50,7 +60,8 @@ pub(crate) fn json(body: Bytes) -> Response<Full<Bytes>> {
     response
 }
 
-fn empty(status: StatusCode) -> Response<Full<Bytes>> {
+/// An answer without a body.
+pub(crate) fn empty(status: StatusCode) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;
     response

@@ -2,16 +2,16 @@
 
 use std::io::{BufRead, Write};
 
-use super::message;
+use super::message::Answers;
 use crate::fault::Fault;
 
 /// Serves until standard input ends.
 pub(crate) fn serve() -> Result<(), Fault> {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
-    let mut line = String::new();
+    let (mut line, answers) = (String::new(), Answers::new(0));
     while input.read_line(&mut line).map_err(Fault::machine("read standard input"))? > 0 {
-        if let Ok(Some(mut answer)) = message::answer(line.trim_end().as_bytes()) {
+        if let Ok(Some(mut answer)) = answers.answer(line.trim_end().as_bytes()) {
             answer.push(b'\n');
             output.write_all(&answer).map_err(Fault::machine("write standard output"))?;
             output.flush().map_err(Fault::machine("write standard output"))?;

@@ -69,6 +69,8 @@ impl Link {
         };
         let mut clock = Clock::start(silence, at_most);
         let sent = select! {
+            // Mostly there is room at once, and then no timer need be set.
+            biased;
             sent = Source::send(self, message, headers) => sent?,
             time = clock.run_out() => return Err(ClientError::Timeout(time)),
         };
@@ -95,6 +97,7 @@ impl Link {
         let message = jsonrpc::request(&id, method.as_str(), Some(params));
         let mut clock = Clock::start(within, within);
         let sent = select! {
+            biased;
             sent = Source::send(self, message, headers) => sent,
             time = clock.run_out() => Err(ClientError::Timeout(time)),
         };

@@ -1,9 +1,10 @@
 //! How long a request may hear nothing, and how long it may take in all. Both stand still while a
 //! question is open.
 
+use std::pin::Pin;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Far enough away to never come.
 const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
@@ -15,12 +16,15 @@ pub(super) struct Clock {
     heard: Instant,
     began: Instant,
     stopped: Option<Instant>,
+    /// Kept from one wait to the next: to set a timer anew costs more than to look at it again.
+    alarm: Pin<Box<Sleep>>,
 }
 
 impl Clock {
     pub(super) fn start(silence: Duration, at_most: Duration) -> Self {
         let now = Instant::now();
-        Self { silence, at_most, heard: now, began: now, stopped: None }
+        let alarm = Box::pin(sleep_until(now + silence.min(at_most).min(NEVER)));
+        Self { silence, at_most, heard: now, began: now, stopped: None, alarm }
     }
 
     /// Something was heard.
@@ -47,10 +51,14 @@ impl Clock {
     }
 
     /// Waits until one of the two has run out, and says how long that was.
-    pub(super) async fn run_out(&self) -> Duration {
+    pub(super) async fn run_out(&mut self) -> Duration {
         let silent = self.heard + self.silence.min(NEVER);
         let over = self.began + self.at_most.min(NEVER);
-        sleep_until(silent.min(over)).await;
+        let first = silent.min(over);
+        if self.alarm.deadline() != first {
+            self.alarm.as_mut().reset(first);
+        }
+        self.alarm.as_mut().await;
         if over <= silent { self.at_most } else { self.silence }
     }
 }

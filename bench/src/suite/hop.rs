@@ -1,0 +1,95 @@
+//! `echo` through a hop over HTTP: the bare proxy and the gateway in front of the same server, in
+//! both eras and across them.
+
+use super::Stage;
+use super::gateway::{Gateway, HEAD, echo, over_http, row};
+use crate::client::request::Era::{Legacy, Modern};
+use crate::fault::Fault;
+use crate::goals::Row;
+use crate::process::Server;
+use crate::report::{Report, Section};
+use crate::rounds::{Run, interleave};
+
+const NOTE: &str = "The revision of the client, and for the gateway that of the server behind it. \
+                    CPU and memory of the hop alone; \"no hop\" is the server itself.";
+
+/// The server behind, and what stands in front of it.
+struct Hops {
+    upstream: Server,
+    bare: Server,
+    to_modern: Gateway,
+    to_legacy: Gateway,
+}
+
+impl Hops {
+    fn start(stage: &Stage) -> Result<Self, Fault> {
+        let upstream = Server::start(stage.programs.bench("bare-hyper"))?;
+        let mut proxy = stage.programs.bench("bare-proxy");
+        proxy.arg("--to").arg(upstream.address.url());
+        Ok(Self {
+            bare: Server::start(proxy)?,
+            to_modern: Gateway::before(stage, &over_http(&upstream, Modern))?,
+            to_legacy: Gateway::before(stage, &over_http(&upstream, Legacy))?,
+            upstream,
+        })
+    }
+}
+
+/// Measures the hop in both eras and across them, sixteen connections.
+pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    let hops = Hops::start(stage)?;
+    let (modern, legacy) = (&hops.to_modern.server, &hops.to_legacy.server);
+    let mut runs = vec![
+        echo("bare proxy, 2026-07-28", &hops.bare, Modern),
+        echo("bare proxy, 2025-11-25", &hops.bare, Legacy),
+        echo("gantry, 2026-07-28 to 2026-07-28", modern, Modern),
+        echo("gantry, 2025-11-25 to 2025-11-25", legacy, Legacy),
+        echo("gantry, 2026-07-28 to 2025-11-25", legacy, Modern),
+        echo("gantry, 2025-11-25 to 2026-07-28", modern, Legacy),
+    ];
+    if stage.plan.peers {
+        runs.push(echo("no hop, 2026-07-28", &hops.upstream, Modern));
+        runs.push(echo("no hop, 2025-11-25", &hops.upstream, Legacy));
+    }
+    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    if let [bare_modern, bare_legacy, modern, legacy, down, up, ..] = &all[..] {
+        for (goal, ours, theirs) in [
+            (Row::HopModern, modern, bare_modern),
+            (Row::HopLegacy, legacy, bare_legacy),
+            (Row::HopDown, down, modern),
+            (Row::HopUp, up, legacy),
+        ] {
+            report.figure(goal, ours.ratio(theirs, |it| it.cpu_us));
+        }
+    }
+    report.sections.push(Section {
+        title: "echo through a hop, HTTP to HTTP, 16 connections".to_owned(),
+        head: HEAD,
+        rows: all.iter().map(row).collect(),
+        note: NOTE.to_owned(),
+    });
+    Ok(())
+}
+
+/// Compares the slowest percent through the hop at 64 connections.
+pub(crate) fn measure_tail(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    let hops = Hops::start(stage)?;
+    let runs = [
+        Run { connections: 64, ..echo("bare proxy, 2026-07-28", &hops.bare, Modern) },
+        Run {
+            connections: 64,
+            ..echo("gantry, 2026-07-28 to 2026-07-28", &hops.to_modern.server, Modern)
+        },
+    ];
+    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    if let [bare, ours] = &all[..] {
+        report.figure(Row::HopTail, ours.ratio(bare, |it| it.p99_us));
+    }
+    report.sections.push(Section {
+        title: "echo through a hop, HTTP to HTTP, 64 connections".to_owned(),
+        head: HEAD,
+        rows: all.iter().map(row).collect(),
+        note: String::new(),
+    });
+    Ok(())
+}
