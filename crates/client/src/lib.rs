@@ -16,6 +16,7 @@ mod secret;
 mod settings;
 mod state;
 mod target;
+mod tool;
 mod wire;
 
 pub use backoff::Backoff;
@@ -30,3 +31,4 @@ pub use secret::Secret;
 pub use settings::{Era, Settings, Start};
 pub use state::State;
 pub use target::{Endpoint, HttpKind, Target};
+pub use tool::Tool;

@@ -30,6 +30,7 @@ pub mod reload;
 mod server;
 
 pub use admin::{Admin, Kept};
+pub use gantry_client as client;
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{
     Ask, Caller, Gateway, Histogram, Identity, InputRequired, Reply, Settings as GatewaySettings,
@@ -38,7 +39,9 @@ pub use gantry_gateway::{
 pub use gantry_protocol::{
     ClientCapabilities, Level, Method, RawJson, Revision, json::ObjectWriter,
 };
-pub use gantry_providers::upstreams::{Upstream, UpstreamSettings, Upstreams};
+pub use gantry_providers::upstreams::{
+    Override, Profile, Share, Status, Upstream, UpstreamSettings, Upstreams,
+};
 pub use gantry_providers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Manifest, Problem, Prompt,
     PromptMessage, PromptResult, RegisterError, Registration, Resource, ResourceContents,

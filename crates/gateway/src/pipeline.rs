@@ -77,8 +77,8 @@ impl Pipeline {
         }
         let resolved = check_arguments(resolved)?;
         let target = resolved.target.clone();
+        let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
         let served = self.converse(resolved, exchange);
-        let usual = target.timeout().unwrap_or(policies.deadline.usual);
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
         check_result(&target, reply)
     }

@@ -19,6 +19,11 @@ pub trait Provider: Send + Sync + 'static {
     /// What this provider is called in logs and errors.
     fn name(&self) -> &str;
 
+    /// How long it may work on a call for this, when that is not as long as usual.
+    fn timeout(&self, target: &Target) -> Option<Duration> {
+        target.timeout()
+    }
+
     /// Serves one call. What the work needs of the call is taken from it before it begins.
     fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome>;
 

@@ -14,7 +14,7 @@ use super::turn::{Next, Over};
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
-use crate::settings::Start;
+use crate::settings::{Era, Settings, Start};
 use crate::state::State;
 use crate::target::Target;
 
@@ -33,12 +33,22 @@ pub(super) struct Keeper {
     retired: JoinSet<()>,
     failures: u32,
     lives: u64,
+    /// Whether the last try has failed.
+    is_doubtful: bool,
 }
 
 impl Keeper {
     pub(super) fn new(target: Target, shared: Arc<Shared>, events: mpsc::Sender<Event>) -> Self {
         let relay = Relay::new(events);
-        Self { target, shared, relay, retired: JoinSet::new(), failures: 0, lives: 0 }
+        Self {
+            target,
+            shared,
+            relay,
+            retired: JoinSet::new(),
+            failures: 0,
+            lives: 0,
+            is_doubtful: false,
+        }
     }
 
     /// Keeps the connection until it is told to stop.
@@ -67,10 +77,14 @@ impl Keeper {
         match self.open(sender, inbox).await {
             None => Next::Never,
             Some(Ok(connection)) => {
+                self.is_doubtful = false;
                 let over = self.live(&connection, events, inbox).await;
                 self.end(connection, over).await
             }
-            Some(Err(error)) => Next::AfterWait(error),
+            Some(Err(error)) => {
+                self.is_doubtful = true;
+                Next::AfterWait(error)
+            }
         }
     }
 
@@ -98,14 +112,26 @@ impl Keeper {
         }
     }
 
+    /// The settings of the next connection. A server whose era is known is not asked for it
+    /// again, unless the last try has failed: it may have become another.
+    fn settings(&self) -> Arc<Settings> {
+        let settings = &self.shared.settings;
+        match self.shared.known() {
+            Some(peer) if settings.era == Era::Auto && !self.is_doubtful => {
+                let era = if peer.revision.is_stateless() { Era::Modern } else { Era::Legacy };
+                Arc::new(Settings { era, ..Settings::clone(settings) })
+            }
+            _ => settings.clone(),
+        }
+    }
+
     /// Makes a connection; none when it is no longer wanted.
     async fn open(
         &self,
         events: mpsc::Sender<Event>,
         inbox: &mut Inbox,
     ) -> Option<Result<Arc<Connection>, ClientError>> {
-        let settings = self.shared.settings.clone();
-        let opening = Connection::attempt(&self.target, settings, events);
+        let opening = Connection::attempt(&self.target, self.settings(), events);
         tokio::pin!(opening);
         loop {
             tokio::select! {

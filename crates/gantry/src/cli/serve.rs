@@ -2,9 +2,11 @@
 
 use std::process::exit;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings, Upstreams};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 use super::args::ServeOptions;
 use super::behind::Behind;
@@ -15,6 +17,9 @@ use super::{ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
+
+/// How long a client on standard input waits for servers that are being connected.
+const FIRST_LIST: Duration = Duration::from_secs(3);
 
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
@@ -41,7 +46,12 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
-    let behind = Behind::new(upstreams, folders).follow(config.as_ref());
+    let behind = Behind::new(upstreams.clone(), folders).follow(config.as_ref());
+    if options.stdio {
+        // Its client asks for tools at once, and many ask only once. A server that takes longer
+        // is told of when it is there.
+        let _ = timeout(FIRST_LIST, upstreams.settled()).await;
+    }
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;

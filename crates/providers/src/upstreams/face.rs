@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
@@ -119,8 +120,8 @@ impl View {
             Target::Tool(entry) => {
                 let tool = self.routes.tools.get(&entry.name)?;
                 let request = Request { headers: tool.headers.clone(), ..request(&tool.route.own) };
-                let may_be = entry.task_support == TaskSupport::Optional
-                    && call.caller.capabilities.takes_tasks();
+                let may_be =
+                    entry.task_support == TaskSupport::Optional && call.caller.capabilities.tasks;
                 let request = match tool.needs_task || may_be {
                     true => serve::as_task(request),
                     false => request,
@@ -143,6 +144,17 @@ impl View {
         Some((self.servers.get(server)?.clone(), request))
     }
 
+    /// The server that something is of.
+    fn server_of(&self, target: &Target) -> Option<&Arc<Server>> {
+        let name = match target {
+            Target::Tool(entry) => &self.routes.tools.get(&entry.name)?.route.server,
+            Target::Prompt(entry) => &self.routes.prompts.get(&entry.name)?.server,
+            Target::Resource(entry) => self.routes.resources.get(&entry.uri)?,
+            Target::Template(entry, _) => self.routes.server_of_template(&entry.uri_template)?,
+        };
+        self.servers.get(name)
+    }
+
     fn own_address<'a>(&self, server: &str, uri: &'a str) -> &'a str {
         self.routes.aliases(server).map_or(uri, |aliases| aliases.inward(uri))
     }
@@ -151,6 +163,10 @@ impl View {
 impl Provider for Face {
     fn name(&self) -> &str {
         self.name.as_deref().unwrap_or("upstreams")
+    }
+
+    fn timeout(&self, target: &Target) -> Option<Duration> {
+        self.view.load().server_of(target)?.upstream.patience()
     }
 
     fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {

@@ -145,7 +145,7 @@ fn tool(upstream: &Upstream, own: String, source: &RawJson) -> Result<OfferedToo
             .or_else(|_| ToolEntry::ignoring_headers(definition))?,
     };
     // The client keeps the time itself, and can say more about who took too long.
-    entry.timeout = upstream.client.at_most.checked_add(upstream.client.connect_within);
+    entry.timeout = upstream.patience();
     entry.fill_defaults = false;
     let support = source.at(&["execution", "taskSupport"]);
     let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");

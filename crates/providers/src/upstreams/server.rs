@@ -124,8 +124,8 @@ impl Server {
         connections.pool.get(&whose).ok_or_else(|| {
             let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
             let text = format!(
-                "all connections that the server `{name}` may have are busy; raise `connections`, \
-                 or wait"
+                "all connections that the server `{name}` may have are busy; wait, or let more \
+                 callers share one with `share`"
             );
             CallError::new(kind, text)
         })

@@ -45,6 +45,12 @@ impl Upstream {
         }
     }
 
+    /// How long a call may take. A little longer than its client allows, so that the client's
+    /// error, which names the server, comes first.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        self.client.at_most.checked_add(self.client.connect_within)
+    }
+
     /// Whether it is configured in the same way.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         // The settings hold no secrets, so that their print tells all of them.

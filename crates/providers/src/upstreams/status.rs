@@ -1,6 +1,6 @@
 //! How a server stands, for people.
 
-use gantry_client::{Client, Endpoint, Health, HttpKind, Target};
+use gantry_client::{Client, Endpoint, Health, HttpKind, State, Target};
 use gantry_protocol::RawJson;
 use serde::Serialize;
 
@@ -39,7 +39,12 @@ pub struct Status {
 impl Status {
     /// How a server stands now. `problems` are those of its names.
     pub(super) fn of(server: &Server, problems: &[String]) -> Self {
-        let (state, offer) = (server.state(), server.offer.load());
+        let (mut state, offer) = (server.state(), server.offer.load());
+        if state == State::Ready
+            && let Some(trouble) = server.lists.load().troubles().next()
+        {
+            state = State::Degraded(trouble.to_owned());
+        }
         let peer = server.shared().and_then(Client::known);
         let (transport, place) = match &server.upstream.target {
             Ok(target) => place(target),
