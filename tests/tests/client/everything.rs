@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use gantry_client::{ChangedList, Endpoint, Era, Event, HttpKind, List, Settings, Target};
+use gantry_client::{ChangedList, Client, Endpoint, Era, Event, HttpKind, List, Settings, Target};
 use gantry_protocol::Revision;
 use gantry_tests::workshop;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
+use tokio::sync::mpsc;
 
-use super::{Seat, User, program, settings, text};
+use super::{Seat, User, capabilities, program, raw, settings, text, value};
 
 /// The resource that is watched.
 const WATCHED: &str = "test://watched-resource";
@@ -177,4 +178,23 @@ async fn over_websocket() {
         Target::WebSocket(Endpoint { url, headers })
     };
     over("WebSocket", target, |_| true).await;
+}
+
+#[tokio::test]
+async fn each_tool_has_a_handle() {
+    for era in ["legacy", "modern"] {
+        let (events, _heard) = mpsc::channel(8);
+        let target = program(example(), &["--stdio", "--era", era]);
+        let client = Client::new(target, settings(), events);
+        let tools = client.tools().await.expect("the tools are listed");
+        let tool = |name| tools.iter().find(|tool| tool.name() == name).expect(name);
+        assert_eq!(tool("add").description().as_deref(), Some("Adds two numbers."));
+        let sum = tool("add").call(raw(&json!({"a": 1, "b": 2}))).await.expect("a result");
+        assert_eq!(value(&sum)["isError"], json!(null), "{era}: {sum}");
+        let (user, message) = (User::default(), raw(&json!({"message": "who?"})));
+        let asked = tool("test_elicitation").call_on(message, capabilities(), &user).await;
+        let asked = value(&asked.expect("an answer"));
+        assert!(asked["content"][0]["text"].to_string().contains("accept"), "{era}: {asked}");
+        client.stop().await;
+    }
 }

@@ -166,7 +166,8 @@ async fn tasks_are_declared_and_tools_say_nothing_of_them() {
     let house = house(DoorSettings::default()).await;
     let found = request("server/discover", json!({})).ask(house.address).await;
     let capabilities = &found["result"]["capabilities"];
-    assert_eq!(capabilities["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
+    let extensions = &capabilities["extensions"];
+    assert_eq!(extensions["io.modelcontextprotocol/tasks"], json!({}), "{extensions}");
     assert!(capabilities.get("tasks").is_none(), "{capabilities}");
     let list = request("tools/list", json!({})).ask(house.address).await;
     let tools = list["result"]["tools"].as_array().unwrap();

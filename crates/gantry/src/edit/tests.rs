@@ -167,9 +167,9 @@ fn text_of(value: &Value, choices: &[u8]) -> String {
             0 => String::new(),
             1 => " ".to_owned(),
             2 => "\n  ".to_owned(),
-            3 => format!(" // {at}, }}\n"),
-            4 => format!(" /* {at}, */ "),
-            _ => format!("/* {at},\n {{ */"),
+            3 => format!(" // §{at}§, }}\n"),
+            4 => format!(" /* §{at}§, */ "),
+            _ => format!("/* §{at}§,\n {{ */"),
         }
     };
     write(value, &mut noise, &mut out);
@@ -203,10 +203,8 @@ fn remove_in(value: &mut Value, path: &[&str]) -> bool {
 }
 
 fn comments(text: &str) -> Vec<String> {
-    let numbers = (1..400).map(|number| format!("{number},"));
-    numbers
-        .filter(|it| text.contains(&format!("/ {it}")) || text.contains(&format!("* {it}")))
-        .collect()
+    let marks = (1..400).map(|number| format!("§{number}§"));
+    marks.filter(|mark| text.contains(mark)).collect()
 }
 
 proptest! {
