@@ -237,7 +237,12 @@ impl Provider for Tools {
         let arguments = call.call.head.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT);
         Box::pin(async move {
             match manifest {
-                Some(manifest) => workshop.runner.run(&manifest, arguments, exchange).await,
+                Some(manifest) => {
+                    if manifest.task {
+                        exchange.become_task(None, None, None);
+                    }
+                    workshop.runner.run(&manifest, arguments, exchange).await
+                }
                 None => Err(CallError::invalid_params(format!("`{name}` has just been removed"))),
             }
         })

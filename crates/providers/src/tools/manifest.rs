@@ -60,6 +60,9 @@ pub enum Answer {
     Line,
 }
 
+/// How a definition says that calls may be tasks.
+const TASK: RawJson = RawJson::from_static(r#"{"taskSupport":"optional"}"#);
+
 /// One tool, ready to be listed and started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
@@ -89,6 +92,8 @@ pub struct Manifest {
     pub title: Option<String>,
     /// When it has answered.
     pub answer: Answer,
+    /// Whether a call runs so long that a client which can come back later may leave.
+    pub task: bool,
     /// How long a call may take, when the tool says so.
     pub timeout: Option<Duration>,
     /// Bytes of memory that its process may hold, when the tool says so.
@@ -110,6 +115,7 @@ impl Manifest {
             .raw("inputSchema", &self.input_schema)
             .raw("outputSchema", &self.output_schema)
             .raw_some("annotations", self.annotations.as_ref())
+            .raw_some("execution", self.task.then_some(&TASK))
             .raw("_meta", &meta)
             .finish()
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gantry_gateway::{Call, CallError, Caller, Gateway, Identity, Reply, Step};
+use gantry_gateway::{Call, CallError, Caller, Gateway, Identity, Notice, Reply, Step};
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use gantry_transport::child::ChildLimits;
 use rustix::fs::{FileType, Mode};
@@ -233,4 +233,21 @@ async fn registered_at_run_time() {
     assert!(no_tool(says("test.other").await));
     assert!(!bench.tools.unregister("test.tool", None), "it belongs to its folder");
     assert!(says("test.tool").await.is_ok());
+}
+
+#[tokio::test]
+async fn one_that_runs_long_says_so_before_it_works() {
+    for (more, expected) in [(json!({"task": true}), true), (json!({}), false)] {
+        let name = format!("task-{expected}");
+        let bench = Bench::with(&name, "cat > /dev/null; echo 1", &more, ToolSettings::default());
+        let snapshot = bench.gateway.catalog().snapshot();
+        let listed = &snapshot.tool("test.tool").expect("a tool").definition;
+        let support = listed.at(&["execution", "taskSupport"]).and_then(|it| it.to_text());
+        assert_eq!(support.as_deref() == Some("optional"), expected, "{listed}");
+        let params = RawJson::from_static(r#"{"name":"test.tool"}"#);
+        let caller = Arc::new(Caller::new("test"));
+        let mut running = bench.gateway.start(Call::new(Method::ToolsCall, params, caller));
+        let first = running.step().await;
+        assert_eq!(matches!(first, Step::Notice(Notice::Task { .. })), expected, "{first:?}");
+    }
 }

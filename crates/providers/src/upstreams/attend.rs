@@ -8,7 +8,9 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use gantry_client::{Backoff, ChangedList, Client, ClientError, Event, List, Listed, Start, State};
+use gantry_client::{
+    Backoff, ChangedList, Client, ClientError, Event, List, Listed, Peer, Start, State,
+};
 use gantry_protocol::code;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -26,6 +28,10 @@ const SWEEP: Duration = Duration::from_secs(60);
 
 /// The waits before a list that could not be had is asked for again.
 const AGAIN: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duration::from_secs(300) };
+
+/// Lists that become stale are not asked for again more often, or less often, than this.
+const OFTEN: Duration = Duration::from_secs(10);
+const SELDOM: Duration = Duration::from_secs(3600);
 
 type Listing = BoxFuture<'static, (List, Result<Listed, ClientError>)>;
 
@@ -45,6 +51,8 @@ pub(super) struct Attendant {
     /// When to withdraw what the server offers.
     withdraw_at: Option<Instant>,
     is_saved: bool,
+    /// When to ask again for lists whose changes the server does not tell.
+    refresh_at: Option<Instant>,
 }
 
 impl Attendant {
@@ -61,6 +69,7 @@ impl Attendant {
             is_ready: false,
             withdraw_at: None,
             is_saved: true,
+            refresh_at: None,
         }
     }
 
@@ -85,6 +94,10 @@ impl Attendant {
                 Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
                 () = at(self.due_at) => self.ask(),
                 () = at(self.withdraw_at) => self.withdraw().await,
+                () = at(self.refresh_at) => {
+                    self.refresh_at = None;
+                    self.demand(lists::ALL, Duration::ZERO);
+                }
                 _ = sweep.tick() => self.server.sweep(),
             }
         }
@@ -202,7 +215,10 @@ impl Attendant {
         let mut lists = Lists::clone(&self.server.lists.load());
         let is_back = listed.is_ok() && self.server.offer.load().is_withdrawn;
         match listed {
-            Ok(listed) => lists.replace(list, listed),
+            Ok(listed) => {
+                self.refresh(list, listed.ttl);
+                lists.replace(list, listed);
+            }
             // Many declare a capability and do not know all of its lists.
             Err(ClientError::Answered(error)) if error.code == code::METHOD_NOT_FOUND => {
                 lists.replace(list, Listed::default());
@@ -233,6 +249,16 @@ impl Attendant {
             }
         }
         self.tell();
+    }
+
+    /// Has a list asked for again when it is stale, if the server does not tell of its changes.
+    fn refresh(&mut self, list: List, ttl: Duration) {
+        let told = |peer: Arc<Peer>| peer.has(&[list.capability(), "listChanged"]);
+        if ttl.is_zero() || self.client.known().is_none_or(told) {
+            return;
+        }
+        let at = Instant::now() + ttl.clamp(OFTEN, SELDOM);
+        self.refresh_at = Some(self.refresh_at.map_or(at, |refresh_at| refresh_at.min(at)));
     }
 
     /// Offers what is listed. Reading many schemas takes a while, in which others must go on.

@@ -126,6 +126,11 @@ impl<'a> Draft<'a> {
         Ok(self.read("answer", form, read)?.unwrap_or_default())
     }
 
+    pub(super) fn task(&self) -> Result<bool, Problem> {
+        let form = "true when calls run long and may be tasks, else false";
+        Ok(self.read("task", form, RawJson::read)?.unwrap_or_default())
+    }
+
     pub(super) fn memory(&self) -> Result<Option<u64>, Problem> {
         let form = "bytes above zero, or a text such as \"512MB\" or \"2GiB\"";
         self.read("memory", form, size::read)

@@ -29,6 +29,7 @@ fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {
         annotations: None,
         title: None,
         answer: Answer::End,
+        task: false,
         timeout: None,
         memory: None,
         metadata: None,

@@ -78,6 +78,7 @@ fn tool(folder: &Path) -> Manifest {
         annotations: Some(raw(&json!({"readOnlyHint": true, "openWorldHint": false}))),
         title: None,
         answer: Answer::End,
+        task: false,
         timeout: Some(std::time::Duration::from_secs(5)),
         memory: None,
         metadata: Some(raw(&json!({"module": "text", "standby": 2}))),

@@ -141,6 +141,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
                 annotations,
                 title,
                 answer: if timeout.is_some() { Answer::Line } else { Answer::End },
+                task: timeout.is_none(),
                 timeout,
                 memory: timeout.map(|it| 1000 + it.as_secs()),
                 metadata,

@@ -23,6 +23,7 @@ pub(super) fn write(tool: &Manifest) -> String {
         .raw_some("env", env(tool).as_ref())
         .value_some("cwd", directory)
         .value_some("answer", (tool.answer == Answer::Line).then_some("line"))
+        .value_some("task", tool.task.then_some(true))
         .value_some("timeout", tool.timeout.map(length))
         .value_some("memory", tool.memory)
         .raw_some("annotations", tool.annotations.as_ref())
