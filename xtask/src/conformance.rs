@@ -3,6 +3,7 @@
 //! files and has no list of expected failures.
 
 mod client;
+mod impossible;
 mod layout;
 mod probe;
 mod runs;
@@ -92,9 +93,7 @@ impl Plan {
 fn against(url: &str, layout: &Layout, runs: &[&Run], folder: &Path) -> Outcome<Vec<Verdict>> {
     let mut verdicts = Vec::new();
     for run in runs {
-        let name = layout.run_name(run.name);
-        let folder = folder.join(&name);
-        verdicts.push(server::perform(name, run, url, folder)?);
+        verdicts.push(server::perform(layout, run, url, folder)?);
     }
     Ok(verdicts)
 }

@@ -1,5 +1,7 @@
 //! The one who made a request, as the server reaches them while it works on it.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use gantry_protocol::{Level, Method, RawJson};
 
@@ -39,6 +41,9 @@ pub trait Line: Send + Sync {
 
     /// Answers a question.
     fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>>;
+
+    /// The server hung up, and is called back after this time: it may take long.
+    fn hang_up(&self, _retry: Duration) {}
 
     /// Whether two requests are made by one and the same, so that a question that could belong to
     /// either may go to any of them.

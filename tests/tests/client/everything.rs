@@ -112,6 +112,11 @@ async fn check(mut seat: Seat, revision: Revision, case: &str) {
             seat.call("test_elicitation", json!({"message": "m"}), &user).await.expect(case);
         assert!(text(&result).contains("accept"), "{case}: {result}");
         assert_eq!(user.heard(), ["asked elicitation/create"], "{case}");
+        let named = "test_input_required_result_elicitation";
+        let result = seat.call(named, json!({}), &user).await.expect(case);
+        assert_eq!(text(&result), "Hello, n!", "{case}");
+        let hinted = user.heard().contains(&"named user_name".to_owned());
+        assert_eq!(hinted, !revision.is_stateless(), "{case}: where only a hint can tell it");
     }
     let log = seat.call("test_tool_with_logging", json!({}), &user).await.expect(case);
     assert!(user.heard().iter().any(|heard| heard.starts_with("log ")), "{case}: {log}");

@@ -107,7 +107,7 @@ impl User {
             }
             _ if params["mode"] == "url" => json!({"action": "accept"}),
             _ => {
-                json!({"action": "accept", "content": {"username": "u", "email": "e", "answer": "a"}})
+                json!({"action": "accept", "content": {"username": "u", "email": "e", "answer": "a", "name": "n"}})
             }
         }
     }
@@ -124,6 +124,9 @@ impl Line for User {
     }
 
     fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
+        if let Some(key) = &question.key {
+            self.add(format!("named {key}"));
+        }
         let params = question.params.as_ref().map_or(Value::Null, value);
         let answer = self.answer(question.method.as_str(), &params);
         Box::pin(async move { Ok(raw(&answer)) })

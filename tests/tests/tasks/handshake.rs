@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::house;
 
+/// Says that the call behind a task has not said that it runs long.
+const RUNS_LONG: &str = "/_meta/gantry~1runs-long";
 const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task/taskId";
 
 /// A client that has introduced itself.
@@ -52,8 +54,24 @@ impl Client {
     async fn begin(&mut self, tool: &str) -> Value {
         let created = self.call(tool, json!({})).await;
         assert_eq!(created["result"]["task"]["status"], "working", "{created}");
+        assert_eq!(created["result"].pointer(RUNS_LONG), Some(&json!(false)), "{created}");
         created["result"]["task"]["taskId"].clone()
     }
+}
+
+#[tokio::test]
+async fn a_task_shows_when_its_call_says_that_it_runs_long() {
+    let house = house(DoorSettings::default()).await;
+    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let task = client.begin("long_wait").await;
+    for _ in 0..10_000 {
+        let seen = client.ask("tasks/get", json!({"taskId": task})).await;
+        assert_eq!(seen["result"]["status"], "working", "{seen}");
+        if seen["result"].pointer(RUNS_LONG).is_none() {
+            return;
+        }
+    }
+    panic!("it is never shown");
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Runs of the suite with a server before it.
 
-use std::path::PathBuf;
+use std::path::Path;
 
+use super::impossible::IMPOSSIBLE;
+use super::layout::Layout;
 use super::probe;
 use super::runs::Run;
 use super::suite::Findings;
@@ -10,8 +12,10 @@ use super::verdict::Verdict;
 use crate::failure::Outcome;
 use crate::steps;
 
-/// Does one run against the server at `url`.
-pub(super) fn perform(name: String, run: &Run, url: &str, folder: PathBuf) -> Outcome<Verdict> {
+/// Does one run of a layout, which listens at `url`.
+pub(super) fn perform(layout: &Layout, run: &Run, url: &str, results: &Path) -> Outcome<Verdict> {
+    let name = layout.run_name(run.name);
+    let folder = results.join(&name);
     let findings = Findings::fresh(folder)?;
     let mut arguments = vec!["server", "--url", url];
     arguments.extend(run.arguments);
@@ -26,6 +30,12 @@ pub(super) fn perform(name: String, run: &Run, url: &str, folder: PathBuf) -> Ou
         steps::note(&format!(
             "{name}: {left_out} `tasks-*` scenarios not counted: the server declares no tasks extension"
         ));
+    }
+    for it in IMPOSSIBLE.iter().filter(|it| it.layout == layout.name) {
+        if tally.is_unjudged(it.scenario) {
+            expected -= 1;
+            steps::note(&format!("{name}: `{}` is impossible: {}", it.scenario, it.reason));
+        }
     }
     Ok(Verdict::of(name, run.suite, &findings, &tally, expected, exited_well))
 }

@@ -69,8 +69,13 @@ impl Tally {
 
     /// How many scenarios came to a verdict; one whose checks were all skipped did not.
     pub(super) fn scenarios(&self) -> usize {
-        let judged = |check: &Check| !matches!(check.status, Status::Skipped | Status::Information);
-        self.scenarios.iter().filter(|scenario| scenario.checks.iter().any(judged)).count()
+        self.scenarios.iter().filter(|scenario| scenario.is_judged()).count()
+    }
+
+    /// Whether a scenario ran and came to no verdict.
+    pub(super) fn is_unjudged(&self, name: &str) -> bool {
+        let mut named = self.scenarios.iter().filter(|scenario| scenario.name == name);
+        named.any(|scenario| !scenario.is_judged())
     }
 
     /// Checks with success, failure, warning, and skipped.
@@ -100,6 +105,13 @@ impl Tally {
         self.scenarios
             .iter()
             .flat_map(|scenario| scenario.checks.iter().map(move |check| (scenario, check)))
+    }
+}
+
+impl Scenario {
+    fn is_judged(&self) -> bool {
+        let judged = |check: &Check| !matches!(check.status, Status::Skipped | Status::Information);
+        self.checks.iter().any(judged)
     }
 }
 
@@ -187,6 +199,14 @@ mod tests {
                 "{statuses:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_came_to_no_verdict_is_known() {
+        let judged = scenario("ping", &["INFO", "FAILURE"]);
+        let tally = Tally { scenarios: vec![judged, scenario("polling", &["INFO", "SKIPPED"])] };
+        let found = ["ping", "polling", "absent"].map(|name| tally.is_unjudged(name));
+        assert_eq!(found, [false, true, false]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::{answer, compose};
 use crate::error::ClientError;
 use crate::line::{Line, Silent};
 use crate::request::{Answer, Request};
+use crate::wire::streamable::Said;
 
 /// A request of the connection's own, and what came of it.
 pub(super) struct Exchange {
@@ -210,8 +211,9 @@ impl<'a> Underway<'a> {
                     Heard::Withdrawn(id) => asking.withdraw(&id),
                     Heard::Acknowledged => {}
                 },
-                text = source.next(self.link), if logging.is_none() => match text? {
-                    Some(text) => self.link.hear(&text, Some(&self.call)),
+                said = source.step(self.link), if logging.is_none() => match said? {
+                    Some(Said::Message(text)) => self.link.hear(&text, Some(&self.call)),
+                    Some(Said::HangUp(retry)) => line.hang_up(retry),
                     None => return Err(ClientError::Lost(
                         "the server ended the response without an answer".to_owned(),
                     )),

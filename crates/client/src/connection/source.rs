@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue};
 use super::answer::rpc_error;
 use super::link::{Link, Way};
 use crate::error::ClientError;
-use crate::wire::streamable::{Messages, Posted};
+use crate::wire::streamable::{Messages, Posted, Said};
 
 /// The source of one request's messages.
 pub(super) struct Source {
@@ -59,6 +59,17 @@ impl Source {
     /// The next text; none when no more will come. It may be dropped while it waits.
     pub(super) async fn next(&mut self, link: &Link) -> Result<Option<Bytes>, ClientError> {
         loop {
+            match self.step(link).await? {
+                Some(Said::Message(text)) => return Ok(Some(text)),
+                Some(Said::HangUp(_)) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The same, and when the server hangs up to be called back.
+    pub(super) async fn step(&mut self, link: &Link) -> Result<Option<Said>, ClientError> {
+        loop {
             match &mut self.state {
                 State::Mailbox => return pending().await,
                 State::Done => return Ok(None),
@@ -67,7 +78,7 @@ impl Source {
                     self.state = State::Done;
                     let posted = posted.map_err(|error| link.seen(error))?;
                     if let Some(body) = self.posted(link, posted)? {
-                        return Ok(Some(body));
+                        return Ok(Some(Said::Message(body)));
                     }
                 }
                 State::Stream(messages) => {

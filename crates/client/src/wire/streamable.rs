@@ -13,7 +13,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 
-pub(crate) use self::messages::Messages;
+pub(crate) use self::messages::{Messages, Said};
 use super::http::{Body, Http, Kind, request_target};
 use crate::backoff::Backoff;
 use crate::error::ClientError;

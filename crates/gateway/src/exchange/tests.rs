@@ -52,3 +52,24 @@ async fn messages_that_are_not_wanted_are_not_passed_on() {
     });
     assert_eq!(said.await, [r#"{"b":1.0}"#]);
 }
+
+#[test]
+fn a_number_is_no_name() {
+    let caller = Arc::new(Caller::new("someone"));
+    let call = Call::new(Method::ToolsCall, RawJson::EMPTY_OBJECT, caller);
+    let exchange = Exchange::new(&call, 8, Duration::from_secs(1));
+    let numbered = exchange.number_question(&Method::RootsList);
+    let cases = [
+        (&*numbered, None),
+        ("roots-7", None),
+        ("roots", Some("roots")),
+        ("roots-x", Some("roots-x")),
+        ("sampling-1", Some("sampling-1")),
+        ("user_name", Some("user_name")),
+    ];
+    for (key, expected) in cases {
+        let (answer, _) = oneshot::channel();
+        let question = Question { key: key.to_owned(), ask: Ask::roots(), answer };
+        assert_eq!(question.name(), expected, "{key}");
+    }
+}

@@ -105,6 +105,10 @@ impl Line for CallLine {
         Box::pin(self.exchange.log_raw(level, self.redaction.json(params)))
     }
 
+    fn hang_up(&self, retry: Duration) {
+        self.exchange.hang_up(retry);
+    }
+
     fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
         let Question { method, params, key } = question;
         let key = self.key(key, &method);

@@ -146,6 +146,35 @@ async fn a_task_is_followed_to_its_end() {
 }
 
 #[tokio::test]
+async fn questions_that_come_together_go_out_together() {
+    let bench = Bench::with(vec![peer("one", Era::Legacy)]).await;
+    let params = json!({"name": "one_ask", "arguments": {"n": 3}});
+    assert_eq!(bench.asked_at_once(&params).await, ["k0", "k1", "k2"]);
+}
+
+#[tokio::test]
+async fn who_could_have_declared_tasks_is_refused_like_by_the_server() {
+    let bench = Bench::with(vec![peer("two", Era::Modern)]).await;
+    let error = bench.undeclared(&json!({"name": "two_work"})).await.unwrap_err();
+    let ErrorKind::MissingCapability { required } = error.kind else { panic!("{error:?}") };
+    assert!(required.at(&["extensions", "io.modelcontextprotocol/tasks"]).is_some());
+}
+
+#[tokio::test]
+async fn a_call_is_a_task_when_its_server_says_that_it_runs_long() {
+    let bench = Bench::with(vec![peer("one", Era::Legacy)]).await;
+    let cases = [(json!({"name": "one_toil"}), true), (short(), false)];
+    for (params, expected) in cases {
+        assert_eq!(bench.becomes_task(&params).await, expected, "{params}");
+    }
+    assert_eq!(text(bench.call(Method::ToolsCall, &short()).await), "short");
+}
+
+fn short() -> serde_json::Value {
+    json!({"name": "one_toil", "arguments": {"n": 1}})
+}
+
+#[tokio::test]
 async fn progress_is_carried_with_all_that_is_in_it() {
     let bench = Bench::with(pair()).await;
     for name in ["one_speak", "two_speak"] {

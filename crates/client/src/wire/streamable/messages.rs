@@ -26,8 +26,21 @@ pub(crate) struct Messages {
     /// Boxed: it is large beside everything else that can come of a message.
     decoder: Box<EventDecoder>,
     last_id: Option<String>,
-    retry: Duration,
+    /// When the server wants to be called back, once it has said so.
+    retry: Option<Duration>,
     failures: u32,
+    /// What is still to be told of the server's hanging up.
+    hung_up: Option<Duration>,
+}
+
+/// What a stream brings.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// A JSON text.
+    Message(Bytes),
+    /// The server ended the stream in good order, and wants to be called back after this time,
+    /// which is done.
+    HangUp(Duration),
 }
 
 enum Source {
@@ -41,16 +54,19 @@ impl Messages {
     pub(super) fn new(shared: Arc<Shared>, body: Body) -> Self {
         let decoder = Box::new(EventDecoder::new(shared.limit));
         let source = Source::Open(body);
-        Self { shared, source, decoder, last_id: None, retry: RETRY, failures: 0 }
+        Self { shared, source, decoder, last_id: None, retry: None, failures: 0, hung_up: None }
     }
 
-    /// The next message; none when the stream has ended in good order. Nothing is lost when the
+    /// What comes next; none when the stream has ended in good order. Nothing is lost when the
     /// future is dropped.
-    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Said, ClientError>> {
         while !matches!(self.source, Source::Ended) {
+            if let Some(retry) = self.hung_up.take() {
+                return Some(Ok(Said::HangUp(retry)));
+            }
             match self.decoder.next_event() {
                 Ok(Some(event)) => match self.take(event) {
-                    Some(message) => return Some(Ok(message)),
+                    Some(message) => return Some(Ok(Said::Message(message))),
                     None => continue,
                 },
                 Ok(None) => {}
@@ -96,7 +112,7 @@ impl Messages {
             self.last_id = event.id.filter(|id| !id.is_empty());
         }
         if let Some(milliseconds) = event.retry {
-            self.retry = Duration::from_millis(milliseconds);
+            self.retry = Some(Duration::from_millis(milliseconds));
         }
         let is_message = event.name.as_deref().is_none_or(|name| name == "message");
         (is_message && !event.data.is_empty()).then_some(event.data)
@@ -117,10 +133,12 @@ impl Messages {
                 self.shared.http.origin()
             )));
         }
+        let retry = self.retry.unwrap_or(RETRY);
         let wait = match self.failures {
-            0 => self.retry,
-            failures => self.retry.max(self.shared.backoff.after(failures)),
+            0 => retry,
+            failures => retry.max(self.shared.backoff.after(failures)),
         };
+        self.hung_up = self.retry.filter(|_| self.failures == 0 && error.is_none());
         self.failures += 1;
         // Half an event is of no use: the server sends it again.
         *self.decoder = EventDecoder::new(self.shared.limit);

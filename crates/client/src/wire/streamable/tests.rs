@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gantry_protocol::Revision;
 use http::header::{HeaderName, HeaderValue};
 
-use super::{Posted, Streamable};
+use super::{Messages, Posted, Said, Streamable};
 use crate::error::ClientError;
 use crate::secret::Secret;
 use crate::settings::Settings;
@@ -38,7 +38,7 @@ async fn told(posted: Result<Posted, ClientError>) -> String {
         Ok(Posted::Refused { status, body }) => format!("refused {status} {body:?}"),
         Ok(Posted::Stream { mut messages, session }) => {
             let mut text = format!("stream {session:?}");
-            while let Some(message) = messages.next().await {
+            while let Some(message) = next_text(&mut messages).await {
                 match message {
                     Ok(message) => text.push_str(&format!(" {message:?}")),
                     Err(error) => text.push_str(&format!(" {}", kind(&error))),
@@ -47,6 +47,16 @@ async fn told(posted: Result<Posted, ClientError>) -> String {
             text
         }
         Err(error) => format!("{}: {error}", kind(&error)),
+    }
+}
+
+async fn next_text(messages: &mut Messages) -> Option<Result<Bytes, ClientError>> {
+    loop {
+        match messages.next().await? {
+            Ok(Said::Message(text)) => return Some(Ok(text)),
+            Ok(Said::HangUp(_)) => {}
+            Err(error) => return Some(Err(error)),
+        }
     }
 }
 
@@ -216,8 +226,8 @@ async fn a_stream_is_taken_up_where_it_broke() {
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
     };
-    assert_eq!(messages.next().await.unwrap().unwrap(), "1");
-    assert_eq!(messages.next().await.unwrap().unwrap(), "2");
+    assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
+    assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "2");
     drop(messages);
     let mut afters = Vec::new();
     loop {
@@ -235,6 +245,24 @@ async fn a_stream_is_taken_up_where_it_broke() {
     }
     let ids: Vec<_> = afters.iter().map(|(_, id)| id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_up_is_called_back() {
+    let stage = Stage::new([
+        Play::Say(events("id: a\nretry: 20\ndata:\n\n") + &chunk("")),
+        Play::SayAndHold(events("id: b\ndata: 1\n\n")),
+    ])
+    .await;
+    let streamable = streamable(&stage);
+    streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
+    let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
+        panic!("a stream")
+    };
+    let said = messages.next().await;
+    let retry = Duration::from_millis(20);
+    assert!(matches!(said, Some(Ok(Said::HangUp(time))) if time == retry), "{said:?}");
+    assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,7 +302,7 @@ async fn dropping_what_is_under_way_closes_the_connection() {
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
     };
-    assert_eq!(messages.next().await.unwrap().unwrap(), "1");
+    assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
     stage.request().await;
     drop(messages);
     assert_eq!(stage.seen().await, Seen::Closed(0));
@@ -295,7 +323,7 @@ async fn a_stream_that_is_done_with_leaves_its_connection() {
         let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
             panic!("a stream")
         };
-        assert_eq!(messages.next().await.unwrap().unwrap(), "1");
+        assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
         messages.done();
         stage.request().await;
         let mut connections = Vec::new();

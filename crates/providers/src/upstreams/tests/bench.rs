@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use gantry_client::Target;
 use gantry_gateway::{
-    Call, CallError, Caller, Gateway, Identity, Interest, Notice, Outcome, Provider, Reply, Step,
-    Subscription, Watched,
+    Call, CallError, Caller, Gateway, Identity, Interest, Notice, Outcome, Provider, Question,
+    Reply, Running, Step, Subscription, Watched,
 };
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
 use gantry_transport::child::Program;
@@ -158,14 +158,34 @@ impl Bench {
     pub(super) async fn abandoned(&self, tool: &str) {
         let params = json!({"name": tool}).to_string();
         let mut running = self.gateway.start(call(Method::ToolsCall, &params, capable()));
+        questions(&mut running).await;
+        drop(running);
+    }
+
+    /// The keys of what a tool asks first, as a client that takes all questions with a reply.
+    pub(super) async fn asked_at_once(&self, params: &Value) -> Vec<String> {
+        let mut running = self.gateway.start(standing_alone(params, capable()));
+        let asked = questions(&mut running).await;
+        let mut keys: Vec<_> = asked.into_iter().map(|question| question.key).collect();
+        keys.sort();
+        keys
+    }
+
+    /// What a tool gives to a client that could declare tasks and does not.
+    pub(super) async fn undeclared(&self, params: &Value) -> Outcome {
+        self.run(standing_alone(params, Caller::new("someone")), None).await.1
+    }
+
+    /// Whether a call becomes a task for a client that takes them.
+    pub(super) async fn becomes_task(&self, params: &Value) -> bool {
+        let mut running = self.gateway.start(standing_alone(params, capable()));
         loop {
             match tokio::time::timeout(PATIENCE, running.step()).await.expect("a step") {
-                Step::Questions(_) => break,
+                Step::Notice(Notice::Task { .. }) => return true,
                 Step::Notice(_) => {}
-                Step::Done(outcome) => panic!("nobody was asked: {outcome:?}"),
+                Step::Questions(_) | Step::Done(_) => return false,
             }
         }
-        drop(running);
     }
 
     async fn run(&self, call: Call, answer: Option<&str>) -> (Vec<String>, Outcome) {
@@ -189,6 +209,23 @@ impl Bench {
         let outcome = tokio::time::timeout(PATIENCE, running.boxed()).await.expect("an end");
         (notices, outcome)
     }
+}
+
+/// What a call asks first; what it tells before is passed over.
+async fn questions(running: &mut Running) -> Vec<Question> {
+    loop {
+        match tokio::time::timeout(PATIENCE, running.step()).await.expect("a step") {
+            Step::Notice(_) => {}
+            Step::Questions(questions) => return questions,
+            Step::Done(outcome) => panic!("it asks nothing: {outcome:?}"),
+        }
+    }
+}
+
+/// A tool call of a client without handshake.
+fn standing_alone(params: &Value, caller: Caller) -> Call {
+    let call = call(Method::ToolsCall, &params.to_string(), caller);
+    Call { takes_questions: true, ..call }
 }
 
 fn call(method: Method, params: &str, caller: Caller) -> Call {

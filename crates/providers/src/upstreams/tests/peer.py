@@ -35,15 +35,21 @@ def tool(name):
     return definition
 
 
-def ask(params):
-    """Asks the client over the connection, and waits for what it says."""
+def ask(params, times=1):
+    """Asks the client over the connection, and waits for what it says to the last question."""
     global asked
-    asked += 1
-    write({"jsonrpc": "2.0", "id": "q%d" % asked, "method": "elicitation/create", "params": params})
+    waits = set()
+    for number in range(times):
+        asked += 1
+        waits.add("q%d" % asked)
+        hinted = dict(params, _meta=dict(params.get("_meta", {}), **{"gantry/key": "k%d" % number}))
+        write({"jsonrpc": "2.0", "id": "q%d" % asked, "method": "elicitation/create", "params": hinted})
     for line in sys.stdin:
         message = json.loads(line)
-        if message.get("id") == "q%d" % asked and "method" not in message:
-            return message
+        if message.get("id") in waits and "method" not in message:
+            waits.remove(message["id"])
+            if not waits:
+                return message
 
 
 class Fault(Exception):
@@ -68,7 +74,8 @@ def call(line, params):
                 question = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}}
                 return {"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "mine"}
             return text(answers["q"]["action"] + " " + params["requestState"])
-        answer = ask({"message": "?", "requestedSchema": {"type": "object", "properties": {}}})
+        question = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+        answer = ask(question, arguments.get("n", 1))
         if "error" in answer:
             return dict(text("nobody answers"), isError=True)
         return text(answer["result"]["action"])
@@ -95,6 +102,9 @@ def call(line, params):
     if name == "toil":
         if "task" not in params:
             raise Fault(-32601, "as a task only", None)
+        if "n" in arguments:
+            created = {"taskId": "short", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
+            return {"task": created, "_meta": {"gantry/runs-long": False}}
         return {"task": {"taskId": "toil", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None, "pollInterval": 20}}
     if name == "ended":
         return text(polls.get("ended"))
@@ -109,6 +119,9 @@ def task(method, params):
     if method == "tasks/cancel":
         polls["ended"] = params["taskId"]
         return {}
+    if params["taskId"] == "short":
+        ended = {"taskId": "short", "status": "completed", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
+        return ended if method == "tasks/get" else text("short")
     if params["taskId"] == "toil" and method == "tasks/get":
         return {"taskId": "toil", "status": "input_required", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
     if method == "tasks/result":
