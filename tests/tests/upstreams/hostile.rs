@@ -101,6 +101,9 @@ impl Case {
         if state == "backing off" {
             let is_named = || yard.log().contains("server=\"odd\"");
             processes::until("its name in the log", is_named).await;
+            let refused = yard.call("odd_odd", json!({})).await.expect_err("nobody is there");
+            let is_told = refused.contains(reason) || refused.contains("still being started");
+            assert!(refused.contains("the server `odd`") && is_told, "{name}: {refused}");
         }
         let most = processes::memory(yard.id(), "VmHWM");
         assert!(most < MEMORY, "{name}: {most} kB");
