@@ -60,14 +60,24 @@ impl Connection {
         settings: Arc<Settings>,
         events: mpsc::Sender<Event>,
     ) -> Result<Self, ClientError> {
+        Self::attempt(target, settings, events).await.map_err(|(error, _)| error)
+    }
+
+    /// The same. Beside the error is what the program wrote to standard error.
+    pub(crate) async fn attempt(
+        target: &Target,
+        settings: Arc<Settings>,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Self, (ClientError, String)> {
         let within = settings.connect_within;
         let opening = Opening::new(settings, events);
         let mut open = pin!(opening.open(target));
-        match timeout(within, &mut open).await {
+        let opened = match timeout(within, &mut open).await {
             Ok(opened) => opened.map(|(draft, agreed)| Self::begin(draft, agreed)),
             // What was begun is still there, and can say how far it came.
             Err(_) => Err(opening.took_too_long(within)),
-        }
+        };
+        opened.map_err(|error| (error, opening.written()))
     }
 
     fn begin(draft: Draft, agreed: Agreed) -> Self {

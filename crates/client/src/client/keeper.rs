@@ -106,13 +106,17 @@ impl Keeper {
     ) -> Option<Result<Arc<Connection>, ClientError>> {
         let settings = self.shared.settings.clone();
         let within = settings.connect_within;
-        let opening = timeout(within, Connection::open(&self.target, settings, events));
+        let opening = timeout(within, Connection::attempt(&self.target, settings, events));
         tokio::pin!(opening);
         loop {
             tokio::select! {
                 opened = &mut opening => {
                     let late = || format!("the server was not ready within {within:?}");
-                    let opened = opened.unwrap_or_else(|_| Err(ClientError::Unreachable(late())));
+                    let late = || (ClientError::Unreachable(late()), String::new());
+                    let opened = opened.unwrap_or_else(|_| Err(late())).map_err(|(error, log)| {
+                        self.shared.bury(&log, &error.to_string());
+                        error
+                    });
                     return Some(opened.map(Arc::new));
                 }
                 order = inbox.recv() => match order {

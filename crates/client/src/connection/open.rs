@@ -31,22 +31,39 @@ pub(super) struct Opening {
     events: mpsc::Sender<Event>,
     /// The last try.
     latest: Mutex<Weak<Link>>,
+    /// What the programs of tries that failed wrote to standard error.
+    written: Mutex<String>,
 }
 
 impl Opening {
     pub(super) fn new(settings: Arc<Settings>, events: mpsc::Sender<Event>) -> Self {
-        Self { settings, events, latest: Mutex::default() }
+        Self { settings, events, latest: Mutex::default(), written: Mutex::default() }
     }
 
     /// The error when it is given up.
     pub(super) fn took_too_long(&self, within: Duration) -> ClientError {
         let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        if let Some(link) = &latest {
+            self.keep_written(link);
+        }
         let words = latest.and_then(|link| link.program()?.last_words());
         let text = format!("the server was not connected and greeted within {within:?}");
         ClientError::Unreachable(match words {
             Some(words) => format!("{text}; its last words: {words}"),
             None => text,
         })
+    }
+
+    /// What the programs of tries that failed wrote to standard error.
+    pub(super) fn written(&self) -> String {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep_written(&self, link: &Link) {
+        if let Some(program) = link.program() {
+            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.push_str(&program.stderr());
+        }
     }
 
     /// Connects and greets.
@@ -72,7 +89,10 @@ impl Opening {
         match greet(&draft.link, self.settings.era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::DiedOnProbe(_)) => self.welcome(start()?, Era::Legacy).await,
-            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => {
+                self.keep_written(&draft.link);
+                Err(error)
+            }
         }
     }
 
@@ -116,7 +136,11 @@ impl Opening {
         draft: Draft,
         era: Era,
     ) -> Result<(Draft, Agreed), ClientError> {
-        match greet(&draft.link, era).await {
+        let greeted = greet(&draft.link, era).await;
+        if greeted.is_err() {
+            self.keep_written(&draft.link);
+        }
+        match greeted {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
             Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
