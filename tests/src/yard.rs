@@ -101,18 +101,13 @@ impl Yard {
         said(&call(tool, arguments).ask(self.address).await)
     }
 
-    /// The names of all tools.
-    pub async fn names(&self) -> Vec<String> {
-        let listed = list().ask(self.address).await;
-        let tools = listed["result"]["tools"].as_array().expect("a list of tools");
-        tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
-    }
-
     /// The names of the tools of a server, as it calls them itself.
     pub async fn tools(&self, server: &str) -> Vec<String> {
         let prefix = format!("{server}_");
-        let names = self.names().await;
-        names.iter().filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect()
+        let listed = list().ask(self.address).await;
+        let tools = listed["result"]["tools"].as_array().expect("a list of tools");
+        let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+        names.filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect()
     }
 
     /// Sends a line to its standard input, and gives the line that answers it.

@@ -75,6 +75,11 @@ impl Catalog {
         &self.watching
     }
 
+    /// Everyone who may list something.
+    fn providers(&self) -> Vec<Arc<dyn Provider>> {
+        self.shelves().all.values().map(|shelf| shelf.provider.clone()).collect()
+    }
+
     /// Puts a listing in the place of a shelf's old one.
     fn publish(&self, shelf: u64, listing: Listing) {
         self.change(|shelves| match shelves.get_mut(&shelf) {

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 
 use crate::call::Call;
 use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::error::CallError;
 use crate::exchange::Exchange;
 use crate::reply::Outcome;
 
@@ -30,6 +31,11 @@ pub trait Provider: Send + Sync + 'static {
     /// Hears which of its resources clients watch now, whenever that changes: those it listed and
     /// those that its templates cover. Must return at once; work belongs elsewhere.
     fn watched(&self, _uris: &BTreeSet<String>) {}
+
+    /// Why a tool that nobody lists cannot be called, if this provider knows.
+    fn absence(&self, _tool: &str) -> Option<CallError> {
+        None
+    }
 }
 
 /// A call whose target is known.

@@ -4,7 +4,7 @@
 use gantry_protocol::{JsonLimits, RawJson};
 use gantry_tests::house::soon;
 use gantry_tests::payloads::{CALL, ERROR, PROMPT, READ, TOOL};
-use gantry_tests::request::NEWEST;
+use gantry_tests::request::{NEWEST, request};
 use gantry_tests::yard::{Scripted, Visitor, Yard, scripted};
 use serde_json::{Value, json};
 
@@ -73,6 +73,14 @@ async fn check(yard: &mut Yard, mut visitor: Visitor, client: &str, pair: &str) 
     }
 }
 
+/// Waits until something is on every list: each comes by itself.
+async fn offered(yard: &Yard) {
+    for list in ["tools", "resources", "prompts"] {
+        let question = request(&format!("{list}/list"), json!({}));
+        while question.ask(yard.address).await["result"][list] == json!([]) {}
+    }
+}
+
 /// A server on that transport and of that era, and a client of every revision on every door.
 async fn pairs(transport: &str, words: &[&str]) {
     let listening = Scripted::start(words).await;
@@ -85,8 +93,7 @@ async fn pairs(transport: &str, words: &[&str]) {
         let pair = format!("{transport} {words:?} to {client}");
         let name = format!("bytes-{transport}-{}-{client}", words.len());
         let mut yard = Yard::open(&name, json!({"odd": entry})).await;
-        let offered = async { while yard.names().await.is_empty() {} };
-        soon("its tool", offered).await;
+        soon("its lists", offered(&yard)).await;
         let visitor = Visitor::posting(&yard, client).await;
         check(&mut yard, visitor, client, &format!("{pair} over HTTP")).await;
         let visitor = Visitor::speaking(&mut yard, client).await;

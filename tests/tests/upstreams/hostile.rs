@@ -101,6 +101,9 @@ impl Case {
         if state == "backing off" {
             let is_named = || yard.log().contains("server=\"odd\"");
             processes::until("its name in the log", is_named).await;
+            let refused = yard.call("odd_odd", json!({})).await.expect_err("nobody is there");
+            let is_told = refused.contains(reason) || refused.contains("still being started");
+            assert!(refused.contains("the server `odd`") && is_told, "{name}: {refused}");
         }
         let most = processes::memory(yard.id(), "VmHWM");
         assert!(most < MEMORY, "{name}: {most} kB");
@@ -191,6 +194,11 @@ async fn one_that_cannot_be_started() {
         ("said", ends("echo the key is missing >&2; exit 1"), "the key is missing"),
     ];
     for (name, entry, reason) in entries {
+        let yard = Yard::open(&format!("log-{name}"), json!({"odd": entry.clone()})).await;
+        yard.until_state("odd", "backing off").await;
+        let log = yard.admin("GET", "/api/servers/odd/log").await;
+        assert!(log["log"].as_str().is_some_and(|log| log.contains(reason)), "{name}: {log}");
+        yard.close().await;
         let case = case(&["well"], &[]).becomes("backing off", reason);
         case.check(entry, name).await;
     }

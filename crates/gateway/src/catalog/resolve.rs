@@ -23,14 +23,26 @@ impl Catalog {
         if let Some(doubled) = head.doubled {
             return Err(CallError::invalid_params(doubled.to_string()));
         }
-        let (target, provider) = self.with(|snapshot| match call.method {
+        let found = self.with(|snapshot| match call.method {
             Method::ToolsCall => snapshot.find_tool(head),
             Method::PromptsGet => snapshot.find_prompt(&text(head.name.as_ref(), "name")?),
             Method::ResourcesRead => snapshot.find_resource(&text(head.uri.as_ref(), "uri")?),
             Method::Complete => snapshot.find_reference(&call.params),
             _ => Err(unserved(&call.method)),
-        })?;
+        });
+        let (target, provider) = found.map_err(|error| self.explained(error, head))?;
         Ok(Resolved { call, target, provider })
+    }
+
+    /// The error, or a better one from a provider that knows why there is no such tool.
+    fn explained(&self, error: CallError, head: &ParamsHead) -> CallError {
+        match (&error.kind, head.name.as_ref().and_then(RawJson::to_text)) {
+            (ErrorKind::ToolNotFound, Some(tool)) => {
+                let absence = |provider: Arc<dyn Provider>| provider.absence(&tool);
+                self.providers().into_iter().find_map(absence).unwrap_or(error)
+            }
+            _ => error,
+        }
     }
 
     /// The page of a list that the call asks for.

@@ -10,8 +10,9 @@ use gantry_protocol::{Method, RawJson};
 
 use super::Publisher;
 use crate::{
-    Call, Caller, Event, Exchange, Gateway, Identity, Interest, ListKind, Listing, Outcome,
-    PromptEntry, Provider, Reply, Resolved, Settings, Step, Subscription, ToolEntry,
+    Call, CallError, Caller, ErrorKind, Event, Exchange, Gateway, Identity, Interest, ListKind,
+    Listing, Outcome, PromptEntry, Provider, Reply, Resolved, Settings, Step, Subscription,
+    ToolEntry,
 };
 
 struct Named(&'static str);
@@ -24,6 +25,44 @@ impl Provider for Named {
     fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
         let result = RawJson::of(self.0).unwrap();
         Box::pin(async move { Ok(Reply::Result(result)) })
+    }
+}
+
+/// One that lists nothing, and knows why its tools are not there.
+struct Away;
+
+impl Provider for Away {
+    fn name(&self) -> &str {
+        "away"
+    }
+
+    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+        Box::pin(async { Ok(Reply::Result(RawJson::EMPTY_OBJECT)) })
+    }
+
+    fn absence(&self, tool: &str) -> Option<CallError> {
+        let text = || format!("`{tool}` is away");
+        tool.starts_with("away_").then(|| CallError::new(ErrorKind::Unavailable, text()))
+    }
+}
+
+#[tokio::test]
+async fn who_knows_why_a_tool_is_not_there_says_so() {
+    let gateway = gateway(10);
+    gateway.attach(Arc::new(Away));
+    gateway.attach(Arc::new(Named("here"))).publish(tools(&["away_known", "here"]));
+    let cases = [
+        (r#"{"name":"away_one"}"#, "`away_one` is away"),
+        (r#"{"name":"other"}"#, "there is no tool `other`; tools/list shows those there are"),
+        (r#"{"name":"away_known"}"#, "here"),
+    ];
+    for (params, expected) in cases {
+        let told = match call(&gateway, Method::ToolsCall, params).await {
+            Ok(Reply::Result(result)) => result.to_string(),
+            Ok(reply) => panic!("{params}: {reply:?}"),
+            Err(error) => error.public,
+        };
+        assert!(told.contains(expected), "{params}: {told}");
     }
 }
 
@@ -170,7 +209,7 @@ async fn cursors_of_others_are_refused() {
     for (method, cursor) in cases {
         let outcome = call(&gateway, method.clone(), &format!(r#"{{"cursor":{cursor}}}"#)).await;
         let Err(error) = outcome else { panic!("{method} with {cursor}: {outcome:?}") };
-        assert_eq!(error.kind, crate::ErrorKind::InvalidParams, "{method} with {cursor}");
+        assert_eq!(error.kind, ErrorKind::InvalidParams, "{method} with {cursor}");
     }
     assert_eq!(page(&gateway, Some("")).await.0, ["a"], "an empty cursor is none");
 }
@@ -252,10 +291,10 @@ async fn names_given_twice_or_not_as_text_are_refused() {
     for (method, params) in cases {
         let outcome = call(&gateway, method, params).await;
         let Err(error) = outcome else { panic!("{params}: {outcome:?}") };
-        assert_eq!(error.kind, crate::ErrorKind::InvalidParams, "{params}");
+        assert_eq!(error.kind, ErrorKind::InvalidParams, "{params}");
     }
     let stranger = call(&gateway, Method::ToolsCall, r#"{"name":"A"}"#).await;
-    assert_eq!(stranger.expect_err("no tool").kind, crate::ErrorKind::ToolNotFound);
+    assert_eq!(stranger.expect_err("no tool").kind, ErrorKind::ToolNotFound);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use gantry_gateway::{
 use gantry_protocol::{Method, RawJson};
 
 use super::compose::{Composed, Part, Route, Routes, Scope, compose};
+use super::naming;
 use super::serve::{self, Errand};
 use super::server::Server;
 
@@ -182,6 +183,22 @@ impl Provider for Face {
     fn watched(&self, uris: &BTreeSet<String>) {
         uris.clone_into(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner));
         self.pass_on(&View::default());
+    }
+
+    fn absence(&self, tool: &str) -> Option<CallError> {
+        let view = self.view.load();
+        let is_meant = |server: &&Arc<Server>| {
+            self.name.as_deref() == Some(server.name())
+                || naming::begins_with(tool, server.prefix())
+        };
+        let meant = view.servers.values().filter(is_meant);
+        let server = meant.max_by_key(|server| server.prefix().len())?;
+        let (name, reason) = (server.name(), server.absence()?);
+        let text = format!(
+            "the tool `{tool}` cannot be called, for the server `{name}` offers nothing: {reason}; \
+             `gantry status` shows how it stands"
+        );
+        Some(CallError::new(ErrorKind::Unavailable, text))
     }
 }
 

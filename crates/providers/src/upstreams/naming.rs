@@ -76,6 +76,12 @@ pub(super) fn fit(name: &str, length: usize) -> String {
     }
 }
 
+/// Whether a name may be that of a thing of a server with this prefix.
+pub(super) fn begins_with(name: &str, prefix: &str) -> bool {
+    let rest = name.strip_prefix(clean(prefix).as_str()).filter(|_| !prefix.is_empty());
+    rest.is_some_and(|rest| rest.starts_with('_'))
+}
+
 /// The name that a tool has where it needs no prefix: its own, if the protocol allows it.
 pub(super) fn own(name: &str) -> String {
     let allowed = |byte: u8| is_allowed(char::from(byte)) || byte == b'/';
@@ -164,6 +170,21 @@ mod tests {
         assert!(clash.contains("`b_c` of the server `a`") && clash.contains(&later.name));
         let third = names.give("z", "", "a_b_c");
         assert_ne!(third.name, later.name);
+    }
+
+    #[test]
+    fn a_prefix_is_told_from_other_beginnings() {
+        let cases = [
+            ("a_b", "a", true),
+            ("a_b", "a b", false),
+            ("a_b_c", "a b", true),
+            ("ab", "a", false),
+            ("_a", "", false),
+            ("a", "a", false),
+        ];
+        for (name, prefix, expected) in cases {
+            assert_eq!(begins_with(name, prefix), expected, "{name} {prefix}");
+        }
     }
 
     #[test]

@@ -140,6 +140,23 @@ impl Server {
         }
     }
 
+    /// Why it has no tools to offer; none if it has some, or if it is as it should be.
+    pub(super) fn absence(&self) -> Option<String> {
+        let offer = self.offer.load();
+        if !offer.tools.is_empty() {
+            return None;
+        }
+        match self.state() {
+            State::Starting => Some("it is still being started".to_owned()),
+            State::BackingOff { reason, .. } | State::Disabled(reason) => {
+                Some(self.redaction.text(&reason))
+            }
+            State::Configured | State::Ready | State::Degraded(_) => {
+                offer.problems.first().cloned()
+            }
+        }
+    }
+
     /// Whether what there is to be known at first is known.
     pub(super) fn is_settled(&self) -> bool {
         self.settled.load(Ordering::Acquire)

@@ -243,6 +243,13 @@ async fn a_server_that_cannot_be_reached_says_so() {
     assert_eq!(states, expected);
     assert!(status[0].reason.as_deref().is_some_and(|it| it.contains("/no/such/program")));
     assert_eq!(status[3].reason.as_deref(), Some("`KEY` is not set"));
+    for (server, reason) in [("off", "the configuration says so"), ("wrong", "`KEY` is not set")] {
+        let call = json!({"name": format!("{server}_echo")});
+        let told = bench.call(Method::ToolsCall, &call).await.map(value).unwrap().to_string();
+        assert!(told.contains(&format!("`{server}` offers nothing: {reason}")), "{told}");
+    }
+    let unknown = bench.call(Method::ToolsCall, &json!({"name": "one_unknown"})).await;
+    assert_eq!(unknown.expect_err("no tool").kind, ErrorKind::ToolNotFound);
     let one = &status[2];
     assert_eq!((one.tools, one.resources, one.prompts), (13, 3, 1));
     assert_eq!((one.transport, one.server.as_deref()), ("stdio", Some("peer 1")));
