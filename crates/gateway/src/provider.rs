@@ -25,6 +25,12 @@ pub trait Provider: Send + Sync + 'static {
     /// Hears which of its resources clients watch now, whenever that changes: those it listed and
     /// those that its templates cover. Must return at once; work belongs elsewhere.
     fn watched(&self, _uris: &BTreeSet<String>) {}
+
+    /// Waits until changes of a resource that is watched would be heard of. Must end in due time,
+    /// whether they would or not.
+    fn watching(&self, _uri: &str) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A call whose target is known.

@@ -137,6 +137,13 @@ impl View {
         Some((self.servers.get(server)?.clone(), request))
     }
 
+    /// Waits until the server of a resource was told that it is watched.
+    fn watching(&self, uri: &str) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let server = self.routes.server_of(uri)?;
+        let client = self.servers.get(server)?.shared()?;
+        Some(client.watching(self.own_address(server, uri)))
+    }
+
     fn own_address<'a>(&self, server: &str, uri: &'a str) -> &'a str {
         self.routes.aliases(server).map_or(uri, |aliases| aliases.inward(uri))
     }
@@ -160,6 +167,13 @@ impl Provider for Face {
     fn watched(&self, uris: &BTreeSet<String>) {
         uris.clone_into(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner));
         self.pass_on(&View::default());
+    }
+
+    fn watching(&self, uri: &str) -> BoxFuture<'static, ()> {
+        match self.view.load().watching(uri) {
+            Some(told) => Box::pin(told),
+            None => Box::pin(std::future::ready(())),
+        }
     }
 }
 
