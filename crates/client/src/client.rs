@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::keeper::Keeper;
@@ -125,6 +126,20 @@ impl Client {
             differs
         };
         self.0.shared.watched.send_if_modified(changed);
+    }
+
+    /// Waits until the server was told to tell of this resource. Does not wait for a server that is
+    /// not connected, nor longer than connecting may take.
+    pub fn watching(&self, uri: &str) -> impl Future<Output = ()> + Send + 'static {
+        let (shared, uri) = (self.0.shared.clone(), uri.to_owned());
+        async move {
+            let settled = |told: &Option<BTreeSet<String>>| {
+                let is_told = told.as_ref().is_none_or(|told| told.contains(&uri));
+                is_told || !shared.watched.borrow().contains(&uri)
+            };
+            let mut told = shared.told.subscribe();
+            let _ = timeout(shared.settings.connect_within, told.wait_for(settled)).await;
+        }
     }
 
     /// What is known of the program or connection.

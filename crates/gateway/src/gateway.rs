@@ -178,6 +178,11 @@ impl Gateway {
         self.events.subscribe(interest).seated(seat)
     }
 
+    /// Waits until changes of a resource that is watched would be heard of.
+    pub async fn watching(&self, uri: &str) {
+        self.catalog.watching().in_force(uri).await;
+    }
+
     /// The limits.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings

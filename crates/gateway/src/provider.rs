@@ -36,6 +36,12 @@ pub trait Provider: Send + Sync + 'static {
     fn absence(&self, _tool: &str) -> Option<CallError> {
         None
     }
+
+    /// Waits until changes of a resource that is watched would be heard of. Must end in due time,
+    /// whether they would or not.
+    fn watching(&self, _uri: &str) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A call whose target is known.

@@ -98,6 +98,18 @@ impl Watching {
         }
     }
 
+    /// Waits until the provider of a resource would hear of its changes.
+    pub(crate) async fn in_force(&self, uri: &str) {
+        // Another thread may be about to tell the provider; that takes but a moment.
+        while self.untold.load(Ordering::Acquire) > 0 {
+            tokio::task::yield_now().await;
+        }
+        let provider = self.current.load().provider_of(uri);
+        if let Some(provider) = provider {
+            provider.watching(uri).await;
+        }
+    }
+
     /// What differs from what providers were told, and from now on counts as told.
     fn changes(&self) -> Vec<Told> {
         let mut told = self.told();

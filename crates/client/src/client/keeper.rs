@@ -1,5 +1,6 @@
 //! Keeps a connection: makes it when it is wanted, replaces it when it is lost.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -158,6 +159,7 @@ impl Keeper {
         let (born, shared) = (Instant::now(), self.shared.clone());
         let mut watched = self.shared.watched.subscribe();
         watched.mark_changed();
+        self.shared.told.send_replace(Some(BTreeSet::new()));
         self.greet(connection);
         loop {
             tokio::select! {
@@ -166,9 +168,7 @@ impl Keeper {
                 () = self.relay.settle() => {}
                 Ok(()) = watched.changed() => {
                     let uris = watched.borrow_and_update().clone();
-                    if let Err(error) = connection.watch(&uris).await {
-                        tracing::debug!(%error, "resources cannot be watched");
-                    }
+                    self.watch(connection, uris).await;
                 }
                 order = inbox.recv() => match order {
                     Some((Order::Stop, _)) | None => return Over::Stopped,
@@ -183,6 +183,22 @@ impl Keeper {
                 }
             }
         }
+    }
+
+    /// Has the server tell of these resources and no others.
+    async fn watch(&self, connection: &Connection, uris: BTreeSet<String>) {
+        let told = &self.shared.told;
+        // What is being taken back does not count as told any more.
+        told.send_modify(|told| {
+            if let Some(told) = told {
+                told.retain(|uri| uris.contains(uri));
+            }
+        });
+        if let Err(error) = connection.watch(&uris).await {
+            tracing::debug!(%error, "resources cannot be watched");
+        }
+        // Nobody is to wait for a server that refuses.
+        told.send_replace(Some(uris));
     }
 
     fn greet(&mut self, connection: &Arc<Connection>) {
@@ -201,6 +217,7 @@ impl Keeper {
 
     /// Ends a connection.
     async fn end(&mut self, connection: Arc<Connection>, over: Over) -> Next {
+        self.shared.told.send_replace(None);
         if let Life::Here(_, since) = self.shared.life.send_replace(Life::Coming)
             && since.elapsed() >= GOOD
         {

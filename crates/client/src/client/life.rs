@@ -50,6 +50,8 @@ pub(super) struct Shared {
     pub(super) life: watch::Sender<Life>,
     pub(super) states: watch::Sender<State>,
     pub(super) watched: watch::Sender<BTreeSet<String>>,
+    /// What the connection was told to watch; none while there is no connection.
+    pub(super) told: watch::Sender<Option<BTreeSet<String>>>,
     pub(super) wanted: Notify,
     pub(super) cache: Cache,
     pub(super) restarts: AtomicU64,
@@ -70,6 +72,7 @@ impl Shared {
             life: watch::Sender::new(Life::None),
             states: watch::Sender::new(State::Configured),
             watched: watch::Sender::new(BTreeSet::new()),
+            told: watch::Sender::new(None),
             wanted: Notify::new(),
             cache: Cache::default(),
             restarts: AtomicU64::new(0),

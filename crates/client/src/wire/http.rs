@@ -65,12 +65,18 @@ impl Http {
     }
 
     /// Sends a request and waits for the head of its response. Dropping the future closes the
-    /// connection.
+    /// connection. A server that has the same thing at another path of its own is followed there
+    /// once: many frameworks do so for a slash at the end.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Body>, ClientError> {
-        let (response, lane) = self.exchange(request).await?;
+        let mut again = request.clone();
+        let (mut response, mut lane) = self.exchange(request).await?;
+        if let Some(place) = self.moved(&response) {
+            *again.uri_mut() = place;
+            (response, lane) = self.exchange(again).await?;
+        }
         let status = response.status();
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             return Err(self.redirected(response.headers()));
@@ -120,6 +126,19 @@ impl Http {
         ClientError::Lost(format!("`{origin}` did not answer the request: {error}"))
     }
 
+    /// Where a request is to be sent again as it is, if that is here: another origin would get the
+    /// headers of this one.
+    fn moved(&self, response: &Response<Incoming>) -> Option<Uri> {
+        let as_it_is = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
+        let location = response.headers().get(header::LOCATION)?;
+        let place: Uri = location.to_str().ok()?.parse().ok()?;
+        let is_here = match place.host() {
+            Some(_) => Origin::of(&place).is_ok_and(|origin| origin == *self.origin),
+            None => place.path().starts_with('/'),
+        };
+        (is_here && as_it_is.contains(&response.status())).then(|| request_target(&place))
+    }
+
     fn redirected(&self, headers: &HeaderMap) -> ClientError {
         let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
         let target = location.and_then(|text| text.parse::<Uri>().ok());
@@ -131,7 +150,7 @@ impl Http {
             None => "a place that cannot be read".to_owned(),
         };
         ClientError::Unreachable(format!(
-            "`{}` redirects to {target}; redirects are not followed, so give the final address",
+            "`{}` redirects to {target}, which is not followed; give the final address",
             self.origin
         ))
     }

@@ -156,6 +156,13 @@ impl View {
         self.servers.get(name)
     }
 
+    /// Waits until the server of a resource was told that it is watched.
+    fn watching(&self, uri: &str) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let server = self.routes.server_of(uri)?;
+        let client = self.servers.get(server)?.shared()?;
+        Some(client.watching(self.own_address(server, uri)))
+    }
+
     fn own_address<'a>(&self, server: &str, uri: &'a str) -> &'a str {
         self.routes.aliases(server).map_or(uri, |aliases| aliases.inward(uri))
     }
@@ -199,6 +206,13 @@ impl Provider for Face {
              `gantry status` shows how it stands"
         );
         Some(CallError::new(ErrorKind::Unavailable, text))
+    }
+
+    fn watching(&self, uri: &str) -> BoxFuture<'static, ()> {
+        match self.view.load().watching(uri) {
+            Some(told) => Box::pin(told),
+            None => Box::pin(std::future::ready(())),
+        }
     }
 }
 

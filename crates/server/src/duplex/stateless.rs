@@ -60,7 +60,7 @@ impl Connection {
         let (Ok(_place), Some(_permit)) = (place, self.lobby.open_stream()) else {
             return self.refuse_listener(id).await;
         };
-        self.send(listening.acknowledgement()).await;
+        self.send(listening.acknowledgement(&self.lobby).await).await;
         while let Some(message) = listening.next(&self.lobby).await {
             self.send(message).await;
         }

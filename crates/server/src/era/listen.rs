@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use gantry_gateway::{Event, Interest, ListKind, Subscription};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc;
@@ -22,6 +23,7 @@ pub(crate) struct Listening {
     id: Id,
     honoured: RawJson,
     subscription: Subscription,
+    watched: Vec<String>,
     tasks: Tasks,
 }
 
@@ -67,11 +69,12 @@ impl Listening {
         let tasks = Tasks::open(lobby, ticket, &filter)?;
         let honoured = honoured(&interest, &watched, &tasks.ids);
         let subscription = lobby.gateway.subscribe(interest);
-        Ok(Self { id: ticket.id.clone(), honoured, subscription, tasks })
+        Ok(Self { id: ticket.id.clone(), honoured, subscription, watched, tasks })
     }
 
-    /// The first message of the stream: what of the wish is granted.
-    pub(crate) fn acknowledgement(&self) -> Bytes {
+    /// The first message of the stream: what of the wish is granted, as soon as it is in force.
+    pub(crate) async fn acknowledgement(&self, lobby: &Lobby) -> Bytes {
+        join_all(self.watched.iter().map(|uri| lobby.gateway.watching(uri))).await;
         let params = ObjectWriter::new()
             .raw("notifications", &self.honoured)
             .raw(key::META, &self.tag())

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gantry_gateway::{AskError, Call, Caller, Interest, Running, Subscription, Watched};
+use futures_util::FutureExt;
+use gantry_gateway::{AskError, Call, Caller, Interest, Reply, Running, Subscription, Watched};
 use gantry_protocol::{
     Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
     wire,
@@ -76,7 +77,13 @@ impl Session {
         match method {
             Method::Ping => answer(Ok(())),
             Method::SetLevel => answer(self.set_level(&given)),
-            Method::ResourcesSubscribe => answer(self.watch(lobby, &given)),
+            Method::ResourcesSubscribe => match self.watch(lobby, &given) {
+                Ok(true) => answer(Ok(())),
+                Ok(false) => {
+                    self.lift(lobby, Arrival { id, method, params: given, head, meta }, None)
+                }
+                Err(error) => answer(Err(error)),
+            },
             Method::ResourcesUnsubscribe => answer(self.unwatch(&given)),
             Method::Initialize => {
                 answer(Err(RpcError::invalid_request("this session is already initialized")))
@@ -142,6 +149,15 @@ impl Session {
 
     /// Starts a call of this session.
     pub(crate) fn start(&self, lobby: &Arc<Lobby>, ticket: &Ticket, call: Call) -> Running {
+        if call.method == Method::ResourcesSubscribe {
+            let (lobby, params) = (lobby.clone(), call.params.clone());
+            return lobby.clone().gateway.attend(&call, |_| async move {
+                if let Ok(uri) = uri(&params) {
+                    lobby.gateway.watching(&uri).await;
+                }
+                Ok(Reply::Result(RawJson::EMPTY_OBJECT))
+            });
+        }
         task_book::start(lobby, &self.tasks, ticket, call)
     }
 
@@ -216,13 +232,14 @@ impl Session {
         Ok(())
     }
 
-    fn watch(&self, lobby: &Lobby, params: &RawJson) -> Result<(), RpcError> {
+    /// Watches a resource. Returns whether its changes are heard of already.
+    fn watch(&self, lobby: &Lobby, params: &RawJson) -> Result<bool, RpcError> {
         let uri = uri(params)?;
         let known = lobby.gateway.catalog().has_resource(&uri);
         known.map_err(|error| errors::to_rpc(self.revision, error))?;
         let limit = lobby.settings.watched;
         match self.watched.add(&uri, limit) {
-            true => Ok(()),
+            true => Ok(lobby.gateway.watching(&uri).now_or_never().is_some()),
             false => Err(RpcError::invalid_params(format!(
                 "a session may watch {limit} resources; unsubscribe from one first"
             ))),

@@ -81,8 +81,9 @@ impl Source for ListenEvents {
     async fn next(&mut self, lobby: &Lobby) -> Option<Bytes> {
         let message = match self.stage {
             Stage::Begun => {
+                let message = self.listening.acknowledgement(lobby).await;
                 self.stage = Stage::Open;
-                self.listening.acknowledgement()
+                message
             }
             Stage::Open => match self.listening.next(lobby).await {
                 Some(message) => message,

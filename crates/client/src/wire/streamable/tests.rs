@@ -117,10 +117,10 @@ async fn what_is_made_of_a_response() {
         (
             "redirect",
             Play::Say(response("307 T", "location: https://u:p@other.test/x?y\r\n", "")),
-            { "unreachable: `127.0.0.1:PORT` redirects to the host `other.test`;" },
+            { "unreachable: `127.0.0.1:PORT` redirects to the host `other.test`," },
         ),
-        ("redirect to a path", Play::Say(response("308 P", "location: /mcp/?y\r\n", "")), {
-            "unreachable: `127.0.0.1:PORT` redirects to the path `/mcp/`;"
+        ("redirect to a path", Play::Say(response("303 S", "location: /mcp/?y\r\n", "")), {
+            "unreachable: `127.0.0.1:PORT` redirects to the path `/mcp/`,"
         }),
         ("closed", Play::SayAndClose(String::new()), "lost"),
         ("cut", Play::SayAndClose(json("{}").replace("2\r\n\r\n", "9\r\n\r\n")), "lost"),
@@ -150,6 +150,23 @@ async fn what_is_made_of_a_response() {
         let expected = expected.replace("PORT", &port);
         assert!(told.starts_with(&expected), "{case}: {told}");
         assert!(!told.contains("hidden"), "{case}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn another_path_of_the_same_server_is_followed_once() {
+    let moved = || Play::Say(response("307 T", "location: /mcp/?y\r\n", ""));
+    for (then, expected) in
+        [(Play::Say(json("{}")), "answer"), (moved(), "unreachable: `127.0.0.1:PORT` redirects")]
+    {
+        let mut stage = Stage::new([moved(), then]).await;
+        let told = told(post(&streamable(&stage)).await).await;
+        let port = stage.endpoint.url.port().unwrap().to_string();
+        assert!(told.starts_with(&expected.replace("PORT", &port)), "{told}");
+        let (_, _, first) = stage.request().await;
+        let (_, head, second) = stage.request().await;
+        assert!(head.starts_with("post /mcp/?y http/1.1\r\n"), "{head}");
+        assert_eq!(first, second);
     }
 }
 
