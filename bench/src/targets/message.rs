@@ -70,7 +70,8 @@ impl Answers {
     /// With so many other tools.
     pub(crate) fn new(more_tools: usize) -> Self {
         let names = (0..more_tools).map(|number| format!("echo_{number}"));
-        let tools: Vec<_> = std::iter::once("echo".to_owned()).chain(names).map(tool).collect();
+        let tools: Vec<_> =
+            std::iter::once("echo".to_owned()).chain(names).map(|name| tool(&name)).collect();
         Self { tools: tools.join(",") }
     }
 
@@ -123,7 +124,7 @@ fn unknown(id: u64) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no such method"}}}}"#)
 }
 
-fn tool(name: String) -> String {
+fn tool(name: &str) -> String {
     format!(
         r#"{{"name":"{name}","description":"Returns the text it was given","inputSchema":{{"type":"object","properties":{{"text":{{"type":"string"}}}},"required":["text"]}}}}"#
     )
