@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use futures_util::{StreamExt, stream};
 use gantry::Revision;
 use gantry_tests::workshop::{cache, command, root};
 use tokio::process::Command;
@@ -10,6 +11,10 @@ use crate::client::Target;
 use crate::gateway::Gateway;
 use crate::peers::{Kind, Peer, Transport};
 use crate::{appear, is_wanted};
+
+/// Servers that are visited at the same time: starting the clients is most of the work. Each server
+/// has one at a time, for over stdio older ones cannot say which of several calls asks.
+const AT_ONCE: usize = 4;
 
 /// A client: its script, what runs it, where its library lies, and its era.
 struct Script {
@@ -115,11 +120,13 @@ async fn through_clients() {
     let all = Kind::ALL.into_iter().flat_map(Kind::peers);
     let peers: Vec<Peer> = all.filter(|peer| peer.transport == Transport::Stdio).collect();
     let gateway = Gateway::start("clients", &peers).await;
-    let mut failures = Vec::new();
-    for peer in &peers {
+    let gateway = &gateway;
+    let visits = stream::iter(&peers).map(|peer| async move {
         let target = gateway.target(peer);
         appear(&target, peer).await;
-        failures.extend(visit(&target, peer, SCRIPTS.iter()).await);
-    }
+        visit(&target, peer, SCRIPTS.iter()).await
+    });
+    let failures: Vec<Vec<String>> = visits.buffer_unordered(AT_ONCE).collect().await;
+    let failures = failures.concat();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -20,6 +20,8 @@ pub(crate) struct Cell {
     pub(crate) client: Revision,
     pub(crate) server: Revision,
     pub(crate) kind: Kind,
+    /// Whether the gateway is in between.
+    pub(crate) is_bridged: bool,
 }
 
 /// Something that a revision cannot say.
@@ -30,6 +32,8 @@ struct Limit {
     form: Option<&'static str>,
     /// What the older ones lack.
     lacks: &'static str,
+    /// How the capability that is missing begins where an error names it.
+    capability: &'static str,
 }
 
 /// What a pair of revisions allows.
@@ -47,12 +51,30 @@ type Outcome<'a> = std::pin::Pin<Box<dyn Future<Output = Result<(), String>> + S
 /// A check: what went wrong, if something did.
 pub(crate) type Check = for<'a> fn(&'a mut Client, &'a Cell) -> Outcome<'a>;
 
-const STRUCTURED: Limit =
-    Limit { since: Revision::V2025_06_18, form: Some("as text"), lacks: "structured output" };
-const FORMS: Limit = Limit { since: Revision::V2025_06_18, form: None, lacks: "elicitation" };
-const URLS: Limit = Limit { since: Revision::V2025_11_25, form: None, lacks: "elicitation by URL" };
-const MODEL_TOOLS: Limit =
-    Limit { since: Revision::V2025_11_25, form: None, lacks: "sampling with tools" };
+const STRUCTURED: Limit = Limit {
+    since: Revision::V2025_06_18,
+    form: Some("as text"),
+    lacks: "structured output",
+    capability: "",
+};
+const FORMS: Limit = Limit {
+    since: Revision::V2025_06_18,
+    form: None,
+    lacks: "elicitation",
+    capability: r#"{"elicitation":{"#,
+};
+const URLS: Limit = Limit {
+    since: Revision::V2025_11_25,
+    form: None,
+    lacks: "elicitation by URL",
+    capability: r#"{"elicitation":{"url":"#,
+};
+const MODEL_TOOLS: Limit = Limit {
+    since: Revision::V2025_11_25,
+    form: None,
+    lacks: "sampling with tools",
+    capability: r#"{"sampling":{"tools":"#,
+};
 
 /// A row of the table. The boxed future is the price of a table of async functions.
 macro_rules! feature {
@@ -106,6 +128,35 @@ impl Feature {
             };
         }
         Verdict::Works
+    }
+
+    /// Whether an outcome is what the pair of revisions allows.
+    pub(crate) fn judge(&self, cell: &Cell, outcome: Result<(), String>) -> Result<(), String> {
+        let verdict = self.verdict(cell.client, cell.server);
+        match (verdict, outcome) {
+            (Verdict::Works | Verdict::Lowered(_), outcome) => outcome,
+            (Verdict::Impossible(_), Err(reason)) => self.refused(cell, reason),
+            // A server may ask for what its revision lacks, and a client that knows it may answer.
+            (Verdict::Impossible(why), Ok(())) => {
+                let beyond = |limit: &Limit| cell.client < limit.since;
+                match cell.is_bridged && self.limits.iter().any(beyond) {
+                    true => Err(format!("it works, although {why}")),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// What cannot be is refused, and nobody is left waiting; the gateway names what is missing.
+    fn refused(&self, cell: &Cell, reason: String) -> Result<(), String> {
+        let named = |limit: &Limit| {
+            reason.contains(&format!("\"requiredCapabilities\":{}", limit.capability))
+        };
+        let is_named = !cell.is_bridged || self.limits.iter().any(named);
+        if is_named && !reason.contains("in time") {
+            return Ok(());
+        }
+        Err(format!("the error does not name what is missing: {reason}"))
     }
 }
 

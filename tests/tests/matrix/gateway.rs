@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use gantry_tests::workshop::{Bench, command, program};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -31,16 +32,16 @@ impl Gateway {
     /// Starts the servers that listen, then the gateway with an entry for each server.
     pub(crate) async fn start(name: &str, peers: &[Peer]) -> Self {
         let bench = Bench::new(&format!("matrix-{name}"));
-        let mut running = Vec::new();
-        let mut servers = json!({});
-        for peer in peers {
-            servers[peer.name()] = match peer.transport {
-                Transport::Stdio => peer.entry(None),
-                Transport::Http | Transport::Sse => {
-                    running.push(peer.start().await);
-                    peer.entry(running.last())
-                }
-            };
+        let started = join_all(peers.iter().map(|peer| async move {
+            match peer.transport {
+                Transport::Stdio => None,
+                Transport::Http | Transport::Sse => Some(peer.start().await),
+            }
+        }));
+        let (mut running, mut servers) = (Vec::new(), json!({}));
+        for (peer, started) in peers.iter().zip(started.await) {
+            servers[peer.name()] = peer.entry(started.as_ref());
+            running.extend(started);
         }
         let (child, log, address) = serve(&bench, &json!({"mcpServers": servers})).await;
         Self { address, log, _child: child, _running: running, _bench: bench }
