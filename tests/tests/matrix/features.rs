@@ -135,7 +135,7 @@ impl Feature {
         let verdict = self.verdict(cell.client, cell.server);
         match (verdict, outcome) {
             (Verdict::Works | Verdict::Lowered(_), outcome) => outcome,
-            (Verdict::Impossible(_), Err(reason)) => self.refused(cell, reason),
+            (Verdict::Impossible(_), Err(reason)) => self.refused(cell, &reason),
             // A server may ask for what its revision lacks, and a client that knows it may answer.
             (Verdict::Impossible(why), Ok(())) => {
                 let beyond = |limit: &Limit| cell.client < limit.since;
@@ -148,7 +148,7 @@ impl Feature {
     }
 
     /// What cannot be is refused, and nobody is left waiting; the gateway names what is missing.
-    fn refused(&self, cell: &Cell, reason: String) -> Result<(), String> {
+    fn refused(&self, cell: &Cell, reason: &str) -> Result<(), String> {
         let named = |limit: &Limit| {
             reason.contains(&format!("\"requiredCapabilities\":{}", limit.capability))
         };
