@@ -52,18 +52,22 @@ fn what_is_added_is_listed() {
         r#"{"type": "local", "command": ["npx", "x"], "environment": {"A": "b"}, "prefix": ""}"#;
     assert_eq!(bench.run(&["add-json", "local", entry]).code, Some(0));
     let listed = bench.run(&["list"]);
-    let expected = "\
-files   stdio  npx -y fs /data
-one     stdio  run
-two     stdio  run C=3
-web     http   https://example.com/mcp
-api     http   https://h/mcp
-old     sse    http://h/sse
-socket  ws     wss://h/ws
-later   http   ${BASE}/mcp
-local   stdio  npx x
-";
-    assert_eq!(listed.out, expected);
+    let expected = [
+        &["files", "stdio", "npx -y fs /data"][..],
+        &["one", "stdio", "run"],
+        &["two", "stdio", "run C=3"],
+        &["web", "http", "https://example.com/mcp"],
+        &["api", "wrong", "gantry.json:", "`KEY`", "is not set"],
+        &["old", "sse", "http://h/sse"],
+        &["socket", "websocket", "wss://h/ws"],
+        &["later", "wrong", "gantry.json:", "`BASE`", "is not set"],
+        &["local", "stdio", "npx x"],
+    ];
+    assert_eq!(listed.out.lines().count(), expected.len(), "{listed:?}");
+    for (line, words) in listed.out.lines().zip(expected) {
+        assert!(line.starts_with(words[0]), "{line}");
+        assert!(words.iter().all(|word| line.contains(word)), "{line}");
+    }
     assert_eq!(bench.run(&["list", "--json"]).json()[3]["place"], "https://example.com/mcp");
     let mode = bench.path().join("gantry.json").metadata().expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "a new file is its owner's alone");
