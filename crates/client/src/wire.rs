@@ -3,7 +3,7 @@
 pub(crate) mod http;
 pub(crate) mod http_sse;
 #[cfg(test)]
-mod stage;
+pub(crate) mod stage;
 pub(crate) mod stdio;
 pub(crate) mod streamable;
 pub(crate) mod websocket;

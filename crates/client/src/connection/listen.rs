@@ -2,6 +2,7 @@
 //! server without handshake, and the general stream of a session over HTTP.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
 
 use gantry_protocol::json::ObjectWriter;
@@ -48,7 +49,18 @@ pub(super) async fn subscribe(
     while link.board.end_reason().is_none() {
         let wish = wishes.borrow_and_update().clone();
         let opened = match filter(&agreed.peer, &wish.uris) {
-            Some(filter) => Subscription::open(&link, &filter).await.map(Some),
+            Some(filter) => {
+                let mut opening = pin!(Subscription::open(&link, &filter));
+                loop {
+                    select! {
+                        opened = &mut opening => break opened.map(Some),
+                        () = over(&mut current) => {
+                            current = None;
+                            lost = true;
+                        }
+                    }
+                }
+            }
             None => Ok(None),
         };
         let failed = opened.as_ref().err().cloned();
@@ -86,6 +98,14 @@ pub(super) async fn subscribe(
                 sleep(link.settings.backoff.after(failures)).await;
             }
         }
+    }
+}
+
+/// Hears a subscription until it ends; for ever if there is none.
+async fn over(subscription: &mut Option<Subscription<'_>>) {
+    match subscription {
+        Some(subscription) => subscription.ended().await,
+        None => std::future::pending().await,
     }
 }
 

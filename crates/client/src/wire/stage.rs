@@ -108,7 +108,8 @@ async fn play(
     let _ = tx.send(Seen::Closed(connection)).await;
 }
 
-async fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
+/// The head, in lower case, and the body of the next request on a stream.
+pub(crate) async fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
     let mut bytes = Vec::new();
     loop {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {

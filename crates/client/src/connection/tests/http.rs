@@ -1,16 +1,25 @@
 //! Servers on the web, scripted: what each request carries, and what each status means.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gantry_protocol::headers::{HeaderKind, HeaderParam};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::site::{Reply, Seen, Site, error, result};
 use super::{SOON, call, complete, raw};
+use crate::connection::Connection;
 use crate::error::ClientError;
+use crate::event::{ChangedList, Event};
 use crate::line::Silent;
 use crate::request::Request;
+use crate::settings::Settings;
+use crate::target::{Endpoint, HttpKind, Target};
+use crate::wire::stage::{self, read_request};
 
 const SESSION: &str = "mcp-session-id: s1\r\n";
 
@@ -229,4 +238,52 @@ async fn a_question_on_the_general_stream_finds_the_only_call() {
     let answer = site.next("POST").await;
     assert_eq!(answer.body["result"]["action"], "accept");
     task.abort();
+}
+
+#[tokio::test]
+async fn a_subscription_is_heard_until_the_next_is_in_force() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let target = Target::Http(Endpoint::new(url.parse().unwrap()), HttpKind::Streamable);
+    let say = |message: Value| format!("data: {message}\n\n");
+    let acknowledge = |request: &str| {
+        let id = serde_json::from_str::<Value>(request).unwrap()["id"].clone();
+        let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
+        let params = json!({"notifications": {}, "_meta": meta});
+        say(
+            json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params}),
+        )
+    };
+    let (sender, mut heard) = mpsc::channel(8);
+    let (listened, listens) = oneshot::channel();
+    let serve = async {
+        let (mut first, _) = listener.accept().await.unwrap();
+        let (_, discover) = read_request(&mut first).await.unwrap();
+        let id = serde_json::from_str::<Value>(&discover).unwrap()["id"].clone();
+        let capabilities =
+            json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
+        let found = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities});
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": found}).to_string();
+        first.write_all(stage::json(&answer).as_bytes()).await.unwrap();
+        let (_, listen) = read_request(&mut first).await.unwrap();
+        first.write_all(stage::events(&acknowledge(&listen)).as_bytes()).await.unwrap();
+        listened.send(()).unwrap();
+        let (mut second, _) = listener.accept().await.unwrap();
+        let (_, again) = read_request(&mut second).await.unwrap();
+        // While the second is not in force, the first has something to say.
+        let changed = say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        first.write_all(stage::chunk(&changed).as_bytes()).await.unwrap();
+        assert!(matches!(heard.recv().await, Some(Event::ListChanged(ChangedList::Tools))));
+        second.write_all(stage::events(&acknowledge(&again)).as_bytes()).await.unwrap();
+        (first, second)
+    };
+    let watch = async {
+        let settings = Arc::new(Settings::default());
+        let connection = Connection::open(&target, settings, sender).await.unwrap();
+        listens.await.unwrap();
+        connection.watch(&BTreeSet::from(["a:b".to_owned()])).await.unwrap();
+        connection
+    };
+    let both = async { tokio::join!(serve, watch) };
+    timeout(SOON, both).await.expect("the change is heard");
 }
