@@ -18,6 +18,9 @@ use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
 use talk::{CHUNK, Input, Output, Talk};
 
+/// What notes of ours begin with.
+const NOTE: &str = "[gantry]";
+
 /// Characters of the last words that an end is told with.
 const LAST_WORDS: usize = 300;
 
@@ -153,7 +156,7 @@ impl Shared {
     }
 
     fn note(&self, text: &str) {
-        self.tail().take(format!("[gantry] {text}\n").as_bytes());
+        self.tail().take(format!("{NOTE} {text}\n").as_bytes());
     }
 }
 
@@ -171,8 +174,11 @@ fn describe(end: &End, stderr: &str) -> String {
     }
 }
 
-/// The last line that says something, cut if it is long.
+/// The last line that says something, cut if it is long. A note of ours comes last only when the
+/// program has said nothing itself.
 fn last_line(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let own = lines.clone().rfind(|line| !line.starts_with(NOTE));
+    let line = own.or_else(|| lines.next_back())?;
     Some(line.chars().take(LAST_WORDS).collect())
 }

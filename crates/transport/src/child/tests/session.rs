@@ -64,6 +64,18 @@ async fn a_long_line_is_skipped_and_noted() {
     session.note("ours");
     assert!(session.stderr().ends_with("[gantry] ours\n"), "{}", session.stderr());
     assert!(session.memory() > 0);
+    assert_eq!(session.last_words().as_deref(), Some("[gantry] ours"), "it said nothing itself");
+}
+
+#[tokio::test]
+async fn the_last_words_are_its_own() {
+    let (session, mut lines) = start("echo mine >&2; echo ready; cat", &LIMITS);
+    assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"));
+    while !session.stderr().contains("mine") {
+        tokio::task::yield_now().await;
+    }
+    session.note("ours");
+    assert_eq!(session.last_words().as_deref(), Some("mine"));
 }
 
 #[tokio::test]
