@@ -195,7 +195,7 @@ impl Child {
         }
         // The leader is not reaped yet, so the group's number cannot belong to anyone else.
         self.group.kill();
-        let end = self.end().await;
+        let end = reap(&mut self.group, &mut self.watch).await;
         // What was written before the end is in the pipes by now. A process that has left the
         // group may hold them open for ever, so nothing more is waited for. Most often this is how
         // it is found out: to look for such a process after every call would cost too much.
@@ -219,19 +219,19 @@ impl Child {
             () = self.pipes.flow() => Stop::Written,
         }
     }
+}
 
-    /// Reaps the leader of a killed group.
-    async fn end(&mut self) -> End {
-        let id = self.id();
-        let status = match timeout(LAST_WAIT, self.watch.ended()).await {
-            Ok(Ok(())) => self.group.reap(),
-            Ok(Err(error)) => Err(error),
-            Err(_) => return End::Lost(format!("process {id} was killed but has not ended yet")),
-        };
-        match status {
-            Ok(status) => End::from(status),
-            Err(error) => End::Lost(format!("process {id} could not be waited for: {error}")),
-        }
+/// Reaps the leader of a killed group, and says how it ended.
+async fn reap(group: &mut Group, watch: &mut Watch) -> End {
+    let id = group.id();
+    let status = match timeout(LAST_WAIT, watch.ended()).await {
+        Ok(Ok(())) => group.reap(),
+        Ok(Err(error)) => Err(error),
+        Err(_) => return End::Lost(format!("process {id} was killed but has not ended yet")),
+    };
+    match status {
+        Ok(status) => End::from(status),
+        Err(error) => End::Lost(format!("process {id} could not be waited for: {error}")),
     }
 }
 

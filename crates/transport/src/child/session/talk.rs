@@ -15,7 +15,7 @@ use tokio::{join, select};
 use super::{Shared, describe};
 use crate::child::group::{Group, Watch};
 use crate::child::sink::Sink;
-use crate::child::{End, LAST_WAIT};
+use crate::child::{End, reap};
 use crate::lines::{LineDecoder, to_line};
 
 /// Bytes read at once.
@@ -69,7 +69,7 @@ impl Talk {
         }
         // The leader is not reaped yet, so the group's number cannot belong to anyone else.
         self.group.kill();
-        let end = self.reap().await;
+        let end = reap(&mut self.group, &mut self.watch).await;
         self.finish(end).await;
     }
 
@@ -84,19 +84,6 @@ impl Talk {
             _ = self.watch.ended() => true,
             () = sleep(time) => false,
             () = rest => false,
-        }
-    }
-
-    async fn reap(&mut self) -> End {
-        let id = self.group.id();
-        let status = match timeout(LAST_WAIT, self.watch.ended()).await {
-            Ok(Ok(())) => self.group.reap(),
-            Ok(Err(error)) => Err(error),
-            Err(_) => return End::Lost(format!("process {id} was killed but has not ended yet")),
-        };
-        match status {
-            Ok(status) => End::from(status),
-            Err(error) => End::Lost(format!("process {id} could not be waited for: {error}")),
         }
     }
 
