@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::oneshot;
+use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::{Duration, Instant, sleep};
 
+use crate::foundry::listen;
 use crate::house::soon;
 use crate::http::Outgoing;
 use crate::processes;
@@ -247,24 +247,4 @@ fn start(bench: &Bench) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the gateway starts")
-}
-
-/// Gathers the log for as long as there is one, and tells the address that it names.
-fn listen(log: ChildStderr) -> (Arc<Mutex<String>>, oneshot::Receiver<SocketAddr>) {
-    let gathered = Arc::new(Mutex::new(String::new()));
-    let (tell, address) = oneshot::channel();
-    let (mut tell, into) = (Some(tell), gathered.clone());
-    tokio::spawn(async move {
-        let mut lines = BufReader::new(log).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            let named = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
-            into.lock().expect("nobody panics with it").push_str(&format!("{line}\n"));
-            if let Some(address) = named.and_then(|(address, _)| address.parse().ok())
-                && let Some(tell) = tell.take()
-            {
-                let _ = tell.send(address);
-            }
-        }
-    });
-    (gathered, address)
 }
