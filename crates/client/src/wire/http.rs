@@ -1,5 +1,5 @@
-//! HTTP/1.1 requests to one origin over connections that are used again. Redirects are not followed,
-//! for the headers of an endpoint are meant for nobody else.
+//! HTTP/1.1 requests to one origin over connections that are used again. Redirects to another origin
+//! are not followed, for the headers of an endpoint are meant for nobody else.
 
 mod body;
 mod dial;
@@ -66,14 +66,14 @@ impl Http {
 
     /// Sends a request and waits for the head of its response. Dropping the future closes the
     /// connection. A server that has the same thing at another path of its own is followed there
-    /// once: many frameworks do so for a slash at the end.
+    /// once: many frameworks do so for a slash at the end. Only then is the request made again.
     pub(crate) async fn send(
         &self,
-        request: Request<Full<Bytes>>,
+        request: impl Fn() -> Request<Full<Bytes>>,
     ) -> Result<Response<Body>, ClientError> {
-        let mut again = request.clone();
-        let (mut response, mut lane) = self.exchange(request).await?;
+        let (mut response, mut lane) = self.exchange(request()).await?;
         if let Some(place) = self.moved(&response) {
+            let mut again = request();
             *again.uri_mut() = place;
             (response, lane) = self.exchange(again).await?;
         }

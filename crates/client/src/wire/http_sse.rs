@@ -52,7 +52,8 @@ async fn open_feed(
     let mut headers = http.headers().clone();
     headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     let url = request_target(&endpoint.url);
-    let response = http.send(request(Method::GET, url.clone(), headers, Bytes::new())).await?;
+    let response =
+        http.send(|| request(Method::GET, url.clone(), headers.clone(), Bytes::new())).await?;
     let kind = Kind::of(response.headers());
     if response.status() != StatusCode::OK || kind != Kind::Events {
         return Err(ClientError::Unreachable(format!(

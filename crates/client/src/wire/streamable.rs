@@ -80,6 +80,9 @@ pub(crate) enum Posted {
     },
 }
 
+/// The body of a request that has none.
+static NOTHING: Bytes = Bytes::new();
+
 impl Streamable {
     /// Connects to nothing yet.
     pub(crate) fn new(endpoint: &Endpoint, settings: &Settings) -> Result<Self, ClientError> {
@@ -127,11 +130,15 @@ impl Streamable {
         headers: &[(HeaderName, HeaderValue)],
     ) -> Result<Posted, ClientError> {
         let agreed = self.0.agreed();
-        let mut all = HeaderMap::clone(&agreed.headers);
-        for (name, value) in headers {
-            all.insert(name.clone(), value.clone());
-        }
-        let response = self.0.send(Method::POST, all, message).await?;
+        let all = || {
+            let mut all = HeaderMap::clone(&agreed.headers);
+            all.reserve(headers.len());
+            for (name, value) in headers {
+                all.insert(name.clone(), value.clone());
+            }
+            all
+        };
+        let response = self.0.send(&Method::POST, all, &message).await?;
         match response.status() {
             StatusCode::NOT_FOUND if agreed.has_session => Err(ClientError::SessionLost),
             status if !status.is_success() => {
@@ -168,9 +175,12 @@ impl Streamable {
         if !agreed.has_session {
             return;
         }
-        let mut headers = HeaderMap::clone(&agreed.headers);
-        headers.remove(header::CONTENT_TYPE);
-        let sent = self.0.send(Method::DELETE, headers, Bytes::new());
+        let headers = || {
+            let mut headers = HeaderMap::clone(&agreed.headers);
+            headers.remove(header::CONTENT_TYPE);
+            headers
+        };
+        let sent = self.0.send(&Method::DELETE, headers, &NOTHING);
         if let Ok(Err(error)) = tokio::time::timeout(self.0.grace, sent).await {
             tracing::debug!(%error, "the session was not ended");
         }
@@ -210,19 +220,22 @@ impl Shared {
         if let Some(id) = after.and_then(|id| HeaderValue::try_from(id).ok()) {
             headers.insert(LAST_EVENT_ID, id);
         }
-        self.send(Method::GET, headers, Bytes::new()).await
+        self.send(&Method::GET, || headers.clone(), &NOTHING).await
     }
 
     async fn send(
         &self,
-        method: Method,
-        headers: HeaderMap,
-        body: Bytes,
+        method: &Method,
+        headers: impl Fn() -> HeaderMap,
+        body: &Bytes,
     ) -> Result<Response<Body>, ClientError> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = self.target.clone();
-        *request.headers_mut() = headers;
+        let request = || {
+            let mut request = Request::new(Full::new(body.clone()));
+            *request.method_mut() = method.clone();
+            *request.uri_mut() = self.target.clone();
+            *request.headers_mut() = headers();
+            request
+        };
         self.http.send(request).await
     }
 

@@ -22,7 +22,7 @@ fn http(endpoint: &Endpoint) -> Http {
 async fn get(http: &Http) -> Result<Bytes, ClientError> {
     let mut request = Request::new(Full::default());
     *request.headers_mut() = http.headers().clone();
-    http.send(request).await?.into_body().whole(1024).await
+    http.send(|| request.clone()).await?.into_body().whole(1024).await
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl Postbox {
     async fn post(&self, message: Bytes) {
         let headers = self.headers.clone();
         let post = request(Method::POST, self.target.clone(), headers, message.clone());
-        let why = match self.http.send(post).await {
+        let why = match self.http.send(|| post.clone()).await {
             Ok(response) if response.status().is_success() => {
                 response.into_body().beginning(COURTESY).await;
                 return;
