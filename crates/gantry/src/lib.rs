@@ -26,6 +26,7 @@
 mod admin;
 pub mod config;
 pub mod edit;
+pub mod guard;
 pub mod reload;
 mod server;
 
@@ -36,6 +37,7 @@ pub use gantry_gateway::{
     Ask, Caller, Gateway, Histogram, Identity, InputRequired, Reply, Settings as GatewaySettings,
     ToolStatistics,
 };
+pub use gantry_policy as policy;
 pub use gantry_protocol::{
     ClientCapabilities, Level, Method, RawJson, Revision, json::ObjectWriter,
 };

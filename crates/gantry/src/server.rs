@@ -12,6 +12,7 @@ use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, TaskLo
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::guard::Guard;
 use crate::{DoorSettings, GatewaySettings};
 
 /// A server, ready to be served.
@@ -34,6 +35,7 @@ pub struct ServerBuilder {
     upstreams: Option<Upstreams>,
     annexes: Annexes,
     task_log: Option<Arc<dyn TaskLog>>,
+    guard: Option<Arc<Guard>>,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
@@ -52,6 +54,7 @@ impl Server {
             upstreams: None,
             annexes: Annexes::default(),
             task_log: None,
+            guard: None,
             problem: None,
         }
     }
@@ -199,6 +202,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Puts policies between calls and tools. Without them every call is served.
+    #[must_use]
+    pub fn guard(mut self, guard: Arc<Guard>) -> Self {
+        self.guard = Some(guard);
+        self
+    }
+
     /// The registry that the server will have, for handlers that change it.
     pub fn handlers(&self) -> Handlers {
         self.handlers.clone()
@@ -228,7 +238,11 @@ impl ServerBuilder {
             .iter()
             .fold(ObjectWriter::new(), |info, (member, value)| info.value(member, value));
         let identity = Identity { info: info.finish(), instructions: self.instructions };
-        let gateway = Gateway::builder(identity).settings(self.middle).build();
+        let builder = Gateway::builder(identity).settings(self.middle);
+        let gateway = match &self.guard {
+            Some(guard) => guard.install(builder).build(),
+            None => builder.build(),
+        };
         let publisher = gateway.attach(Arc::new(self.handlers.clone()));
         self.handlers.publish_to(publisher);
         if let Some(tools) = self.tools {

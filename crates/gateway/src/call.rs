@@ -23,8 +23,19 @@ pub struct Call {
     pub log_level: Option<Level>,
     /// Answers that came along, when this call continues an earlier one.
     pub input: Input,
+    /// The trace that the call is a part of, when its door knows of one.
+    pub trace: Option<Arc<Trace>>,
     /// Whether the client can take a provider's questions over with the reply, and come back.
     pub takes_questions: bool,
+}
+
+/// The trace that a call is a part of, as its client said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// `traceparent`
+    pub parent: String,
+    /// `tracestate`
+    pub state: Option<String>,
 }
 
 /// What a client sends back when it takes up a call that had asked for input.
@@ -64,6 +75,7 @@ impl Call {
             wants_progress: false,
             log_level: None,
             input: Input::default(),
+            trace: None,
             takes_questions: false,
         }
     }

@@ -2,6 +2,7 @@
 
 mod cursor;
 mod listing;
+mod parts;
 mod resolve;
 mod snapshot;
 

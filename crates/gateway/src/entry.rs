@@ -64,6 +64,27 @@ pub enum TaskSupport {
     Required,
 }
 
+/// Whose a thing is that another server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The name of the server in the configuration.
+    pub server: Arc<str>,
+    /// What tells the server from another one of that name: its program or its address, never a
+    /// secret.
+    pub identity: Arc<str>,
+}
+
+/// What a call of a tool may do to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// It only looks.
+    ReadOnly,
+    /// It changes things, and destroys nothing.
+    Changes,
+    /// It may destroy something.
+    Destroys,
+}
+
 /// A tool.
 #[derive(Debug)]
 pub struct ToolEntry {
@@ -86,6 +107,8 @@ pub struct ToolEntry {
     /// Whether arguments that are missing are filled in from the schema. One whose provider passes
     /// calls on wants them as the client wrote them.
     pub fill_defaults: bool,
+    /// The server that offers it, if one does.
+    pub origin: Option<Arc<Origin>>,
 }
 
 /// A resource.
@@ -95,6 +118,8 @@ pub struct ResourceEntry {
     pub uri: String,
     /// The whole definition.
     pub definition: RawJson,
+    /// The server that offers it, if one does.
+    pub origin: Option<Arc<Origin>>,
 }
 
 /// A template of resources.
@@ -104,6 +129,8 @@ pub struct TemplateEntry {
     pub uri_template: String,
     /// The whole definition.
     pub definition: RawJson,
+    /// The server that offers it, if one does.
+    pub origin: Option<Arc<Origin>>,
 }
 
 /// A prompt.
@@ -113,6 +140,8 @@ pub struct PromptEntry {
     pub name: String,
     /// The whole definition.
     pub definition: RawJson,
+    /// The server that offers it, if one does.
+    pub origin: Option<Arc<Origin>>,
 }
 
 impl TaskSupport {
@@ -160,10 +189,26 @@ impl ToolEntry {
             timeout: None,
             task_support: TaskSupport::read(&definition),
             fill_defaults: true,
+            origin: None,
             name,
             version,
             definition,
         })
+    }
+
+    /// What a call may do, as far as the definition says. A tool of another server that says nothing
+    /// may destroy something; one of our own that says nothing changes things.
+    pub fn effect(&self) -> Effect {
+        let hint = |name| self.definition.at(&["annotations", name]).and_then(|it| it.read());
+        if hint("readOnlyHint") == Some(true) {
+            return Effect::ReadOnly;
+        }
+        let said = self.definition.at(&["_meta", TOOL_META, "destructive"]);
+        let said = said.and_then(|it| it.read()).or_else(|| hint("destructiveHint"));
+        match said.unwrap_or(self.origin.is_some()) {
+            true => Effect::Destroys,
+            false => Effect::Changes,
+        }
     }
 
     /// The same tool under another name. Its schemas are shared, not compiled again.
@@ -179,6 +224,7 @@ impl ToolEntry {
             timeout: self.timeout,
             task_support: self.task_support,
             fill_defaults: self.fill_defaults,
+            origin: self.origin.clone(),
         })
     }
 }
@@ -188,7 +234,7 @@ impl ResourceEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let uri = text_member(&definition, "a resource", "uri")?;
         text_member(&definition, "a resource", "name")?;
-        Ok(Self { uri, definition })
+        Ok(Self { uri, definition, origin: None })
     }
 }
 
@@ -197,7 +243,7 @@ impl TemplateEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let uri_template = text_member(&definition, "a resource template", "uriTemplate")?;
         text_member(&definition, "a resource template", "name")?;
-        Ok(Self { uri_template, definition })
+        Ok(Self { uri_template, definition, origin: None })
     }
 }
 
@@ -205,7 +251,7 @@ impl PromptEntry {
     /// Reads a prompt's definition.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let name = text_member(&definition, "a prompt", "name")?;
-        Ok(Self { name, definition })
+        Ok(Self { name, definition, origin: None })
     }
 }
 

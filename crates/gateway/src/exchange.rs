@@ -1,5 +1,7 @@
 //! What a provider can do while a call runs: tell the client, ask the client, see that it left.
 
+mod number;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -13,6 +15,9 @@ use crate::ask::{Ask, AskError, Question, kind};
 use crate::call::Call;
 use crate::caller::Caller;
 use crate::outbox::{Notice, Outbox};
+use crate::policy::Decision;
+
+pub use number::CallNumber;
 
 /// The open line between a running call and its client. Clones share the line.
 #[derive(Debug, Clone)]
@@ -20,6 +25,7 @@ pub struct Exchange(Arc<Line>);
 
 #[derive(Debug)]
 struct Line {
+    number: CallNumber,
     caller: Arc<Caller>,
     wants_progress: bool,
     log_level: Option<Level>,
@@ -36,6 +42,8 @@ struct Line {
     is_task: AtomicBool,
     /// Whether a process was waiting for the call, once that is known.
     standby: OnceLock<bool>,
+    /// What the policies decided, in order.
+    decisions: Mutex<Vec<Decision>>,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +75,7 @@ impl Exchange {
     pub(crate) fn new(call: &Call, notices: usize, answer_within: Duration) -> Self {
         let state = State { responses: call.input.responses.clone(), ..State::default() };
         Self(Arc::new(Line {
+            number: CallNumber::next(),
             caller: call.caller.clone(),
             wants_progress: call.wants_progress,
             log_level: call.log_level,
@@ -79,7 +88,23 @@ impl Exchange {
             is_long: AtomicBool::new(false),
             is_task: AtomicBool::new(false),
             standby: OnceLock::new(),
+            decisions: Mutex::default(),
         }))
+    }
+
+    /// Which call it is.
+    pub fn number(&self) -> CallNumber {
+        self.0.number
+    }
+
+    /// Notes what a policy decided, for the record.
+    pub fn note_decision(&self, decision: Decision) {
+        self.0.decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+    }
+
+    /// What the policies decided so far, in order.
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.0.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Who is on the other end.

@@ -16,7 +16,7 @@ use crate::events::{Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies};
-use crate::policy::{Deadline, Gate, InFlight, Meter, ToolStatistics, Ward, Witness};
+use crate::policy::{Deadline, Gate, InFlight, Meter, Sight, ToolStatistics, Ward, Witness};
 use crate::provider::Provider;
 use crate::reply::Outcome;
 use crate::running::Running;
@@ -139,6 +139,7 @@ impl Gateway {
             witnesses: Vec::new(),
             gates: Vec::new(),
             wards: Vec::new(),
+            sights: Vec::new(),
         }
     }
 
@@ -242,6 +243,7 @@ pub struct GatewayBuilder {
     witnesses: Vec<Box<dyn Witness>>,
     gates: Vec<Box<dyn Gate>>,
     wards: Vec<Box<dyn Ward>>,
+    sights: Vec<Box<dyn Sight>>,
 }
 
 impl GatewayBuilder {
@@ -273,15 +275,23 @@ impl GatewayBuilder {
         self
     }
 
+    /// Adds a policy that decides what a caller may know of.
+    #[must_use]
+    pub fn sight(mut self, sight: impl Sight + 'static) -> Self {
+        self.sights.push(Box::new(sight));
+        self
+    }
+
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
-        let Self { identity, settings, witnesses, gates, wards } = self;
+        let Self { identity, settings, witnesses, gates, wards, sights } = self;
         let policies = Policies {
             meter: Meter::new(settings.tools_labelled, settings.tools_counted),
             witnesses,
             in_flight: InFlight::new(settings.calls_in_flight),
             gates,
             wards,
+            sights,
             deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
             rounds: settings.input_rounds.max(1),
         };

@@ -19,6 +19,7 @@ mod failure;
 mod gateway;
 mod outbox;
 mod page;
+pub mod pattern;
 mod pipeline;
 pub mod policy;
 mod provider;
@@ -29,16 +30,17 @@ mod version;
 mod watching;
 
 pub use ask::{Ask, AskError, Question};
-pub use call::{Call, Input};
-pub use caller::Caller;
+pub use call::{Call, Input, Trace};
+pub use caller::{Caller, Scope};
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};
 pub use change::{Change, Class, changes, demanded, suffices};
 pub use entry::{
-    EntryError, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry, ToolEntry,
+    Effect, EntryError, Origin, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry,
+    ToolEntry,
 };
 pub use error::{Blame, CallError, ErrorKind};
 pub use events::{Event, Interest, Subscription};
-pub use exchange::{Exchange, Progress};
+pub use exchange::{CallNumber, Exchange, Progress};
 pub use failure::ErrorDetail;
 pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Settings};
 pub use outbox::Notice;

@@ -12,25 +12,27 @@ use gantry_protocol::Method;
 use self::record::Record;
 use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
+use crate::caller::Caller;
 use crate::catalog::Catalog;
 use crate::error::{CallError, ErrorKind};
 use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
 use crate::policy::{
-    Deadline, Gate, InFlight, Meter, Ward, Witness, check_arguments, check_result,
+    Deadline, Gate, InFlight, Meter, Sight, View, Ward, Witness, check_arguments, check_result,
 };
 use crate::provider::Resolved;
 use crate::reply::{InputRequired, Outcome, Reply};
 
 /// The stages in their order. A test holds the code to it.
-pub const STAGES: [&str; 9] = [
+pub const STAGES: [&str; 10] = [
     "meter and witness", // outermost: refused calls are counted and recorded too
     "in flight",         // before anything costs something
     "gates",             // limits see only the name
     "resolve",           // from here on the catalog entry is known
     "wards",             // authorization, trust, approval: may ask, so the call is already counted
     "arguments",         // after the wards: what one may not call one may not probe
+    "begun",             // nothing reaches a provider that the record must know of and does not
     "deadline",          // the provider's time only, not a person's
     "provider",          //
     "result",            // the provider's promise, checked before anyone relies on it
@@ -49,6 +51,7 @@ pub(crate) struct Policies {
     pub(crate) in_flight: InFlight,
     pub(crate) gates: Vec<Box<dyn Gate>>,
     pub(crate) wards: Vec<Box<dyn Ward>>,
+    pub(crate) sights: Vec<Box<dyn Sight>>,
     pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
 }
@@ -56,31 +59,46 @@ pub(crate) struct Policies {
 impl Pipeline {
     /// Takes one call all the way.
     pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
+        let call = Arc::new(call);
         let mut record = Record::open(self, &call, &exchange);
         let method = call.method.clone();
-        let outcome = as_tool_result(&method, self.admit(call, &exchange, &mut record).await);
-        record.close(&outcome);
-        outcome
+        let outcome = self.admit(call, &exchange, &mut record).await;
+        let outcome = as_tool_result(&method, record.release(outcome));
+        record.close(outcome).await
     }
 
-    async fn admit(&self, call: Call, exchange: &Exchange, record: &mut Record<'_>) -> Outcome {
+    async fn admit(
+        &self,
+        call: Arc<Call>,
+        exchange: &Exchange,
+        record: &mut Record<'_>,
+    ) -> Outcome {
         let policies = &self.policies;
         let _permit = policies.in_flight.enter()?;
-        policies.gates.iter().try_for_each(|gate| gate.admit(&call))?;
+        for gate in &policies.gates {
+            record.hold(gate.admit(&call, exchange).verdict().await?);
+        }
         if let Some(kind) = list_kind(&call.method) {
-            return self.catalog.list(kind, &call.params).map(Reply::Page);
+            let views = self.views(&call.caller);
+            return self.catalog.list(kind, &call.params, &views).map(Reply::Page);
         }
         let resolved = self.catalog.resolve(call)?;
         record.found(&resolved.target);
         for ward in &policies.wards {
-            ward.admit(&resolved, exchange).await?;
+            record.hold(ward.admit(&resolved, exchange).verdict().await?);
         }
         let resolved = check_arguments(resolved)?;
+        record.begun(&resolved).await?;
         let target = resolved.target.clone();
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
         let served = self.converse(resolved, exchange);
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
         check_result(&target, reply)
+    }
+
+    /// What the caller sees, by each policy that has a say; all of them must agree.
+    pub(crate) fn views(&self, caller: &Caller) -> Vec<View> {
+        self.policies.sights.iter().filter_map(|sight| sight.view(caller)).collect()
     }
 
     /// Calls the provider; when it answers with questions and the client cannot take those over,
@@ -93,7 +111,8 @@ impl Pipeline {
             let served = AssertUnwindSafe(serving).catch_unwind().await;
             match served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))? {
                 Reply::InputRequired(required) if !resolved.call.takes_questions => {
-                    resolved.call.input = answer(required, exchange).await?;
+                    let input = answer(required, exchange).await?;
+                    Arc::make_mut(&mut resolved.call).input = input;
                 }
                 Reply::InputRequired(required) => {
                     // What the client cannot answer it must not be asked.

@@ -1,55 +1,71 @@
 //! The policies that stand between a call and its provider, one file each.
 
+mod admission;
 mod deadline;
+mod decision;
 mod limit;
 mod meter;
+mod sight;
 mod validate;
 
+pub use admission::{Admission, Held, Pass, Verdict};
 pub use deadline::Deadline;
+pub use decision::Decision;
 pub use limit::{InFlight, Permit};
 pub(crate) use meter::{Ending, ToolMeter};
 pub use meter::{Histogram, Meter, ToolStatistics};
+pub use sight::{Sight, View};
 pub use validate::{check_arguments, check_result};
+
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
 use crate::call::Call;
 use crate::error::CallError;
 use crate::exchange::Exchange;
-use crate::provider::Resolved;
+use crate::provider::{Resolved, Target};
+use crate::reply::Outcome;
 
 /// A policy that sees only the name: limits. It stands before the name is resolved.
 pub trait Gate: Send + Sync {
     /// Lets the call pass or says why not.
-    fn admit(&self, call: &Call) -> Result<(), CallError>;
+    fn admit<'a>(&'a self, call: &'a Call, exchange: &'a Exchange) -> Admission<'a>;
 }
 
 /// A policy that sees what the call is for: authorization, trust, approval. It may ask the
 /// client, or wait for a person.
 pub trait Ward: Send + Sync {
     /// Lets the call pass or says why not.
-    fn admit<'a>(
-        &'a self,
-        call: &'a Resolved,
-        exchange: &'a Exchange,
-    ) -> BoxFuture<'a, Result<(), CallError>>;
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a>;
 }
 
-/// A policy that sees every call begin and end, refused ones too: the record.
+/// A policy that sees every call, refused ones too: the record.
 pub trait Witness: Send + Sync {
-    /// A call has ended in this way.
-    fn ended(&self, call: &CallSummary<'_>);
+    /// A call has passed every policy, and its provider is next. A future that is given back is
+    /// waited for first, and an error of it refuses the call.
+    fn begun(&self, _call: &CallSummary<'_>) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+        None
+    }
+
+    /// A call has ended in this way. A future that is given back is waited for before the answer
+    /// is given, and an error of it takes the answer's place; a call that was given up waits for
+    /// nothing.
+    fn ended(
+        &self,
+        call: &CallSummary<'_>,
+        outcome: &Outcome,
+        took: Duration,
+    ) -> Option<BoxFuture<'static, Result<(), CallError>>>;
 }
 
 /// What a witness is told of a call.
 #[derive(Debug)]
 pub struct CallSummary<'a> {
-    /// The method.
-    pub method: &'a gantry_protocol::Method,
-    /// Who called.
-    pub principal: &'a str,
-    /// How it ended.
-    pub outcome: &'a crate::reply::Outcome,
-    /// How long it took.
-    pub took: std::time::Duration,
+    /// The call; once its arguments were checked, with defaults filled in.
+    pub call: &'a Call,
+    /// What it is for, once that was found.
+    pub target: Option<&'a Target>,
+    /// Its line, with its number and what was decided.
+    pub exchange: &'a Exchange,
 }

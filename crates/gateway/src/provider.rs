@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use gantry_protocol::RawJson;
 
 use crate::call::Call;
-use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::entry::{Origin, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::error::CallError;
 use crate::exchange::Exchange;
 use crate::reply::Outcome;
@@ -48,7 +49,7 @@ pub trait Provider: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Resolved {
     /// The call.
-    pub call: Call,
+    pub call: Arc<Call>,
     /// What it is for.
     pub target: Target,
     /// Who serves it.
@@ -78,6 +79,26 @@ impl Target {
         match self {
             Self::Tool(tool) => tool.timeout,
             _ => None,
+        }
+    }
+
+    /// The server that offers it, if one does.
+    pub fn origin(&self) -> Option<&Arc<Origin>> {
+        match self {
+            Self::Tool(tool) => tool.origin.as_ref(),
+            Self::Resource(resource) => resource.origin.as_ref(),
+            Self::Template(template, _) => template.origin.as_ref(),
+            Self::Prompt(prompt) => prompt.origin.as_ref(),
+        }
+    }
+
+    /// The whole definition.
+    pub fn definition(&self) -> &RawJson {
+        match self {
+            Self::Tool(tool) => &tool.definition,
+            Self::Resource(resource) => &resource.definition,
+            Self::Template(template, _) => &template.definition,
+            Self::Prompt(prompt) => &prompt.definition,
         }
     }
 

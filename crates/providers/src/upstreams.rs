@@ -14,7 +14,7 @@ mod line;
 mod lists;
 mod naming;
 mod offer;
-mod pattern;
+mod origin;
 mod pool;
 mod redaction;
 mod serve;

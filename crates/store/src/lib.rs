@@ -1,9 +1,10 @@
 //! What outlives a restart, kept in a database.
 //!
 //! Calls never wait for it: they are counted in memory, and a [`Writer`] adds what is new to the
-//! [`Store`] now and then. Only a call that becomes a task is written down first. This crate knows none of the others; who uses it brings its numbers in
-//! the form that is kept.
+//! [`Store`] now and then. Only a call that becomes a task is written down first. This crate knows
+//! none of the others; who uses it brings its numbers in the form that is kept.
 
+mod documents;
 mod error;
 mod settings;
 mod sqlite;
@@ -14,6 +15,7 @@ mod suite;
 mod tasks;
 mod writer;
 
+pub use documents::Document;
 pub use error::StoreError;
 pub use settings::Settings;
 pub use statistics::ToolStatistics;

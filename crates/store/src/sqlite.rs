@@ -1,5 +1,6 @@
 //! A store in one file of this machine: opening, rights, schema, and what its errors mean.
 
+mod documents;
 mod schema;
 mod statistics;
 mod tasks;

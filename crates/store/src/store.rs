@@ -1,5 +1,6 @@
 //! The store, wherever it is kept.
 
+use crate::documents::Document;
 use crate::error::StoreError;
 use crate::settings::Settings;
 use crate::sqlite::Sqlite;
@@ -60,6 +61,27 @@ impl Store {
     pub async fn remove_expired_tasks(&self, now: u64) -> Result<(), StoreError> {
         match &self.0 {
             Backend::Sqlite(sqlite) => sqlite.remove_expired_tasks(now).await,
+        }
+    }
+
+    /// Writes a document down, over what was written under its key before.
+    pub async fn save_document(&self, kind: &str, document: &Document) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.save_document(kind, document).await,
+        }
+    }
+
+    /// All documents of a kind, by key.
+    pub async fn documents(&self, kind: &str) -> Result<Vec<Document>, StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.documents(kind).await,
+        }
+    }
+
+    /// Removes a document. Returns whether there was one.
+    pub async fn remove_document(&self, kind: &str, key: &str) -> Result<bool, StoreError> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.remove_document(kind, key).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Settings, Store, TaskRow, ToolStatistics};
+use crate::{Document, Settings, Store, TaskRow, ToolStatistics};
 
 /// Everything a backend must do, one after the other on one store.
 pub(crate) async fn run(address: &str) {
@@ -26,6 +26,7 @@ pub(crate) async fn run(address: &str) {
     assert_eq!(last_call, one_call("a").last_call, "the latest call stays the latest");
 
     tasks(&store).await;
+    documents(&store).await;
 
     store.close().await;
     let store = Store::open(address, &settings).await.expect("a store that is there");
@@ -58,6 +59,22 @@ async fn tasks(store: &Store) {
         let gone = store.task("gone").await.expect("it can be read");
         assert_eq!(gone.is_some(), left, "at {now}");
     }
+}
+
+/// Writes documents, over each other too, and removes them; kinds do not touch each other.
+async fn documents(store: &Store) {
+    let document = |key: &str, content: &str| Document { key: key.into(), content: content.into() };
+    for (kind, key, content) in [("x", "b", "1"), ("x", "a", "2"), ("y", "b", "3"), ("x", "b", "4")]
+    {
+        store.save_document(kind, &document(key, content)).await.expect("it can be written");
+    }
+    let all = store.documents("x").await.expect("it can be read");
+    assert_eq!(all, [document("a", "2"), document("b", "4")], "the last word counts");
+    for (key, there) in [("b", true), ("b", false), ("none", false)] {
+        let removed = store.remove_document("x", key).await.expect("it can be written");
+        assert_eq!(removed, there, "{key}");
+    }
+    assert_eq!(store.documents("y").await.expect("it can be read"), [document("b", "3")]);
 }
 
 fn task(id: &str, expires: u64, record: &str) -> TaskRow {

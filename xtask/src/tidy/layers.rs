@@ -7,12 +7,24 @@ use super::{Complaint, Source};
 use crate::failure::{Failure, Outcome};
 
 /// Folders of `crates/`, from the bottom up: a crate may use only those before it.
-const ORDER: [&str; 8] =
-    ["protocol", "transport", "client", "gateway", "server", "providers", "store", "gantry"];
+const ORDER: [&str; 9] = [
+    "protocol",
+    "transport",
+    "client",
+    "gateway",
+    "policy",
+    "server",
+    "providers",
+    "store",
+    "gantry",
+];
 
 /// Edges that the order would allow and that are refused all the same.
 fn is_refused(from: &str, to: &str) -> bool {
-    from == "store" || (from == "providers" && to == "server")
+    from == "store"
+        || (from == "providers" && to == "server")
+        || (to == "policy" && from != "gantry")
+        || (from == "policy" && matches!(to, "transport" | "client"))
 }
 
 /// Checks the manifest of every crate.

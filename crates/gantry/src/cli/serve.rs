@@ -13,7 +13,7 @@ use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::origin::{self, Offer};
-use super::{ledger, render, state};
+use super::{guard, ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -35,8 +35,10 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     });
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?).servers(upstreams.clone());
     let store = state::store(config.as_ref())?;
+    let guard = guard::open(config.as_ref())?;
     offer.builder = offer
         .builder
+        .guard(guard)
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))

@@ -10,6 +10,8 @@ mod spec;
 
 use std::sync::Arc;
 
+use gantry::config::Config;
+use gantry::guard::Guard;
 use gantry::{Problem, Server, ToolSettings, Tools, Upstreams};
 use gantry_gateway::ToolEntry;
 use gantry_providers::tools::manifest::Manifest;
@@ -43,12 +45,24 @@ pub(crate) struct Opened {
     _servers: Option<Upstreams>,
 }
 
-/// Reads the tools and puts a server before them.
+/// Reads the tools and puts a server before them, to look at and not to call.
 pub(crate) fn open(origin: &Origin) -> Result<Opened, Exit> {
     let config = origin::configuration(origin.config.as_deref())?;
+    guarded(origin, config.as_ref(), None)
+}
+
+/// Reads the tools and puts a server before them, with these policies between.
+fn guarded(
+    origin: &Origin,
+    config: Option<&Config>,
+    guard: Option<Arc<Guard>>,
+) -> Result<Opened, Exit> {
     // Nobody will be there for a second call.
-    let settings = ToolSettings { standby: false, ..origin::settings(config.as_ref()) };
-    let offer = origin::open(origin, config.as_ref(), settings)?;
+    let settings = ToolSettings { standby: false, ..origin::settings(config) };
+    let mut offer = origin::open(origin, config, settings)?;
+    if let Some(guard) = guard {
+        offer.builder = offer.builder.guard(guard);
+    }
     let (tools, problems) = (offer.tools.clone(), offer.problems.clone());
     Ok(Opened { server: offer.build()?, tools, problems, _servers: None })
 }

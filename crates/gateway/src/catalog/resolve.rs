@@ -12,13 +12,14 @@ use crate::call::Call;
 use crate::entry::ToolEntry;
 use crate::error::{CallError, ErrorKind};
 use crate::page::{ListKind, Page};
+use crate::policy::View;
 use crate::provider::{Provider, Resolved, Target};
 
 type Found = (Target, Arc<dyn Provider>);
 
 impl Catalog {
     /// Finds the target of a call and who serves it.
-    pub(crate) fn resolve(&self, call: Call) -> Result<Resolved, CallError> {
+    pub(crate) fn resolve(&self, call: Arc<Call>) -> Result<Resolved, CallError> {
         let head = &call.head;
         if let Some(doubled) = head.doubled {
             return Err(CallError::invalid_params(doubled.to_string()));
@@ -45,13 +46,22 @@ impl Catalog {
         }
     }
 
-    /// The page of a list that the call asks for.
-    pub(crate) fn list(&self, kind: ListKind, params: &RawJson) -> Result<Arc<Page>, CallError> {
+    /// The page of a list that the call asks for, with what all these views show.
+    pub(crate) fn list(
+        &self,
+        kind: ListKind,
+        params: &RawJson,
+        views: &[View],
+    ) -> Result<Arc<Page>, CallError> {
         let cursor = match params.get("cursor") {
             None => None,
             Some(cursor) => Some(cursor.to_text().ok_or_else(bad_cursor)?),
         };
-        self.with(|snapshot| snapshot.page(kind, cursor.as_deref())).ok_or_else(bad_cursor)
+        let page = self.with(|snapshot| match views {
+            [] => snapshot.page(kind, cursor.as_deref()),
+            views => snapshot.seen_by(views).page(kind, cursor.as_deref()),
+        });
+        page.ok_or_else(bad_cursor)
     }
 
     /// Whether a client may watch this resource.

@@ -7,9 +7,11 @@ use gantry_protocol::json::ObjectWriter;
 
 use super::cursor;
 use super::listing::Listing;
+use super::parts::Parts;
 use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::page::{ListKind, Page};
-use crate::provider::{Matcher, Provider};
+use crate::policy::View;
+use crate::provider::{Matcher, Provider, Target};
 
 /// How lists are cut into pages, and how long clients may keep them.
 #[derive(Debug, Clone)]
@@ -29,12 +31,20 @@ pub struct Snapshot {
     pub(super) prompts: Vec<Listed<PromptEntry>>,
     pages: PageSettings,
     lists: [OnceLock<Vec<Arc<Page>>>; 4],
+    /// What of it some callers see, each made when first asked for.
+    parts: Parts,
 }
 
 /// Something listed, and who serves it.
 pub(super) struct Listed<T> {
     pub(super) entry: Arc<T>,
     pub(super) provider: Arc<dyn Provider>,
+}
+
+impl<T> Clone for Listed<T> {
+    fn clone(&self) -> Self {
+        Self { entry: self.entry.clone(), provider: self.provider.clone() }
+    }
 }
 
 /// Things have a name to sort and find them by.
@@ -80,6 +90,32 @@ impl Snapshot {
             prompts: collect(parts, |listing| &listing.prompts),
             pages: pages.clone(),
             lists: Default::default(),
+            parts: Parts::default(),
+        }
+    }
+
+    /// What of it is shown by all these views.
+    pub(crate) fn seen_by(&self, views: &[View]) -> Arc<Self> {
+        self.parts.find(views, || self.part(|target| views.iter().all(|view| (view.sees)(target))))
+    }
+
+    fn part(&self, sees: impl Fn(&Target) -> bool) -> Self {
+        fn keep<T>(list: &[Listed<T>], sees: impl Fn(Arc<T>) -> bool) -> Vec<Listed<T>> {
+            list.iter().filter(|it| sees(it.entry.clone())).cloned().collect()
+        }
+        let template = |it: &&(Listed<TemplateEntry>, Matcher)| {
+            let entry = &it.0.entry;
+            sees(&Target::Template(entry.clone(), entry.uri_template.clone()))
+        };
+        Self {
+            tools: keep(&self.tools, |it| sees(&Target::Tool(it))),
+            older: keep(&self.older, |it| sees(&Target::Tool(it))),
+            resources: keep(&self.resources, |it| sees(&Target::Resource(it))),
+            templates: self.templates.iter().filter(template).cloned().collect(),
+            prompts: keep(&self.prompts, |it| sees(&Target::Prompt(it))),
+            pages: self.pages.clone(),
+            lists: Default::default(),
+            parts: Parts::default(),
         }
     }
 

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use gantry_protocol::Method;
 use tokio::time::Instant;
 
 use super::{Pipeline, Policies};
 use crate::call::Call;
-use crate::caller::Caller;
 use crate::error::{CallError, ErrorKind};
 use crate::exchange::Exchange;
-use crate::policy::{CallSummary, Ending, ToolMeter};
-use crate::provider::Target;
+use crate::policy::{CallSummary, Ending, Held, Pass, ToolMeter};
+use crate::provider::{Resolved, Target};
 use crate::reply::Outcome;
 
 /// A call whose end is still to be recorded.
@@ -20,55 +18,103 @@ use crate::reply::Outcome;
 /// recorded on drop: a tool may have done its work, and that must not go unseen.
 pub(super) struct Record<'a> {
     policies: &'a Policies,
-    method: Method,
-    caller: Arc<Caller>,
+    call: Arc<Call>,
+    target: Option<Target>,
     exchange: &'a Exchange,
     tool: Option<Arc<ToolMeter>>,
+    /// What policies gave the call to hold until its end.
+    held: Vec<Box<dyn Held>>,
     started: Instant,
     open: bool,
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn open(pipeline: &'a Pipeline, call: &Call, exchange: &'a Exchange) -> Self {
-        let (method, caller) = (call.method.clone(), call.caller.clone());
-        let (policies, started) = (&*pipeline.policies, Instant::now());
-        Self { policies, method, caller, exchange, tool: None, started, open: true }
+    pub(super) fn open(pipeline: &'a Pipeline, call: &Arc<Call>, exchange: &'a Exchange) -> Self {
+        Self {
+            policies: &pipeline.policies,
+            call: call.clone(),
+            target: None,
+            exchange,
+            tool: None,
+            held: Vec::new(),
+            started: Instant::now(),
+            open: true,
+        }
+    }
+
+    /// Keeps what a policy gave, until the end.
+    pub(super) fn hold(&mut self, pass: Pass) {
+        self.held.extend(pass.held());
     }
 
     /// Notes what the call is for, once that is known to be in the catalog.
     pub(super) fn found(&mut self, target: &Target) {
+        self.target = Some(target.clone());
         if let Target::Tool(tool) = target {
             self.tool = Some(self.policies.meter.tool(&tool.name));
         }
     }
 
-    /// Records how the call ended.
-    pub(super) fn close(mut self, outcome: &Outcome) {
-        self.open = false;
-        self.write(outcome);
+    /// The provider is next: whoever must know of the call before that knows now.
+    pub(super) async fn begun(&mut self, resolved: &Resolved) -> Result<(), CallError> {
+        self.call = resolved.call.clone();
+        for witness in &self.policies.witnesses {
+            if let Some(known) = witness.begun(&self.summary()) {
+                known.await?;
+            }
+        }
+        Ok(())
     }
 
-    fn write(&self, outcome: &Outcome) {
+    /// Gives back what the call held. A policy may still turn a good end into an error.
+    pub(super) fn release(&mut self, mut outcome: Outcome) -> Outcome {
+        for mut held in std::mem::take(&mut self.held) {
+            if let Err(error) = held.ended(&outcome) {
+                outcome = outcome.and(Err(error));
+            }
+        }
+        outcome
+    }
+
+    /// Records how the call ended, and gives its end when everyone knows of it who must.
+    pub(super) async fn close(mut self, outcome: Outcome) -> Outcome {
+        self.open = false;
+        let took = self.count(&outcome);
+        for witness in &self.policies.witnesses {
+            if let Some(known) = witness.ended(&self.summary(), &outcome, took) {
+                known.await?;
+            }
+        }
+        outcome
+    }
+
+    fn count(&self, outcome: &Outcome) -> std::time::Duration {
         let took = self.started.elapsed();
         let ending = Ending::of(outcome);
-        self.policies.meter.record(&self.method, ending, took);
+        self.policies.meter.record(&self.call.method, ending, took);
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
             if let Some(hit) = self.exchange.standby() {
                 tool.note_standby(hit);
             }
         }
-        for witness in &self.policies.witnesses {
-            let principal = &self.caller.principal;
-            witness.ended(&CallSummary { method: &self.method, principal, outcome, took });
-        }
+        took
+    }
+
+    fn summary(&self) -> CallSummary<'_> {
+        CallSummary { call: &self.call, target: self.target.as_ref(), exchange: self.exchange }
     }
 }
 
 impl Drop for Record<'_> {
     fn drop(&mut self) {
         if self.open {
-            self.write(&Err(CallError::new(ErrorKind::Cancelled, "the call was given up")));
+            let outcome = Err(CallError::new(ErrorKind::Cancelled, "the call was given up"));
+            let took = self.count(&outcome);
+            for witness in &self.policies.witnesses {
+                // Nobody is there to wait for it; the witness has been told.
+                drop(witness.ended(&self.summary(), &outcome, took));
+            }
         }
     }
 }

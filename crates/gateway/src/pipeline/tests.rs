@@ -23,8 +23,8 @@ struct Case {
 }
 
 /// Each case breaks the rules of a later stage too, where one can: the earlier one must win.
-const CASES: [Case; 9] = [
-    Case::new("meter and witness", "good", "{}", "gate ward provider witness", "ok"),
+const CASES: [Case; 10] = [
+    Case::new("meter and witness", "good", "{}", "gate ward begun provider held witness", "ok"),
     Case {
         calls_in_flight: 0,
         ..Case::new("in flight", "locked", "{}", "witness", "LimitExceeded")
@@ -32,10 +32,23 @@ const CASES: [Case; 9] = [
     Case::new("gates", "locked", "{}", "gate witness", "Refused"),
     Case::new("resolve", "absent", "{}", "gate witness", "ToolNotFound"),
     Case::new("wards", "warded", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
-    Case::new("arguments", "hangs", r#"{"n":"no number"}"#, "gate ward witness", "ValidationError"),
-    Case::new("deadline", "hangs", "{}", "gate ward provider witness", "TimeoutError"),
-    Case::new("provider", "fails", "{}", "gate ward provider witness", "ToolExecutionError"),
-    Case::new("result", "lies", "{}", "gate ward provider witness", "SchemaError"),
+    Case::new(
+        "arguments",
+        "hangs",
+        r#"{"n":"no number"}"#,
+        "gate ward held witness",
+        "ValidationError",
+    ),
+    Case::new("begun", "unrecorded", "{}", "gate ward begun held witness", "Internal"),
+    Case::new("deadline", "hangs", "{}", "gate ward begun provider held witness", "TimeoutError"),
+    Case::new(
+        "provider",
+        "fails",
+        "{}",
+        "gate ward begun provider held witness",
+        "ToolExecutionError",
+    ),
+    Case::new("result", "lies", "{}", "gate ward begun provider held witness", "SchemaError"),
 ];
 
 impl Case {

@@ -1,5 +1,7 @@
 //! Arguments must fit the tool's schema before it runs, and its result after.
 
+use std::sync::Arc;
+
 use gantry_protocol::RawJson;
 
 use crate::entry::ToolEntry;
@@ -26,7 +28,7 @@ pub fn check_arguments(mut resolved: Resolved) -> Result<Resolved, CallError> {
     }
     let arguments = tool.input.accept(given).map_err(invalid)?;
     if given != Some(&arguments) {
-        resolved.call.set_arguments(arguments);
+        Arc::make_mut(&mut resolved.call).set_arguments(arguments);
     }
     Ok(resolved)
 }

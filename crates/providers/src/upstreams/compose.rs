@@ -10,8 +10,8 @@ use gantry_protocol::headers::HeaderParam;
 use super::aliases::Aliases;
 use super::naming::{LONGEST, Names};
 use super::offer::{Offer, OfferedTool};
-use super::pattern::chosen;
 use super::settings::Profile;
+use gantry_gateway::pattern::chosen;
 
 /// A server's part.
 #[derive(Debug, Clone)]
@@ -193,7 +193,14 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
                     let definition =
                         definition.edit().set("name", RawJson::string(&given.name)).apply();
                     let name = given.name.clone();
-                    (name, Arc::new(PromptEntry { name: given.name, definition }))
+                    (
+                        name,
+                        Arc::new(PromptEntry {
+                            name: given.name,
+                            definition,
+                            origin: prompt.origin.clone(),
+                        }),
+                    )
                 }
             };
             if scope.has_server(&part.server) {
@@ -261,13 +268,13 @@ fn is_used(parts: &[Part], prefix: &str) -> bool {
 
 fn readdressed(resource: &ResourceEntry, uri: String) -> ResourceEntry {
     let definition = resource.definition.edit().set("uri", RawJson::string(&uri)).apply();
-    ResourceEntry { uri, definition }
+    ResourceEntry { uri, definition, origin: resource.origin.clone() }
 }
 
 fn readdressed_template(template: &TemplateEntry, uri_template: String) -> TemplateEntry {
     let text = RawJson::string(&uri_template);
     let definition = template.definition.edit().set("uriTemplate", text).apply();
-    TemplateEntry { uri_template, definition }
+    TemplateEntry { uri_template, definition, origin: template.origin.clone() }
 }
 
 impl Composed {

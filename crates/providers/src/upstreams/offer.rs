@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gantry_client::{List, Target};
-use gantry_gateway::{EntryError, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use gantry_gateway::{EntryError, Origin, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use gantry_protocol::RawJson;
 
 use super::lists::Lists;
-use super::pattern::chosen;
 use super::server::Server;
 use super::settings::Upstream;
-use super::{Override, naming};
+use super::{Override, naming, origin};
 use crate::template::Template;
+use gantry_gateway::pattern::chosen;
 
 /// The most problems that are told one by one.
 const PROBLEMS: usize = 100;
@@ -62,22 +62,23 @@ impl Offer {
 
     /// Reads the lists. What `before` has read already is taken from there.
     pub(super) fn read(upstream: &Upstream, lists: &Lists, before: &Self) -> Self {
+        let origin = origin::of(upstream);
         let mut problems: Vec<String> = lists.troubles().map(str::to_owned).collect();
         let mut offer = Self {
-            tools: tools(upstream, lists, before, &mut problems),
+            tools: tools(upstream, &origin, lists, before, &mut problems),
             prompts: entries(
                 lists.of(List::Prompts),
-                PromptEntry::new,
+                |it| Ok(PromptEntry { origin: Some(origin.clone()), ..PromptEntry::new(it)? }),
                 |it| &it.name,
                 &mut problems,
             ),
             resources: entries(
                 lists.of(List::Resources),
-                ResourceEntry::new,
+                |it| Ok(ResourceEntry { origin: Some(origin.clone()), ..ResourceEntry::new(it)? }),
                 |it| &it.uri,
                 &mut problems,
             ),
-            templates: templates(lists, &mut problems),
+            templates: templates(&origin, lists, &mut problems),
             instructions: lists.instructions.clone(),
             problems: Vec::new(),
             is_withdrawn: false,
@@ -94,6 +95,7 @@ impl Offer {
 
 fn tools(
     upstream: &Upstream,
+    origin: &Arc<Origin>,
     lists: &Lists,
     before: &Offer,
     problems: &mut Vec<String>,
@@ -113,11 +115,12 @@ fn tools(
             problems.push(format!("the tool `{own}` is listed twice; the first one is offered"));
             continue;
         }
-        if let Some(tool) = known.get(source) {
+        if let Some(tool) = known.get(source).filter(|it| it.entry.origin.as_ref() == Some(origin))
+        {
             tools.push((*tool).clone());
             continue;
         }
-        match tool(upstream, own.clone(), source) {
+        match tool(upstream, origin, own.clone(), source) {
             Ok(tool) => tools.push(tool),
             Err(error) => problems.push(format!("the tool `{own}` is left out: {error}")),
         }
@@ -126,7 +129,12 @@ fn tools(
     tools
 }
 
-fn tool(upstream: &Upstream, own: String, source: &RawJson) -> Result<OfferedTool, EntryError> {
+fn tool(
+    upstream: &Upstream,
+    origin: &Arc<Origin>,
+    own: String,
+    source: &RawJson,
+) -> Result<OfferedTool, EntryError> {
     let instead = upstream.overrides.get(&own);
     let text = |pick: fn(&Override) -> &Option<String>| {
         instead.and_then(|it| pick(it).as_deref()).map(RawJson::string)
@@ -147,17 +155,20 @@ fn tool(upstream: &Upstream, own: String, source: &RawJson) -> Result<OfferedToo
     // The client keeps the time itself, and can say more about who took too long.
     entry.timeout = upstream.patience();
     entry.fill_defaults = false;
+    entry.origin = Some(origin.clone());
     let support = source.at(&["execution", "taskSupport"]);
     let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");
     Ok(OfferedTool { own, entry: Arc::new(entry), needs_task, source: source.clone() })
 }
 
 fn templates(
+    origin: &Arc<Origin>,
     lists: &Lists,
     problems: &mut Vec<String>,
 ) -> Vec<(Arc<TemplateEntry>, Option<Arc<Template>>)> {
     let list = lists.of(List::Templates);
-    let entries = entries(list, TemplateEntry::new, |it| &it.uri_template, problems);
+    let read = |it| Ok(TemplateEntry { origin: Some(origin.clone()), ..TemplateEntry::new(it)? });
+    let entries = entries(list, read, |it| &it.uri_template, problems);
     let mut parse = |entry: Arc<TemplateEntry>| match Template::parse(&entry.uri_template) {
         Ok(template) => (entry, Some(Arc::new(template))),
         Err(error) => {

@@ -149,6 +149,8 @@ fn check_meta(
         capabilities,
         client_info: meta.client_info.clone(),
         session: guest.session.clone(),
+        scope: None,
+        face: lobby.face.clone(),
     }))
 }
 

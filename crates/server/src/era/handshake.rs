@@ -35,6 +35,8 @@ impl Handshake {
             capabilities: ClientCapabilities::read(lifted),
             client_info: params.get("clientInfo"),
             session: guest.session.clone(),
+            scope: None,
+            face: lobby.face.clone(),
         };
         let result = discover::initialize(lobby, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();

@@ -101,6 +101,8 @@ impl Sealed {
             capabilities: ClientCapabilities::read(raw(self.capabilities)?),
             client_info: self.client.and_then(raw),
             session: self.name.map(Arc::from),
+            scope: None,
+            face: lobby.face.clone(),
         };
         Some(Session::new(Revision::parse(&self.revision)?, caller))
     }

@@ -7,7 +7,7 @@ use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use super::Opened;
 use crate::cli::args::Reach;
 use crate::cli::exit::{Code, Exit};
-use crate::cli::{origin, render, state};
+use crate::cli::{guard, origin, render, state};
 
 /// Opens what the options name. Servers of the configuration are connected to only when the tool
 /// that is wanted is not here, or when none is named.
@@ -15,8 +15,10 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
     if let Some(url) = &reach.url {
         return remote(url, &reach.header).await;
     }
-    let config = origin::configuration(reach.origin.config.as_deref())?.unwrap_or_default();
-    let mut opened = super::open(&reach.origin)?;
+    let config = origin::configuration(reach.origin.config.as_deref())?;
+    let guard = guard::open(config.as_ref())?;
+    let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guard))?;
+    let config = config.unwrap_or_default();
     let is_here = wanted.is_some_and(|name| opened.find(name).is_ok());
     if is_here || !reach.origin.tools.is_empty() || config.servers.is_empty() {
         return Ok(opened);

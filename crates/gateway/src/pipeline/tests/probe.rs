@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 
-use crate::policy::{CallSummary, Gate, Ward, Witness};
+use crate::policy::{Admission, CallSummary, Gate, Held, Pass, Ward, Witness};
 use crate::{
     Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
     Outcome, Provider, Publisher, Reply, Resolved, Settings, Step, ToolEntry,
@@ -31,8 +31,9 @@ pub(super) struct House {
 }
 
 /// The tools by what they do; `good` only is not told apart.
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 11] = [
     "good",
+    "unrecorded",
     "warded",
     "hangs",
     "fails",
@@ -96,40 +97,53 @@ impl Probe {
 }
 
 impl Gate for Probe {
-    fn admit(&self, call: &Call) -> Result<(), CallError> {
+    fn admit<'a>(&'a self, call: &'a Call, _: &'a Exchange) -> Admission<'a> {
         self.saw("gate");
         // Not a tool that is listed: the gate stands before the name is resolved.
         match is_for(call, "locked") {
-            true => Err(CallError::new(ErrorKind::Refused, "locked")),
-            false => Ok(()),
+            true => Admission::refused(CallError::new(ErrorKind::Refused, "locked")),
+            false => Admission::GRANTED,
         }
     }
 }
 
 impl Ward for Probe {
-    fn admit<'a>(
-        &'a self,
-        resolved: &'a Resolved,
-        _: &'a Exchange,
-    ) -> BoxFuture<'a, Result<(), CallError>> {
+    fn admit<'a>(&'a self, resolved: &'a Resolved, _: &'a Exchange) -> Admission<'a> {
         self.saw("ward");
-        Box::pin(async move {
+        Admission::Later(Box::pin(async move {
             // A person may take longer than any deadline.
             tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
             match is_for(&resolved.call, "warded") {
                 true => Err(CallError::new(ErrorKind::Refused, "warded")),
-                false => Ok(()),
+                false => Ok(Pass::holding(self.clone())),
             }
-        })
+        }))
     }
 }
 
+impl Held for Probe {
+    fn ended(&mut self, _: &Outcome) -> Result<(), CallError> {
+        self.saw("held");
+        Ok(())
+    }
+}
+
+/// What a witness has to wait for.
+type Known = Option<BoxFuture<'static, Result<(), CallError>>>;
+
 impl Witness for Probe {
-    fn ended(&self, call: &CallSummary<'_>) {
-        assert_eq!(call.principal, "someone");
+    fn begun(&self, summary: &CallSummary<'_>) -> Known {
+        self.saw("begun");
+        let refusal = is_for(summary.call, "unrecorded")
+            .then(|| CallError::new(ErrorKind::Internal, "no room for the record"));
+        Some(Box::pin(async move { refusal.map_or(Ok(()), Err) }))
+    }
+
+    fn ended(&self, summary: &CallSummary<'_>, outcome: &Outcome, _: Duration) -> Known {
+        assert_eq!(&*summary.call.caller.principal, "someone");
         self.saw("witness");
-        let outcome = ended(call.outcome);
-        self.notes(|notes| notes.witnessed.push(outcome));
+        self.notes(|notes| notes.witnessed.push(ended(outcome)));
+        None
     }
 }
 
@@ -161,7 +175,7 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
             Ok(Reply::Result(raw(good)))
         }
         "inquires" => {
-            let state = resolved.call.input.state.and_then(|it| it.to_text());
+            let state = resolved.call.input.state.as_ref().and_then(RawJson::to_text);
             let round: u64 = state.map_or(0, |it| it.parse().unwrap());
             if round == number("rounds") {
                 return Ok(Reply::Result(raw(good)));

@@ -2,13 +2,13 @@
 
 /// Whether a name is chosen: by one of `include`, or by none if there are none, and not by one of
 /// `exclude`.
-pub(super) fn chosen(include: &[String], exclude: &[String], name: &str) -> bool {
+pub fn chosen(include: &[String], exclude: &[String], name: &str) -> bool {
     let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
     (include.is_empty() || fits(include)) && !fits(exclude)
 }
 
 /// Whether the whole name fits the pattern. Takes time linear in both for each `*`.
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };

@@ -1,0 +1,76 @@
+//! What policies keep, in the store.
+
+use futures_util::future::BoxFuture;
+use gantry_policy::{Cabinet, CabinetError};
+use gantry_store::{Document, Settings, Store, StoreError};
+
+/// A cabinet in the store at this address. It is open only while something is read or written:
+/// decisions are rare, and an idle gateway holds no connection.
+#[derive(Debug)]
+pub(crate) struct StoreCabinet(pub(crate) String);
+
+impl StoreCabinet {
+    async fn with<T>(
+        &self,
+        work: impl AsyncFnOnce(&Store) -> Result<T, StoreError>,
+    ) -> Result<T, CabinetError> {
+        let told = |error: StoreError| CabinetError(error.to_string());
+        let store = Store::open(&self.0, &Settings::default()).await.map_err(told)?;
+        let done = work(&store).await;
+        store.close().await;
+        done.map_err(told)
+    }
+}
+
+impl Cabinet for StoreCabinet {
+    fn all<'a>(
+        &'a self,
+        kind: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>> {
+        Box::pin(async move {
+            let all = self.with(async |store| store.documents(kind).await).await?;
+            Ok(all.into_iter().map(|it| (it.key, it.content)).collect())
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        kind: &'a str,
+        key: &'a str,
+        content: String,
+    ) -> BoxFuture<'a, Result<(), CabinetError>> {
+        let document = Document { key: key.to_owned(), content };
+        Box::pin(async move {
+            self.with(async |store| store.save_document(kind, &document).await).await
+        })
+    }
+
+    fn remove<'a>(
+        &'a self,
+        kind: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<bool, CabinetError>> {
+        Box::pin(
+            async move { self.with(async |store| store.remove_document(kind, key).await).await },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_kept_is_found_by_the_next_program() {
+        let folder = std::env::temp_dir().join(format!("gantry-cabinet-{}", std::process::id()));
+        let address = format!("sqlite://{}/gantry.db", folder.display());
+        let cabinet = StoreCabinet(address.clone());
+        cabinet.put("tokens", "a", "{}".to_owned()).await.expect("it can be written");
+        let again = StoreCabinet(address);
+        let all = again.all("tokens").await.expect("it can be read");
+        assert_eq!(all, [("a".to_owned(), "{}".to_owned())]);
+        assert!(again.remove("tokens", "a").await.expect("it can be written"));
+        assert_eq!(cabinet.all("tokens").await.expect("it can be read"), []);
+        std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+    }
+}

@@ -1,0 +1,41 @@
+//! What callers who do not see everything see of one state of the catalog, made once for all who
+//! see the same.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::snapshot::Snapshot;
+use crate::policy::View;
+
+/// So many different views of one state are kept. Those who see the same share one.
+const KEPT: usize = 64;
+
+/// The parts that were asked for, the latest one last.
+#[derive(Default)]
+pub(super) struct Parts(Mutex<Vec<(Key, Arc<Snapshot>)>>);
+
+/// The keys of the views that show it.
+type Key = Box<[u64]>;
+
+impl Parts {
+    /// The part that these views show. It is made with no lock held: two who ask at once may both
+    /// make it.
+    pub(super) fn find(&self, views: &[View], make: impl FnOnce() -> Snapshot) -> Arc<Snapshot> {
+        let is_meant =
+            |(key, _): &(Key, Arc<Snapshot>)| key.iter().eq(views.iter().map(|view| &view.key));
+        let known = self.with(|parts| parts.iter().find(|it| is_meant(it)).map(|it| it.1.clone()));
+        known.unwrap_or_else(|| {
+            let (key, part) = (views.iter().map(|view| view.key).collect(), Arc::new(make()));
+            self.with(|parts| {
+                if parts.len() >= KEPT {
+                    parts.remove(0);
+                }
+                parts.push((key, Arc::clone(&part)));
+            });
+            part
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<(Key, Arc<Snapshot>)>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

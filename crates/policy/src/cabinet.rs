@@ -1,0 +1,81 @@
+//! Where policies keep what must outlive the program.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::{BoxFuture, ready};
+
+/// Small documents by kind and key, each of them JSON. They are read at the start and kept in
+/// memory by who needs them, so that no call waits for a cabinet.
+pub trait Cabinet: Send + Sync {
+    /// All documents of a kind: key and content.
+    fn all<'a>(
+        &'a self,
+        kind: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>>;
+
+    /// Writes a document down, over what was written under its key before.
+    fn put<'a>(
+        &'a self,
+        kind: &'a str,
+        key: &'a str,
+        content: String,
+    ) -> BoxFuture<'a, Result<(), CabinetError>>;
+
+    /// Removes a document. Gives whether there was one.
+    fn remove<'a>(
+        &'a self,
+        kind: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<bool, CabinetError>>;
+}
+
+/// Why something could not be kept or found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CabinetError(pub String);
+
+/// A cabinet that is gone with the program, for programs that keep nothing.
+#[derive(Debug, Default)]
+pub struct MemoryCabinet(Mutex<BTreeMap<(String, String), String>>);
+
+impl MemoryCabinet {
+    fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut BTreeMap<(String, String), String>) -> T,
+    ) -> BoxFuture<'static, Result<T, CabinetError>> {
+        let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        Box::pin(ready(Ok(done)))
+    }
+}
+
+impl Cabinet for MemoryCabinet {
+    fn all<'a>(
+        &'a self,
+        kind: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>> {
+        self.with(|documents| {
+            let of_kind = documents.iter().filter(|((it, _), _)| it == kind);
+            of_kind.map(|((_, key), content)| (key.clone(), content.clone())).collect()
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        kind: &'a str,
+        key: &'a str,
+        content: String,
+    ) -> BoxFuture<'a, Result<(), CabinetError>> {
+        self.with(|documents| {
+            documents.insert((kind.to_owned(), key.to_owned()), content);
+        })
+    }
+
+    fn remove<'a>(
+        &'a self,
+        kind: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<bool, CabinetError>> {
+        self.with(|documents| documents.remove(&(kind.to_owned(), key.to_owned())).is_some())
+    }
+}
