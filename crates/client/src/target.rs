@@ -3,7 +3,7 @@
 use gantry_transport::child::Program;
 use http::Uri;
 
-use crate::secret::Secret;
+use gantry_protocol::Secret;
 
 /// Where a server is, and how to get there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub use place::Place;
 pub use search::{find, places};
 pub use show::transport;
 pub use standby::Standby;
-pub use variables::ValueError;
+pub use variables::{ValueError, state_folder};
 
 use gathered::Gathered;
 

@@ -12,7 +12,9 @@ pub mod level;
 pub mod meta;
 pub mod method;
 pub mod params;
+pub mod redact;
 pub mod revision;
+mod secret;
 pub mod wire;
 
 pub use capability::ClientCapabilities;
@@ -23,4 +25,6 @@ pub use level::Level;
 pub use meta::RequestMeta;
 pub use method::Method;
 pub use params::ParamsHead;
+pub use redact::Redactor;
 pub use revision::Revision;
+pub use secret::Secret;

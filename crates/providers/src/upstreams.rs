@@ -108,7 +108,7 @@ impl Upstreams {
     pub fn log(&self, name: &str) -> Option<String> {
         let server = self.0.server(name)?;
         let log = server.shared().map(Client::log).unwrap_or_default();
-        Some(server.redaction.text(&log))
+        Some(server.redaction.text(&log).into_owned())
     }
 
     /// Ends a server's connections and begins anew; false if there is no such server.

@@ -2,55 +2,12 @@
 
 use gantry::RawJson;
 use gantry_protocol::json::JsonKind;
-
-/// What stands for a value that is not shown.
-const HIDDEN: &str = "…";
-
-/// Parts of names whose values are secrets.
-const NAMES: [&str; 10] = [
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "apikey",
-    "api_key",
-    "api-key",
-    "authorization",
-    "credential",
-    "private",
-];
-
-/// What well-known secrets begin with.
-const BEGINNINGS: [&str; 13] = [
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "glpat-",
-    "sk-",
-    "sk_",
-    "xoxb-",
-    "xoxp-",
-    "AKIA",
-    "AIza",
-    "hf_",
-    "Bearer ",
-    "Basic ",
-];
+use gantry_protocol::redact::{HIDDEN, begins_like_a_secret, names_a_secret};
 
 /// Whether a value is a secret in plain sight, rather than the name of a variable that has it.
 pub(crate) fn is_secret(name: &str, value: &str) -> bool {
     let is_reference = ["${", "{env:", "{file:"].iter().any(|it| value.contains(it));
-    !value.is_empty() && !is_reference && (names_secret(name) || begins_like_one(value))
-}
-
-fn names_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let is_key = name == "key" || name.ends_with("_key") || name.ends_with("-key");
-    is_key || NAMES.iter().any(|it| name.contains(it))
-}
-
-fn begins_like_one(value: &str) -> bool {
-    value.len() >= 16 && BEGINNINGS.iter().any(|it| value.starts_with(it))
+    !value.is_empty() && !is_reference && (names_a_secret(name) || begins_like_a_secret(value))
 }
 
 /// What holds secrets in plain sight: names of variables and headers, and `args` or `url`.

@@ -69,10 +69,9 @@ fn spoilt(name: &str) -> Exit {
     Exit::new(Code::Configuration, text).hint("remove it, and a new one is made")
 }
 
-fn directory() -> Result<PathBuf, Exit> {
-    let given = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
-    let base = given("XDG_STATE_HOME").or_else(|| given("HOME").map(|it| it.join(".local/state")));
-    base.map(|base| base.join("gantry")).ok_or_else(|| {
+/// The state directory.
+pub(crate) fn directory() -> Result<PathBuf, Exit> {
+    gantry::config::state_folder(&super::origin::variable).ok_or_else(|| {
         Exit::new(Code::Configuration, "there is no place for the state directory")
             .hint("set HOME or XDG_STATE_HOME")
     })

@@ -4,13 +4,11 @@
 use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::redact::HIDDEN;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
 use super::{Config, Standby, inherit};
-
-/// What stands in the place of a secret.
-const HIDDEN: &str = "…";
 
 impl Config {
     /// What is in force.

@@ -4,11 +4,12 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::Lookup;
 use super::inherit::is_inherited;
 use super::read::Reader;
+use crate::vault::{Vault, VaultError};
 
 /// The most bytes that a value may take from a file.
 const LARGEST: u64 = 1024 * 1024;
@@ -51,15 +52,12 @@ pub enum ValueError {
         /// The line, counted from one.
         line: usize,
     },
-    /// A secret that others can read.
-    #[error("the secret {} can be read by others; `chmod 600` it", file.display())]
-    Exposed {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The name of a secret that could lead out of the folder of secrets.
-    #[error("`{0}` is no name of a secret; use letters, digits, `-`, `_` and `.`")]
-    Name(String),
+    /// There is no such secret.
+    #[error("there is no secret `{0}`; `gantry secret set {0}` keeps one")]
+    NoSecret(String),
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Vault(VaultError),
 }
 
 /// Replaces the references in a text.
@@ -194,23 +192,21 @@ fn input(reader: &Reader<'_>, id: &str) -> Result<String, ValueError> {
     Ok(found)
 }
 
-/// A secret of the user's: a file that nobody else can read.
+/// A secret of the user's, which is kept where nobody else can read it.
 fn keychain(reader: &Reader<'_>, name: &str) -> Result<String, ValueError> {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
-        return Err(ValueError::Name(name.to_owned()));
-    }
-    let set = |name: &str| (reader.environment)(name).filter(|value| !value.is_empty());
-    let home = || set("HOME").map(|home| Path::new(&home).join(".config"));
-    let base = set("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
-    let base = base.ok_or_else(|| ValueError::Unset("HOME".to_owned()))?;
-    let path = base.join("gantry/secrets").join(name);
-    let mode = path.metadata().map(|it| it.permissions().mode());
-    if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-        return Err(ValueError::Exposed { file: path });
-    }
-    let text = text_of(reader, &path)?;
-    let text = text.trim_end_matches(['\r', '\n']);
-    reader.gathered.keep_secret(text);
-    Ok(text.to_owned())
+    let folder = state_folder(reader.environment);
+    let folder = folder.ok_or_else(|| ValueError::Unset("HOME".to_owned()))?;
+    let vault = Vault::new(&folder, reader.environment);
+    reader.gathered.touch(vault.file());
+    let found = vault.get(name).map_err(ValueError::Vault)?;
+    let found = found.ok_or_else(|| ValueError::NoSecret(name.to_owned()))?;
+    reader.gathered.keep_secret(found.expose());
+    Ok(found.expose().to_owned())
+}
+
+/// Where a program keeps its state.
+pub fn state_folder(environment: Lookup<'_>) -> Option<PathBuf> {
+    let given = |name: &str| environment(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let base = given("XDG_STATE_HOME").or_else(|| given("HOME").map(|it| it.join(".local/state")));
+    base.map(|base| base.join("gantry"))
 }

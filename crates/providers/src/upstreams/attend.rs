@@ -170,7 +170,8 @@ impl Attendant {
             }
             State::BackingOff { .. } | State::Disabled(_) => {
                 if let State::BackingOff { reason, wait } = state {
-                    let (server, reason) = (self.server.name(), self.server.redaction.text(reason));
+                    let (server, reason) =
+                        (self.server.name(), self.server.redaction.text(reason).into_owned());
                     tracing::warn!(
                         server,
                         reason,
@@ -224,7 +225,7 @@ impl Attendant {
                 lists.replace(list, Listed::default());
             }
             Err(error) => {
-                let reason = self.server.redaction.text(&error.to_string());
+                let reason = self.server.redaction.text(&error.to_string()).into_owned();
                 lists.note(list, format!("{} could not be had: {reason}", list.method()));
                 self.failures = self.failures.saturating_add(1);
                 self.demand([list], AGAIN.after(self.failures));

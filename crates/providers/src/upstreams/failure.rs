@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use gantry_client::ClientError;
 use gantry_gateway::{CallError, ErrorKind};
-use gantry_protocol::{Method, RawJson, RpcError, code};
+use gantry_protocol::{Method, RawJson, Redactor, RpcError, code};
 
 use super::aliases::Aliases;
-use super::redaction::Redaction;
 
 /// The call that failed.
 #[derive(Debug)]
@@ -16,7 +15,7 @@ pub(super) struct Failed<'a> {
     pub(super) method: &'a Method,
     /// Other addresses of the server's resources.
     pub(super) aliases: Option<&'a Aliases>,
-    pub(super) redaction: &'a Redaction,
+    pub(super) redaction: &'a Redactor,
 }
 
 impl Failed<'_> {
@@ -31,7 +30,7 @@ impl Failed<'_> {
     /// The server answered with an error.
     fn answered(&self, error: RpcError) -> CallError {
         let Self { server, redaction, .. } = self;
-        let (code, text) = (error.code, redaction.text(&error.message));
+        let (code, text) = (error.code, redaction.text(&error.message).into_owned());
         let data = error.data.map(|data| redaction.json(data));
         let required = || data.as_ref()?.get("requiredCapabilities").filter(RawJson::is_object);
         let is_read = *self.method == Method::ResourcesRead;
@@ -76,14 +75,14 @@ impl Failed<'_> {
                 (ErrorKind::Timeout, text)
             }
             ClientError::Malformed(reason) => {
-                let reason = redaction.text(reason);
+                let reason = redaction.text(reason).into_owned();
                 let text = format!(
                     "the server `{server}` answered in a way that cannot be understood: {reason}"
                 );
                 (ErrorKind::ToolFailed, text)
             }
             ClientError::Lost(reason) => {
-                let reason = redaction.text(reason);
+                let reason = redaction.text(reason).into_owned();
                 let text = format!(
                     "the server `{server}` went away before it answered, and may have done its \
                      work: {reason}; {more}"
@@ -99,7 +98,7 @@ impl Failed<'_> {
                 (ErrorKind::Unavailable, text)
             }
             error => {
-                let reason = redaction.text(&error.to_string());
+                let reason = redaction.text(&error.to_string()).into_owned();
                 let text = format!("the server `{server}` cannot be reached: {reason}; {more}");
                 (ErrorKind::Unavailable, text)
             }

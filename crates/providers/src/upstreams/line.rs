@@ -7,10 +7,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use gantry_client::{Line, Question, Refusal};
 use gantry_gateway::{Ask, AskError, Exchange};
-use gantry_protocol::{Level, Method, RawJson};
+use gantry_protocol::{Level, Method, RawJson, Redactor};
 use tokio::time::{Instant, sleep_until};
-
-use super::redaction::Redaction;
 
 /// How long a question waits for others that a server asks at the same time, when the client must
 /// take them all at once. A person who is asked does not see it.
@@ -23,7 +21,7 @@ pub(super) struct CallLine {
     /// Whether the client takes all questions at once.
     at_once: bool,
     identity: String,
-    redaction: Redaction,
+    redaction: Redactor,
     said: Mutex<Said>,
 }
 
@@ -40,7 +38,7 @@ struct Said {
 impl CallLine {
     /// `at_once` says that the client is gone with the first question, and comes back with the
     /// answers.
-    pub(super) fn new(exchange: Exchange, redaction: Redaction, at_once: bool) -> Self {
+    pub(super) fn new(exchange: Exchange, redaction: Redactor, at_once: bool) -> Self {
         let caller = exchange.caller();
         let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
         let session = caller.session.as_deref().unwrap_or(client);

@@ -1,15 +1,7 @@
 //! Keeps the secrets of a server's configuration out of what is said of it.
 
-use std::sync::Arc;
-
 use gantry_client::{Endpoint, Target};
-use gantry_protocol::{JsonLimits, RawJson};
-
-/// A shorter text is no secret, and replacing it would hide too much else.
-const SHORTEST: usize = 6;
-
-/// What stands where a secret stood.
-const HIDDEN: &str = "…";
+use gantry_protocol::Redactor;
 
 /// Variables that every program is given, and that no one hides.
 const OPEN: [&str; 14] = [
@@ -29,61 +21,21 @@ const OPEN: [&str; 14] = [
     "NODE_ENV",
 ];
 
-/// The texts to hide, longest first. Clones share them.
-#[derive(Clone, Default)]
-pub(super) struct Redaction(Arc<[String]>);
-
-impl Redaction {
-    /// Hides what a target was configured with: values of headers, of variables, and in an address.
-    pub(super) fn of(target: &Target) -> Self {
-        let secrets: Vec<&str> = match target {
-            Target::Program(program) => {
-                let hidden = |(name, value): &&(String, String)| {
-                    !OPEN.contains(&name.as_str())
-                        && !name.starts_with("LC_")
-                        && !name.starts_with("XDG_")
-                        && !value.starts_with('/')
-                };
-                program.env.iter().filter(hidden).map(|(_, value)| value.as_str()).collect()
-            }
-            Target::Http(endpoint, _) | Target::WebSocket(endpoint) => of_endpoint(endpoint),
-        };
-        Self::new(secrets)
-    }
-
-    fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut hidden: Vec<String> = Vec::new();
-        for secret in secrets.into_iter().filter(|secret| secret.len() >= SHORTEST) {
-            let quoted = RawJson::string(secret);
-            let escaped = quoted.as_str().trim_matches('"');
-            if escaped != secret {
-                hidden.push(escaped.to_owned());
-            }
-            hidden.push(secret.to_owned());
+/// Hides what a target was configured with: values of headers, of variables, and in an address.
+pub(super) fn of(target: &Target) -> Redactor {
+    let secrets: Vec<&str> = match target {
+        Target::Program(program) => {
+            let hidden = |(name, value): &&(String, String)| {
+                !OPEN.contains(&name.as_str())
+                    && !name.starts_with("LC_")
+                    && !name.starts_with("XDG_")
+                    && !value.starts_with('/')
+            };
+            program.env.iter().filter(hidden).map(|(_, value)| value.as_str()).collect()
         }
-        hidden.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
-        hidden.dedup();
-        Self(hidden.into())
-    }
-
-    /// The text without the secrets.
-    pub(super) fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| match text.contains(secret.as_str()) {
-            true => text.replace(secret.as_str(), HIDDEN),
-            false => text,
-        })
-    }
-
-    /// The value without the secrets, untouched if it has none.
-    pub(super) fn json(&self, value: RawJson) -> RawJson {
-        if !self.0.iter().any(|secret| value.as_str().contains(secret.as_str())) {
-            return value;
-        }
-        // A secret that looks like a number may have stood where a text cannot.
-        let limits = JsonLimits { size: usize::MAX, ..JsonLimits::default() };
-        RawJson::parse(self.text(value.as_str()), limits)
-            .unwrap_or_else(|_| RawJson::string(HIDDEN))
-    }
+        Target::Http(endpoint, _) | Target::WebSocket(endpoint) => of_endpoint(endpoint),
+    };
+    Redactor::new(secrets)
 }
 
 fn of_endpoint(endpoint: &Endpoint) -> Vec<&str> {
@@ -95,17 +47,12 @@ fn of_endpoint(endpoint: &Endpoint) -> Vec<&str> {
     headers.chain(query).flatten().collect()
 }
 
-impl std::fmt::Debug for Redaction {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Redaction({})", self.0.len())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
     use gantry_client::{HttpKind, Secret};
+    use gantry_protocol::RawJson;
     use gantry_transport::child::Program;
 
     use super::*;
@@ -115,7 +62,7 @@ mod tests {
         let mut endpoint = Endpoint::new("http://localhost/mcp?key=in-the-url&b".parse().unwrap());
         endpoint.headers.push(("Authorization".to_owned(), Secret::new("Bearer abc-def")));
         endpoint.headers.push(("X-Short".to_owned(), Secret::new("yes")));
-        let redaction = Redaction::of(&Target::Http(endpoint, HttpKind::Auto));
+        let redaction = of(&Target::Http(endpoint, HttpKind::Auto));
         let cases = [
             ("yes, Bearer abc-def is wrong", "yes, … is wrong"),
             ("the token abc-def is wrong", "the token … is wrong"),
@@ -123,7 +70,7 @@ mod tests {
             ("all is well", "all is well"),
         ];
         for (text, expected) in cases {
-            assert_eq!(redaction.text(text), expected);
+            assert_eq!(redaction.known(text), expected);
         }
     }
 
@@ -138,7 +85,7 @@ mod tests {
             directory: None,
             memory: None,
         };
-        let redaction = Redaction::of(&Target::Program(program));
+        let redaction = of(&Target::Program(program));
         let cases = [
             (r#"{"a":"homely /var/cache"}"#, r#"{"a":"homely /var/cache"}"#),
             (r#"{"a":"my se\"cret"}"#, r#"{"a":"my …"}"#),

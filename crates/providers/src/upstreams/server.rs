@@ -9,14 +9,15 @@ use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use gantry_client::{Client, Event, Request, Silent, State};
 use gantry_gateway::{CallError, Caller, ErrorKind};
-use gantry_protocol::RawJson;
+use gantry_protocol::{RawJson, Redactor};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::lists::Lists;
 use super::offer::Offer;
 use super::pool::Pool;
-use super::redaction::Redaction;
+use super::redaction;
+
 use super::settings::{Share, Upstream, UpstreamSettings};
 
 /// Things that may be waiting to be told to a server after the calls they belong to.
@@ -32,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
-    pub(super) redaction: Redaction,
+    pub(super) redaction: Redactor,
     /// What it lists and who it serves are told over this one; none if it is not to be reached.
     connections: Option<Connections>,
     /// What it listed last.
@@ -66,7 +67,7 @@ impl Server {
         lists: Arc<Lists>,
     ) -> (Arc<Self>, Option<mpsc::Receiver<Event>>) {
         let target = upstream.target.as_ref().ok().filter(|_| !upstream.disabled).cloned();
-        let redaction = upstream.target.as_ref().map(Redaction::of).unwrap_or_default();
+        let redaction = upstream.target.as_ref().map(redaction::of).unwrap_or_default();
         let connected = target.map(|target| {
             let (sender, events) = mpsc::channel(upstream.client.queue.max(1));
             let mut client = upstream.client.clone();
@@ -149,7 +150,7 @@ impl Server {
         match self.state() {
             State::Starting => Some("it is still being started".to_owned()),
             State::BackingOff { reason, .. } | State::Disabled(reason) => {
-                Some(self.redaction.text(&reason))
+                Some(self.redaction.text(&reason).into_owned())
             }
             State::Configured | State::Ready | State::Degraded(_) => {
                 offer.problems.first().cloned()

@@ -53,9 +53,9 @@ impl Status {
         Self {
             name: server.name().to_owned(),
             state: state.name(),
-            reason: state.reason().map(|reason| server.redaction.text(reason)),
+            reason: state.reason().map(|reason| server.redaction.text(reason).into_owned()),
             transport,
-            place: server.redaction.text(&place),
+            place: server.redaction.text(&place).into_owned(),
             revision: peer.as_ref().map(|peer| peer.revision.as_str().to_owned()),
             server: peer.as_ref().and_then(|peer| title(&peer.info)),
             tools: offer.tools.len(),

@@ -10,10 +10,10 @@ use tokio::net::TcpListener;
 
 use super::{Http, Kind, Origin, request_target};
 use crate::error::ClientError;
-use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::target::Endpoint;
 use crate::wire::stage::{Play, Seen, Stage, json};
+use gantry_protocol::Secret;
 
 fn http(endpoint: &Endpoint) -> Http {
     Http::new(endpoint, &Settings::default()).unwrap()

@@ -9,9 +9,9 @@ use http::header::{HeaderName, HeaderValue};
 
 use super::{Messages, Posted, Said, Streamable};
 use crate::error::ClientError;
-use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::wire::stage::{Play, Seen, Stage, chunk, events, json, response};
+use gantry_protocol::Secret;
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const EVENTS: &str = "content-type: text/event-stream\r\n";

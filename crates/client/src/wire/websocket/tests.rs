@@ -12,11 +12,11 @@ use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 
 use super::open;
 use crate::error::ClientError;
-use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::target::Endpoint;
 use crate::wire::Pipe;
 use crate::wire::stage::{Play, Stage, response};
+use gantry_protocol::Secret;
 
 /// A pipe, and the server's end of it.
 async fn pair(settings: &Settings) -> (Pipe, WebSocketStream<TcpStream>) {

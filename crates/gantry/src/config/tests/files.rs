@@ -1,11 +1,12 @@
 //! Files that a configuration takes in, and those it is looked for in.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use gantry_client::Target;
+use gantry_protocol::Secret;
 
 use crate::config::{Config, find};
+use crate::vault::Vault;
 
 /// A folder that goes when the test ends.
 pub(super) struct Folder(pub(super) PathBuf);
@@ -120,23 +121,20 @@ fn files_of_variables_texts_and_secrets() {
             ),
             (".env", "A=1\nB=2\n"),
             ("token", "tok-en\n"),
-            (".config/gantry/secrets/search", "hush\n"),
-            (".config/gantry/secrets/open", "hush\n"),
+            (".local/state/gantry/key", "01234567890123456789012345678901"),
         ],
     );
-    let mode = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(folder.0.join(".config/gantry/secrets/search"), mode).expect("a mode");
-    let mode = std::fs::Permissions::from_mode(0o644);
-    std::fs::set_permissions(folder.0.join(".config/gantry/secrets/open"), mode).expect("a mode");
+    let vault = Vault::new(&folder.0.join(".local/state/gantry"), &|name| folder.environment(name));
+    vault.set("search", &Secret::new("hush")).expect("it is kept");
     let config = folder.read("gantry.json").expect("it is right");
     let Ok(Target::Program(program)) = &config.servers[0].target else { panic!("{config:?}") };
     assert_eq!(program.args, ["tok-en", "tok-en", "hush"]);
     for (name, value) in [("A", "1"), ("B", "mine")] {
         assert!(program.env.contains(&(name.to_owned(), value.to_owned())), "{program:?}");
     }
-    let problem = config.servers[1].target.clone().expect_err("others can read it");
-    assert!(problem.contains("can be read by others; `chmod 600` it"), "{problem}");
-    let files = ["gantry.json", "token", ".config/gantry/secrets/search", ".env"];
+    let problem = config.servers[1].target.clone().expect_err("nobody has set it");
+    assert!(problem.contains("`gantry secret set open` keeps one"), "{problem}");
+    let files = ["gantry.json", "token", ".local/state/gantry/secrets.json", ".env"];
     for file in files.map(|file| folder.0.join(file)) {
         assert!(config.files.contains(&file), "{file:?} {:?}", config.files);
     }

@@ -8,7 +8,7 @@ use super::*;
 fn told(method: &Method, error: ClientError) -> CallError {
     let mut aliases = Aliases::new("github", |_| false);
     aliases.add("a:b");
-    let (aliases, redaction) = (Some(&aliases), &Redaction::default());
+    let (aliases, redaction) = (Some(&aliases), &Redactor::default());
     Failed { server: "github", method, aliases, redaction }.error(error)
 }
 

@@ -1,0 +1,150 @@
+//! Where secrets are kept that the configuration names with `${keychain:NAME}`: the keychain of the
+//! system where there is one, else an encrypted file in the state directory.
+
+mod keychain;
+mod sealed;
+
+use std::path::{Path, PathBuf};
+
+use gantry_protocol::Secret;
+
+use keychain::Keychain;
+use sealed::SealedFile;
+
+/// Why a secret cannot be kept or found.
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    /// The name could be taken for something else.
+    #[error("`{0}` is no name of a secret; use letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// The file cannot be read or written.
+    #[error("the file of secrets {} cannot be {what}: {error}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// `read` or `written`.
+        what: &'static str,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file does not open: it was changed, or made with another key.
+    #[error(
+        "the secret `{name}` in {} does not open: it was changed, or made with another key; set it again with `gantry secret set {name}`", file.display()
+    )]
+    Spoilt {
+        /// Which secret.
+        name: String,
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file is not one of ours.
+    #[error("{} is no file of secrets: {reason}; move it away and set the secrets again", file.display())]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The keychain of the system does not take it.
+    #[error("the keychain of the system failed: {0}")]
+    Keychain(String),
+    /// There is no key to seal with.
+    #[error("there is no key to seal secrets with: {0}")]
+    Key(String),
+}
+
+/// Where a secret is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the keychain of the system.
+    Keychain,
+    /// In the encrypted file.
+    File,
+}
+
+impl Place {
+    /// The word for people and programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Keychain => "keychain",
+            Self::File => "file",
+        }
+    }
+}
+
+/// The secrets of one user.
+#[derive(Debug)]
+pub struct Vault {
+    keychain: Option<Keychain>,
+    file: SealedFile,
+}
+
+impl Vault {
+    /// The secrets whose file and key are in this state directory. `environment` tells of a session
+    /// with a keychain, and may have the key in `GANTRY_SECRETS_KEY`.
+    pub fn new(folder: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Self {
+        let given = environment("GANTRY_SECRETS_KEY").filter(|key| !key.is_empty());
+        Self {
+            keychain: Keychain::find(environment),
+            file: SealedFile::new(folder, given.map(Secret::new)),
+        }
+    }
+
+    /// The file that changes when a secret of it does.
+    pub fn file(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The secret of that name, if there is one.
+    pub fn get(&self, name: &str) -> Result<Option<Secret>, VaultError> {
+        check_name(name)?;
+        // The file goes first: to ask it costs nothing, and it has what the keychain refused.
+        if let Some(found) = self.file.get(name)? {
+            return Ok(Some(found));
+        }
+        self.keychain.as_ref().map_or(Ok(None), |keychain| keychain.get(name))
+    }
+
+    /// Keeps a secret, over what was kept under that name before. Tells where.
+    pub fn set(&self, name: &str, secret: &Secret) -> Result<Place, VaultError> {
+        check_name(name)?;
+        if let Some(keychain) = &self.keychain {
+            match keychain.set(name, secret) {
+                Ok(()) => {
+                    self.file.remove(name)?;
+                    self.file.note(name)?;
+                    return Ok(Place::Keychain);
+                }
+                Err(error) => tracing::warn!("{error}; the encrypted file is used instead"),
+            }
+        }
+        self.file.set(name, secret)?;
+        Ok(Place::File)
+    }
+
+    /// Forgets a secret. Tells whether there was one.
+    pub fn remove(&self, name: &str) -> Result<bool, VaultError> {
+        check_name(name)?;
+        let kept = self.file.remove(name)?;
+        if let Some(keychain) = &self.keychain {
+            keychain.remove(name)?;
+        }
+        Ok(kept)
+    }
+
+    /// The names of all secrets, in order, and where each is.
+    pub fn names(&self) -> Result<Vec<(String, Place)>, VaultError> {
+        self.file.names()
+    }
+}
+
+fn check_name(name: &str) -> Result<(), VaultError> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    match !name.is_empty() && name.len() <= 128 && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(VaultError::Name(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The keychain of the system: the Secret Service of a Linux session, reached through its own
+//! program `secret-tool`. A library for its bus would be larger than all the rest of this.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gantry_protocol::Secret;
+use gantry_transport::child::{Child, ChildLimits, End, Finished, Program};
+
+use super::VaultError;
+
+/// A person may have to unlock the keychain first.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Variables that the program needs to reach the session.
+const VARIABLES: [&str; 7] = [
+    "PATH",
+    "HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+];
+
+/// The program, with what it needs to reach the session.
+#[derive(Debug)]
+pub(super) struct Keychain {
+    program: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+impl Keychain {
+    /// The keychain of this session, if there is a session and the program is installed.
+    pub(super) fn find(environment: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        environment("DBUS_SESSION_BUS_ADDRESS").filter(|address| !address.is_empty())?;
+        let path = environment("PATH")?;
+        let mut candidates = std::env::split_paths(&path).map(|it| it.join("secret-tool"));
+        let program = candidates.find(|it| it.is_file())?;
+        let env = VARIABLES.iter().filter_map(|it| Some(((*it).to_owned(), environment(it)?)));
+        Some(Self { program, env: env.collect() })
+    }
+
+    pub(super) fn get(&self, name: &str) -> Result<Option<Secret>, VaultError> {
+        let finished = self.run(&["lookup", "service", "gantry", "account", name], "")?;
+        match finished.end {
+            End::Exited(0) if !finished.stdout.is_empty() => {
+                let text = String::from_utf8_lossy(&finished.stdout).into_owned();
+                Ok(Some(Secret::new(text)))
+            }
+            // So it says that there is none.
+            End::Exited(0 | 1) if finished.stderr.is_empty() => Ok(None),
+            _ => Err(failed(&finished)),
+        }
+    }
+
+    pub(super) fn set(&self, name: &str, secret: &Secret) -> Result<(), VaultError> {
+        let label = format!("gantry: {name}");
+        let words = ["store", "--label", &label, "service", "gantry", "account", name];
+        let finished = self.run(&words, secret.expose())?;
+        match finished.end {
+            End::Exited(0) => Ok(()),
+            _ => Err(failed(&finished)),
+        }
+    }
+
+    pub(super) fn remove(&self, name: &str) -> Result<(), VaultError> {
+        let finished = self.run(&["clear", "service", "gantry", "account", name], "")?;
+        match finished.end {
+            End::Exited(0) => Ok(()),
+            // So it says that there was none.
+            End::Exited(1) if finished.stderr.is_empty() => Ok(()),
+            _ => Err(failed(&finished)),
+        }
+    }
+
+    /// Runs the program. Configurations are read wherever they are needed, so that a thread of its
+    /// own waits for it.
+    fn run(&self, words: &[&str], input: &str) -> Result<Finished, VaultError> {
+        let program = Program {
+            program: self.program.clone(),
+            args: words.iter().map(|word| (*word).to_owned()).collect(),
+            env: self.env.clone(),
+            directory: None,
+            memory: None,
+        };
+        let input = Bytes::from(input.to_owned());
+        let work = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.map_err(|error| error.to_string())?.block_on(async {
+                let child = Child::start(&program, &ChildLimits::default());
+                let child = child.map_err(|error| error.to_string())?;
+                Ok(child.finish(input, PATIENCE).await)
+            })
+        };
+        let ended = std::thread::spawn(work).join();
+        let ended = ended.unwrap_or_else(|_| Err("its thread ended early".to_owned()));
+        ended.map_err(VaultError::Keychain)
+    }
+}
+
+fn failed(finished: &Finished) -> VaultError {
+    let said = finished.stderr.trim();
+    let said = if said.is_empty() { format!("{:?}", finished.end) } else { said.to_owned() };
+    VaultError::Keychain(said)
+}

@@ -1,0 +1,56 @@
+//! What is hidden, what is left, and that JSON stays JSON.
+
+use super::*;
+
+#[test]
+fn what_has_the_shape_of_a_secret_is_hidden() {
+    let cases = [
+        ("key ghp_0123456789abcdef0123 given", "key … given"),
+        ("Authorization: Bearer abc.def-0123456789", "Authorization: Bearer …"),
+        ("password=hunter2hunter2", "password=…"),
+        (r#"{"api_key":"a1b2c3d4e5","n":1}"#, r#"{"api_key":"…","n":1}"#),
+        (r#"{\"token\":\"a1b2c3d4e5\"}"#, r#"{\"token\":\"…\"}"#),
+        ("token: 0123456789abcdef", "token: …"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlLWhlcmU", "…"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN RSA PRIVATE KEY-----…-----END RSA PRIVATE KEY-----",
+        ),
+        ("https://host/?api-key=abcdef0123&b=1", "https://host/?api-key=…&b=1"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(Redactor::default().text(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn ordinary_text_is_left_alone() {
+    let cases = [
+        "the commit 9fceb02d0ae598e95dc970b74767f19372d61af8 is fine",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "a token: string, the secret of success",
+        "sk-learn is a library, skip-level",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB",
+        r#"{"private":true,"key":"name","token":"opaque"}"#,
+        "",
+    ];
+    for text in cases {
+        assert!(matches!(Redactor::default().text(text), Cow::Borrowed(_)), "{text}");
+    }
+}
+
+#[test]
+fn known_secrets_are_hidden_wherever_they_stand() {
+    let redactor = Redactor::new(["abcdef", "abcdefgh", "short", "se\"cret"]);
+    let cases = [
+        (r#"{"a":"xabcdefghx"}"#, r#"{"a":"x…x"}"#),
+        (r#"{"a":"my se\"cret"}"#, r#"{"a":"my …"}"#),
+        (r#"{"a":"short"}"#, r#"{"a":"short"}"#),
+        (r#"{"abcdef":1}"#, r#"{"…":1}"#),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(redactor.json(RawJson::from_static(value)).as_str(), expected);
+    }
+    let number = Redactor::new(["123456"]).json(RawJson::from_static(r#"{"a":123456}"#));
+    assert_eq!(number.as_str(), r#""…""#, "what is no JSON any more is hidden whole");
+}
