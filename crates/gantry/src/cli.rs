@@ -10,6 +10,7 @@ mod call;
 mod completions;
 mod config;
 mod exit;
+mod exposure;
 mod guard;
 mod import;
 mod kept_tasks;
@@ -71,6 +72,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Logs(options) => logs::run(&options).await,
         Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
+        Verb::Secret(verb) => secret::run(verb),
         Verb::Config(verb) => config::run(verb),
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),

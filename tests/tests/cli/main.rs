@@ -11,5 +11,6 @@ mod import;
 mod list;
 mod plan;
 mod running;
+mod secrets;
 mod servers;
 mod shell;

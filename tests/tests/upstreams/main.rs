@@ -5,4 +5,5 @@ mod hostile;
 mod lifetimes;
 mod real;
 mod reload;
+mod secrets;
 mod sharing;

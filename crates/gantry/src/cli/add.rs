@@ -9,7 +9,7 @@ use gantry_protocol::JsonLimits;
 use super::book::{Book, Shelf};
 use super::exit::{Code, Exit};
 use super::import::translate;
-use super::{render, secret};
+use super::{exposure, render};
 
 /// What to add.
 #[derive(Debug, Args)]
@@ -111,13 +111,13 @@ fn add(name: &str, entry: &RawJson, shelf: &Shelf, force: bool) -> Result<(), Ex
     book.save()?;
     let done = if is_there { "replaced" } else { "added" };
     render::say(&format!("{done} `{name}` in {}", book.file.display()));
-    for name in secret::exposed(entry) {
+    for name in exposure::exposed(entry) {
         render::say(&format!(
             "hint: `{name}` stands in the file for all who can read it; \
              '${{VARIABLE}}' would be read from the environment"
         ));
     }
-    let shown = render::pretty(&secret::masked(&written));
+    let shown = render::pretty(&exposure::masked(&written));
     render::print(&format!("{}: {shown}", RawJson::string(name).as_str()))
 }
 

@@ -11,6 +11,7 @@ use super::list::ServersOptions;
 use super::logs::LogsOptions;
 use super::remove::RemoveOptions;
 use super::restart::RestartOptions;
+use super::secret::SecretVerb;
 use super::stats::StatsOptions;
 use super::status::StatusOptions;
 use super::{completions, exit};
@@ -62,6 +63,9 @@ pub(crate) enum Verb {
     Import(ImportOptions),
     /// Show calls, errors and latency of each tool.
     Stats(StatsOptions),
+    /// Keep what the configuration must not show: tokens, keys, passwords.
+    #[command(subcommand)]
+    Secret(SecretVerb),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),

@@ -8,7 +8,7 @@ use gantry::reload::Reload;
 use gantry::{Tools, Upstreams};
 use tokio::task::JoinHandle;
 
-use super::origin;
+use super::{logging, origin};
 
 /// What is configured while the gateway runs.
 #[derive(Debug)]
@@ -61,6 +61,7 @@ impl Behind {
 
     /// Reaches the servers of a configuration, and those only.
     fn serve(&self, config: &Config) {
+        logging::hide(config);
         for warning in &config.warnings {
             tracing::warn!("{warning}");
         }

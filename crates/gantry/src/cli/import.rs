@@ -11,8 +11,8 @@ use gantry::{ObjectWriter, RawJson};
 
 use super::book::{Book, Shelf};
 use super::exit::{Code, Exit};
+use super::exposure;
 use super::render::{self, Style, Table};
-use super::secret;
 use super::serve::DEFAULT_ADDRESS;
 use clients::{CLIENTS, Client};
 use read::Found;
@@ -127,7 +127,7 @@ fn take(book: &mut Book, file: &Path, found: Found) -> Outcome {
     if name != found.name {
         notes.push(format!("`{}` is called `{name}` here", found.name));
     }
-    let exposed = secret::exposed(&entry);
+    let exposed = exposure::exposed(&entry);
     notes.extend(exposed.iter().map(|it| format!("`{it}` is a secret in plain sight")));
     Outcome { name, taken: Ok(entry), notes }
 }
@@ -169,7 +169,7 @@ fn report(outcomes: &[Outcome], file: &Path, options: &ImportOptions) -> Result<
     for outcome in outcomes {
         match &outcome.taken {
             Ok(entry) => {
-                let shown = secret::masked(entry).compact();
+                let shown = exposure::masked(entry).compact();
                 table.row([&outcome.name, "taken", shown.as_str()]);
             }
             Err(why) => table.row([&outcome.name, "left", why]),
@@ -183,7 +183,7 @@ fn report(outcomes: &[Outcome], file: &Path, options: &ImportOptions) -> Result<
 
 impl Outcome {
     fn to_json(&self) -> RawJson {
-        let shown = self.taken.as_ref().ok().map(secret::masked);
+        let shown = self.taken.as_ref().ok().map(exposure::masked);
         ObjectWriter::new()
             .value("name", &self.name)
             .value("taken", &self.taken.is_ok())

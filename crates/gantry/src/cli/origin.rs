@@ -9,7 +9,7 @@ use gantry_providers::tools::manifest;
 
 use super::args::Origin;
 use super::exit::{Code, Exit};
-use super::samples;
+use super::{logging, samples};
 
 /// What there is to offer.
 #[derive(Debug)]
@@ -27,7 +27,9 @@ pub(crate) struct Offer {
 pub(crate) fn configuration(given: Option<&Path>) -> Result<Option<Config>, Exit> {
     let Some(file) = find(given) else { return Ok(None) };
     let wrong = |error: config::ConfigError| Exit::new(Code::Configuration, error.to_string());
-    Config::read(&file, &variable).map(Some).map_err(wrong)
+    let config = Config::read(&file, &variable).map_err(wrong)?;
+    logging::hide(&config);
+    Ok(Some(config))
 }
 
 /// The file of the configuration; none when there is none.

@@ -68,6 +68,12 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Asks the user for something that is typed behind it.
+pub(crate) fn ask(text: &str) {
+    let mut error = io::stderr().lock();
+    let _ = write!(error, "{text}").and_then(|()| error.flush());
+}
+
 /// Prints the version.
 pub(crate) fn version() -> Result<(), Exit> {
     print(&format!("gantry {}", env!("CARGO_PKG_VERSION")))

@@ -1,139 +1,172 @@
-//! What looks like a secret, and entries with such values left out.
+//! `gantry secret`: keeps what the configuration names with `${keychain:NAME}`.
 
-use gantry::RawJson;
-use gantry_protocol::json::JsonKind;
-use gantry_protocol::redact::{HIDDEN, begins_like_a_secret, names_a_secret};
+use std::io::{BufRead, IsTerminal, Read, stdin};
+use std::path::{Path, PathBuf};
 
-/// Whether a value is a secret in plain sight, rather than the name of a variable that has it.
-pub(crate) fn is_secret(name: &str, value: &str) -> bool {
-    let is_reference = ["${", "{env:", "{file:"].iter().any(|it| value.contains(it));
-    !value.is_empty() && !is_reference && (names_a_secret(name) || begins_like_a_secret(value))
+use clap::{Args, Subcommand, ValueHint};
+use gantry::vault::{Vault, VaultError};
+use gantry::{ObjectWriter, RawJson};
+use gantry_protocol::Secret;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use super::exit::{Code, Exit};
+use super::render::{self, Style, Table};
+use super::{origin, state};
+
+/// The most bytes of a secret.
+const LARGEST: u64 = 1024 * 1024;
+
+/// What to do with secrets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretVerb {
+    /// Keep a secret; it is asked for, or read from standard input.
+    Set(SetOptions),
+    /// List the names of the secrets that are kept.
+    List(ListSecretsOptions),
+    /// Forget a secret.
+    #[command(visible_alias = "rm")]
+    Remove(RemoveSecretOptions),
 }
 
-/// What holds secrets in plain sight: names of variables and headers, and `args` or `url`.
-pub(crate) fn exposed(entry: &RawJson) -> Vec<String> {
-    let groups = GROUPS.into_iter().filter_map(|group| entry.get(group));
-    let exposed = |group: RawJson| {
-        let members = group.members().map(|it| (it.key().into_owned(), it.value().to_text()));
-        let exposed = members.filter_map(|(name, value)| value.map(|value| (name, value)));
-        exposed.filter(|(name, value)| is_secret(name, value)).map(|it| it.0).collect::<Vec<_>>()
+/// What to keep.
+#[derive(Debug, Args)]
+pub(crate) struct SetOptions {
+    /// Its name, as in `${keychain:NAME}`.
+    pub(crate) name: String,
+
+    /// Read it from this file; `-` is standard input.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) from_file: Option<PathBuf>,
+}
+
+/// How to list.
+#[derive(Debug, Args)]
+pub(crate) struct ListSecretsOptions {
+    /// The configuration whose uses are shown; by default the one in force.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to forget.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveSecretOptions {
+    /// Its name.
+    pub(crate) name: String,
+}
+
+pub(crate) fn run(verb: SecretVerb) -> Result<(), Exit> {
+    // The key is made here, so that the vault finds one.
+    state::key()?;
+    let vault = Vault::new(&state::directory()?, &origin::variable);
+    match verb {
+        SecretVerb::Set(options) => set(&vault, &options),
+        SecretVerb::List(options) => list(&vault, &options),
+        SecretVerb::Remove(options) => remove(&vault, &options.name),
+    }
+}
+
+fn set(vault: &Vault, options: &SetOptions) -> Result<(), Exit> {
+    let name = &options.name;
+    let secret = match options.from_file.as_deref() {
+        Some(path) if path != Path::new("-") => from_file(path)?,
+        None if stdin().is_terminal() => ask(name)?,
+        _ => read(stdin().lock()).map_err(|error| unread("standard input", &error))?,
     };
-    let shown = masked(entry);
-    let whole = ["args", "url"].into_iter().filter(|key| {
-        let compact = |entry: &RawJson| entry.get(key).map(|it| it.compact());
-        compact(entry) != compact(&shown)
-    });
-    groups.flat_map(exposed).chain(whole.map(str::to_owned)).collect()
+    if secret.expose().is_empty() {
+        return Err(Exit::new(Code::Usage, "the secret is empty; nothing was kept"));
+    }
+    let place = vault.set(name, &secret).map_err(failed)?;
+    render::say(&format!(
+        "kept `{name}` in the {}; write ${{keychain:{name}}} where the configuration needs it",
+        place.word()
+    ));
+    Ok(())
 }
 
-/// The members of an entry that hold names with values.
-const GROUPS: [&str; 3] = ["env", "environment", "headers"];
+fn remove(vault: &Vault, name: &str) -> Result<(), Exit> {
+    match vault.remove(name).map_err(failed)? {
+        true => render::say(&format!("forgot `{name}`")),
+        false => {
+            return Err(Exit::new(Code::NotFound, format!("there is no secret `{name}`"))
+                .hint("`gantry secret list` shows those there are"));
+        }
+    }
+    Ok(())
+}
 
-/// The entry as it may be shown.
-pub(crate) fn masked(entry: &RawJson) -> RawJson {
-    let mut edit = entry.edit();
-    for member in entry.members() {
-        let (key, value) = (member.key().into_owned(), member.value());
-        let shown = match (key.as_str(), value.kind()) {
-            (group, JsonKind::Object) if GROUPS.contains(&group) => masked_group(&value),
-            ("args" | "command", JsonKind::Array) => {
-                let texts = value.elements().map(|it| it.to_text().unwrap_or_default());
-                let words: Vec<RawJson> = words(&texts.collect::<Vec<_>>())
-                    .iter()
-                    .map(|it| RawJson::string(it))
-                    .collect();
-                RawJson::array(&words)
-            }
-            ("url", JsonKind::String) => {
-                RawJson::string(&address(&value.to_text().unwrap_or_default()))
-            }
-            _ => continue,
+fn list(vault: &Vault, options: &ListSecretsOptions) -> Result<(), Exit> {
+    let names = vault.names().map_err(failed)?;
+    let config = origin::configuration(options.config.as_deref())?;
+    let files = config.map(|config| config.files).unwrap_or_default();
+    let texts: Vec<(String, String)> = files
+        .iter()
+        .filter_map(|file| Some((file.display().to_string(), std::fs::read_to_string(file).ok()?)))
+        .collect();
+    let users = |name: &str| -> Vec<&str> {
+        let reference = format!("{{keychain:{name}}}");
+        let uses = texts.iter().filter(|(_, text)| text.contains(&reference));
+        uses.map(|(file, _)| file.as_str()).collect()
+    };
+    if options.json {
+        let row = |(name, place): &(String, gantry::vault::Place)| {
+            ObjectWriter::new()
+                .value("name", name)
+                .value("place", place.word())
+                .value("used_in", &users(name))
+                .finish()
         };
-        edit = edit.set(key, shown);
+        let rows: Vec<RawJson> = names.iter().map(row).collect();
+        return render::print(&render::pretty(&RawJson::array(&rows)));
     }
-    edit.apply()
+    if names.is_empty() {
+        render::say("no secrets are kept yet; `gantry secret set NAME` keeps one");
+    }
+    let mut table = Table::default();
+    for (name, place) in &names {
+        let users = users(name).join(", ");
+        table.row([name, place.word(), if users.is_empty() { "not used" } else { &users }]);
+    }
+    render::print(&table.to_text(Style::of_stdout()))
 }
 
-fn masked_group(group: &RawJson) -> RawJson {
-    let mut edit = group.edit();
-    for member in group.members() {
-        let name = member.key().into_owned();
-        let value = member.value().to_text().unwrap_or_default();
-        if is_secret(&name, &value) {
-            edit = edit.set(name, RawJson::string(HIDDEN));
-        }
-    }
-    edit.apply()
+fn from_file(path: &Path) -> Result<Secret, Exit> {
+    let opened = std::fs::File::open(path).and_then(read);
+    opened.map_err(|error| unread(&path.display().to_string(), &error))
 }
 
-/// The words of a command line as they may be shown.
-pub(crate) fn words(words: &[String]) -> Vec<String> {
-    let mut before = "";
-    let mut shown = Vec::new();
-    for word in words {
-        let flag = Some(before).filter(|it| it.starts_with('-')).unwrap_or_default();
-        shown.push(match word.split_once('=') {
-            Some((name, value)) if is_secret(name, value) => format!("{name}={HIDDEN}"),
-            None if !word.starts_with('-') && is_secret(flag, word) => HIDDEN.to_owned(),
-            _ => address(word),
-        });
-        before = word;
-    }
-    shown
+fn read(from: impl Read) -> std::io::Result<Secret> {
+    let mut text = String::new();
+    from.take(LARGEST).read_to_string(&mut text)?;
+    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
-/// An address without the password and the secrets of its query; any other text as it is.
-pub(crate) fn address(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let (front, query) = match rest.split_once('?') {
-        Some((front, query)) => (front, Some(query)),
-        None => (rest, None),
-    };
-    let (authority, path) = front.split_at(front.find('/').unwrap_or(front.len()));
-    let authority = match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{HIDDEN}@{host}"),
-        None => authority.to_owned(),
-    };
-    let hide = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if is_secret(name, value) => format!("{name}={HIDDEN}"),
-        _ => pair.to_owned(),
-    };
-    let query = query.map(|it| it.split('&').map(hide).collect::<Vec<_>>().join("&"));
-    let query = query.map_or_else(String::new, |query| format!("?{query}"));
-    format!("{scheme}://{authority}{path}{query}")
+/// Asks the one at the terminal, who does not see what is typed.
+fn ask(name: &str) -> Result<Secret, Exit> {
+    let failed = |error: std::io::Error| unread("the terminal", &error);
+    let input = stdin();
+    let before = tcgetattr(&input).map_err(|error| failed(error.into()))?;
+    let mut silent = before.clone();
+    silent.local_modes.remove(LocalModes::ECHO);
+    render::ask(&format!("`{name}`: "));
+    tcsetattr(&input, OptionalActions::Flush, &silent).map_err(|error| failed(error.into()))?;
+    let mut line = String::new();
+    let read = input.lock().read_line(&mut line);
+    let restored = tcsetattr(&input, OptionalActions::Flush, &before);
+    render::say("");
+    read.map_err(failed)?;
+    restored.map_err(|error| failed(error.into()))?;
+    Ok(Secret::new(line.trim_end_matches(['\r', '\n'])))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn unread(what: &str, error: &std::io::Error) -> Exit {
+    Exit::new(Code::Failed, format!("{what} cannot be read: {error}"))
+}
 
-    #[test]
-    fn secrets_in_plain_sight() {
-        let cases = [
-            ("GITHUB_TOKEN", "ghp_0123456789abcdef", true),
-            ("GITHUB_TOKEN", "${GITHUB_TOKEN}", false),
-            ("Authorization", "Bearer {env:KEY}", false),
-            ("Authorization", "Bearer abc", true),
-            ("OPENAI_API_KEY", "x", true),
-            ("KEY", "x", true),
-            ("KEYBOARD", "qwerty", false),
-            ("LEVEL", "debug", false),
-            ("LEVEL", "sk-0123456789abcdef", true),
-            ("TOKEN", "", false),
-        ];
-        for (name, value, expected) in cases {
-            assert_eq!(is_secret(name, value), expected, "{name}={value}");
-        }
-    }
-
-    #[test]
-    fn what_is_shown() {
-        let entry = RawJson::from_static(
-            r#"{"command": "npx", "args": ["-y", "pkg", "--token", "abc", "--api-key=abc", "--port=1"],
-                "env": {"TOKEN": "abc", "LEVEL": "debug"}, "url": "https://me:pw@host/mcp?key=1&a=2"}"#,
-        );
-        let expected = r#"{"command":"npx","args":["-y","pkg","--token","…","--api-key=…","--port=1"],"env":{"TOKEN":"…","LEVEL":"debug"},"url":"https://…@host/mcp?key=…&a=2"}"#;
-        assert_eq!(masked(&entry).compact().as_str(), expected);
-        assert_eq!(exposed(&entry), ["TOKEN", "args", "url"]);
-    }
+fn failed(error: VaultError) -> Exit {
+    let code = if matches!(error, VaultError::Name(_)) { Code::Usage } else { Code::Failed };
+    Exit::new(code, error.to_string())
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use gantry_gateway::contract::ToolResult;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Progress, Reply};
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_protocol::{JsonLimits, Level, RawJson};
+use gantry_protocol::{JsonLimits, Level, RawJson, Redactor};
 use gantry_transport::child::{End, Finished};
 use gantry_transport::lines::to_line;
 
@@ -108,8 +108,8 @@ fn is_blocks(content: &RawJson) -> bool {
 }
 
 fn failure(kind: ErrorKind, name: &str, what: &str, finished: &Finished) -> CallError {
-    let complaint = finished.stderr.trim();
-    let text = match tail(complaint) {
+    let complaint = Redactor::default().text(finished.stderr.trim()).into_owned();
+    let text = match tail(&complaint) {
         "" => format!("the tool `{name}` {what}"),
         shown => format!("the tool `{name}` {what}; it said: {shown}"),
     };
@@ -118,7 +118,7 @@ fn failure(kind: ErrorKind, name: &str, what: &str, finished: &Finished) -> Call
         _ => None,
     };
     let data =
-        ObjectWriter::new().value_some("exit_status", status).value("stderr", complaint).finish();
+        ObjectWriter::new().value_some("exit_status", status).value("stderr", &complaint).finish();
     CallError::new(kind, text).with_data(data)
 }
 
