@@ -45,10 +45,12 @@ impl Folder {
         Ok(folder)
     }
 
-    /// No tools, but a configuration that names other servers.
-    pub(crate) fn servers(servers: &Value) -> Result<Self, Fault> {
+    /// No tools, but a configuration that names other servers, and whatever more it says.
+    pub(crate) fn servers(servers: &Value, more: &Value) -> Result<Self, Fault> {
         let folder = Self::new()?;
-        let (path, text) = (folder.config(), json!({"mcpServers": servers}).to_string());
+        let mut config = more.clone();
+        config["mcpServers"] = servers.clone();
+        let (path, text) = (folder.config(), config.to_string());
         std::fs::write(&path, text).map_err(Fault::machine(format!("write {}", path.display())))?;
         Ok(folder)
     }

@@ -10,6 +10,7 @@ mod levels;
 mod list;
 mod memory;
 mod native;
+mod policy;
 mod program;
 mod python;
 mod start;
@@ -59,6 +60,7 @@ const SECTIONS: &[(&str, Measure)] = &[
     ("hop to stdio, peers", program::measure_peers),
     ("tools/list of two servers", list::measure_servers),
     ("growth of servers", growth::measure_servers),
+    ("policy on and off", policy::measure),
     ("start", start::measure),
     ("idle memory and size", memory::measure_idle),
     ("sessions and streams", memory::measure_burdens),

@@ -28,7 +28,12 @@ pub(super) struct Gateway {
 impl Gateway {
     /// Starts with these entries of `mcpServers` and waits until `echo` answers through it.
     pub(super) fn start(stage: &Stage, servers: &Value) -> Result<Self, Fault> {
-        let folder = Folder::servers(servers)?;
+        Self::with(stage, servers, &json!({}))
+    }
+
+    /// The same, with more of a configuration.
+    pub(super) fn with(stage: &Stage, servers: &Value, more: &Value) -> Result<Self, Fault> {
+        let folder = Folder::servers(servers, more)?;
         let server = Server::start(stage.programs.gantry_before(&folder)?)?;
         ready(stage, &server.address, Era::Modern, Work::Echo)?;
         Ok(Self { server, _folder: folder })
