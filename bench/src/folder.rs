@@ -48,7 +48,9 @@ impl Folder {
     /// No tools, but a configuration that names other servers.
     pub(crate) fn servers(servers: &Value) -> Result<Self, Fault> {
         let folder = Self::new()?;
-        let (path, text) = (folder.config(), json!({"mcpServers": servers}).to_string());
+        // What is measured is called more often than anybody should.
+        let config = json!({"mcpServers": servers, "limits": {"default": "off"}});
+        let (path, text) = (folder.config(), config.to_string());
         std::fs::write(&path, text).map_err(Fault::machine(format!("write {}", path.display())))?;
         Ok(folder)
     }
