@@ -50,6 +50,10 @@ impl Folder {
         let folder = Self::new()?;
         let mut config = more.clone();
         config["mcpServers"] = servers.clone();
+        if config.get("limits").is_none() {
+            // What is measured is called more often than anybody should.
+            config["limits"] = json!({"default": "off"});
+        }
         let (path, text) = (folder.config(), config.to_string());
         std::fs::write(&path, text).map_err(Fault::machine(format!("write {}", path.display())))?;
         Ok(folder)

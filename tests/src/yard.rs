@@ -49,13 +49,18 @@ pub struct Yard {
 impl Yard {
     /// Starts a gateway with these servers.
     pub async fn open(name: &str, servers: Value) -> Self {
-        let bench = Bench::new(&format!("yard-{name}"));
-        let mark = format!("yard-{name}-{}", std::process::id());
-        Self::over(bench, mark, servers).await
+        Self::with(name, unlimited(servers)).await
     }
 
-    async fn over(bench: Bench, mark: String, servers: Value) -> Self {
-        save(&bench, &mark, servers);
+    /// Starts a gateway with this configuration.
+    pub async fn with(name: &str, config: Value) -> Self {
+        let bench = Bench::new(&format!("yard-{name}"));
+        let mark = format!("yard-{name}-{}", std::process::id());
+        Self::over(bench, mark, config).await
+    }
+
+    async fn over(bench: Bench, mark: String, config: Value) -> Self {
+        save(&bench, &mark, config);
         let mut gateway = start(&bench);
         let input = gateway.stdin.take();
         let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
@@ -65,19 +70,29 @@ impl Yard {
     }
 
     /// Ends the gateway in good order, and starts another with the same state.
-    pub async fn reopen(mut self, servers: Value) -> Self {
+    pub async fn reopen(self, servers: Value) -> Self {
+        self.reopen_with(unlimited(servers)).await
+    }
+
+    /// The same with this configuration.
+    pub async fn reopen_with(mut self, config: Value) -> Self {
         self.finish().await;
         let bench = Bench { folder: self.bench.folder.clone() };
         // The folder is not this one's any more.
         self.bench.folder = PathBuf::new();
         let mark = self.mark.clone();
         drop(self);
-        Self::over(bench, mark, servers).await
+        Self::over(bench, mark, config).await
     }
 
     /// Saves a configuration with these servers.
     pub fn configure(&self, servers: Value) {
-        save(&self.bench, &self.mark, servers);
+        self.save(unlimited(servers));
+    }
+
+    /// Saves this configuration.
+    pub fn save(&self, config: Value) {
+        save(&self.bench, &self.mark, config);
     }
 
     /// The number of the gateway's process.
@@ -223,15 +238,21 @@ pub fn said(message: &Value) -> Result<String, String> {
     }
 }
 
+/// A configuration with these servers, which may be called as often as a test likes.
+#[expect(clippy::needless_pass_by_value, reason = "tests write their servers in place")]
+fn unlimited(servers: Value) -> Value {
+    json!({"mcpServers": servers, "limits": {"default": "off"}})
+}
+
 /// Writes the configuration in one step, as an editor does. Programs are given the mark.
-fn save(bench: &Bench, mark: &str, mut servers: Value) {
-    for entry in servers.as_object_mut().into_iter().flat_map(Map::values_mut) {
+fn save(bench: &Bench, mark: &str, mut config: Value) {
+    for entry in config["mcpServers"].as_object_mut().into_iter().flat_map(Map::values_mut) {
         if entry.get("command").is_some() {
             entry["env"]["YARD"] = json!(mark);
         }
     }
     let draft = bench.folder.join("gantry.json.new");
-    fs::write(&draft, json!({"mcpServers": servers}).to_string()).expect("a file");
+    fs::write(&draft, config.to_string()).expect("a file");
     fs::rename(draft, bench.folder.join("gantry.json")).expect("a file");
 }
 

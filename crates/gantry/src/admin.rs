@@ -6,6 +6,8 @@ mod servers;
 mod token;
 mod tools;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_gateway::ErrorDetail;
@@ -18,6 +20,8 @@ use gantry_server::Annex;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 
+use crate::guard::Guard;
+
 pub use kept::Kept;
 use servers::Page;
 use token::Token;
@@ -28,6 +32,7 @@ pub struct Admin {
     tools: Tools,
     kept: Kept,
     servers: Option<Upstreams>,
+    guard: Option<Arc<Guard>>,
     token: Token,
 }
 
@@ -40,13 +45,20 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        Self { tools, kept, servers: None, token: Token::new(token.into()) }
+        Self { tools, kept, servers: None, guard: None, token: Token::new(token.into()) }
     }
 
     /// Administration of these servers too.
     #[must_use]
     pub fn servers(mut self, servers: Upstreams) -> Self {
         self.servers = Some(servers);
+        self
+    }
+
+    /// Shows what this guard does to servers, and lets it begin anew with them.
+    #[must_use]
+    pub fn guard(mut self, guard: Arc<Guard>) -> Self {
+        self.guard = Some(guard);
         self
     }
 
@@ -95,7 +107,10 @@ impl Annex for Admin {
             }
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),
-                Some(Ok(page)) => return respond(page.answer(admin.servers.as_ref()).await),
+                Some(Ok(page)) => {
+                    let breakers = admin.guard.as_ref().map(|guard| guard.breakers());
+                    return respond(page.answer(admin.servers.as_ref(), breakers).await);
+                }
                 None => {}
             }
             // Manifests are files and folders: looking at them may block.

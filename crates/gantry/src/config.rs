@@ -1,6 +1,7 @@
 //! The configuration, `gantry.json`: JSON with comments and trailing commas, and the servers of
 //! every other program's file. What is unknown or wrong is an error with its place, never silence.
 
+mod call_limits;
 mod dialect;
 mod dotenv;
 mod entry;
@@ -29,6 +30,7 @@ use gantry_client::Secret;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
 
+pub use call_limits::CallLimits;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
@@ -74,6 +76,8 @@ pub struct Config {
     pub standby: Option<Standby>,
     /// What programs may use up.
     pub tool_limits: ToolLimits,
+    /// How much may be called.
+    pub limits: Option<CallLimits>,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
     /// Every file that was read, the first one first: a change of any may change what is said.

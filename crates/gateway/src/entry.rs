@@ -109,6 +109,8 @@ pub struct ToolEntry {
     pub fill_defaults: bool,
     /// The server that offers it, if one does.
     pub origin: Option<Arc<Origin>>,
+    /// Whether it says that it reaches outside: into a world that is not closed.
+    pub open_world: bool,
 }
 
 /// A resource.
@@ -190,6 +192,8 @@ impl ToolEntry {
             task_support: TaskSupport::read(&definition),
             fill_defaults: true,
             origin: None,
+            open_world: definition.at(&["annotations", "openWorldHint"]).and_then(|it| it.read())
+                == Some(true),
             name,
             version,
             definition,
@@ -225,7 +229,14 @@ impl ToolEntry {
             task_support: self.task_support,
             fill_defaults: self.fill_defaults,
             origin: self.origin.clone(),
+            open_world: self.open_world,
         })
+    }
+
+    /// Whether a call leaves this machine's own tools: for another server, or for whatever the
+    /// tool says it reaches.
+    pub fn reaches_outside(&self) -> bool {
+        self.origin.is_some() || self.open_world
     }
 }
 

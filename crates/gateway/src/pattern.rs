@@ -15,9 +15,8 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     let Some(mut name) = name.strip_prefix(head) else {
         return false;
     };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let tail = parts.pop().unwrap_or_default();
-    for part in parts {
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
         // The first place is the best one: it leaves the most for what follows.
         match name.find(part) {
             Some(at) => name = &name[at + part.len()..],

@@ -19,7 +19,7 @@ mod ticket;
 
 pub(crate) use arrival::Arrival;
 pub(crate) use checks::unsupported;
-pub(crate) use errors::log_private;
+pub(crate) use errors::{Status, log_private};
 pub(crate) use handshake::Handshake;
 pub(crate) use listen::Listening;
 pub(crate) use parking::Parking;

@@ -2,6 +2,7 @@
 //! begin anew.
 
 use gantry_gateway::contract::ErrorType;
+use gantry_policy::Breakers;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Status, Upstreams};
@@ -46,11 +47,15 @@ impl Page {
     }
 
     /// The answer; a gateway without servers has none to show.
-    pub(super) async fn answer(self, servers: Option<&Upstreams>) -> Answer {
+    pub(super) async fn answer(
+        self,
+        servers: Option<&Upstreams>,
+        breakers: Option<&Breakers>,
+    ) -> Answer {
         let standings = || servers.map(Upstreams::status).unwrap_or_default();
         match self {
-            Self::List => list(&standings()),
-            Self::Show(name) => show(&standings(), &name),
+            Self::List => list(&standings(), breakers),
+            Self::Show(name) => show(&standings(), breakers, &name),
             Self::Log(name) => match servers.and_then(|it| it.log(&name)) {
                 Some(log) => (StatusCode::OK, said(&name, &log)),
                 None => unknown(&name),
@@ -60,20 +65,26 @@ impl Page {
                     Some(servers) => servers.restart(&name).await,
                     None => false,
                 };
-                if restarted { show(&standings(), &name) } else { unknown(&name) }
+                if !restarted {
+                    return unknown(&name);
+                }
+                if let Some(breakers) = breakers {
+                    breakers.reset(&name);
+                }
+                show(&standings(), breakers, &name)
             }
         }
     }
 }
 
-fn list(standings: &[Status]) -> Answer {
-    let rows: Vec<RawJson> = standings.iter().map(row).collect();
+fn list(standings: &[Status], breakers: Option<&Breakers>) -> Answer {
+    let rows: Vec<RawJson> = standings.iter().map(|it| row(it, breakers)).collect();
     (StatusCode::OK, ObjectWriter::new().array("servers", &rows).finish())
 }
 
-fn show(standings: &[Status], name: &str) -> Answer {
+fn show(standings: &[Status], breakers: Option<&Breakers>, name: &str) -> Answer {
     let found = standings.iter().find(|it| it.name == name);
-    found.map_or_else(|| unknown(name), |it| (StatusCode::OK, row(it)))
+    found.map_or_else(|| unknown(name), |it| (StatusCode::OK, row(it, breakers)))
 }
 
 fn said(name: &str, log: &str) -> RawJson {
@@ -87,7 +98,7 @@ fn unknown(name: &str) -> Answer {
 }
 
 /// How a server stands, and what is known of its program or connection.
-fn row(status: &Status) -> RawJson {
+fn row(status: &Status, breakers: Option<&Breakers>) -> RawJson {
     let health = &status.health;
     let age = health.age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     let row = RawJson::of(status).unwrap_or(RawJson::EMPTY_OBJECT);
@@ -98,6 +109,7 @@ fn row(status: &Status) -> RawJson {
         .set_some("restarts", number(Some(health.restarts)))
         .set_some("in_flight", number(u64::try_from(health.in_flight).ok()))
         .set_some("age_ms", number(age))
+        .set_some("breaker", breakers.map(|it| RawJson::string(it.state(&status.name).as_str())))
         .apply()
 }
 
@@ -175,10 +187,10 @@ mod tests {
             r#""process":7,"memory_bytes":1024,"restarts":2,"in_flight":3,"age_ms":5000}"#
         );
         let all = [status()];
-        let (code, shown) = show(&all, "a");
+        let (code, shown) = show(&all, None, "a");
         assert_eq!((code, shown.compact().as_str()), (StatusCode::OK, expected));
-        assert_eq!(list(&all).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
-        assert_eq!(show(&all, "b").0, StatusCode::NOT_FOUND);
+        assert_eq!(list(&all, None).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
+        assert_eq!(show(&all, None, "b").0, StatusCode::NOT_FOUND);
         assert_eq!(said("a", "x\n").as_str(), r#"{"name":"a","log":"x\n"}"#);
     }
 
@@ -192,7 +204,7 @@ mod tests {
         ];
         for (page, expected) in cases {
             let named = format!("{page:?}");
-            assert_eq!(page.answer(None).await.0, expected, "{named}");
+            assert_eq!(page.answer(None, None).await.0, expected, "{named}");
         }
     }
 }

@@ -47,6 +47,7 @@ struct Standing {
     restarts: u64,
     in_flight: u64,
     age_ms: Option<u64>,
+    breaker: Option<String>,
 }
 
 pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {

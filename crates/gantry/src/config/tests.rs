@@ -4,6 +4,7 @@ mod dialects;
 mod documents;
 mod entries;
 mod files;
+mod limits;
 mod secrets;
 
 use std::path::{Path, PathBuf};

@@ -62,6 +62,27 @@ fn own_code(revision: Revision, code: i64) -> i64 {
     }
 }
 
+/// What goes with an answer over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// The HTTP status.
+    pub(crate) code: u16,
+    /// The whole seconds after which it is worth trying again.
+    pub(crate) retry_after: Option<u64>,
+}
+
+impl Status {
+    /// That of a result.
+    pub(crate) const OK: Self = Self { code: 200, retry_after: None };
+
+    /// That of an error.
+    pub(crate) fn of(error: &RpcError) -> Self {
+        let data = error.data.as_ref().filter(|_| error.code == code::LIMIT_EXCEEDED);
+        let wait: Option<u64> = data.and_then(|data| data.get("retryAfterMs")?.read());
+        Self { code: status(error), retry_after: wait.map(|wait| wait.div_ceil(1000)) }
+    }
+}
+
 /// The HTTP status that goes with an error where every request stands alone.
 pub(crate) fn status(error: &RpcError) -> u16 {
     match error.code {

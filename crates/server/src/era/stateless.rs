@@ -9,11 +9,12 @@ use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError
 use http::HeaderMap;
 
 use super::arrival::Arrival;
+use super::errors::{self, Status};
 use super::listen::Listening;
 use super::parking::{Resumed, carry};
 use super::task_book::{self, Admission, TaskBook, Wish};
 use super::ticket::Ticket;
-use super::{checks, discover, errors};
+use super::{checks, discover};
 use crate::guest::Guest;
 use crate::lobby::Lobby;
 
@@ -79,8 +80,8 @@ pub(crate) struct Live {
 pub(crate) enum Said {
     /// A notification.
     Notice(Bytes),
-    /// The answer, and the HTTP status that goes with it if nothing was sent before.
-    Answer(jsonrpc::Reply, u16),
+    /// The answer, and what goes with it over HTTP if nothing was sent before.
+    Answer(jsonrpc::Reply, Status),
 }
 
 impl Live {
@@ -211,10 +212,10 @@ impl Live {
 
     fn answer(&self, result: Result<RawJson, CallError>) -> Said {
         match result {
-            Ok(result) => Said::Answer(jsonrpc::result(&self.ticket.id, &result), 200),
+            Ok(result) => Said::Answer(jsonrpc::result(&self.ticket.id, &result), Status::OK),
             Err(error) => {
                 let error = errors::to_rpc(REVISION, error);
-                let status = errors::status(&error);
+                let status = Status::of(&error);
                 Said::Answer(jsonrpc::error(&self.ticket.id, &error), status)
             }
         }

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use gantry_protocol::{Message, RpcError, code, jsonrpc};
-use http::{HeaderMap, Response, StatusCode};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::Body;
 use super::events::{self, ListenEvents, LiveEvents};
 use super::{Hall, answer};
-use crate::era::{Arrival, Live, Prepared, Said, prepare};
+use crate::era::{Arrival, Live, Prepared, Said, Status, prepare};
 use crate::guest::Guest;
 
 /// Takes what is no request.
@@ -61,8 +62,8 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
             // Most calls are over when first looked at, and need no timer.
             biased;
             said = live.next() => match said {
-                Some(Said::Answer(reply, code)) if accept.json => {
-                    return answer::reply(status(code), reply);
+                Some(Said::Answer(reply, status)) if accept.json => {
+                    return answered(reply, status);
                 }
                 Some(Said::Notice(_)) if !accept.events => {}
                 said => break said,
@@ -83,8 +84,8 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
 async fn plain(mut live: Live, first: Option<Said>) -> Response<Body> {
     let mut next = first;
     loop {
-        if let Some(Said::Answer(reply, code)) = next {
-            return answer::reply(status(code), reply);
+        if let Some(Said::Answer(reply, status)) = next {
+            return answered(reply, status);
         }
         next = live.next().await;
         if next.is_none() {
@@ -97,6 +98,14 @@ fn too_many_streams(id: &gantry_protocol::Id) -> Response<Body> {
     let text = "as many streams are open as may be; close one or try again later";
     let error = RpcError::new(code::LIMIT_EXCEEDED, text);
     answer::reply(StatusCode::TOO_MANY_REQUESTS, jsonrpc::error(id, &error))
+}
+
+fn answered(reply: jsonrpc::Reply, to: Status) -> Response<Body> {
+    let mut response = answer::reply(status(to.code), reply);
+    if let Some(seconds) = to.retry_after {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 fn status(code: u16) -> StatusCode {

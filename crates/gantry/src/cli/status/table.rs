@@ -20,6 +20,7 @@ pub(super) fn all(standings: &[Standing], style: Style) -> String {
         "CALLS",
         "RESTARTS",
         "MEMORY",
+        "BREAKER",
         "ABOUT",
     ]);
     for standing in standings {
@@ -35,6 +36,7 @@ pub(super) fn all(standings: &[Standing], style: Style) -> String {
             &standing.in_flight.to_string(),
             &standing.restarts.to_string(),
             &standing.memory_bytes.map_or_else(|| "-".to_owned(), memory),
+            standing.breaker.as_deref().unwrap_or("-"),
             about.map_or("", String::as_str),
         ]);
     }
@@ -65,6 +67,7 @@ pub(super) fn one(standing: &Standing, style: Style) -> String {
         ("memory", standing.memory_bytes.map_or_else(|| "-".to_owned(), memory)),
         ("connected", age),
         ("restarts", standing.restarts.to_string()),
+        ("breaker", or_none(&standing.breaker)),
     ];
     let mut out = style.bold(&one_line(&standing.name)) + "\n";
     for (name, value) in lines {
@@ -106,7 +109,8 @@ mod tests {
             {"name": "fs", "state": "ready", "transport": "stdio", "place": "npx fs",
              "revision": "2025-11-25", "server": "files 1.0", "tools": 12, "resources": 1,
              "prompts": 0, "problems": ["tool `x`: its\nschema is wrong"], "process": 7,
-             "memory_bytes": 53477376, "restarts": 2, "in_flight": 1, "age_ms": 3725000},
+             "memory_bytes": 53477376, "restarts": 2, "in_flight": 1, "age_ms": 3725000,
+             "breaker": "closed"},
             {"name": "web", "state": "backing off", "reason": "refused", "transport": "http",
              "place": "https://h/mcp", "later": true}
         ]"#;
@@ -116,9 +120,9 @@ mod tests {
     #[test]
     fn a_line_each() {
         let expected = "\
-SERVER  STATE        VIA    REVISION    TOOLS  RESOURCES  PROMPTS  CALLS  RESTARTS  MEMORY  ABOUT
-fs      ready        stdio  2025-11-25  12     1          0        1      2         51 MiB  files 1.0
-web     backing off  http   -           0      0          0        0      0         -       refused";
+SERVER  STATE        VIA    REVISION    TOOLS  RESOURCES  PROMPTS  CALLS  RESTARTS  MEMORY  BREAKER  ABOUT
+fs      ready        stdio  2025-11-25  12     1          0        1      2         51 MiB  closed   files 1.0
+web     backing off  http   -           0      0          0        0      0         -       -        refused";
         assert_eq!(all(&standings(), Style::PLAIN), expected);
     }
 
@@ -136,6 +140,7 @@ fs
   memory     51 MiB
   connected  1h 2m
   restarts   2
+  breaker    closed
   left out tool `x`: its schema is wrong
 ";
         assert_eq!(one(&standings()[0], Style::PLAIN), expected);

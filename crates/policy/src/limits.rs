@@ -1,0 +1,117 @@
+//! Limits: how often, how many at once, how large and how much in a day, for each caller, tool and
+//! server and for all.
+//!
+//! One set of counts, and three policies over it: what concerns the caller stands before the name
+//! is known, so that guessing names is limited too; the rates of tools and servers stand behind the
+//! rules, so that they tell nothing of what one may not see; places are taken last, so that nobody
+//! holds one while a person thinks.
+
+mod buckets;
+mod budget;
+mod key;
+mod patterns;
+mod places;
+mod rate;
+mod rates;
+mod refusal;
+mod rooms;
+mod settings;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use gantry_gateway::policy::{Gate, Ward};
+use gantry_gateway::{Resolved, Target};
+use tokio::time::Instant;
+
+use self::buckets::Buckets;
+use self::budget::Budget;
+use self::key::Keys;
+use self::refusal::Refusals;
+use self::rooms::Rooms;
+pub use budget::BudgetKeeper;
+pub use patterns::Patterns;
+pub use rate::{Rate, RateError};
+pub(crate) use refusal::{spoken, whole};
+pub use settings::{ConcurrencySettings, DailySettings, DefaultRate, LimitSettings};
+
+/// The limits in force, and what was counted so far.
+#[derive(Debug)]
+pub struct Limits {
+    settings: ArcSwap<LimitSettings>,
+    keys: Keys,
+    buckets: Buckets,
+    rooms: Arc<Rooms>,
+    budget: Budget,
+    refusals: Refusals,
+    /// Rates are measured from here, by a clock that only goes forward.
+    started: Instant,
+    /// The time since 1970, for what has to do with days.
+    wall: fn() -> Duration,
+}
+
+impl Limits {
+    /// These limits, with nothing counted.
+    pub fn new(settings: LimitSettings) -> Arc<Self> {
+        Arc::new(Self {
+            settings: ArcSwap::from_pointee(settings),
+            keys: Keys::new(),
+            buckets: Buckets::new(),
+            rooms: Arc::new(Rooms::new()),
+            budget: Budget::new(),
+            refusals: Refusals::default(),
+            started: Instant::now(),
+            wall: || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+        })
+    }
+
+    /// Puts other limits in force, at once. What was counted stays so.
+    pub fn configure(&self, settings: LimitSettings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    /// What concerns the caller: rates of callers and of all, and the size of arguments.
+    pub fn gate(self: &Arc<Self>) -> impl Gate + 'static {
+        rates::CallerRates(self.clone())
+    }
+
+    /// The rates of tools and servers.
+    pub fn rates(self: &Arc<Self>) -> impl Ward + 'static {
+        rates::TargetRates(self.clone())
+    }
+
+    /// How many calls run at once, how many in a day, and how large their results may be.
+    pub fn places(self: &Arc<Self>) -> impl Ward + 'static {
+        places::Places(self.clone())
+    }
+
+    /// Writes how many calls were refused, as Prometheus reads it.
+    pub fn write_metrics(&self, out: &mut String) {
+        self.refusals.write(out);
+        out.push_str("# HELP gantry_limit_keys Callers, tools and servers whose rate is known.\n");
+        out.push_str("# TYPE gantry_limit_keys gauge\n");
+        out.push_str(&format!("gantry_limit_keys {}\n", self.buckets.len()));
+    }
+
+    /// Nanoseconds since the start.
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The tool that a call is for, by the name that it has where everything is offered: a server that
+/// is reached alone offers its tools without its prefix, and they must not have other limits there.
+fn tool_name(resolved: &Resolved) -> Option<Cow<'_, str>> {
+    let Target::Tool(tool) = &resolved.target else { return None };
+    match (&resolved.call.caller.face, &tool.origin) {
+        (Some(face), Some(origin)) if *face == origin.server => {
+            Some(Cow::Owned(format!("{face}_{}", tool.name)))
+        }
+        _ => Some(Cow::Borrowed(&tool.name)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

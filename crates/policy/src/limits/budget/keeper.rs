@@ -1,0 +1,89 @@
+//! Keeps what was used up of budgets, so that a restart refills none, and adds up what several
+//! gateways with one store use.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::Document;
+use crate::cabinet::{Cabinet, CabinetError};
+use crate::limits::Limits;
+
+/// Where it is kept.
+const KIND: &str = "budget";
+const KEY: &str = "today";
+
+/// How often: what is used up in between is lost if the program is killed.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Keeps budgets until it is stopped. Dropping it loses what was not kept yet.
+#[derive(Debug)]
+pub struct BudgetKeeper {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl BudgetKeeper {
+    /// Reads what was kept, and keeps what is used up from now on.
+    pub async fn start(limits: Arc<Limits>, cabinet: Arc<dyn Cabinet>) -> Self {
+        if let Err(error) = restore(&limits, &*cabinet).await {
+            tracing::warn!(%error, "what was used up of daily budgets is not known; counting anew");
+        }
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(keep(limits, cabinet, stopped));
+        Self { stop, task }
+    }
+
+    /// Keeps what is left, and ends.
+    pub async fn stop(self) {
+        drop(self.stop);
+        let _ = self.task.await;
+    }
+}
+
+async fn keep(limits: Arc<Limits>, cabinet: Arc<dyn Cabinet>, mut stopped: oneshot::Receiver<()>) {
+    let mut failing = false;
+    loop {
+        let ends = tokio::time::timeout(PAUSE, &mut stopped).await.is_ok();
+        let kept = store(&limits, &*cabinet).await;
+        if let Err(error) = &kept
+            && !failing
+        {
+            tracing::warn!(%error, "what is used up of daily budgets cannot be kept now");
+        }
+        failing = kept.is_err();
+        if ends {
+            return;
+        }
+    }
+}
+
+pub(super) async fn restore(limits: &Limits, cabinet: &dyn Cabinet) -> Result<(), CabinetError> {
+    let kept = read(cabinet).await?;
+    limits.budget.learn(&kept, &Document::default());
+    Ok(())
+}
+
+/// Adds what is new to what is kept.
+pub(super) async fn store(limits: &Limits, cabinet: &dyn Cabinet) -> Result<(), CabinetError> {
+    let Some(added) = limits.budget.unkept() else { return Ok(()) };
+    let mut kept = read(cabinet).await?;
+    kept.add(&added);
+    let text = kept.write().map_err(|error| CabinetError(error.to_string()))?;
+    cabinet.put(KIND, KEY, text).await?;
+    limits.budget.learn(&kept, &added);
+    Ok(())
+}
+
+async fn read(cabinet: &dyn Cabinet) -> Result<Document, CabinetError> {
+    let all = cabinet.all(KIND).await?;
+    let Some((_, text)) = all.iter().find(|(key, _)| key == KEY) else {
+        return Ok(Document::default());
+    };
+    Ok(Document::read(text).unwrap_or_else(|error| {
+        tracing::warn!(%error, "what was kept of daily budgets cannot be read; counting anew");
+        Document::default()
+    }))
+}

@@ -1,0 +1,255 @@
+//! The policy of places: how many calls run at once. It also counts what a day allows and measures
+//! results, since it stands last and holds something until the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::Guard;
+use gantry_gateway::policy::{Admission, Held, Pass, Verdict, Ward};
+use gantry_gateway::{CallError, Exchange, Outcome, Reply, Resolved};
+
+use super::budget::{Draw, until_tomorrow};
+use super::key::Key;
+use super::patterns::Patterns;
+use super::refusal::{Limit, Scope, spoken};
+use super::rooms::{Entrance, Visit, Waiting};
+use super::settings::LimitSettings;
+use super::{Limits, tool_name};
+
+/// When it is worth trying again, where nobody can know it.
+const SHORTLY: Duration = Duration::from_secs(1);
+
+/// How many calls run at once.
+pub(super) struct Places(pub(super) Arc<Limits>);
+
+/// A room that a call must be in.
+struct Want {
+    scope: Scope,
+    pattern: Arc<str>,
+    visit: Visit,
+}
+
+/// How far a call has come.
+enum Progress {
+    /// It has all its places.
+    Inside,
+    /// It waits for one.
+    Waits(Want, Waiting),
+    /// It may not even wait for one.
+    Full(Want),
+}
+
+/// The places of a call. Dropping it gives them back.
+struct Stay {
+    limits: Arc<Limits>,
+    rooms: [Option<Key>; ORDER.len()],
+    /// How large the result may be.
+    response: Option<(u64, Exchange)>,
+}
+
+/// The order in which rooms are entered. It is the same for all calls, so that none waits for one
+/// that waits for it, and goes from what is the caller's own to what all share, so that nobody
+/// holds what others want while waiting for what they do not.
+const ORDER: [Scope; 4] = [Scope::Principal, Scope::Tool, Scope::Server, Scope::Overall];
+
+impl Ward for Places {
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+        let limits = &self.0;
+        let settings = limits.settings.load();
+        let response = settings.response.map(|most| (most, exchange.clone()));
+        let mut stay = Stay { limits: limits.clone(), rooms: [None; ORDER.len()], response };
+        match limits.enter(&ORDER, call, &settings, &mut stay) {
+            Progress::Inside => Admission::Now(limits.settle(call, &settings, stay, exchange)),
+            Progress::Full(want) => Admission::refused(limits.full(&want, exchange)),
+            Progress::Waits(want, waiting) => {
+                let settings = Guard::into_inner(settings);
+                let queue = Queue { call, exchange, settings, stay };
+                Admission::Later(Box::pin(queue.run(want, waiting)))
+            }
+        }
+    }
+}
+
+/// A call that has to wait.
+struct Queue<'a> {
+    call: &'a Resolved,
+    exchange: &'a Exchange,
+    settings: Arc<LimitSettings>,
+    stay: Stay,
+}
+
+impl Queue<'_> {
+    async fn run(mut self, mut want: Want, mut waiting: Waiting) -> Verdict {
+        let limits = self.stay.limits.clone();
+        let within = self.settings.concurrency.wait;
+        loop {
+            if !waiting.entered(within).await {
+                return Err(limits.waited(&want, within, self.exchange));
+            }
+            self.stay.hold(&want);
+            let next = ORDER.iter().position(|scope| *scope == want.scope).map_or(0, |at| at + 1);
+            match limits.enter(&ORDER[next..], self.call, &self.settings, &mut self.stay) {
+                Progress::Inside => {
+                    return limits.settle(self.call, &self.settings, self.stay, self.exchange);
+                }
+                Progress::Full(want) => return Err(limits.full(&want, self.exchange)),
+                Progress::Waits(other, wait) => (want, waiting) = (other, wait),
+            }
+        }
+    }
+}
+
+impl Limits {
+    /// Enters the rooms of these scopes, as far as there is a place at once.
+    fn enter(
+        &self,
+        scopes: &[Scope],
+        call: &Resolved,
+        settings: &LimitSettings,
+        stay: &mut Stay,
+    ) -> Progress {
+        for scope in scopes {
+            let Some(want) = self.want(*scope, call, settings) else { continue };
+            match self.rooms.enter(want.visit) {
+                Entrance::Entered => stay.hold(&want),
+                Entrance::Waits(waiting) => return Progress::Waits(want, waiting),
+                Entrance::Full => return Progress::Full(want),
+            }
+        }
+        Progress::Inside
+    }
+
+    fn want(&self, scope: Scope, call: &Resolved, settings: &LimitSettings) -> Option<Want> {
+        let all = &settings.concurrency;
+        let limited = |limits: &Patterns<Option<usize>>, name: &str| {
+            let found = limits.find(name)?;
+            Some((found.pattern.clone(), found.value?, self.keys.of(scope.name(), &[name])))
+        };
+        let who = &*call.call.caller.principal;
+        let (pattern, limit, room) = match scope {
+            Scope::Principal => limited(&all.per_principal, who)?,
+            Scope::Tool if all.per_tool.is_empty() => return None,
+            Scope::Tool => limited(&all.per_tool, &tool_name(call)?)?,
+            Scope::Server => limited(&all.per_server, &call.target.origin()?.server)?,
+            Scope::Overall => (Arc::default(), all.overall?, self.keys.of(scope.name(), &[])),
+        };
+        let who = match scope {
+            Scope::Principal => room,
+            _ => self.keys.of(Scope::Principal.name(), &[who]),
+        };
+        Some(Want { scope, pattern, visit: Visit { room, limit, who, queue: all.queue } })
+    }
+
+    /// A call has its places: it goes on if the day still has a call for it.
+    fn settle(
+        &self,
+        call: &Resolved,
+        settings: &LimitSettings,
+        stay: Stay,
+        exchange: &Exchange,
+    ) -> Verdict {
+        self.check_budgets(call, settings, exchange)?;
+        match stay.is_empty() {
+            true => Ok(Pass::FREE),
+            false => Ok(Pass::holding(stay)),
+        }
+    }
+
+    fn check_budgets(
+        &self,
+        call: &Resolved,
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        let daily = &settings.daily;
+        if daily.per_principal.is_empty() && daily.per_tool.is_empty() {
+            return Ok(());
+        }
+        let who = Some((&daily.per_principal, Scope::Principal, &*call.call.caller.principal));
+        let tool = tool_name(call);
+        let tool = tool.as_deref().map(|tool| (&daily.per_tool, Scope::Tool, tool));
+        let found = [who, tool].into_iter().flatten().filter_map(|(limits, scope, name)| {
+            let found = limits.find(name)?;
+            Some((Draw { scope, name, limit: found.value? }, &*found.pattern))
+        });
+        let (draws, patterns): (Vec<Draw<'_>>, Vec<&str>) = found.unzip();
+        let time = (self.wall)();
+        self.budget.draw(&draws, time, settings.keys).map_err(|at| {
+            let Draw { scope, limit, .. } = draws[at];
+            let rule = scope.rule(patterns[at], &format!("{limit} a day"));
+            let wait = until_tomorrow(time);
+            let again = spoken(wait);
+            let text = format!(
+                "the budget `{rule}` is used up; a new day begins at 00:00 UTC, in {again}"
+            );
+            self.refusals.refuse(exchange, Limit::Daily(scope), &rule, Some(wait), text)
+        })
+    }
+
+    fn full(&self, want: &Want, exchange: &Exchange) -> CallError {
+        let queue = want.visit.queue;
+        let text = |rule: &str| {
+            format!(
+                "the limit `{rule}` is reached, and {queue} calls wait already; try again in 1s"
+            )
+        };
+        self.crowded(want, exchange, text)
+    }
+
+    fn waited(&self, want: &Want, within: Duration, exchange: &Exchange) -> CallError {
+        let within = spoken(within);
+        let text = |rule: &str| {
+            format!("the limit `{rule}` left no place within {within}; try again in 1s")
+        };
+        self.crowded(want, exchange, text)
+    }
+
+    fn crowded(
+        &self,
+        want: &Want,
+        exchange: &Exchange,
+        text: impl FnOnce(&str) -> String,
+    ) -> CallError {
+        let rule = want.scope.rule(&want.pattern, &format!("{} at once", want.visit.limit));
+        let text = text(&rule);
+        let limit = Limit::Concurrency(want.scope);
+        self.refusals.refuse(exchange, limit, &rule, Some(SHORTLY), text)
+    }
+}
+
+impl Stay {
+    fn hold(&mut self, want: &Want) {
+        if let Some(free) = self.rooms.iter_mut().find(|room| room.is_none()) {
+            *free = Some(want.visit.room);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rooms[0].is_none() && self.response.is_none()
+    }
+}
+
+impl Held for Stay {
+    fn ended(&mut self, outcome: &Outcome) -> Result<(), CallError> {
+        let (Some((most, exchange)), Ok(Reply::Result(result))) = (&self.response, outcome) else {
+            return Ok(());
+        };
+        let size = result.as_str().len() as u64;
+        if size <= *most {
+            return Ok(());
+        }
+        let rule = format!("response {most} bytes");
+        let text = format!(
+            "the result is {size} bytes, and the limit `response` is {most}; ask for less at a time"
+        );
+        Err(self.limits.refusals.refuse(exchange, Limit::Response, &rule, None, text))
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        for room in self.rooms.iter().flatten().rev() {
+            self.limits.rooms.leave(*room);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The policies of rates: those of callers before the name is known, those of tools and servers
+//! after.
+
+use std::sync::Arc;
+
+use gantry_gateway::policy::{Admission, Gate, Ward};
+use gantry_gateway::{Call, CallError, Exchange, Resolved, Target, ToolEntry};
+use gantry_protocol::Method;
+
+use super::patterns::Patterns;
+use super::rate::Rate;
+use super::refusal::{Limit, Scope, spoken};
+use super::settings::{DefaultRate, LimitSettings};
+use super::{Limits, tool_name};
+
+/// What concerns the caller.
+pub(super) struct CallerRates(pub(super) Arc<Limits>);
+
+/// What concerns tools and servers.
+pub(super) struct TargetRates(pub(super) Arc<Limits>);
+
+impl Gate for CallerRates {
+    fn admit<'a>(&'a self, call: &'a Call, exchange: &'a Exchange) -> Admission<'a> {
+        let settings = self.0.settings.load();
+        // Lists come from memory and cost nobody anything.
+        if is_list(&call.method) {
+            return Admission::GRANTED;
+        }
+        let checked = self.0.check_arguments(call, &settings, exchange);
+        match checked.and_then(|()| self.0.check_caller(call, &settings, exchange)) {
+            Ok(()) => Admission::GRANTED,
+            Err(refused) => Admission::refused(refused),
+        }
+    }
+}
+
+impl Ward for TargetRates {
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+        let settings = self.0.settings.load();
+        let checked = self.0.check_tool(call, &settings, exchange);
+        match checked.and_then(|()| self.0.check_server(call, &settings, exchange)) {
+            Ok(()) => Admission::GRANTED,
+            Err(refused) => Admission::refused(refused),
+        }
+    }
+}
+
+impl Limits {
+    fn check_arguments(
+        &self,
+        call: &Call,
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        let Some((most, arguments)) = settings.arguments.zip(call.head.arguments.as_ref()) else {
+            return Ok(());
+        };
+        let size = arguments.as_str().len() as u64;
+        if size <= most {
+            return Ok(());
+        }
+        let rule = format!("arguments {most} bytes");
+        let text = format!(
+            "the arguments are {size} bytes, and the limit `arguments` is {most}; send less"
+        );
+        Err(self.refusals.refuse(exchange, Limit::Arguments, &rule, None, text))
+    }
+
+    /// The caller's own rate first: what is refused there uses up nothing of what all share.
+    fn check_caller(
+        &self,
+        call: &Call,
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        let who = &*call.caller.principal;
+        self.check_named(Scope::Principal, &settings.per_principal, who, settings, exchange)?;
+        match settings.overall {
+            Some(rate) => self.check(Scope::Overall, "*", rate, &[], settings, exchange),
+            None => Ok(()),
+        }
+    }
+
+    fn check_tool(
+        &self,
+        resolved: &Resolved,
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        let (Target::Tool(tool), Some(name)) = (&resolved.target, tool_name(resolved)) else {
+            return Ok(());
+        };
+        let own = settings.per_tool.find(&name).map(|it| (&*it.pattern, it.value));
+        let (pattern, rate) = own.unwrap_or_else(|| ("*", default_rate(settings.default, tool)));
+        match rate {
+            Some(rate) if rate.shared => {
+                self.check(Scope::Tool, pattern, rate, &[&name], settings, exchange)
+            }
+            Some(rate) => {
+                let who = &*resolved.call.caller.principal;
+                self.check(Scope::Tool, pattern, rate, &[&name, who], settings, exchange)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_server(
+        &self,
+        resolved: &Resolved,
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        match resolved.target.origin() {
+            Some(origin) => {
+                let rates = &settings.per_server;
+                self.check_named(Scope::Server, rates, &origin.server, settings, exchange)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_named(
+        &self,
+        scope: Scope,
+        rates: &Patterns<Option<Rate>>,
+        name: &str,
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        let found = rates.find(name).and_then(|it| it.value.map(|rate| (&*it.pattern, rate)));
+        let Some((pattern, rate)) = found else { return Ok(()) };
+        self.check(scope, pattern, rate, &[name], settings, exchange)
+    }
+
+    fn check(
+        &self,
+        scope: Scope,
+        pattern: &str,
+        rate: Rate,
+        key: &[&str],
+        settings: &LimitSettings,
+        exchange: &Exchange,
+    ) -> Result<(), CallError> {
+        let key = self.keys.of(scope.name(), key);
+        let taken = self.buckets.take(key, rate, self.now(), settings.keys);
+        taken.map_err(|wait| {
+            let rule = scope.rule(pattern, &rate.to_string());
+            let again = spoken(wait);
+            let text = format!("the limit `{rule}` is reached; try again in {again}");
+            self.refusals.refuse(exchange, Limit::Rate(scope), &rule, Some(wait), text)
+        })
+    }
+}
+
+/// The rate of a tool that has none of its own.
+fn default_rate(default: DefaultRate, tool: &ToolEntry) -> Option<Rate> {
+    match default {
+        DefaultRate::Off => None,
+        DefaultRate::Every(rate) => Some(rate),
+        DefaultRate::Outside(rate) => tool.reaches_outside().then_some(rate),
+    }
+}
+
+fn is_list(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::ToolsList
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::PromptsList
+    )
+}

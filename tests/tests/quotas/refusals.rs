@@ -1,0 +1,164 @@
+//! What is refused, and how each door says so.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use gantry_tests::http::Outgoing;
+use gantry_tests::processes;
+use gantry_tests::request::{call, message};
+use gantry_tests::yard::{Yard, said};
+use serde_json::{Value, json};
+
+use super::{config, session, yard};
+
+const RULE: &str = "the limit `tool far_well 2/h` is reached; try again in ";
+
+fn hourly() -> Value {
+    json!({"perTool": {"far_well": "2/h"}})
+}
+
+/// Uses up what there is.
+async fn use_up(yard: &Yard) {
+    for _ in 0..2 {
+        assert_eq!(yard.call("far_well", json!({})).await.as_deref(), Ok("well"));
+    }
+}
+
+/// The error of a client that speaks JSON-RPC, whichever way it came.
+fn check_error(answer: &Value) {
+    let error = &answer["error"];
+    assert_eq!(error["code"], -32010, "{answer}");
+    assert!(error["message"].as_str().is_some_and(|it| it.starts_with(RULE)), "{answer}");
+    let wait = error["data"]["retryAfterMs"].as_u64().expect("milliseconds");
+    assert!((1..=1_800_000).contains(&wait), "{answer}");
+}
+
+#[tokio::test]
+async fn every_door_says_when_to_come_back() {
+    let mut yard = yard("doors", "well", hourly()).await;
+    use_up(&yard).await;
+
+    let mut modern = call("far_well", json!({})).send(yard.address).await;
+    let seconds = modern.header("retry-after").and_then(|it| it.parse::<u64>().ok());
+    assert!(seconds.is_some_and(|it| (1..=1800).contains(&it)), "{seconds:?}");
+    assert_eq!(modern.status, 429);
+    check_error(&modern.message().await.expect("an error"));
+
+    let params = json!({"name": "far_well", "arguments": {}});
+    let request = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params});
+    let session = session(&yard).await;
+    let mut legacy = message(request.clone()).of(&session).send(yard.address).await;
+    assert_eq!(legacy.status, 200);
+    check_error(&legacy.message().await.expect("an error"));
+
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}});
+    yard.line(&hello.to_string()).await;
+    let line = yard.line(&request.to_string()).await;
+    check_error(&serde_json::from_str(&line).expect("JSON"));
+
+    let body = json!({"tool_name": "far_well", "arguments": {}});
+    let mut contract = post(&yard, "/call", &body).send(yard.address).await;
+    assert_eq!(contract.status, 429);
+    assert!(contract.header("retry-after").is_some());
+    let result: Value = serde_json::from_str(&contract.text().await).expect("JSON");
+    assert_eq!(result["error"]["error_type"], "ApiLimitExceeded", "{result}");
+    assert!(result["error"]["error_details"]["retryAfterMs"].is_u64(), "{result}");
+
+    // What has no limit goes on, and what was refused is counted.
+    assert!(yard.call("far_who", json!({})).await.is_ok());
+    let metrics = get(&yard, "/metrics").await;
+    assert!(metrics.contains("gantry_limited_total{limit=\"rate_tool\"} 4\n"), "{metrics}");
+    yard.close().await;
+}
+
+#[tokio::test]
+async fn the_same_tool_has_the_same_limit_at_the_servers_own_face() {
+    let yard = yard("face", "well", hourly()).await;
+    use_up(&yard).await;
+    let alone = call("well", json!({})).to("/mcp/far").send(yard.address).await;
+    assert_eq!(alone.status, 429);
+    yard.close().await;
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused() {
+    let yard = yard("sizes", "well", json!({"arguments": 100, "response": 1000})).await;
+    assert!(yard.call("far_well", json!({"text": "short"})).await.is_ok());
+    let refused = call("far_well", json!({"text": "x".repeat(100)})).ask(yard.address).await;
+    let text = said(&refused).expect_err("it is too large");
+    assert_eq!(text, "the arguments are 111 bytes, and the limit `arguments` is 100; send less");
+    assert_eq!(refused["error"]["data"], json!({}), "there is no time to wait for");
+    yard.save(config("well", json!({"response": 10})));
+    let refused = async {
+        loop {
+            if let Err(text) = yard.call("far_well", json!({})).await {
+                return text;
+            }
+        }
+    };
+    let text = gantry_tests::house::soon("the new limit", refused).await;
+    assert!(text.contains("the limit `response` is 10; ask for less at a time"), "{text}");
+    yard.close().await;
+}
+
+#[tokio::test]
+async fn a_saved_configuration_is_in_force_and_a_broken_one_is_not() {
+    let yard = yard("reload", "well", hourly()).await;
+    use_up(&yard).await;
+    yard.save(config("well", json!({"perTool": {"far_well": "lots"}})));
+    processes::until("a word about it", || yard.log().contains("not in order")).await;
+    assert!(yard.call("far_well", json!({})).await.is_err(), "the old limit stays");
+    yard.save(config("well", json!({"default": "off"})));
+    let served = async { while yard.call("far_well", json!({})).await.is_err() {} };
+    gantry_tests::house::soon("the new limits", served).await;
+    yard.close().await;
+}
+
+#[tokio::test]
+async fn a_days_budget_outlives_the_gateway() {
+    let limits = json!({"daily": {"perTool": {"far_*": 2}}});
+    let mut yard = yard("daily", "well", limits.clone()).await;
+    // A day that ends in the middle begins anew.
+    loop {
+        let day = today();
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            told.push(yard.call("far_well", json!({})).await);
+        }
+        yard = yard.reopen_with(config("well", limits.clone())).await;
+        yard.until_listed("far").await;
+        told.push(yard.call("far_well", json!({})).await);
+        if today() == day {
+            let refused = told.pop().expect("the last").expect_err("the day has had its calls");
+            assert!(
+                refused.starts_with("the budget `tool far_* 2 a day` is used up;"),
+                "{refused}"
+            );
+            assert!(told.iter().all(Result::is_ok), "{told:?}");
+            break;
+        }
+    }
+    yard.close().await;
+}
+
+fn today() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    now.as_secs() / 86400
+}
+
+fn post(yard: &Yard, path: &str, body: &Value) -> Outgoing {
+    let headers = [
+        ("Host".to_owned(), yard.address.to_string()),
+        ("Content-Type".to_owned(), "application/json".to_owned()),
+        ("Accept".to_owned(), "application/json".to_owned()),
+    ];
+    let (method, path) = ("POST".to_owned(), path.to_owned());
+    Outgoing { method, path, headers: headers.into(), body: body.to_string().into_bytes() }
+}
+
+async fn get(yard: &Yard, path: &str) -> String {
+    let mut outgoing = post(yard, path, &json!({}));
+    (outgoing.method, outgoing.body) = ("GET".to_owned(), Vec::new());
+    outgoing.send(yard.address).await.text().await
+}
