@@ -13,6 +13,7 @@ pub mod meta;
 pub mod method;
 pub mod params;
 pub mod revision;
+pub mod timestamp;
 pub mod wire;
 
 pub use capability::ClientCapabilities;
