@@ -3,6 +3,7 @@
 mod add;
 mod args;
 mod arguments;
+mod audit;
 mod behind;
 mod book;
 mod cabinet;
@@ -12,6 +13,7 @@ mod config;
 mod exit;
 mod guard;
 mod import;
+mod kept_audit;
 mod kept_tasks;
 mod ledger;
 mod list;
@@ -71,6 +73,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Logs(options) => logs::run(&options).await,
         Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
+        Verb::Audit(verb) => audit::run(verb).await,
         Verb::Config(verb) => config::run(verb),
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use gantry_gateway::GatewayBuilder;
-use gantry_policy::{Cabinet, Signer};
+use gantry_policy::{Audit, Cabinet, Signer};
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
 pub struct Guard {
     keeping: Keeping,
+    audit: Arc<Audit>,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -21,9 +22,14 @@ pub struct Keeping {
 }
 
 impl Guard {
-    /// A guard that keeps what it must in this place.
-    pub fn new(keeping: Keeping) -> Arc<Self> {
-        Arc::new(Self { keeping })
+    /// A guard that keeps what it must in this place, and records calls there.
+    pub fn new(keeping: Keeping, audit: Arc<Audit>) -> Arc<Self> {
+        Arc::new(Self { keeping, audit })
+    }
+
+    /// The record of calls.
+    pub fn audit(&self) -> &Arc<Audit> {
+        &self.audit
     }
 
     /// Where it keeps what it must.
@@ -34,7 +40,7 @@ impl Guard {
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
-        builder
+        builder.witness(self.audit.witness())
     }
 }
 

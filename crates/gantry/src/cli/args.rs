@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCompleter;
 
 use super::add::{AddJsonOptions, AddOptions};
+use super::audit::AuditVerb;
 use super::import::ImportOptions;
 use super::list::ServersOptions;
 use super::logs::LogsOptions;
@@ -62,6 +63,9 @@ pub(crate) enum Verb {
     Import(ImportOptions),
     /// Show calls, errors and latency of each tool.
     Stats(StatsOptions),
+    /// Look at the record of calls, search and check it.
+    #[command(subcommand)]
+    Audit(AuditVerb),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),

@@ -8,6 +8,7 @@ use gantry::reload::Reload;
 use gantry::{Tools, Upstreams};
 use tokio::task::JoinHandle;
 
+use super::guard::Guarding;
 use super::origin;
 
 /// What is configured while the gateway runs.
@@ -16,6 +17,8 @@ pub(crate) struct Behind {
     upstreams: Upstreams,
     /// The folders that follow the configuration; none if the command line names others.
     tools: Option<Tools>,
+    /// The policies.
+    guarding: Guarding,
 }
 
 /// Follows the configuration until it is stopped.
@@ -26,8 +29,8 @@ pub(crate) struct Following {
 }
 
 impl Behind {
-    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>) -> Self {
-        Self { upstreams, tools }
+    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>, guarding: Guarding) -> Self {
+        Self { upstreams, tools, guarding }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -52,6 +55,7 @@ impl Behind {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
         }
+        self.guarding.configure(config);
         self.serve(config);
         for key in needing_restart(before, config) {
             tracing::warn!("`{key}` has changed; it comes into force at the next start");

@@ -43,7 +43,8 @@ pub(crate) fn is_secret(name: &str, value: &str) -> bool {
     !value.is_empty() && !is_reference && (names_secret(name) || begins_like_one(value))
 }
 
-fn names_secret(name: &str) -> bool {
+/// Whether a name is one under which secrets stand.
+pub(crate) fn names_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_key = name == "key" || name.ends_with("_key") || name.ends_with("-key");
     is_key || NAMES.iter().any(|it| name.contains(it))

@@ -35,10 +35,12 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     });
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?).servers(upstreams.clone());
     let store = state::store(config.as_ref())?;
-    let guard = guard::open(config.as_ref())?;
+    let guarding = guard::open(config.as_ref())?;
+    let audit = guarding.audit.clone();
     offer.builder = offer
         .builder
-        .guard(guard)
+        .guard(guarding.guard.clone())
+        .metrics(move |out| audit.measure(out))
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
@@ -48,7 +50,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
-    let behind = Behind::new(upstreams.clone(), folders).follow(config.as_ref());
+    let behind = Behind::new(upstreams.clone(), folders, guarding.clone()).follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
         // is told of when it is there.
@@ -58,6 +60,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;
     ledger.stop().await;
+    guarding.close().await;
     served
 }
 

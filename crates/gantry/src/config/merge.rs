@@ -8,6 +8,7 @@ impl Config {
     pub(super) fn absorb(&mut self, other: Self, gathered: &Gathered) {
         self.listen = self.listen.take().or(other.listen);
         self.state = self.state.take().or(other.state);
+        self.audit = self.audit.take().or(other.audit);
         self.uv = self.uv.take().or(other.uv);
         self.standby = self.standby.take().or(other.standby);
         if self.tool_limits == ToolLimits::default() {

@@ -7,7 +7,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{Config, Standby, inherit};
+use super::{AuditConfig, Config, Standby, inherit};
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "…";
@@ -32,6 +32,7 @@ impl Config {
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .value_some("state", self.state.as_ref())
+            .raw_some("audit", self.audit.as_ref().map(AuditConfig::to_json).as_ref())
             .finish()
     }
 

@@ -139,7 +139,7 @@ fn any_change_of_a_byte_is_found() {
     let folder = Folder::new();
     folder.write(4);
     let files = [folder.path().join("index.jsonl"), folder.volumes().remove(0)];
-    let config = ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() };
+    let config = ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() };
     let changes = (0.0..1.0_f64, 1..=255_u8, 0..files.len());
     let found = TestRunner::new(config).run(&changes, |(place, change, file)| {
         let sound = fs::read(&files[file]).expect("a file");
