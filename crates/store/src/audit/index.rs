@@ -116,13 +116,12 @@ impl Index {
         Ok(Self { path, seal, file, chain, length, volumes, _lock: lock })
     }
 
-    /// Adds a line, and makes it durable.
+    /// Adds a line.
     pub(super) fn note(&mut self, entry: &Entry) -> Result<(), AuditError> {
         let mut chain = self.chain.clone();
         let mut line = Vec::new();
         chain.append(&members(entry), &mut line);
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
-        if let Err(error) = written {
+        if let Err(error) = self.file.write_all(&line) {
             // Half a line would be cut off by the next program too.
             let _ = self.file.set_len(self.length);
             let _ = self.file.seek(SeekFrom::Start(self.length));
@@ -132,6 +131,11 @@ impl Index {
         self.length += line.len() as u64;
         apply(&mut self.volumes, entry);
         Ok(())
+    }
+
+    /// Makes everything durable that was noted.
+    pub(super) fn sync(&self) -> Result<(), AuditError> {
+        self.file.sync_data().map_err(AuditError::write(&self.path))
     }
 
     /// Bytes of the list.

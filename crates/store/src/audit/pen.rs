@@ -31,6 +31,8 @@ pub(super) struct Pen {
     dropped: u64,
     /// Since when something is written and not durable.
     unsynced: Option<Instant>,
+    /// Whether the name of the volume is durable.
+    is_named: bool,
 }
 
 impl Pen {
@@ -40,8 +42,17 @@ impl Pen {
         counters: Arc<Counters>,
         settings: Arc<Mutex<AuditSettings>>,
     ) -> Self {
-        let (volume, backlog, dropped, unsynced) = (None, Vec::new(), 0, None);
-        Self { shelf, queue, counters, settings, volume, backlog, dropped, unsynced }
+        Self {
+            shelf,
+            queue,
+            counters,
+            settings,
+            volume: None,
+            backlog: Vec::new(),
+            dropped: 0,
+            unsynced: None,
+            is_named: false,
+        }
     }
 
     /// Writes until the journal is closed.
@@ -51,7 +62,10 @@ impl Pen {
             let (batch, is_last) = self.queue.take(self.patience(&settings), settings.gather);
             let waiters = self.absorb(batch, settings.waiting);
             let is_due = self.unsynced.is_some_and(|since| since.elapsed() >= settings.sync);
-            let written = self.write(&settings, is_last || is_due || !waiters.is_empty());
+            let written = match waiters.is_empty() {
+                true => self.write(&settings, is_due),
+                false => self.write(&settings, true).and_then(|()| self.name_durably()),
+            };
             self.tell(&written);
             for waiter in waiters {
                 // A call that was given up does not listen.

@@ -43,7 +43,7 @@ impl Volume {
         file.lock().map_err(failed())?;
         let chain = Chain::new(seal);
         let mut volume = Self { name, path, file, chain, length: 0, draft: Vec::new() };
-        let begun = volume.append(header, 0).and_then(|()| volume.sync());
+        let begun = volume.append(header, 0);
         if begun.is_err() {
             // It holds nothing, and must not be taken for a volume.
             let _ = std::fs::remove_file(&volume.path);

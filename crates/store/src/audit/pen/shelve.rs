@@ -34,6 +34,7 @@ impl Pen {
             index.renew(&self.now())?;
         }
         self.volume = Some(self.begin(&mut index, before.as_deref())?);
+        self.is_named = false;
         Ok(())
     }
 
@@ -48,16 +49,23 @@ impl Pen {
         let header = header.trim_start_matches('{').trim_end_matches('}');
         let seal = self.shelf.seal.clone();
         let volume = Volume::create(folder, name.clone(), seal, header.as_bytes())?;
-        let noted = index.note(&Entry::new(now, Event::Opened, &name));
-        // A name that is not durable is a volume that is not there.
-        let noted = noted.and_then(|()| {
-            let synced = File::open(folder).and_then(|folder| folder.sync_all());
-            synced.map_err(AuditError::write(folder))
-        });
+        // A volume that is there and not in the list would be taken for one that was put there.
+        let noted = index.note(&Entry::new(now, Event::Opened, &name)).and_then(|()| index.sync());
         if noted.is_err() {
             let _ = std::fs::remove_file(folder.join(&name));
         }
         noted.map(|()| volume)
+    }
+
+    /// Makes the name of the volume durable too, once; a file without one is lost.
+    pub(super) fn name_durably(&mut self) -> Result<(), AuditError> {
+        let folder = &self.shelf.folder;
+        if !self.is_named {
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(AuditError::write(folder))?;
+            self.is_named = true;
+        }
+        Ok(())
     }
 
     /// Ends the volume that is open, if one is.
@@ -123,6 +131,7 @@ impl Pen {
             let why = Some(why.to_owned());
             // Noted first: a volume that is gone and not noted would be missed.
             index.note(&Entry { why, ..Entry::new(self.now(), Event::Removed, &name) })?;
+            index.sync()?;
             let path = self.shelf.folder.join(&name);
             std::fs::remove_file(&path).map_err(AuditError::write(path))?;
         }
