@@ -3,6 +3,7 @@
 mod add;
 mod args;
 mod arguments;
+mod audit;
 mod behind;
 mod book;
 mod cabinet;
@@ -13,6 +14,7 @@ mod exit;
 mod exposure;
 mod guard;
 mod import;
+mod kept_audit;
 mod kept_tasks;
 mod ledger;
 mod list;
@@ -73,6 +75,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
         Verb::Secret(verb) => secret::run(verb),
+        Verb::Audit(verb) => audit::run(verb).await,
         Verb::Config(verb) => config::run(verb),
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),

@@ -1,6 +1,7 @@
 //! The configuration, `gantry.json`: JSON with comments and trailing commas, and the servers of
 //! every other program's file. What is unknown or wrong is an error with its place, never silence.
 
+mod audit;
 mod call_limits;
 mod dialect;
 mod dotenv;
@@ -30,6 +31,7 @@ use gantry_client::Secret;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
 
+pub use audit::AuditConfig;
 pub use call_limits::CallLimits;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
@@ -80,6 +82,8 @@ pub struct Config {
     pub limits: Option<CallLimits>,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
+    /// What is recorded of calls, and how long that is kept.
+    pub audit: Option<AuditConfig>,
     /// Every file that was read, the first one first: a change of any may change what is said.
     pub files: Vec<PathBuf>,
     /// Values of variables, files and secrets, which are not to be shown.

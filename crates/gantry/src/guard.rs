@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_gateway::GatewayBuilder;
-use gantry_policy::{Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Signer};
+use gantry_policy::{Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Signer};
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
@@ -11,6 +11,7 @@ pub struct Guard {
     keeping: Keeping,
     limits: Arc<Limits>,
     breakers: Breakers,
+    audit: Arc<Audit>,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -23,10 +24,15 @@ pub struct Keeping {
 }
 
 impl Guard {
-    /// A guard with these limits that keeps what it must in this place.
-    pub fn new(keeping: Keeping, limits: LimitSettings) -> Arc<Self> {
+    /// A guard with these limits that keeps what it must in this place, and records calls there.
+    pub fn new(keeping: Keeping, limits: LimitSettings, audit: Arc<Audit>) -> Arc<Self> {
         let breakers = Breakers::new(limits.breaker.clone());
-        Arc::new(Self { keeping, limits: Limits::new(limits), breakers })
+        Arc::new(Self { keeping, limits: Limits::new(limits), breakers, audit })
+    }
+
+    /// The record of calls.
+    pub fn audit(&self) -> &Arc<Audit> {
+        &self.audit
     }
 
     /// Puts other limits in force, at once.
@@ -67,6 +73,7 @@ impl Guard {
             // Behind the approvals: nobody holds a place while a person thinks.
             .ward(self.limits.places())
             .ward(self.breakers.clone())
+            .witness(self.audit.witness())
     }
 }
 

@@ -12,8 +12,8 @@ pub use admission::{Admission, Held, Pass, Verdict};
 pub use deadline::Deadline;
 pub use decision::Decision;
 pub use limit::{InFlight, Permit};
-pub(crate) use meter::{Ending, ToolMeter};
-pub use meter::{Histogram, Meter, ToolStatistics};
+pub(crate) use meter::ToolMeter;
+pub use meter::{Ending, Histogram, Meter, ToolStatistics};
 pub use sight::{Sight, View};
 pub use validate::{check_arguments, check_result};
 

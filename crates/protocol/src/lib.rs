@@ -15,6 +15,7 @@ pub mod params;
 pub mod redact;
 pub mod revision;
 mod secret;
+pub mod timestamp;
 pub mod wire;
 
 pub use capability::ClientCapabilities;

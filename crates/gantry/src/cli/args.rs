@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCompleter;
 
 use super::add::{AddJsonOptions, AddOptions};
+use super::audit::AuditVerb;
 use super::import::ImportOptions;
 use super::list::ServersOptions;
 use super::logs::LogsOptions;
@@ -66,6 +67,9 @@ pub(crate) enum Verb {
     /// Keep what the configuration must not show: tokens, keys, passwords.
     #[command(subcommand)]
     Secret(SecretVerb),
+    /// Look at the record of calls, search and check it.
+    #[command(subcommand)]
+    Audit(AuditVerb),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use gantry::config::Config;
-use gantry::guard::Guard;
 use gantry::reload::Reload;
 use gantry::{Tools, Upstreams};
 use tokio::task::JoinHandle;
 
-use super::{guard, logging, origin};
+use super::guard::Guarding;
+use super::{logging, origin};
 
 /// What is configured while the gateway runs.
 #[derive(Debug)]
@@ -17,7 +17,8 @@ pub(crate) struct Behind {
     upstreams: Upstreams,
     /// The folders that follow the configuration; none if the command line names others.
     tools: Option<Tools>,
-    guard: Arc<Guard>,
+    /// The policies.
+    guarding: Guarding,
 }
 
 /// Follows the configuration until it is stopped.
@@ -28,8 +29,8 @@ pub(crate) struct Following {
 }
 
 impl Behind {
-    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>, guard: Arc<Guard>) -> Self {
-        Self { upstreams, tools, guard }
+    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>, guarding: Guarding) -> Self {
+        Self { upstreams, tools, guarding }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -54,9 +55,7 @@ impl Behind {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
         }
-        if before.limits != config.limits {
-            self.guard.set_limits(guard::limits(Some(config)));
-        }
+        self.guarding.configure(before, config);
         self.serve(config);
         for key in needing_restart(before, config) {
             tracing::warn!("`{key}` has changed; it comes into force at the next start");

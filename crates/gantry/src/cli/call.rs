@@ -29,7 +29,9 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     let mut call = Call::new(Method::ToolsCall, params, Arc::new(Caller::new("local")));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
-    let outcome = watch(opened.server.gateway().start(call)).await?;
+    let outcome = watch(opened.server.gateway().start(call)).await;
+    opened.close().await;
+    let outcome = outcome?;
     if options.contract {
         return output::contract(&outcome);
     }

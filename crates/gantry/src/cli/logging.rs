@@ -1,5 +1,6 @@
 //! Log lines: on standard error, readable or as JSON, chosen by `GANTRY_LOG`.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, LazyLock};
 
@@ -17,6 +18,11 @@ static HIDDEN: LazyLock<ArcSwap<Redactor>> = LazyLock::new(ArcSwap::default);
 pub(crate) fn hide(config: &Config) {
     let secrets = config.secrets.iter().map(Secret::expose);
     HIDDEN.store(Arc::new(Redactor::new(secrets)));
+}
+
+/// The text without what no line may show.
+pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
+    HIDDEN.load().text(text)
 }
 
 /// Standard error, but for secrets. A line comes as a whole.

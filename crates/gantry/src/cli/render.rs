@@ -43,6 +43,11 @@ pub(crate) fn stream(text: &str) -> Result<bool, Exit> {
     if is_watched() { put(plain(text).as_bytes()) } else { put(text.as_bytes()) }
 }
 
+/// The same for a text that is dressed already, and holds nothing that others wrote as it is.
+pub(crate) fn stream_styled(text: &str) -> Result<bool, Exit> {
+    put(text.as_bytes())
+}
+
 /// Writes bytes to standard output. A reader that has seen enough is no failure.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Exit> {
     put(bytes).map(drop)

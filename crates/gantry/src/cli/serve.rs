@@ -34,15 +34,17 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         ..UpstreamSettings::default()
     });
     let store = state::store(config.as_ref())?;
-    let guard = guard::open(config.as_ref())?;
+    let guarding = guard::open(config.as_ref())?;
+    let guard = guarding.guard.clone();
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
         .servers(upstreams.clone())
         .guard(guard.clone());
-    let measured = guard.clone();
+    let (measured, audit) = (guard.clone(), guarding.audit.clone());
     offer.builder = offer
         .builder
         .guard(guard.clone())
         .metrics(move |out| measured.write_metrics(out))
+        .metrics(move |out| audit.measure(out))
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
@@ -53,7 +55,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
     let budgets = guard.keep_budgets().await;
-    let behind = Behind::new(upstreams.clone(), folders, guard).follow(config.as_ref());
+    let behind = Behind::new(upstreams.clone(), folders, guarding.clone()).follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
         // is told of when it is there.
@@ -64,6 +66,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     behind.stop().await;
     ledger.stop().await;
     budgets.stop().await;
+    guarding.close().await;
     served
 }
 

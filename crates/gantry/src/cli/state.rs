@@ -40,6 +40,11 @@ pub(crate) fn servers() -> Result<PathBuf, Exit> {
     Ok(directory()?.join("servers"))
 }
 
+/// Where the record of calls is kept.
+pub(crate) fn audit() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("audit"))
+}
+
 /// The address of the store.
 pub(crate) fn store(config: Option<&Config>) -> Result<String, Exit> {
     match config.and_then(|config| config.state.clone()) {

@@ -11,7 +11,6 @@ mod spec;
 use std::sync::Arc;
 
 use gantry::config::Config;
-use gantry::guard::Guard;
 use gantry::{Problem, Server, ToolSettings, Tools, Upstreams};
 use gantry_gateway::ToolEntry;
 use gantry_providers::tools::manifest::Manifest;
@@ -19,6 +18,7 @@ use gantry_providers::tools::manifest::nearest::nearest;
 
 use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};
+use super::guard::Guarding;
 use super::{call, origin};
 pub(crate) use reach::reach;
 
@@ -41,6 +41,8 @@ pub(crate) struct Opened {
     pub(crate) tools: Tools,
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
+    /// The policies before them, if calls are to be made.
+    guarding: Option<Guarding>,
     /// The servers whose tools are there too. They end with this.
     _servers: Option<Upstreams>,
 }
@@ -55,19 +57,26 @@ pub(crate) fn open(origin: &Origin) -> Result<Opened, Exit> {
 fn guarded(
     origin: &Origin,
     config: Option<&Config>,
-    guard: Option<Arc<Guard>>,
+    guarding: Option<Guarding>,
 ) -> Result<Opened, Exit> {
     // Nobody will be there for a second call.
     let settings = ToolSettings { standby: false, ..origin::settings(config) };
     let mut offer = origin::open(origin, config, settings)?;
-    if let Some(guard) = guard {
-        offer.builder = offer.builder.guard(guard);
+    if let Some(guarding) = &guarding {
+        offer.builder = offer.builder.guard(guarding.guard.clone());
     }
     let (tools, problems) = (offer.tools.clone(), offer.problems.clone());
-    Ok(Opened { server: offer.build()?, tools, problems, _servers: None })
+    Ok(Opened { server: offer.build()?, tools, problems, guarding, _servers: None })
 }
 
 impl Opened {
+    /// Ends what the policies must end, when the last call was made.
+    pub(crate) async fn close(&self) {
+        if let Some(guarding) = &self.guarding {
+            guarding.close().await;
+        }
+    }
+
     /// The tool of that name or `name@version`, or what the user may have meant.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<ToolEntry>, Exit> {
         let snapshot = self.server.gateway().catalog().snapshot();

@@ -9,6 +9,7 @@ impl Config {
         self.listen = self.listen.take().or(other.listen);
         self.state = self.state.take().or(other.state);
         self.limits = self.limits.take().or(other.limits);
+        self.audit = self.audit.take().or(other.audit);
         self.uv = self.uv.take().or(other.uv);
         self.standby = self.standby.take().or(other.standby);
         if self.tool_limits == ToolLimits::default() {

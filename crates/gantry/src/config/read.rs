@@ -10,9 +10,9 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{call_limits, dialect, include, limits, profiles, servers, standby};
+use super::{audit, call_limits, dialect, include, limits, profiles, servers, standby};
 
-const KEYS: [&str; 15] = [
+const KEYS: &[&str] = &[
     "listen",
     "tools",
     "mcpServers",
@@ -23,6 +23,7 @@ const KEYS: [&str; 15] = [
     "toolLimits",
     "limits",
     "state",
+    "audit",
     "servers",
     "inputs",
     "mcp",
@@ -31,7 +32,7 @@ const KEYS: [&str; 15] = [
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: [&str; 4] = ["auth", "policy", "model", "workspace"];
+const NOT_YET: &[&str] = &["auth", "policy", "model", "workspace"];
 
 /// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
@@ -80,7 +81,7 @@ pub(super) fn document(
 impl Reader<'_> {
     /// The keys that only Gantry knows.
     fn own(&self, document: &RawJson) -> Result<Config, ConfigError> {
-        self.check_keys(document, &KEYS, &NOT_YET)?;
+        self.check_keys(document, KEYS, NOT_YET)?;
         let mut config = Config {
             listen: self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")?,
             state: self.state(document)?,
@@ -90,6 +91,7 @@ impl Reader<'_> {
                 None => ToolLimits::default(),
             },
             limits: document.get("limits").map(|it| call_limits::read(self, &it)).transpose()?,
+            audit: document.get("audit").map(|it| audit::read(self, &it)).transpose()?,
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
             ..Config::default()
         };

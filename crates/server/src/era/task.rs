@@ -2,11 +2,10 @@
 
 mod driver;
 mod end;
-mod timestamp;
 
 pub(super) use driver::drive;
 pub(super) use end::{End, failed};
-pub(crate) use timestamp::millis;
+pub(crate) use gantry_protocol::timestamp::millis;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -115,8 +114,8 @@ impl Task {
             .value("taskId", &self.id)
             .value("status", state.status())
             .value_some("statusMessage", state.message.as_deref())
-            .value("createdAt", &timestamp::write(self.created))
-            .value("lastUpdatedAt", &timestamp::write(state.updated))
+            .value("createdAt", &gantry_protocol::timestamp::write(self.created))
+            .value("lastUpdatedAt", &gantry_protocol::timestamp::write(state.updated))
             .value("ttlMs", &whole_millis(self.terms.ttl))
             .value("pollIntervalMs", &whole_millis(self.terms.poll_interval))
     }

@@ -21,7 +21,9 @@ pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(Caller::new("local")));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
-    let result = match watch(opened.server.gateway().start(call)).await? {
+    let outcome = watch(opened.server.gateway().start(call)).await;
+    opened.close().await;
+    let result = match outcome? {
         Ok(Reply::Result(result)) => result,
         Ok(_) => return Err(Exit::bug("the batch gave something that is no result")),
         Err(error) => return Err(refused(&error)),

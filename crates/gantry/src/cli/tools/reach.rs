@@ -16,8 +16,8 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
         return remote(url, &reach.header).await;
     }
     let config = origin::configuration(reach.origin.config.as_deref())?;
-    let guard = guard::open(config.as_ref())?;
-    let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guard))?;
+    let guarding = guard::open(config.as_ref())?;
+    let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guarding))?;
     let config = config.unwrap_or_default();
     let is_here = wanted.is_some_and(|name| opened.find(name).is_ok());
     if is_here || !reach.origin.tools.is_empty() || config.servers.is_empty() {
@@ -71,5 +71,5 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
         return Err(Exit::new(Code::Unreachable, text));
     }
     let tools = Tools::open(Vec::new(), origin::settings(None));
-    Ok(Opened { server, tools, problems: Vec::new(), _servers: Some(servers) })
+    Ok(Opened { server, tools, problems: Vec::new(), guarding: None, _servers: Some(servers) })
 }

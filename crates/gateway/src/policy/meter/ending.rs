@@ -28,7 +28,7 @@ const TOOL_FAILED: &str = "ToolExecutionError";
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// Well.
     Good,
     /// With a result that tells of a failure of this type.
@@ -40,7 +40,8 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    pub(crate) fn of(outcome: &Outcome) -> Self {
+    /// How a call with this outcome ended.
+    pub fn of(outcome: &Outcome) -> Self {
         match (outcome, error_type(outcome)) {
             (Ok(Reply::InputRequired(_)), _) => Self::InputRequired,
             (Ok(_), None) => Self::Good,
@@ -50,7 +51,7 @@ impl Ending {
     }
 
     /// The type of the error, if it ended in one.
-    pub(crate) fn error_type(self) -> Option<&'static str> {
+    pub fn error_type(self) -> Option<&'static str> {
         match self {
             Self::ToolError(error_type) | Self::Error(error_type) => Some(error_type),
             Self::Good | Self::InputRequired => None,

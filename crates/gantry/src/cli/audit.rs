@@ -1,0 +1,157 @@
+//! `gantry audit`: the record of calls, looked at, searched, checked and handed on.
+
+mod filter;
+mod join;
+mod record;
+mod row;
+mod tail;
+mod verify;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use gantry::RawJson;
+use gantry_store::audit::{AuditError, VolumeFile, volumes};
+
+use self::filter::Filter;
+use self::join::Join;
+use self::record::Record;
+use super::exit::{Code, Exit};
+use super::{kept_audit, render};
+
+/// What to do with the record.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditVerb {
+    /// Show the last calls.
+    Tail(TailOptions),
+    /// Show the calls that fit.
+    Search(SearchOptions),
+    /// Check that nothing was changed, removed or moved.
+    Verify(VerifyOptions),
+    /// Write the record as JSON Lines.
+    Export(ExportOptions),
+}
+
+/// How much to show.
+#[derive(Debug, Args)]
+pub(crate) struct TailOptions {
+    /// How many calls.
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
+    pub(crate) count: usize,
+
+    /// Go on with what is recorded from now on, until Ctrl-C.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which calls to show.
+#[derive(Debug, Args)]
+pub(crate) struct SearchOptions {
+    #[command(flatten)]
+    filter: filter::FilterOptions,
+
+    /// Print one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How to check.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyOptions {
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to write, and where.
+#[derive(Debug, Args)]
+pub(crate) struct ExportOptions {
+    #[command(flatten)]
+    filter: filter::FilterOptions,
+
+    /// The file; standard output without this.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+}
+
+/// Does it.
+pub(crate) async fn run(verb: AuditVerb) -> Result<(), Exit> {
+    match verb {
+        AuditVerb::Tail(options) => tail::run(&options).await,
+        AuditVerb::Search(options) => search(&options),
+        AuditVerb::Verify(options) => verify::run(&options),
+        AuditVerb::Export(options) => export(&options),
+    }
+}
+
+fn search(options: &SearchOptions) -> Result<(), Exit> {
+    let filter = options.filter.read()?;
+    let mut join = Join::default();
+    for volume in all(&filter)? {
+        let text = volume.read().map_err(failed)?;
+        for record in VolumeFile::records(&text).filter_map(Record::parse) {
+            if let Some(record) = join.add(record, volume.is_open).filter(|it| filter.fits(it))
+                && !show(&record, options.json)?
+            {
+                return Ok(());
+            }
+        }
+    }
+    for record in join.unfinished().filter(|it| filter.fits(it)) {
+        if !show(&record, options.json)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a record; false when the reader has seen enough.
+fn show(record: &Record, json: bool) -> Result<bool, Exit> {
+    match json {
+        true => render::stream(&format!("{}\n", record.object)),
+        false => row::print(record),
+    }
+}
+
+/// Every line as it was recorded, also where a call has two.
+fn export(options: &ExportOptions) -> Result<(), Exit> {
+    let filter = options.filter.read()?;
+    let mut out: Box<dyn FnMut(&RawJson) -> Result<bool, Exit>> = match &options.out {
+        None => Box::new(|object| render::stream(&format!("{object}\n"))),
+        Some(path) => {
+            let failed = |error| Exit::new(Code::Failed, format!("{}: {error}", path.display()));
+            let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+            Box::new(move |object| {
+                let written = writeln!(file, "{object}").and_then(|()| file.flush());
+                written.map(|()| true).map_err(failed)
+            })
+        }
+    };
+    for volume in all(&filter)? {
+        let text = volume.read().map_err(failed)?;
+        let records = VolumeFile::records(&text).filter_map(Record::parse);
+        for record in records.filter(|it| filter.fits(it)) {
+            if !out(&record.object)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The volumes that may hold what is looked for.
+fn all(filter: &Filter) -> Result<Vec<VolumeFile>, Exit> {
+    let volumes = volumes(&kept_audit::folder()?).map_err(failed)?;
+    Ok(volumes.into_iter().filter(|volume| filter.may_be_in(volume)).collect())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn failed(error: AuditError) -> Exit {
+    Exit::new(Code::Failed, error.to_string())
+}

@@ -1,0 +1,76 @@
+//! A call in a line, for people.
+
+use super::record::Record;
+use crate::cli::exit::Exit;
+use crate::cli::render::{self, Style, one_line};
+
+/// How wide each column is, but the last.
+const WIDTHS: [usize; 5] = [23, 12, 32, 22, 10];
+
+/// Writes a call to standard output; false when the reader has seen enough.
+pub(super) fn print(record: &Record) -> Result<bool, Exit> {
+    render::stream_styled(&format!("{}\n", line(record, Style::of_stdout())))
+}
+
+fn line(record: &Record, style: Style) -> String {
+    let outcome = record.text("outcome");
+    let at = record.at.replace('T', " ");
+    let target = match record.target() {
+        target if target.is_empty() => record.text("method"),
+        target => target,
+    };
+    let took = record.object.get("took_us").and_then(|it| it.read::<u64>());
+    let took = took.map_or_else(String::new, duration);
+    let cells = [at.trim_end_matches('Z'), &record.text("principal"), &target, &outcome, &took];
+    let mut line = String::new();
+    for (column, (cell, width)) in cells.into_iter().zip(WIDTHS).enumerate() {
+        let cell = one_line(cell);
+        let padding = " ".repeat(width.saturating_sub(cell.chars().count()) + 2);
+        let dressed = match column {
+            2 => style.bold(&cell),
+            3 if outcome == "ok" => style.green(&cell),
+            3 => style.red(&cell),
+            _ => style.dim(&cell),
+        };
+        line.push_str(&dressed);
+        line.push_str(&padding);
+    }
+    let decision = record.object.get("decision");
+    let part = |key| decision.as_ref().and_then(|it| it.get(key)?.to_text()).unwrap_or_default();
+    let decided = [part("policy"), part("rule")].join(" ");
+    line.push_str(&one_line(&decided));
+    line.trim_end().to_owned()
+}
+
+fn duration(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} us"),
+        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_in_a_line() {
+        let members = r#""at":"2026-11-16T07:30:00.000Z","call":"a-1","phase":"ended","principal":"local","tool":"text.count","decision":{"allowed":false,"policy":"rules","rule":"no\u001b[31m"},"outcome":"PermissionError","took_us":1500"#;
+        let record = Record::parse(members.as_bytes()).expect("a record");
+        let words: Vec<String> = line(&record, Style::PLAIN)
+            .split("  ")
+            .map(|it| it.trim().to_owned())
+            .filter(|it| !it.is_empty())
+            .collect();
+        let expected = [
+            "2026-11-16 07:30:00.000",
+            "local",
+            "text.count",
+            "PermissionError",
+            "1.5 ms",
+            "rules no [31m",
+        ];
+        assert_eq!(words, expected);
+    }
+}

@@ -1,0 +1,76 @@
+//! `gantry audit verify`: whether the record is as it was written.
+
+use gantry_store::audit::{Condition, Report, VolumeReport, verify};
+use serde_json::{Value, json};
+
+use super::{VerifyOptions, failed};
+use crate::cli::exit::{Code, Exit};
+use crate::cli::render::{self, Style, Table};
+use crate::cli::{kept_audit, render::one_line};
+
+pub(super) fn run(options: &VerifyOptions) -> Result<(), Exit> {
+    let report = verify(&kept_audit::folder()?, &kept_audit::key()?).map_err(failed)?;
+    match options.json {
+        true => render::print(&format!("{:#}", to_json(&report)))?,
+        false => render::print(&to_text(&report))?,
+    }
+    match report.is_sound() {
+        true => Ok(()),
+        false => Err(Exit::new(Code::Failed, "the audit record is not what was written")
+            .hint("docs/audit.md says what each finding means")),
+    }
+}
+
+fn to_text(report: &Report) -> String {
+    let style = Style::of_stdout();
+    let mut table = Table::default();
+    for volume in &report.volumes {
+        let size = format!("{} lines, {} bytes", volume.lines, volume.bytes);
+        table.row([&verdict(volume.findings.is_empty()), &volume.name, &size, condition(volume)]);
+        for finding in &volume.findings {
+            table.row(["", "", "", &one_line(&finding.to_string())]);
+        }
+    }
+    for finding in &report.index {
+        table.row([&verdict(false), "index.jsonl", "", &finding.to_string()]);
+    }
+    let lines: u64 = report.volumes.iter().map(|it| it.lines).sum();
+    let volumes = report.volumes.len();
+    let sum = match report.is_sound() {
+        true => format!("{volumes} volumes with {lines} lines: all as they were written"),
+        false => format!("{volumes} volumes with {lines} lines: not as they were written"),
+    };
+    let table = table.to_text(style);
+    if table.is_empty() { sum } else { format!("{table}\n{sum}") }
+}
+
+fn verdict(is_sound: bool) -> String {
+    if is_sound { "ok" } else { "WRONG" }.to_owned()
+}
+
+fn condition(volume: &VolumeReport) -> &'static str {
+    match volume.condition {
+        Condition::Open => "being written",
+        Condition::Closed => "closed",
+        Condition::Left => "ended with its program",
+        Condition::Unsealed => "ended with its program; where is not noted yet",
+        Condition::Absent => "not there",
+    }
+}
+
+fn to_json(report: &Report) -> Value {
+    let findings = |findings: &[gantry_store::audit::Finding]| -> Vec<String> {
+        findings.iter().map(ToString::to_string).collect()
+    };
+    let volumes = report.volumes.iter().map(|volume| {
+        json!({
+            "volume": volume.name, "lines": volume.lines, "bytes": volume.bytes,
+            "condition": condition(volume), "findings": findings(&volume.findings),
+        })
+    });
+    json!({
+        "sound": report.is_sound(),
+        "volumes": volumes.collect::<Vec<_>>(),
+        "index": findings(&report.index),
+    })
+}

@@ -1,0 +1,179 @@
+//! The record of calls: what is written of each, and whether a call waits for that. Where it is
+//! written is left to the [`AuditLog`].
+
+mod arguments;
+mod line;
+mod redaction;
+mod settings;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::future::BoxFuture;
+use gantry_gateway::policy::{CallSummary, Decision, Witness};
+use gantry_gateway::{Blame, CallError, ErrorKind, Outcome};
+use gantry_protocol::{Method, RawJson};
+use tokio::sync::mpsc;
+
+use line::Phase;
+pub use redaction::Redaction;
+pub use settings::{AuditMode, AuditSettings, AuditedArguments};
+
+/// The name of this policy in decisions.
+const POLICY: &str = "audit";
+
+/// Where records go: to a file that cannot be changed unseen, in this product.
+pub trait AuditLog: Send + Sync {
+    /// Takes a record to be written soon: the members of an object, without its braces. Never
+    /// waits.
+    fn note(&self, record: &[u8]);
+
+    /// Takes a record, and ends when it is durable.
+    fn keep(&self, record: &[u8]) -> BoxFuture<'static, Result<(), AuditLogError>>;
+}
+
+/// Why a record could not be kept, in words that any client may read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AuditLogError(pub String);
+
+/// Records every call.
+pub struct Audit {
+    log: Arc<dyn AuditLog>,
+    settings: ArcSwap<AuditSettings>,
+    redaction: Redaction,
+    listener: OnceLock<mpsc::Sender<RawJson>>,
+    /// Records that the listener was too slow for.
+    unheard: AtomicU64,
+}
+
+/// The witness of a record.
+struct Recorder(Arc<Audit>);
+
+impl Audit {
+    /// Records calls in this log.
+    pub fn new(log: Arc<dyn AuditLog>, settings: AuditSettings, redaction: Redaction) -> Arc<Self> {
+        Arc::new(Self {
+            log,
+            settings: ArcSwap::from_pointee(settings),
+            redaction,
+            listener: OnceLock::new(),
+            unheard: AtomicU64::new(0),
+        })
+    }
+
+    /// Changes what is recorded, from the next call on.
+    pub fn configure(&self, settings: AuditSettings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    /// What stands in the pipeline.
+    pub fn witness(self: &Arc<Self>) -> impl Witness + use<> {
+        Recorder(self.clone())
+    }
+
+    /// Hears every record from now on, as a JSON object without number and authentication code. One
+    /// that finds so many unread is left out and counted. There is one listener; a second gets
+    /// none.
+    pub fn listen(&self, unread: usize) -> Option<mpsc::Receiver<RawJson>> {
+        let (listener, records) = mpsc::channel(unread.max(1));
+        self.listener.set(listener).ok().map(|()| records)
+    }
+
+    /// How many records the listener was too slow for.
+    pub fn unheard(&self) -> u64 {
+        self.unheard.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, record: &RawJson) {
+        if let Some(listener) = self.listener.get()
+            && listener.try_send(record.clone()).is_err()
+        {
+            self.unheard.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Witness for Recorder {
+    fn begun(&self, call: &CallSummary<'_>) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+        let settings = self.0.settings.load();
+        if settings.mode != AuditMode::Strict {
+            return None;
+        }
+        let record = line::write(call, Phase::Begun, &settings, &self.0.redaction);
+        let kept = self.0.log.keep(inside(&record));
+        let exchange = call.exchange.clone();
+        Some(Box::pin(async move {
+            kept.await.map_err(|error| {
+                let rule = "strict".into();
+                exchange.note_decision(Decision { allowed: false, policy: POLICY, rule });
+                let text = format!(
+                    "the call was refused: it cannot be recorded, and the audit is strict ({error})"
+                );
+                CallError::new(ErrorKind::Internal, text)
+            })
+        }))
+    }
+
+    fn ended(
+        &self,
+        call: &CallSummary<'_>,
+        outcome: &Outcome,
+        took: Duration,
+    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+        let settings = self.0.settings.load();
+        if settings.mode == AuditMode::Off || (is_list(&call.call.method) && !settings.lists) {
+            return None;
+        }
+        let phase = Phase::Ended { outcome, took };
+        let record = line::write(call, phase, &settings, &self.0.redaction);
+        self.0.tell(&record);
+        // A call that was refused because it cannot be recorded has been told why.
+        let is_told = || call.exchange.decisions().iter().any(|it| it.policy == POLICY);
+        if settings.mode == AuditMode::Batched || is_told() {
+            self.0.log.note(inside(&record));
+            return None;
+        }
+        let kept = self.0.log.keep(inside(&record));
+        let what = match outcome {
+            Err(error) if error.blame() == Blame::Caller => "the call failed",
+            _ => "the call was made",
+        };
+        Some(Box::pin(async move {
+            kept.await.map_err(|error| {
+                let text = format!(
+                    "{what}, but its end cannot be recorded, and the audit is strict ({error}); \
+                     look at what it did before you make it again"
+                );
+                CallError::new(ErrorKind::Internal, text)
+            })
+        }))
+    }
+}
+
+/// An object without its braces.
+fn inside(record: &RawJson) -> &[u8] {
+    let bytes = record.bytes();
+    bytes.get(1..bytes.len().saturating_sub(1)).unwrap_or_default()
+}
+
+fn is_list(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::ToolsList
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::PromptsList
+    )
+}
+
+impl std::fmt::Debug for Audit {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Audit").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

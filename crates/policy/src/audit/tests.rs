@@ -1,0 +1,286 @@
+//! What is recorded of calls, and what happens when it cannot be.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use gantry_gateway::policy::{Admission, Decision, Ward};
+use gantry_gateway::{
+    Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider,
+    Reply, Resolved, Step, ToolEntry, Trace,
+};
+use gantry_protocol::{JsonLimits, Method, RawJson};
+
+use super::*;
+
+/// A log that keeps everything, until it is broken.
+#[derive(Debug, Default)]
+struct Lines(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    lines: Vec<String>,
+    /// How many lines can still be kept; any number if none.
+    room: Option<usize>,
+}
+
+impl Lines {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).lines)
+    }
+
+    fn leave_room_for(&self, lines: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).room = Some(lines);
+    }
+}
+
+impl AuditLog for Lines {
+    fn note(&self, record: &[u8]) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.lines.push(format!("{{{}}}", String::from_utf8_lossy(record)));
+    }
+
+    fn keep(&self, record: &[u8]) -> BoxFuture<'static, Result<(), AuditLogError>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.room == Some(0) {
+            return ready(Err(AuditLogError("no room".to_owned()))).boxed();
+        }
+        state.room = state.room.map(|room| room - 1);
+        drop(state);
+        self.note(record);
+        ready(Ok(())).boxed()
+    }
+}
+
+/// Tools that count their runs.
+#[derive(Debug, Default)]
+struct Tools(Mutex<usize>);
+
+impl Provider for Tools {
+    fn name(&self) -> &str {
+        "tools"
+    }
+
+    fn serve(&self, call: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        match call.target.name() {
+            "hangs" => futures_util::future::pending().boxed(),
+            "fails" => ready(Err(CallError::new(ErrorKind::ToolFailed, "it broke"))).boxed(),
+            _ => ready(Ok(Reply::Result(RawJson::from_static(r#"{"content":[]}"#)))).boxed(),
+        }
+    }
+}
+
+/// Refuses one tool by a rule.
+struct Refusing;
+
+impl Ward for Refusing {
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+        let allowed = call.target.name() != "refused";
+        exchange.note_decision(Decision { allowed, policy: "rules", rule: "no refused".into() });
+        match allowed {
+            true => Admission::GRANTED,
+            false => Admission::refused(CallError::new(ErrorKind::Refused, "no")),
+        }
+    }
+}
+
+struct House {
+    gateway: Arc<Gateway>,
+    audit: Arc<Audit>,
+    lines: Arc<Lines>,
+    tools: Arc<Tools>,
+}
+
+fn house(settings: AuditSettings) -> House {
+    let (lines, tools) = (Arc::<Lines>::default(), Arc::<Tools>::default());
+    let audit =
+        Audit::new(lines.clone(), settings, Redaction::new(|name| name == "pin", |it| it.into()));
+    let gateway = Gateway::builder(Identity::new("test", "1"))
+        .witness(audit.witness())
+        .ward(Refusing)
+        .build();
+    let entry = |name: &str| {
+        let definition =
+            format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","required":["a"]}}}}"#);
+        let definition = RawJson::parse(definition, JsonLimits::default()).expect("JSON");
+        Arc::new(ToolEntry::new(definition).expect("a tool"))
+    };
+    let names = ["good", "fails", "hangs", "refused"];
+    let listing = Listing { tools: names.map(entry).into(), ..Listing::default() };
+    gateway.attach(tools.clone()).publish(listing);
+    House { gateway, audit, lines, tools }
+}
+
+impl House {
+    async fn call(&self, name: &str, arguments: &'static str) -> Outcome {
+        match self.gateway.start(call(name, arguments)).step().await {
+            Step::Done(outcome) => outcome,
+            step => panic!("an end, not {step:?}"),
+        }
+    }
+
+    fn runs(&self) -> usize {
+        *self.tools.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn call(name: &str, arguments: &'static str) -> Call {
+    let params = gantry_protocol::json::ObjectWriter::new()
+        .value("name", name)
+        .raw("arguments", &RawJson::from_static(arguments))
+        .finish();
+    let mut caller = Caller::new("ada");
+    caller.client_info = Some(RawJson::from_static(r#"{"name":"editor","version":"1"}"#));
+    caller.face = Some("docs".into());
+    let mut call = Call::new(Method::ToolsCall, params, Arc::new(caller));
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned();
+    call.trace = Some(Arc::new(Trace { parent, state: None }));
+    call
+}
+
+/// A record without what differs from run to run.
+fn timeless(line: &str) -> String {
+    let record = RawJson::parse(line.to_owned(), JsonLimits::default()).expect("JSON");
+    assert!(record.get("at").is_some() && record.get("call").is_some(), "{line}");
+    record.edit().remove("at").remove("call").remove("took_us").apply().as_str().to_owned()
+}
+
+const DIGEST: &str = "sha256:015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
+
+#[tokio::test]
+async fn what_is_recorded_of_each_call() {
+    let house = house(AuditSettings::default());
+    let cases = [
+        (
+            "good",
+            "{ \"a\": 1 }",
+            r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#,
+            "ok",
+        ),
+        (
+            "good",
+            "{\"a\":1}",
+            r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#,
+            "ok",
+        ),
+        (
+            "fails",
+            "{\"a\":1}",
+            r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#,
+            "ToolExecutionError",
+        ),
+        (
+            "refused",
+            "{\"a\":1}",
+            r#""decision":{"allowed":false,"policy":"rules","rule":"no refused"},"#,
+            "PermissionError",
+        ),
+        ("unheard_of", "{\"a\":1}", "", "ToolNotFoundError"),
+    ];
+    for (name, arguments, decision, outcome) in cases {
+        let _ = house.call(name, arguments).await;
+        let lines = house.lines.take();
+        let expected = format!(
+            r#"{{"phase":"ended","principal":"ada","client":"editor","face":"docs","method":"tools/call","tool":"{name}",{decision}"arguments":"{DIGEST}","outcome":"{outcome}","trace":"0af7651916cd43dd8448eb211c80319c"}}"#
+        );
+        assert_eq!(lines.iter().map(|it| timeless(it)).collect::<Vec<_>>(), [expected]);
+    }
+    let _ = house.call("good", "{}").await;
+    assert!(house.lines.take()[0].contains("\"outcome\":\"ValidationError\""));
+    let mut running = house.gateway.start(call("hangs", "{\"a\":1}"));
+    assert!(running.step().now_or_never().is_none(), "it hangs");
+    drop(running);
+    assert!(house.lines.take()[0].contains("\"outcome\":\"given up\""));
+}
+
+#[tokio::test]
+async fn arguments_are_kept_as_the_setting_says() {
+    let long: &'static str = format!("{{\"a\":\"{}\"}}", "x".repeat(100)).leak();
+    let cases = [
+        (AuditedArguments::Digest, "{\"a\":1,\"pin\":2}", "\"arguments\":\"sha256:"),
+        (
+            AuditedArguments::Redacted,
+            "{ \"a\":1,\n\"pin\":2}",
+            "\"arguments\":{\"a\":1,\"pin\":\"…\"}",
+        ),
+        (AuditedArguments::Redacted, long, "\"arguments\":\"sha256:"),
+        (AuditedArguments::None, "{\"a\":1}", "\"outcome\""),
+    ];
+    for (arguments, given, expected) in cases {
+        let house = house(AuditSettings { arguments, redacted: 64, ..AuditSettings::default() });
+        house.call("good", given).await.expect("it is well");
+        let line = house.lines.take().remove(0);
+        assert!(line.contains(expected), "{given}: {line}");
+        assert!(!line.contains('\n') && !line.contains("\"pin\":2"), "{line}");
+        assert_eq!(line.contains("arguments"), arguments != AuditedArguments::None, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn lists_are_recorded_when_wanted_and_nothing_when_not() {
+    let lists = |lists| AuditSettings { lists, ..AuditSettings::default() };
+    let off = AuditSettings { mode: AuditMode::Off, ..lists(true) };
+    for (settings, expected) in [(lists(false), 0), (lists(true), 1), (off, 0)] {
+        let house = house(AuditSettings::default());
+        house.audit.configure(settings.clone());
+        let list = Call::new(Method::ToolsList, RawJson::EMPTY_OBJECT, Arc::default());
+        assert!(matches!(house.gateway.start(list).step().await, Step::Done(Ok(_))));
+        assert_eq!(house.lines.take().len(), expected, "{settings:?}");
+    }
+}
+
+#[tokio::test]
+async fn in_strict_mode_nothing_runs_that_is_not_recorded() {
+    let strict = AuditSettings { mode: AuditMode::Strict, ..AuditSettings::default() };
+    let cases = [
+        // How many lines find room, whether the tool runs, and what the caller is told.
+        (2, 1, ""),
+        (
+            1,
+            1,
+            "the call was made, but its end cannot be recorded, and the audit is strict (no room)",
+        ),
+        (0, 0, "the call was refused: it cannot be recorded, and the audit is strict (no room)"),
+    ];
+    for (room, runs, expected) in cases {
+        let house = house(strict.clone());
+        house.lines.leave_room_for(room);
+        let outcome = house.call("good", "{\"a\":1}").await;
+        assert_eq!(house.runs(), runs, "{expected}");
+        let told = outcome.err().map(|error| error.public).unwrap_or_default();
+        assert!(told.starts_with(expected) && told.is_empty() == expected.is_empty(), "{told}");
+        let lines = house.lines.take();
+        match room {
+            2 => assert!(lines[0].contains("begun") && lines[1].contains("ended"), "{lines:?}"),
+            1 => assert!(lines.len() == 1 && lines[0].contains("begun"), "{lines:?}"),
+            // It is offered once more, for a log that has room again.
+            _ => assert!(lines[0].contains(r#""policy":"audit","rule":"strict""#), "{lines:?}"),
+        }
+    }
+    let house = house(strict);
+    house.lines.leave_room_for(0);
+    let told = house.call("refused", "{\"a\":1}").await.expect_err("it is refused").public;
+    assert!(told.starts_with("the call failed, but"), "{told}");
+}
+
+#[tokio::test]
+async fn one_listener_hears_and_never_holds_up() {
+    let house = house(AuditSettings::default());
+    let mut records = house.audit.listen(1).expect("the first listener");
+    assert!(house.audit.listen(1).is_none(), "there is one already");
+    for _ in 0..3 {
+        house.call("good", "{\"a\":1}").await.expect("it is well");
+    }
+    let heard = records.recv().await.expect("a record");
+    assert_eq!(heard.get("tool").and_then(|it| it.to_text()).as_deref(), Some("good"));
+    assert_eq!(house.audit.unheard(), 2);
+}
+
+#[tokio::test]
+async fn names_that_clients_chose_are_cut() {
+    let house = house(AuditSettings { name: 10, ..AuditSettings::default() });
+    let _ = house.call(&"x".repeat(5000), "{\"a\":1}").await;
+    let line = house.lines.take().remove(0);
+    assert!(line.contains(r#""tool":"xxxxxxxxxx…""#), "{line}");
+}

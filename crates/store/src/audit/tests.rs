@@ -1,0 +1,80 @@
+//! The record on a disk: what is written, what is found when someone has changed it, what happens
+//! when it cannot be written.
+
+mod damage;
+mod writing;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
+
+use super::*;
+
+pub(super) const KEY: [u8; 32] = [7; 32];
+
+/// A folder of a test's own, which goes with it.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir();
+        let path = path.join(format!("gantry-audit-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    pub(super) fn journal(&self, settings: AuditSettings) -> Journal {
+        let journal = Journal::open(self.0.clone(), &KEY, stamp, "test 1".to_owned(), settings);
+        journal.expect("a thread")
+    }
+
+    /// Writes so many lines, and ends in good order.
+    pub(super) fn write(&self, lines: usize) {
+        let journal = self.journal(AuditSettings::default());
+        for line in 0..lines {
+            journal.note(format!("\"call\":{line}").as_bytes());
+        }
+        journal.close();
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn volumes(&self) -> Vec<PathBuf> {
+        let volumes = volumes(&self.0).expect("a folder").into_iter();
+        volumes.map(|volume| self.0.join(volume.name)).collect()
+    }
+
+    /// Everything that is wrong, as people read it.
+    pub(super) fn complaints(&self) -> Vec<String> {
+        let report = verify(&self.0, &KEY).expect("it can be read");
+        let volumes = report.volumes.iter().flat_map(|volume| &volume.findings);
+        report.index.iter().chain(volumes).map(ToString::to_string).collect()
+    }
+
+    /// The records of all volumes.
+    pub(super) fn records(&self) -> Vec<String> {
+        let mut records = Vec::new();
+        for volume in volumes(&self.0).expect("a folder") {
+            let text = volume.read().expect("a file");
+            let members = VolumeFile::records(&text).map(String::from_utf8_lossy);
+            records.extend(members.filter(|it| it.contains("\"call\"")).map(Into::into));
+        }
+        records
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn stamp(moment: SystemTime) -> String {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{:020}", since.as_nanos())
+}

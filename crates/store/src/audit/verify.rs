@@ -1,0 +1,192 @@
+//! Checks a whole record: every volume, and the list of volumes against what is there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::chain::{Line, Seal, to_hex};
+use super::error::AuditError;
+use super::finding::{Finding, Span};
+use super::index::{self, End, Fate};
+use super::inspect::{Inspection, inspect};
+use super::pen::{is_left, rest};
+use super::volume;
+
+/// What was found in a record.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The volumes, sorted by name.
+    pub volumes: Vec<VolumeReport>,
+    /// What is wrong with the list of volumes.
+    pub index: Vec<Finding>,
+}
+
+/// What was found in a volume.
+#[derive(Debug, Clone)]
+pub struct VolumeReport {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub condition: Condition,
+    /// How many lines it has.
+    pub lines: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// What is wrong with it.
+    pub findings: Vec<Finding>,
+}
+
+/// How a volume stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// A program writes it.
+    Open,
+    /// It was ended in good order.
+    Closed,
+    /// Its program was gone before it was ended.
+    Left,
+    /// The same, and nobody has noted yet where it ends: whether its end was cut off since cannot
+    /// be told.
+    Unsealed,
+    /// It is not there.
+    Absent,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.index.is_empty() && self.volumes.iter().all(|volume| volume.findings.is_empty())
+    }
+}
+
+/// Checks the record in a folder. Programs may write it meanwhile.
+pub fn verify(folder: &Path, key: &[u8; 32]) -> Result<Report, AuditError> {
+    let seal = Seal::new(key);
+    if !folder.exists() {
+        return Ok(Report::default());
+    }
+    // Under the lock no volume is made. A copy that may not be written is nobody's to change.
+    let lock = index::lock(folder, Duration::from_secs(10)).ok();
+    let names = volume_names(folder)?;
+    let text = match std::fs::read(folder.join(index::FILE)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        read => read.map_err(AuditError::read(folder.join(index::FILE)))?,
+    };
+    drop(lock);
+    let fates = index::fates(&text);
+    let listed = inspect(&seal, &text);
+    let mut index = listed.findings;
+    if !listed.rest.is_empty() {
+        index.push(Finding::Added);
+    }
+    let gone = fates.iter().filter(|(name, fate)| !names.contains(name) && !fate.is_removed);
+    let gone = gone.map(|(name, fate)| absent(name, fate));
+    let mut volumes: Vec<_> = gone.chain(inspect_all(folder, &seal, &names, &fates)?).collect();
+    volumes.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Report { volumes, index })
+}
+
+/// The names of the volumes in a folder, sorted.
+pub(super) fn volume_names(folder: &Path) -> Result<Vec<String>, AuditError> {
+    let entries = std::fs::read_dir(folder).map_err(AuditError::read(folder))?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter(|name| volume::is_name(name)).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn absent(name: &str, fate: &Fate) -> VolumeReport {
+    let lines = fate.end.as_ref().map_or(0, |end| end.lines);
+    let (name, findings) = (name.to_owned(), vec![Finding::Gone]);
+    VolumeReport { name, condition: Condition::Absent, lines, bytes: 0, findings }
+}
+
+/// Inspects all volumes, as many at once as there are cores.
+fn inspect_all(
+    folder: &Path,
+    seal: &Seal,
+    names: &[String],
+    fates: &BTreeMap<String, Fate>,
+) -> Result<Vec<VolumeReport>, AuditError> {
+    let next = AtomicUsize::new(0);
+    let reports = Mutex::new(Vec::with_capacity(names.len()));
+    let work = || {
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let report = inspect_volume(&folder.join(name), name, seal, fates.get(name));
+            reports.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(report);
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 1..cores.min(names.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let reports = reports.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    reports.into_iter().filter_map(Result::transpose).collect()
+}
+
+/// Inspects a volume; none if it was removed just now.
+fn inspect_volume(
+    path: &Path,
+    name: &str,
+    seal: &Seal,
+    fate: Option<&Fate>,
+) -> Result<Option<VolumeReport>, AuditError> {
+    let is_open = !is_left(path);
+    let text = match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(AuditError::read(path))?,
+    };
+    let inspection = inspect(seal, &text);
+    let end = fate.and_then(|fate| fate.end.as_ref());
+    let condition = match fate {
+        Some(fate) if fate.is_left => Condition::Left,
+        Some(fate) if fate.end.is_some() => Condition::Closed,
+        _ if is_open => Condition::Open,
+        _ => Condition::Unsealed,
+    };
+    let mut findings = inspection.findings.clone();
+    findings.extend(renamed(name, &text));
+    match end {
+        Some(end) => findings.extend(compare(seal, &inspection, text.len() as u64, end)),
+        // Whoever was killed before the list was written has left no more than a first line.
+        None if fate.is_none() && inspection.lines > 1 => findings.push(Finding::Unlisted),
+        None => {}
+    }
+    let (lines, bytes) = (inspection.lines, text.len() as u64);
+    Ok(Some(VolumeReport { name: name.to_owned(), condition, lines, bytes, findings }))
+}
+
+/// The name that a volume was begun with, if it has another now.
+fn renamed(name: &str, text: &[u8]) -> Option<Finding> {
+    let first = text.split(|byte| *byte == b'\n').next()?;
+    Line::parse(first)?;
+    let header: serde_json::Value = serde_json::from_slice(first).ok()?;
+    let begun = header.get("volume")?.as_str()?;
+    (begun != name).then(|| Finding::Renamed(begun.to_owned()))
+}
+
+/// Whether a volume ends where it ended.
+fn compare(seal: &Seal, found: &Inspection<'_>, bytes: u64, end: &End) -> Option<Finding> {
+    if found.lines < end.lines {
+        return Some(Finding::Cut(Span { first: found.lines, last: end.lines - 1 }));
+    }
+    if found.lines > end.lines || found.rest.len() > bytes as usize {
+        return Some(Finding::Added);
+    }
+    let is_same =
+        to_hex(&found.last) == end.last && rest(seal, &found.last, found.rest) == end.rest;
+    match is_same && bytes == end.bytes {
+        true => None,
+        false if !found.findings.is_empty() => None,
+        false if found.rest.is_empty() && end.rest.is_some() => {
+            Some(Finding::Cut(Span::one(end.lines)))
+        }
+        false if end.rest.is_none() && !found.rest.is_empty() => Some(Finding::Added),
+        false => Some(Finding::Changed(Span::one(end.lines.saturating_sub(1)))),
+    }
+}
