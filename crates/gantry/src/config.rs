@@ -12,6 +12,7 @@ pub(crate) mod jsonc;
 mod limits;
 mod merge;
 mod place;
+mod policy;
 mod profiles;
 mod read;
 mod search;
@@ -32,6 +33,7 @@ use gantry_providers::upstreams::{Profile, Upstream};
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
+pub use policy::TrustConfig;
 pub use search::{find, places};
 pub use show::transport;
 pub use standby::Standby;
@@ -74,6 +76,8 @@ pub struct Config {
     pub standby: Option<Standby>,
     /// What programs may use up.
     pub tool_limits: ToolLimits,
+    /// How far things are trusted, and what a person must approve.
+    pub trust: TrustConfig,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
     /// Every file that was read, the first one first: a change of any may change what is said.

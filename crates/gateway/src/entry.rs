@@ -1,6 +1,6 @@
 //! What the catalog knows of each thing it lists: the definition raw, and what was read from it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
@@ -109,6 +109,8 @@ pub struct ToolEntry {
     pub fill_defaults: bool,
     /// The server that offers it, if one does.
     pub origin: Option<Arc<Origin>>,
+    /// What its calls may do, once somebody wanted to know.
+    effect: OnceLock<Effect>,
 }
 
 /// A resource.
@@ -190,6 +192,7 @@ impl ToolEntry {
             task_support: TaskSupport::read(&definition),
             fill_defaults: true,
             origin: None,
+            effect: OnceLock::new(),
             name,
             version,
             definition,
@@ -198,7 +201,12 @@ impl ToolEntry {
 
     /// What a call may do, as far as the definition says. A tool of another server that says nothing
     /// may destroy something; one of our own that says nothing changes things.
+    /// The first answer stays, since every call asks.
     pub fn effect(&self) -> Effect {
+        *self.effect.get_or_init(|| self.read_effect())
+    }
+
+    fn read_effect(&self) -> Effect {
         let hint = |name| self.definition.at(&["annotations", name]).and_then(|it| it.read());
         if hint("readOnlyHint") == Some(true) {
             return Effect::ReadOnly;
@@ -225,6 +233,7 @@ impl ToolEntry {
             task_support: self.task_support,
             fill_defaults: self.fill_defaults,
             origin: self.origin.clone(),
+            effect: OnceLock::new(),
         })
     }
 }

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use gantry::config::Config;
+use gantry::guard::Guard;
 use gantry::reload::Reload;
 use gantry::{Tools, Upstreams};
 use tokio::task::JoinHandle;
 
-use super::origin;
+use super::{guard, origin};
 
 /// What is configured while the gateway runs.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub(crate) struct Behind {
     upstreams: Upstreams,
     /// The folders that follow the configuration; none if the command line names others.
     tools: Option<Tools>,
+    guard: Arc<Guard>,
 }
 
 /// Follows the configuration until it is stopped.
@@ -26,8 +28,8 @@ pub(crate) struct Following {
 }
 
 impl Behind {
-    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>) -> Self {
-        Self { upstreams, tools }
+    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>, guard: Arc<Guard>) -> Self {
+        Self { upstreams, tools, guard }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -52,6 +54,7 @@ impl Behind {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
         }
+        guard::configure(&self.guard, config);
         self.serve(config);
         for key in needing_restart(before, config) {
             tracing::warn!("`{key}` has changed; it comes into force at the next start");

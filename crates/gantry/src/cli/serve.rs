@@ -4,7 +4,7 @@ use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings, Upstreams};
+use gantry::{Admin, DoorSettings, Kept, ListenError, Pages, Server, UpstreamSettings, Upstreams};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
@@ -13,7 +13,7 @@ use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::origin::{self, Offer};
-use super::{guard, ledger, render, state};
+use super::{courier, guard, ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -33,22 +33,26 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         folder: Some(state::servers()?),
         ..UpstreamSettings::default()
     });
-    let admin = Admin::new(offer.tools.clone(), kept, state::token()?).servers(upstreams.clone());
     let store = state::store(config.as_ref())?;
-    let guard = guard::open(config.as_ref())?;
+    let guard = guard::open(config.as_ref()).await?;
+    let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
+        .servers(upstreams.clone())
+        .guard(guard.clone());
     offer.builder = offer
         .builder
-        .guard(guard)
+        .guard(guard.clone())
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
+        .annex(Pages::PREFIX, Arc::new(Pages))
         .task_log(Arc::new(KeptTasks(store.clone())));
     watch(&offer);
     let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
-    let behind = Behind::new(upstreams.clone(), folders).follow(config.as_ref());
+    let courier = courier::send(guard.trust().approvals().clone());
+    let behind = Behind::new(upstreams.clone(), folders, guard).follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
         // is told of when it is there.
@@ -57,6 +61,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;
+    courier.stop().await;
     ledger.stop().await;
     served
 }

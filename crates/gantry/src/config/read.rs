@@ -10,9 +10,9 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{dialect, include, limits, profiles, servers, standby};
+use super::{dialect, include, limits, policy, profiles, servers, standby};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "listen",
     "tools",
     "mcpServers",
@@ -21,6 +21,7 @@ const KEYS: [&str; 14] = [
     "uv",
     "standby",
     "toolLimits",
+    "policy",
     "state",
     "servers",
     "inputs",
@@ -30,7 +31,7 @@ const KEYS: [&str; 14] = [
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: [&str; 5] = ["auth", "policy", "limits", "model", "workspace"];
+const NOT_YET: [&str; 4] = ["auth", "limits", "model", "workspace"];
 
 /// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
@@ -91,6 +92,10 @@ impl Reader<'_> {
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
             ..Config::default()
         };
+        if let Some(value) = document.get("policy") {
+            policy::check(self, &value)?;
+            config.trust = policy::trust::read(self, &value)?;
+        }
         self.tools(document, &mut config)?;
         Ok(config)
     }

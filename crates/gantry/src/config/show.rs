@@ -31,6 +31,7 @@ impl Config {
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
+            .raw_some("policy", self.trust.to_json().as_ref())
             .value_some("state", self.state.as_ref())
             .finish()
     }
