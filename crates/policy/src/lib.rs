@@ -7,6 +7,8 @@ pub mod approvals;
 mod archive;
 mod cabinet;
 mod clock;
+#[cfg(test)]
+mod house;
 mod mask;
 mod signature;
 pub mod trust;

@@ -68,7 +68,7 @@ pub fn masked(value: &RawJson) -> RawJson {
 
 /// The same as a text in which nothing can hide: letters that are not seen, or that change how the
 /// rest is seen, are written as JSON writes them by number.
-pub fn shown(value: &RawJson) -> String {
+pub(crate) fn shown(value: &RawJson) -> String {
     let mut text = String::new();
     for letter in masked(value).as_str().chars() {
         match is_hidden(letter) {
