@@ -1,6 +1,8 @@
 //! `gantry trust`: how far the gateway, its servers and its tools are trusted.
 
-use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::Trust;
 use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
@@ -22,8 +24,13 @@ pub(crate) struct TrustOptions {
     #[command(subcommand)]
     pub(crate) verb: Option<TrustVerb>,
 
-    #[command(flatten)]
-    pub(crate) reach: Reach,
+    /// Where the gateway listens; by default where the configuration says.
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) url: Option<String>,
+
+    /// The configuration, which may say where the gateway listens.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
+    pub(crate) config: Option<PathBuf>,
 
     /// Print JSON.
     #[arg(long, global = true)]
@@ -70,16 +77,17 @@ enum Court {
 }
 
 pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
-    let court = Court::find(&options.reach).await?;
+    let reach = Reach { url: options.url, config: options.config };
+    let court = Court::find(&reach).await?;
     match options.verb.unwrap_or(TrustVerb::Show) {
         TrustVerb::Show => show(&court.shown().await?, options.json),
         TrustVerb::Level { level, subject } => {
             let subject = subject.as_deref().unwrap_or("gateway");
-            let ruled = court.rule(&options.reach, parsed(subject)?, level.into()).await?;
+            let ruled = court.rule(&reach, parsed(subject)?, level.into()).await?;
             told(&ruled, options.json)
         }
         TrustVerb::Grant { subject } => {
-            let ruled = court.rule(&options.reach, parsed(&subject)?, Level::Trusted).await?;
+            let ruled = court.rule(&reach, parsed(&subject)?, Level::Trusted).await?;
             told(&ruled, options.json)
         }
         TrustVerb::Revoke { subject } => {
