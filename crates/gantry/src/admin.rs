@@ -1,10 +1,12 @@
 //! Administration over HTTP: who holds the token may list, register and remove tools, and look
 //! after servers.
 
+mod approvals;
 mod kept;
 mod servers;
 mod token;
 mod tools;
+mod trust;
 
 use std::sync::Arc;
 
@@ -55,7 +57,7 @@ impl Admin {
         self
     }
 
-    /// Shows what this guard does to servers, and lets it begin anew with them.
+    /// Administration of these policies too.
     #[must_use]
     pub fn guard(mut self, guard: Arc<Guard>) -> Self {
         self.guard = Some(guard);
@@ -91,19 +93,43 @@ impl Admin {
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
                 let text = format!("there is no page {}/{path}", Self::PREFIX);
-                let told = (&*text, "there are /api/tools and /api/servers");
+                let advice = "there are /api/tools, /api/servers, /api/approvals and /api/trust";
+                let told = (&*text, advice);
                 respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
         }
     }
 }
 
+/// A page about policies.
+enum Desk {
+    Approvals(approvals::Page),
+    Trust(trust::Page),
+}
+
 impl Annex for Admin {
     fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
         let admin = self.clone();
         Box::pin(async move {
+            if let Some(guard) = &admin.guard
+                && let Some(answered) = approvals::by_token(guard, &request).await
+            {
+                return respond(answered);
+            }
             if let Some(refusal) = admin.refusal(&request) {
                 return refusal;
+            }
+            if let Some(guard) = &admin.guard {
+                let page = match approvals::Page::of(&request) {
+                    None => trust::Page::of(&request).map(|it| it.map(Desk::Trust)),
+                    page => page.map(|it| it.map(Desk::Approvals)),
+                };
+                match page {
+                    Some(Err(allowed)) => return not_allowed(allowed),
+                    Some(Ok(Desk::Approvals(page))) => return respond(page.answer(guard).await),
+                    Some(Ok(Desk::Trust(page))) => return respond(page.answer(guard).await),
+                    None => {}
+                }
             }
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),

@@ -1,6 +1,7 @@
 //! The command line: what a user types, and what each verb does with it.
 
 mod add;
+mod approve;
 mod args;
 mod arguments;
 mod audit;
@@ -10,6 +11,7 @@ mod cabinet;
 mod call;
 mod completions;
 mod config;
+mod courier;
 mod exit;
 mod exposure;
 mod guard;
@@ -32,6 +34,7 @@ mod state;
 mod stats;
 mod status;
 mod tools;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -72,6 +75,9 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Status(options) => status::run(&options).await,
         Verb::Restart(options) => restart::run(&options).await,
         Verb::Logs(options) => logs::run(&options).await,
+        Verb::Trust(options) => trust::run(options).await,
+        Verb::Approve(options) => approve::approve(&options).await,
+        Verb::Deny(options) => approve::deny(&options).await,
         Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
         Verb::Secret(verb) => secret::run(verb),

@@ -14,6 +14,7 @@ pub(crate) mod jsonc;
 mod limits;
 mod merge;
 mod place;
+mod policy;
 mod profiles;
 mod read;
 mod search;
@@ -36,6 +37,7 @@ pub use call_limits::CallLimits;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
+pub use policy::TrustConfig;
 pub use search::{find, places};
 pub use show::transport;
 pub use standby::Standby;
@@ -80,6 +82,8 @@ pub struct Config {
     pub tool_limits: ToolLimits,
     /// How much may be called.
     pub limits: Option<CallLimits>,
+    /// How far things are trusted, and what a person must approve.
+    pub trust: TrustConfig,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
     /// What is recorded of calls, and how long that is kept.

@@ -1,9 +1,9 @@
 //! The policies of this product, put together from the configuration and in their order.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
-use gantry_gateway::GatewayBuilder;
-use gantry_policy::{Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Signer};
+use gantry_gateway::{Gateway, GatewayBuilder};
+use gantry_policy::{Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Signer, Trust};
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
@@ -12,6 +12,20 @@ pub struct Guard {
     limits: Arc<Limits>,
     breakers: Breakers,
     audit: Arc<Audit>,
+    trust: Trust,
+    /// The gateway that it guards.
+    gateway: OnceLock<Weak<Gateway>>,
+}
+
+/// What a guard is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// How much may be called.
+    pub limits: LimitSettings,
+    /// What may run, and what a person must approve.
+    pub trust: Trust,
+    /// The record of calls.
+    pub audit: Arc<Audit>,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -24,10 +38,12 @@ pub struct Keeping {
 }
 
 impl Guard {
-    /// A guard with these limits that keeps what it must in this place, and records calls there.
-    pub fn new(keeping: Keeping, limits: LimitSettings, audit: Arc<Audit>) -> Arc<Self> {
+    /// A guard of these parts that keeps what it must in this place.
+    pub fn new(keeping: Keeping, parts: Parts) -> Arc<Self> {
+        let Parts { limits, trust, audit } = parts;
         let breakers = Breakers::new(limits.breaker.clone());
-        Arc::new(Self { keeping, limits: Limits::new(limits), breakers, audit })
+        let (limits, gateway) = (Limits::new(limits), OnceLock::new());
+        Arc::new(Self { keeping, limits, breakers, audit, trust, gateway })
     }
 
     /// The record of calls.
@@ -62,6 +78,11 @@ impl Guard {
         &self.keeping
     }
 
+    /// The trust gate, with the approvals.
+    pub fn trust(&self) -> &Trust {
+        &self.trust
+    }
+
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
@@ -70,10 +91,21 @@ impl Guard {
             .gate(self.limits.gate())
             // Behind the rules: a limit tells nothing of what one may not see.
             .ward(self.limits.rates())
+            .ward(self.trust.clone())
             // Behind the approvals: nobody holds a place while a person thinks.
             .ward(self.limits.places())
             .ward(self.breakers.clone())
             .witness(self.audit.witness())
+    }
+
+    /// Remembers the gateway, once it is built. A guard guards one.
+    pub(crate) fn guards(&self, gateway: &Arc<Gateway>) {
+        let _ = self.gateway.set(Arc::downgrade(gateway));
+    }
+
+    /// The gateway that it guards, while there is one.
+    pub fn gateway(&self) -> Option<Arc<Gateway>> {
+        self.gateway.get()?.upgrade()
     }
 }
 

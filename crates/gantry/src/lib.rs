@@ -27,6 +27,7 @@ mod admin;
 pub mod config;
 pub mod edit;
 pub mod guard;
+mod pages;
 pub mod reload;
 mod server;
 pub mod vault;
@@ -54,4 +55,5 @@ pub use gantry_server::{
     Annex, Eras, HttpServer, Link, ListenError, Settings as DoorSettings, TaskLog, TaskLogError,
     TaskRecord,
 };
+pub use pages::Pages;
 pub use server::{Server, ServerBuilder};

@@ -243,6 +243,9 @@ impl ServerBuilder {
             Some(guard) => guard.install(builder).build(),
             None => builder.build(),
         };
+        if let Some(guard) = &self.guard {
+            guard.guards(&gateway);
+        }
         let publisher = gateway.attach(Arc::new(self.handlers.clone()));
         self.handlers.publish_to(publisher);
         if let Some(tools) = self.tools {

@@ -1,6 +1,6 @@
 //! What the catalog knows of each thing it lists: the definition raw, and what was read from it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
@@ -111,6 +111,8 @@ pub struct ToolEntry {
     pub origin: Option<Arc<Origin>>,
     /// Whether it says that it reaches outside: into a world that is not closed.
     pub open_world: bool,
+    /// What its calls may do, once somebody wanted to know.
+    effect: OnceLock<Effect>,
 }
 
 /// A resource.
@@ -194,6 +196,7 @@ impl ToolEntry {
             origin: None,
             open_world: definition.at(&["annotations", "openWorldHint"]).and_then(|it| it.read())
                 == Some(true),
+            effect: OnceLock::new(),
             name,
             version,
             definition,
@@ -202,7 +205,12 @@ impl ToolEntry {
 
     /// What a call may do, as far as the definition says. A tool of another server that says nothing
     /// may destroy something; one of our own that says nothing changes things.
+    /// The first answer stays, since every call asks.
     pub fn effect(&self) -> Effect {
+        *self.effect.get_or_init(|| self.read_effect())
+    }
+
+    fn read_effect(&self) -> Effect {
         let hint = |name| self.definition.at(&["annotations", name]).and_then(|it| it.read());
         if hint("readOnlyHint") == Some(true) {
             return Effect::ReadOnly;
@@ -230,6 +238,7 @@ impl ToolEntry {
             fill_defaults: self.fill_defaults,
             origin: self.origin.clone(),
             open_world: self.open_world,
+            effect: OnceLock::new(),
         })
     }
 

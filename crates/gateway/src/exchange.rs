@@ -200,6 +200,13 @@ impl Exchange {
         if let Some(answer) = self.answered_before(key) {
             return Ok(answer);
         }
+        self.ask_anew(key, ask).await
+    }
+
+    /// The same, whatever answers came with the call: who asks for leave must not take a word that
+    /// was given before the question.
+    pub async fn ask_anew(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
+        ask.check(&self.0.caller.capabilities)?;
         let (answer, answered) = oneshot::channel();
         let _waiting = Waiting::start(self);
         self.0.outbox.ask(Question { key: key.to_owned(), ask, answer });

@@ -3,21 +3,32 @@
 //! Each is a gate, a ward, a sight or a witness of [`gantry_gateway::policy`]. None of them knows
 //! HTTP, files or a database: what must outlive the program they keep in a [`Cabinet`].
 
+pub mod approvals;
+mod archive;
 mod audit;
 mod breaker;
 mod cabinet;
+mod clock;
+#[cfg(test)]
+mod house;
 mod limits;
+mod mask;
 mod signature;
 #[cfg(test)]
 mod stage;
+pub mod trust;
 
+pub use approvals::Approvals;
 pub use audit::{
     Audit, AuditLog, AuditLogError, AuditMode, AuditSettings, AuditedArguments, Redaction,
 };
 pub use breaker::{BreakerSettings, BreakerState, Breakers};
 pub use cabinet::{Cabinet, CabinetError, MemoryCabinet};
+pub use clock::Clock;
 pub use limits::{
     BudgetKeeper, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits, Patterns,
     Rate, RateError,
 };
+pub use mask::masked;
 pub use signature::Signer;
+pub use trust::Trust;

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCompleter;
 
 use super::add::{AddJsonOptions, AddOptions};
+use super::approve::{ApproveOptions, DenyOptions};
 use super::audit::AuditVerb;
 use super::import::ImportOptions;
 use super::list::ServersOptions;
@@ -15,6 +16,7 @@ use super::restart::RestartOptions;
 use super::secret::SecretVerb;
 use super::stats::StatsOptions;
 use super::status::StatusOptions;
+use super::trust::TrustOptions;
 use super::{completions, exit};
 
 /// One endpoint between AI clients and tools, on every revision of the Model Context Protocol.
@@ -60,6 +62,12 @@ pub(crate) enum Verb {
     Restart(RestartOptions),
     /// Print what a server's program has written to standard error.
     Logs(LogsOptions),
+    /// Show and decide how far the gateway, its servers and its tools are trusted.
+    Trust(TrustOptions),
+    /// List the calls that wait for an approval, or approve one.
+    Approve(ApproveOptions),
+    /// Deny a call that waits for an approval.
+    Deny(DenyOptions),
     /// Take over the servers of another client's configuration.
     Import(ImportOptions),
     /// Show calls, errors and latency of each tool.
@@ -234,6 +242,10 @@ pub(crate) struct CallOptions {
     /// `{tool_name, arguments}` from standard input.
     #[arg(long, conflicts_with = "json")]
     pub(crate) contract: bool,
+
+    /// Approve the call where it needs an approval, instead of being asked.
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
 }
 
 /// What to check.

@@ -1,12 +1,13 @@
 //! `gantry call`: a call in this process, past the same policies as any other.
 
+mod approval;
 mod input;
 mod output;
 mod plan;
 
 use std::sync::Arc;
 
-use gantry::{Caller, Level, Method, ObjectWriter, RawJson};
+use gantry::{Level, Method, ObjectWriter, RawJson};
 use gantry_gateway::{Call, CallError, ErrorKind, Notice, Outcome, Reply, Running, Step};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -14,6 +15,8 @@ use super::args::CallOptions;
 use super::exit::{Code, Exit};
 use super::render::{self, ProgressLine, Style};
 use super::tools;
+use approval::Desk;
+pub(crate) use approval::yes;
 
 pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     if let Some(file) = &options.plan {
@@ -26,10 +29,11 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     let arguments = input::arguments(options, &wanted, &schema)?;
     let params =
         ObjectWriter::new().value("name", &wanted.name).raw("arguments", &arguments).finish();
-    let mut call = Call::new(Method::ToolsCall, params, Arc::new(Caller::new("local")));
+    let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller()));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
-    let outcome = watch(opened.server.gateway().start(call)).await;
+    let mut desk = Desk::new(options.yes);
+    let outcome = watch(opened.server.gateway().start(call), &mut desk).await;
     opened.close().await;
     let outcome = outcome?;
     if options.contract {
@@ -38,13 +42,13 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     match outcome {
         Ok(Reply::Result(result)) => output::show(&result, options.json),
         Ok(_) => Err(Exit::bug(format!("`{}` gave something that is no result", tool.name))),
-        Err(error) => Err(refused(&error)),
+        Err(error) => Err(desk.advise(refused(&error), &tool.name)),
     }
 }
 
 /// Steps the call to its end and tells what it says on the way. An interrupt drops it, which ends
 /// its processes.
-async fn watch(mut running: Running) -> Result<Outcome, Exit> {
+async fn watch(mut running: Running, desk: &mut Desk) -> Result<Outcome, Exit> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let mut line = ProgressLine::new();
@@ -60,8 +64,14 @@ async fn watch(mut running: Running) -> Result<Outcome, Exit> {
                 line.clear();
                 log(level, &params);
             }
-            // Whoever declares no capabilities is asked nothing, and need not come back later.
-            Step::Notice(Notice::HangUp { .. } | Notice::Task { .. }) | Step::Questions(_) => {}
+            // Whoever waits need not come back later.
+            Step::Notice(Notice::HangUp { .. } | Notice::Task { .. }) => {}
+            Step::Questions(questions) => {
+                line.clear();
+                for question in questions {
+                    desk.answer(question).await;
+                }
+            }
             Step::Done(outcome) => {
                 line.clear();
                 return Ok(outcome);

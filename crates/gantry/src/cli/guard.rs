@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use gantry::config::Config;
-use gantry::guard::{Guard, Keeping};
-use gantry_policy::{LimitSettings, Signer};
+use gantry::guard::{Guard, Keeping, Parts};
+use gantry_policy::trust::{Level, TrustSettings};
+use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Signer, Trust};
 
 use super::cabinet::StoreCabinet;
-use super::exit::Exit;
+use super::exit::{Code, Exit};
 use super::kept_audit::KeptAudit;
-use super::state;
+use super::{origin, state};
+
+/// How far the gateway is trusted when neither the configuration nor anybody says so.
+const TRUST: &str = "GANTRY_TRUST";
 
 /// The policies, and what must be ended with them.
 #[derive(Debug, Clone)]
@@ -19,17 +23,16 @@ pub(crate) struct Guarding {
 }
 
 /// Puts the policies together, with everything they have kept.
-pub(crate) fn open(config: Option<&Config>) -> Result<Guarding, Exit> {
+pub(crate) async fn open(config: Option<&Config>) -> Result<Guarding, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
-    let audit = KeptAudit::open(config)?;
     let keeping = Keeping { cabinet, signer: Signer::new(state::key()?) };
-    let limits = config.map(limits).unwrap_or_default();
-    Ok(Guarding { guard: Guard::new(keeping, limits, audit.audit.clone()), audit })
-}
-
-/// The limits that a configuration asks for.
-fn limits(config: &Config) -> LimitSettings {
-    config.limits.as_ref().map(|limits| limits.settings.clone()).unwrap_or_default()
+    let audit = KeptAudit::open(config)?;
+    let parts = Parts {
+        limits: config.map(limits).unwrap_or_default(),
+        trust: trust(config, &keeping).await?,
+        audit: audit.audit.clone(),
+    };
+    Ok(Guarding { guard: Guard::new(keeping, parts), audit })
 }
 
 impl Guarding {
@@ -39,10 +42,45 @@ impl Guarding {
         if before.limits != config.limits {
             self.guard.set_limits(limits(config));
         }
+        let trust = self.guard.trust();
+        // The variable was in order at the start, and does not change.
+        if let Ok(settings) = trust_settings(Some(config)) {
+            trust.configure(settings);
+        }
+        trust.approvals().configure(config.trust.approvals.clone());
     }
 
     /// Ends what must be ended: whatever was recorded is written.
     pub(crate) async fn close(&self) {
         self.audit.close().await;
     }
+}
+
+/// The limits that a configuration asks for.
+fn limits(config: &Config) -> LimitSettings {
+    config.limits.as_ref().map(|limits| limits.settings.clone()).unwrap_or_default()
+}
+
+async fn trust(config: Option<&Config>, keeping: &Keeping) -> Result<Trust, Exit> {
+    let unread = |error: CabinetError| {
+        let text = format!("decisions about trust cannot be read: {error}");
+        Exit::new(Code::Configuration, text).hint("nothing runs without them; mend the store")
+    };
+    let settings = trust_settings(config)?;
+    let waiting = config.map(|config| config.trust.approvals.clone()).unwrap_or_default();
+    let Keeping { cabinet, signer } = keeping.clone();
+    let approvals = Approvals::open(waiting, cabinet, signer, Clock::system()).await;
+    let in_order = Arc::new(|_: &_| true);
+    Trust::open(settings, approvals.map_err(unread)?, in_order).await.map_err(unread)
+}
+
+fn trust_settings(config: Option<&Config>) -> Result<TrustSettings, Exit> {
+    let said = origin::variable(TRUST).filter(|word| !word.is_empty());
+    let level = said.map(|word| {
+        Level::parse(&word).ok_or_else(|| {
+            Exit::new(Code::Configuration, format!("{TRUST} is `{word}`, which is no level"))
+                .hint("set it to untrusted, verified or trusted")
+        })
+    });
+    Ok(config.map(|config| config.trust.clone()).unwrap_or_default().settings(level.transpose()?))
 }

@@ -33,7 +33,7 @@ pub(crate) fn print_foreign(text: &str) -> Result<(), Exit> {
 }
 
 /// A text without control characters: what others wrote must not move the cursor.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let is_kept = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
     text.chars().map(|letter| if is_kept(letter) { letter } else { ' ' }).collect()
 }

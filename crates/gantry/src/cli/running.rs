@@ -12,7 +12,7 @@ use gantry::RawJson;
 use gantry_protocol::JsonLimits;
 use http::header::{AUTHORIZATION, HOST};
 use http::{Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -69,8 +69,22 @@ impl Running {
         self.ask(Method::POST, page).await
     }
 
+    /// Asks for something to be done, with what it takes.
+    pub(crate) async fn send(&self, page: &str, body: &RawJson) -> Result<RawJson, Exit> {
+        self.ask_with(Method::POST, page, body.bytes().clone()).await
+    }
+
+    /// Asks for something to be removed.
+    pub(crate) async fn delete(&self, page: &str) -> Result<RawJson, Exit> {
+        self.ask(Method::DELETE, page).await
+    }
+
     async fn ask(&self, method: Method, page: &str) -> Result<RawJson, Exit> {
-        let answered = tokio::time::timeout(PATIENCE, self.exchange(method, page)).await;
+        self.ask_with(method, page, Bytes::new()).await
+    }
+
+    async fn ask_with(&self, method: Method, page: &str, body: Bytes) -> Result<RawJson, Exit> {
+        let answered = tokio::time::timeout(PATIENCE, self.exchange(method, page, body)).await;
         let (status, body) = answered.unwrap_or_else(|_| {
             let text = format!("the gateway at {} does not answer", self.authority);
             Err(Exit::new(Code::Timeout, text).hint("look at what it logs, or restart it"))
@@ -83,7 +97,12 @@ impl Running {
         }
     }
 
-    async fn exchange(&self, method: Method, page: &str) -> Result<(StatusCode, Bytes), Exit> {
+    async fn exchange(
+        &self,
+        method: Method,
+        page: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes), Exit> {
         let lost = |error: hyper::Error| self.unreachable(&error.to_string());
         let stream = TcpStream::connect(&self.authority).await;
         let stream = stream.map_err(|error| self.unreachable(&error.to_string()))?;
@@ -94,7 +113,7 @@ impl Running {
             .uri(page)
             .header(HOST, &self.authority)
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
-            .body(Empty::<Bytes>::new())
+            .body(Full::new(body))
             .map_err(|error| Exit::bug(format!("the request cannot be written: {error}")))?;
         let answer = async {
             let response = sender.send_request(request).await.map_err(lost)?;
@@ -192,14 +211,19 @@ fn of_listen(listen: &str) -> Result<String, Exit> {
 
 /// The page of a server, or one below it.
 pub(crate) fn page(name: &str, below: &str) -> String {
-    let mut page = "/api/servers/".to_owned();
+    page_under("/api/servers/", name) + below
+}
+
+/// The page of that name under another.
+pub(crate) fn page_under(above: &str, name: &str) -> String {
+    let mut page = above.to_owned();
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => page.push(byte.into()),
             _ => page.push_str(&format!("%{byte:02X}")),
         }
     }
-    page + below
+    page
 }
 
 #[cfg(test)]

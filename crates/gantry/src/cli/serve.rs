@@ -4,7 +4,7 @@ use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry::{Admin, DoorSettings, Kept, ListenError, Server, UpstreamSettings, Upstreams};
+use gantry::{Admin, DoorSettings, Kept, ListenError, Pages, Server, UpstreamSettings, Upstreams};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
@@ -13,7 +13,7 @@ use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::origin::{self, Offer};
-use super::{guard, ledger, render, state};
+use super::{courier, guard, ledger, render, state};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -34,7 +34,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         ..UpstreamSettings::default()
     });
     let store = state::store(config.as_ref())?;
-    let guarding = guard::open(config.as_ref())?;
+    let guarding = guard::open(config.as_ref()).await?;
     let guard = guarding.guard.clone();
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
         .servers(upstreams.clone())
@@ -48,6 +48,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
+        .annex(Pages::PREFIX, Arc::new(Pages))
         .task_log(Arc::new(KeptTasks(store.clone())));
     watch(&offer);
     let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
@@ -55,6 +56,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
     let budgets = guard.keep_budgets().await;
+    let courier = courier::send(guard.trust().approvals().clone());
     let behind = Behind::new(upstreams.clone(), folders, guarding.clone()).follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
@@ -64,6 +66,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;
+    courier.stop().await;
     ledger.stop().await;
     budgets.stop().await;
     guarding.close().await;

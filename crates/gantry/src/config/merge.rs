@@ -1,7 +1,7 @@
 //! One configuration out of several files: what was said first stands.
 
 use super::gathered::Gathered;
-use super::{Config, ToolLimits, servers};
+use super::{Config, ToolLimits, TrustConfig, servers};
 
 impl Config {
     /// Takes over what another file says and this one does not.
@@ -14,6 +14,9 @@ impl Config {
         self.standby = self.standby.take().or(other.standby);
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;
+        }
+        if self.trust == TrustConfig::default() {
+            self.trust = other.trust;
         }
         let folders = other.folders.into_iter();
         let new: Vec<_> = folders.filter(|folder| !self.folders.contains(folder)).collect();

@@ -10,7 +10,7 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{audit, call_limits, dialect, include, limits, profiles, servers, standby};
+use super::{audit, call_limits, dialect, include, limits, policy, profiles, servers, standby};
 
 const KEYS: &[&str] = &[
     "listen",
@@ -22,6 +22,7 @@ const KEYS: &[&str] = &[
     "standby",
     "toolLimits",
     "limits",
+    "policy",
     "state",
     "audit",
     "servers",
@@ -32,7 +33,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: &[&str] = &["auth", "policy", "model", "workspace"];
+const NOT_YET: &[&str] = &["auth", "model", "workspace"];
 
 /// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
@@ -95,6 +96,10 @@ impl Reader<'_> {
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
             ..Config::default()
         };
+        if let Some(value) = document.get("policy") {
+            policy::check(self, &value)?;
+            config.trust = policy::trust::read(self, &value)?;
+        }
         self.tools(document, &mut config)?;
         Ok(config)
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use gantry::config::plain_json;
-use gantry::{Caller, Level, Method, RawJson};
+use gantry::{Level, Method, RawJson};
 use gantry_gateway::{Call, Reply};
 use gantry_protocol::JsonLimits;
 
+use super::approval::{self, Desk};
 use super::input::{read_file, unreadable};
 use super::{refused, watch};
 use crate::cli::args::CallOptions;
@@ -18,10 +19,11 @@ use crate::cli::tools;
 pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     let plan = read(file)?;
     let opened = tools::reach(&options.reach, None).await?;
-    let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(Caller::new("local")));
+    let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller()));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
-    let outcome = watch(opened.server.gateway().start(call)).await;
+    let mut desk = Desk::new(options.yes);
+    let outcome = watch(opened.server.gateway().start(call), &mut desk).await;
     opened.close().await;
     let result = match outcome? {
         Ok(Reply::Result(result)) => result,

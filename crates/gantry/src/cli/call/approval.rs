@@ -1,0 +1,82 @@
+//! Whoever runs `gantry call` is the user who is asked whether a call may run, and nothing else.
+
+use std::io::{BufRead, IsTerminal, stdin};
+
+use gantry::{Caller, RawJson};
+use gantry_gateway::{AskError, Question};
+use gantry_policy::approvals::{QUESTION, reply};
+
+use crate::cli::exit::{Code, Exit};
+use crate::cli::render;
+
+/// Who answers the questions of a call.
+pub(super) struct Desk {
+    /// Whether everything is approved.
+    yes: bool,
+    /// Whether something was denied because nobody could be asked.
+    was_alone: bool,
+}
+
+/// The user of this program, who can be asked.
+pub(super) fn caller() -> Caller {
+    let mut caller = Caller::new("local");
+    caller.capabilities.elicitation_form = true;
+    caller
+}
+
+impl Desk {
+    pub(super) fn new(yes: bool) -> Self {
+        Self { yes, was_alone: false }
+    }
+
+    /// Answers a question. What a tool asks is not for here.
+    pub(super) async fn answer(&mut self, question: Question) {
+        let is_own = question.key == QUESTION || question.key.ends_with(&format!(".{QUESTION}"));
+        if !is_own {
+            let required = RawJson::from_static(r#"{"elicitation":{}}"#);
+            let _ = question.answer.send(Err(AskError::Unsupported { required }));
+            return;
+        }
+        let approve = match self.yes {
+            true => true,
+            false if stdin().is_terminal() => ask(&question).await,
+            false => {
+                self.was_alone = true;
+                false
+            }
+        };
+        let _ = question.answer.send(Ok(reply(approve)));
+    }
+
+    /// Says how the call could have been approved, if nobody could be asked.
+    pub(super) fn advise(&self, exit: Exit, tool: &str) -> Exit {
+        match exit.code {
+            Code::Refused if self.was_alone => exit.hint(format!(
+                "approve this call with --yes, or trust the tool: `gantry trust grant {tool}`"
+            )),
+            _ => exit,
+        }
+    }
+}
+
+/// Asks on the terminal. Only a clear yes is one.
+async fn ask(question: &Question) -> bool {
+    let message = question.ask.params.as_ref().and_then(|params| params.get("message")?.to_text());
+    render::say(&render::plain(&message.unwrap_or_default()));
+    render::say("Run it? [y/N]");
+    yes().await
+}
+
+/// Reads a line from the terminal: whether it is a yes.
+pub(crate) async fn yes() -> bool {
+    // A read of the terminal cannot be given up, but the program may end while it waits.
+    let (tell, told) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = stdin().lock().read_line(&mut line);
+        let said = line.trim().to_lowercase();
+        // Who asked may have gone.
+        let _ = tell.send(read.is_ok() && matches!(said.as_str(), "y" | "yes"));
+    });
+    told.await.unwrap_or(false)
+}

@@ -1,0 +1,235 @@
+//! `gantry trust`: how far the gateway, its servers and its tools are trusted.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use gantry::{ObjectWriter, RawJson};
+use gantry_policy::Trust;
+use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
+
+use super::exit::{Code, Exit};
+use super::render::{self, Style, Table};
+use super::running::{Reach, Running, page_under};
+use super::{args, guard, origin, tools};
+
+/// Where decisions are.
+const PAGE: &str = "/api/trust";
+
+/// Who decides here.
+const BY: &str = "the command line";
+
+/// What to do about trust: show it, unless told otherwise.
+#[derive(Debug, Args)]
+pub(crate) struct TrustOptions {
+    #[command(subcommand)]
+    pub(crate) verb: Option<TrustVerb>,
+
+    /// Where the gateway listens; by default where the configuration says.
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) url: Option<String>,
+
+    /// The configuration, which may say where the gateway listens.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do about trust.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustVerb {
+    /// Show the level of the gateway, and every decision.
+    Show,
+    /// Set the level of the gateway, or of one server or tool.
+    Level {
+        /// untrusted: nothing runs; verified: what destroys nothing runs; trusted: all runs.
+        level: Word,
+        /// A tool, or server:NAME; the whole gateway if there is none.
+        subject: Option<String>,
+    },
+    /// Trust a tool or a server, as it is now.
+    Grant {
+        /// The tool, or server:NAME.
+        subject: String,
+    },
+    /// Take a decision back: the next level up counts again.
+    Revoke {
+        /// The tool, server:NAME, gateway, or grant:ID of an approval.
+        subject: String,
+    },
+}
+
+/// A level, as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Word {
+    Untrusted,
+    Verified,
+    Trusted,
+}
+
+/// Where decisions are taken: by the gateway that runs, so that they are in force at once, or in the
+/// store if none does.
+enum Court {
+    Running(Running),
+    Store(Box<Trust>),
+}
+
+pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
+    let reach = Reach { url: options.url, config: options.config };
+    let court = Court::find(&reach).await?;
+    match options.verb.unwrap_or(TrustVerb::Show) {
+        TrustVerb::Show => show(&court.shown().await?, options.json),
+        TrustVerb::Level { level, subject } => {
+            let subject = subject.as_deref().unwrap_or("gateway");
+            let ruled = court.rule(&reach, parsed(subject)?, level.into()).await?;
+            told(&ruled, options.json)
+        }
+        TrustVerb::Grant { subject } => {
+            let ruled = court.rule(&reach, parsed(&subject)?, Level::Trusted).await?;
+            told(&ruled, options.json)
+        }
+        TrustVerb::Revoke { subject } => {
+            let revoked = court.revoke(&subject).await?;
+            if options.json {
+                return render::print(&render::pretty(&revoked));
+            }
+            render::say(&format!("the decision about `{subject}` is taken back"));
+            Ok(())
+        }
+    }
+}
+
+impl Court {
+    async fn find(reach: &Reach) -> Result<Self, Exit> {
+        let running = Running::find(reach)?;
+        match running.get(PAGE).await {
+            Ok(_) => Ok(Self::Running(running)),
+            Err(exit) if exit.code == Code::Unreachable && reach.url.is_none() => {
+                let config = origin::configuration(reach.config.as_deref())?;
+                let guard = guard::open(config.as_ref()).await?;
+                Ok(Self::Store(Box::new(guard.guard.trust().clone())))
+            }
+            Err(exit) => Err(exit),
+        }
+    }
+
+    async fn shown(&self) -> Result<RawJson, Exit> {
+        match self {
+            Self::Running(running) => running.get(PAGE).await,
+            Self::Store(trust) => {
+                let rulings: Vec<RawJson> = trust.rulings().iter().map(row).collect();
+                let level = ObjectWriter::new().value("level", &trust.level());
+                Ok(level.array("rulings", &rulings).finish())
+            }
+        }
+    }
+
+    async fn rule(&self, reach: &Reach, subject: Subject, level: Level) -> Result<RawJson, Exit> {
+        match self {
+            Self::Running(running) => {
+                let decision = ObjectWriter::new()
+                    .value("subject", &subject.to_string())
+                    .value("level", &level)
+                    .finish();
+                running.send(PAGE, &decision).await
+            }
+            Self::Store(trust) => {
+                // Trust is bound to what a thing is, so that has to be looked at.
+                let origin = args::Origin { config: reach.config.clone(), tools: Vec::new() };
+                let wanted = match &subject {
+                    Subject::Tool(name) => Some(name.as_str()),
+                    _ => None,
+                };
+                let here = args::Reach { origin, ..args::Reach::default() };
+                let opened = match subject {
+                    Subject::Gateway => tools::open(&here.origin)?,
+                    _ => tools::reach(&here, wanted).await?,
+                };
+                let snapshot = opened.server.gateway().catalog().snapshot();
+                trust.rule(subject, level, BY, &snapshot).await.map(|it| row(&it)).map_err(failed)
+            }
+        }
+    }
+
+    async fn revoke(&self, subject: &str) -> Result<RawJson, Exit> {
+        let done = || ObjectWriter::new().value("revoked", subject).finish();
+        let unknown = || {
+            Exit::new(Code::NotFound, format!("nothing was decided about `{subject}`"))
+                .hint("`gantry trust` shows what was")
+        };
+        match (self, subject.strip_prefix("grant:")) {
+            (Self::Running(running), Some(id)) => {
+                running.delete(&page_under("/api/approvals/", id)).await
+            }
+            (Self::Running(running), None) => {
+                let subject = parsed(subject)?.to_string();
+                running.delete(&page_under("/api/trust/", &subject)).await
+            }
+            (Self::Store(trust), Some(id)) => {
+                let ended = trust.approvals().end_grant(id).await;
+                let ended = ended.map_err(|error| failed(TrustError::Cabinet(error)))?;
+                ended.then(done).ok_or_else(unknown)
+            }
+            (Self::Store(trust), None) => {
+                let revoked = trust.revoke(&parsed(subject)?, BY).await.map_err(failed)?;
+                revoked.then(done).ok_or_else(unknown)
+            }
+        }
+    }
+}
+
+impl From<Word> for Level {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::Untrusted => Self::Untrusted,
+            Word::Verified => Self::Verified,
+            Word::Trusted => Self::Trusted,
+        }
+    }
+}
+
+fn parsed(subject: &str) -> Result<Subject, Exit> {
+    Subject::parse(subject).ok_or_else(|| {
+        Exit::new(Code::Usage, format!("`{subject}` is nothing that can be trusted"))
+            .hint("name a tool, or a server as server:NAME")
+    })
+}
+
+fn failed(error: TrustError) -> Exit {
+    let code = match error {
+        TrustError::Unknown(_) => Code::NotFound,
+        TrustError::Cabinet(_) => Code::Configuration,
+    };
+    Exit::new(code, error.to_string())
+}
+
+fn row(ruling: &Ruling) -> RawJson {
+    RawJson::of(ruling).unwrap_or(RawJson::NULL)
+}
+
+fn show(all: &RawJson, json: bool) -> Result<(), Exit> {
+    if json {
+        return render::print(&render::pretty(all));
+    }
+    let level = all.get("level").and_then(|it| it.to_text()).unwrap_or_default();
+    let mut table = Table::default();
+    table.row(["gateway", &level, "", ""]);
+    for ruling in all.get("rulings").into_iter().flat_map(|it| it.elements().collect::<Vec<_>>()) {
+        let text = |key| ruling.get(key).and_then(|it| it.to_text()).unwrap_or_default();
+        if text("subject") != "gateway" {
+            table.row([&text("subject"), &text("level"), "by", &text("by")]);
+        }
+    }
+    render::print(&table.to_text(Style::of_stdout()))
+}
+
+fn told(ruling: &RawJson, json: bool) -> Result<(), Exit> {
+    if json {
+        return render::print(&render::pretty(ruling));
+    }
+    let text = |key| ruling.get(key).and_then(|it| it.to_text()).unwrap_or_default();
+    render::say(&format!("`{}` is {} from now on", text("subject"), text("level")));
+    Ok(())
+}

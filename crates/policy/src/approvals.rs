@@ -1,0 +1,254 @@
+//! Approvals: calls that wait for a person, who answers wherever they are.
+
+mod answer;
+mod asking;
+mod board;
+mod grant;
+mod messenger;
+mod pending;
+mod question;
+mod seek;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use gantry_protocol::RawJson;
+use rand::Rng;
+use tokio::sync::mpsc;
+
+use crate::archive::Archive;
+use crate::cabinet::{Cabinet, CabinetError};
+use crate::clock::Clock;
+use crate::signature::Signer;
+use crate::trust::fingerprint::hexadecimal;
+use board::{Board, Concluded};
+use grant::InForce;
+
+pub use answer::{Answer, AnswerError, Matching, Scope, time};
+pub use grant::Grant;
+pub use messenger::Messenger;
+pub use pending::{Past, Pending, Verdict};
+pub use question::{QUESTION, reply};
+
+/// The kinds of documents that are kept.
+const GRANTS: &str = "grants";
+const PAST: &str = "approvals";
+
+/// Letters that may be under way at once.
+const LETTERS: usize = 32;
+
+/// Every limit of approvals, with its default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// How long a call waits for a person.
+    pub wait: Duration,
+    /// Calls that may wait at once.
+    pub pending: usize,
+    /// Calls of one principal that may wait at once.
+    pub pending_of_principal: usize,
+    /// Grants in force at once; the oldest gives way.
+    pub grants: usize,
+    /// Past approvals that are remembered.
+    pub past: usize,
+    /// Whether the client's own user may answer.
+    pub elicitation: bool,
+    /// Where to tell that a call waits.
+    pub webhook: Option<String>,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self {
+            wait: Duration::from_secs(5 * 60),
+            pending: 100,
+            pending_of_principal: 20,
+            grants: 1000,
+            past: 200,
+            elicitation: true,
+            webhook: None,
+        }
+    }
+}
+
+/// Approvals. Clones are the same.
+#[derive(Clone)]
+pub struct Approvals(Arc<Inner>);
+
+struct Inner {
+    settings: ArcSwap<ApprovalSettings>,
+    board: Mutex<Board>,
+    archive: Archive,
+    clock: Clock,
+    letters: mpsc::Sender<RawJson>,
+    /// Taken by who delivers.
+    outgoing: Mutex<Option<mpsc::Receiver<RawJson>>>,
+}
+
+impl Approvals {
+    /// Approvals, with everything that was kept.
+    pub async fn open(
+        settings: ApprovalSettings,
+        cabinet: Arc<dyn Cabinet>,
+        signer: Signer,
+        clock: Clock,
+    ) -> Result<Self, CabinetError> {
+        let archive = Archive::new(cabinet, signer);
+        let mut past: Vec<Past> = archive.all(PAST).await?;
+        past.sort_by_key(|it| it.at);
+        let mut grants = Vec::new();
+        for grant in archive.all::<Grant>(GRANTS).await? {
+            let id = grant.id.clone();
+            match InForce::new(grant, &clock) {
+                Some(in_force) => grants.push(in_force),
+                // It must not come back when a clock is set back.
+                None => drop(archive.remove(GRANTS, &id).await?),
+            }
+        }
+        let (letters, outgoing) = mpsc::channel(LETTERS);
+        Ok(Self(Arc::new(Inner {
+            settings: ArcSwap::from_pointee(settings),
+            board: Mutex::new(Board::restore(past, grants)),
+            archive,
+            clock,
+            letters,
+            outgoing: Mutex::new(Some(outgoing)),
+        })))
+    }
+
+    /// Puts other settings in force, for calls that wait from now on.
+    pub fn configure(&self, settings: ApprovalSettings) {
+        self.0.settings.store(Arc::new(settings));
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<ApprovalSettings> {
+        self.0.settings.load_full()
+    }
+
+    /// The calls that wait, the longest first.
+    pub fn pending(&self) -> Vec<Pending> {
+        self.board().pending()
+    }
+
+    /// Calls that wait no longer, the latest first.
+    pub fn past(&self) -> Vec<Past> {
+        self.board().past()
+    }
+
+    /// What was granted beyond single calls.
+    pub fn grants(&self) -> Vec<Grant> {
+        self.board().grants()
+    }
+
+    /// Answers a call. Of two answers the first counts, and the other is told whose that was.
+    pub async fn answer(&self, id: &str, answer: &Answer) -> Result<Option<Grant>, AnswerError> {
+        let concluded = self.board().answer(id, answer, &self.0.settings.load(), &self.0.clock)?;
+        let Concluded { past, grant, displaced, forgotten } = concluded;
+        tracing::info!(
+            id,
+            tool = past.pending.tool,
+            principal = past.pending.principal,
+            verdict = past.verdict.as_str(),
+            by = past.by,
+            "an approval was answered"
+        );
+        self.keep(&past, &forgotten).await;
+        if let Some(grant) = grant.as_ref().filter(|it| it.is_kept()) {
+            complain(self.0.archive.put(GRANTS, &grant.id, grant).await);
+        }
+        if let Some(displaced) = displaced {
+            complain(self.0.archive.remove(GRANTS, &displaced.id).await.map(drop));
+        }
+        Ok(grant)
+    }
+
+    /// Whether a token was given out to answer this call, and this one only.
+    pub fn is_token_for(&self, id: &str, token: &str) -> bool {
+        self.board().is_token(id, token)
+    }
+
+    /// Ends a grant. Gives whether there was one.
+    pub async fn end_grant(&self, id: &str) -> Result<bool, CabinetError> {
+        let ended = self.board().end_grant(id);
+        self.0.archive.remove(GRANTS, id).await?;
+        Ok(ended.is_some())
+    }
+
+    /// Brings letters for as long as this is polled. Only the first who does is given any.
+    pub async fn deliver(&self, messenger: &dyn Messenger) {
+        let taken = self.0.outgoing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut outgoing) = taken else { return };
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                Some(letter) = outgoing.recv(), if under_way.len() < LETTERS => {
+                    under_way.push(self.correspond(messenger, letter));
+                }
+                Some(()) = under_way.next() => {}
+                else => return,
+            }
+        }
+    }
+
+    /// Brings one letter, and takes the reply for an answer.
+    async fn correspond(&self, messenger: &dyn Messenger, letter: RawJson) {
+        let id = letter.get("id").and_then(|it| it.to_text()).unwrap_or_default();
+        let Some(reply) = messenger.bring(letter).await else { return };
+        let answered = match Answer::read(&reply, "the webhook") {
+            Ok(answer) => self.answer(&id, &answer).await.map(drop),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = answered {
+            tracing::warn!(id, %error, "the reply of the webhook does not count");
+        }
+    }
+
+    /// Writes a past approval down, over the oldest ones.
+    async fn keep(&self, past: &Past, forgotten: &[String]) {
+        complain(self.0.archive.put(PAST, &past.pending.id, past).await);
+        for id in forgotten {
+            complain(self.0.archive.remove(PAST, id).await.map(drop));
+        }
+    }
+
+    pub(crate) fn archive(&self) -> &Archive {
+        &self.0.archive
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.0.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was decided counts, also where it cannot be written down.
+fn complain(written: Result<(), CabinetError>) {
+    if let Err(error) = written {
+        tracing::error!(%error, "an approval could not be kept; it counts until the next start");
+    }
+}
+
+/// A name or token that nobody can guess.
+fn random<const BYTES: usize>() -> String {
+    let mut bytes = [0; BYTES];
+    rand::rng().fill_bytes(&mut bytes);
+    hexadecimal(&bytes)
+}
+
+impl std::fmt::Debug for Approvals {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Approvals")
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

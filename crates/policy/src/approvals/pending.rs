@@ -1,0 +1,117 @@
+//! Calls that wait for a person, and those that did, as people are shown them.
+
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{JsonLimits, RawJson};
+use serde::{Deserialize, Serialize};
+
+/// A call that waits for a person.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// Its name, for who answers.
+    pub id: String,
+    /// Who calls.
+    pub principal: String,
+    /// What the client calls itself, which may be anything.
+    pub client: Option<String>,
+    /// The session that it belongs to.
+    pub session: Option<String>,
+    /// What is called.
+    pub tool: String,
+    /// Whose that is.
+    pub server: Option<String>,
+    /// With what: the exact arguments in JSON, secrets left out.
+    pub arguments: String,
+    /// Why it waits.
+    pub reason: String,
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// Until when.
+    pub expires: u64,
+}
+
+/// How the wait of a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It may run.
+    Approved,
+    /// It may not.
+    Denied,
+    /// Nobody said anything in time.
+    Expired,
+    /// Its client did not wait any longer.
+    Withdrawn,
+}
+
+/// A call that waits no longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// The call.
+    pub pending: Pending,
+    /// How its wait ended.
+    pub verdict: Verdict,
+    /// By whose word.
+    pub by: String,
+    /// When, in seconds since 1970.
+    pub at: u64,
+    /// Whether more was granted than this call.
+    pub granted: bool,
+}
+
+impl Pending {
+    /// As programs and pages are told.
+    pub fn to_json(&self) -> RawJson {
+        self.writer().finish()
+    }
+
+    fn writer(&self) -> ObjectWriter {
+        let arguments = RawJson::parse(self.arguments.clone(), JsonLimits::default());
+        ObjectWriter::new()
+            .value("id", &self.id)
+            .value("principal", &self.principal)
+            .value_some("client", self.client.as_ref())
+            .value_some("session", self.session.as_ref())
+            .value("tool", &self.tool)
+            .value_some("server", self.server.as_ref())
+            .raw("arguments", &arguments.unwrap_or(RawJson::NULL))
+            .value("argumentsText", &self.arguments)
+            .value("reason", &self.reason)
+            .value("since", &self.since)
+            .value("expires", &self.expires)
+    }
+}
+
+impl Past {
+    /// As programs and pages are told.
+    pub fn to_json(&self) -> RawJson {
+        self.pending
+            .writer()
+            .value("verdict", self.verdict.as_str())
+            .value("by", &self.by)
+            .value("at", &self.at)
+            .value("granted", &self.granted)
+            .finish()
+    }
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// What was done to the call, as a verb.
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Expired => "let lapse",
+            Self::Withdrawn => "gave up",
+        }
+    }
+}

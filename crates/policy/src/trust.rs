@@ -1,0 +1,242 @@
+//! The trust gate: whether a call runs, waits for a person, or is refused.
+
+mod decide;
+pub(crate) mod fingerprint;
+mod level;
+mod ruling;
+mod rulings;
+mod settings;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use gantry_gateway::policy::{Admission, Decision, Ward};
+use gantry_gateway::{CallError, Effect, ErrorKind, Exchange, Resolved, Snapshot, Target};
+
+use crate::approvals::Approvals;
+use crate::cabinet::CabinetError;
+use fingerprint::fingerprint;
+use rulings::{Row, Rulings};
+
+pub use decide::{Approve, Outcome, Reason, Standing, decide};
+pub use level::Level;
+pub use ruling::{Ruling, Subject};
+pub use settings::{TrustSettings, Wanted};
+
+/// The kind of documents that decisions are.
+const KIND: &str = "trust";
+
+/// Tells whether definition, schema and pin of something are in order.
+pub type InOrder = Arc<dyn Fn(&Target) -> bool + Send + Sync>;
+
+/// The trust gate. Clones are the same gate.
+#[derive(Clone)]
+pub struct Trust(Arc<Inner>);
+
+struct Inner {
+    settings: ArcSwap<TrustSettings>,
+    rulings: ArcSwap<Rulings>,
+    /// Held while decisions change, so that none is lost; never across an await.
+    changing: Mutex<()>,
+    in_order: InOrder,
+    approvals: Approvals,
+}
+
+/// Why a decision could not be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TrustError {
+    /// What it is about is not there, so that trust could not be bound to what it is.
+    #[error("there is no {0} to trust; `gantry tools list` and `gantry status` show what there is")]
+    Unknown(Subject),
+    /// It cannot be kept.
+    #[error("the decision could not be kept: {0}")]
+    Cabinet(#[from] CabinetError),
+}
+
+impl Trust {
+    /// The gate, with every decision that was kept where approvals are.
+    pub async fn open(
+        settings: TrustSettings,
+        approvals: Approvals,
+        in_order: InOrder,
+    ) -> Result<Self, CabinetError> {
+        let rulings = Rulings::new(approvals.archive().all::<Ruling>(KIND).await?);
+        Ok(Self(Arc::new(Inner {
+            settings: ArcSwap::from_pointee(settings),
+            rulings: ArcSwap::from_pointee(rulings),
+            changing: Mutex::default(),
+            in_order,
+            approvals,
+        })))
+    }
+
+    /// Puts other settings in force.
+    pub fn configure(&self, settings: TrustSettings) {
+        self.0.settings.store(Arc::new(settings));
+    }
+
+    /// The approvals that calls wait for.
+    pub fn approvals(&self) -> &Approvals {
+        &self.0.approvals
+    }
+
+    /// Every decision in force.
+    pub fn rulings(&self) -> Vec<Ruling> {
+        self.0.rulings.load().iter().cloned().collect()
+    }
+
+    /// How far the gateway as a whole is trusted.
+    pub fn level(&self) -> Level {
+        self.0.rulings.load().gateway().unwrap_or(self.0.settings.load().level)
+    }
+
+    /// Decides how far something is trusted, as it is in this snapshot of the catalog.
+    pub async fn rule(
+        &self,
+        subject: Subject,
+        level: Level,
+        by: &str,
+        snapshot: &Snapshot,
+    ) -> Result<Ruling, TrustError> {
+        let bound = bound(&subject, snapshot);
+        if bound.is_none() && subject != Subject::Gateway && level != Level::Untrusted {
+            return Err(TrustError::Unknown(subject));
+        }
+        let at = self.0.approvals.clock().seconds();
+        let ruling = Ruling { subject, level, bound, by: by.to_owned(), at };
+        let key = ruling.subject.to_string();
+        // What takes trust away is in force even if it cannot be kept.
+        if level == Level::Untrusted {
+            self.change(&ruling.subject, Some(&ruling));
+        }
+        self.0.approvals.archive().put(KIND, &key, &ruling).await?;
+        self.change(&ruling.subject, Some(&ruling));
+        tracing::info!(subject = key, %level, by, "trust was decided");
+        Ok(ruling)
+    }
+
+    /// Takes a decision back. Gives whether there was one.
+    pub async fn revoke(&self, subject: &Subject, by: &str) -> Result<bool, TrustError> {
+        let known = self.rulings().into_iter().find(|it| it.subject == *subject);
+        if known.as_ref().is_some_and(|it| it.level != Level::Untrusted) {
+            self.change(subject, None);
+        }
+        let key = subject.to_string();
+        let removed = self.0.approvals.archive().remove(KIND, &key).await?;
+        self.change(subject, None);
+        tracing::info!(subject = key, by, "a decision about trust was taken back");
+        Ok(removed || known.is_some())
+    }
+
+    fn change(&self, subject: &Subject, ruling: Option<&Ruling>) {
+        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.0.rulings.load();
+        let others = before.iter().filter(|it| it.subject != *subject).chain(ruling);
+        self.0.rulings.store(Arc::new(Rulings::new(others.cloned())));
+    }
+
+    /// All that matters for a call on this; `rule` says whether a rule wants it approved.
+    pub fn standing(&self, target: &Target, rule: bool) -> Standing {
+        self.stands(&self.0.rulings.load(), target, rule).0
+    }
+
+    /// What a call on this may do, by its definition and the settings.
+    pub fn effect(&self, target: &Target) -> Effect {
+        self.0.settings.load().effect(target)
+    }
+
+    fn stands(
+        &self,
+        rulings: &Rulings,
+        target: &Target,
+        rule: bool,
+    ) -> (Standing, Option<Arc<Row>>) {
+        let settings = self.0.settings.load();
+        let (server, tool) = (rulings.server(target), rulings.tool(target));
+        let standing = Standing {
+            gateway: rulings.gateway().unwrap_or(settings.level),
+            server: server.map(|row| row.level()),
+            tool: tool.map(|row| row.level()),
+            in_order: (self.0.in_order)(target),
+            effect: settings.effect(target),
+            rule,
+            approve: settings.approve(target),
+        };
+        (standing, tool.or(server).cloned())
+    }
+}
+
+impl Ward for Trust {
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+        let wanted_by = exchange.decisions().into_iter().find_map(|it| approve_rule(&it));
+        let rulings = self.0.rulings.load();
+        let (standing, row) = self.stands(&rulings, &call.target, wanted_by.is_some());
+        match decide(&standing) {
+            Outcome::Run => {
+                if let Some(row) = row {
+                    note(exchange, true, row.rule.clone());
+                }
+                Admission::GRANTED
+            }
+            Outcome::Refuse(reason) => {
+                note(
+                    exchange,
+                    false,
+                    row.map_or_else(|| reason.as_str().into(), |it| it.rule.clone()),
+                );
+                Admission::refused(refusal(&call.target, reason))
+            }
+            Outcome::NeedsApproval(reason) => {
+                let reason = wanted_by.unwrap_or_else(|| reason.text().into());
+                Admission::Later(Box::pin(self.0.approvals.seek(call, exchange, reason)))
+            }
+        }
+    }
+}
+
+/// Why a rule wants the call to be approved, if this is the decision of one that does.
+fn approve_rule(decision: &Decision) -> Option<Arc<str>> {
+    let name = decision.rule.strip_prefix("approve:").filter(|_| decision.policy == "rules")?;
+    Some(format!("the rule `{}` wants it to be approved", name.trim()).into())
+}
+
+fn note(exchange: &Exchange, allowed: bool, rule: Arc<str>) {
+    exchange.note_decision(Decision { allowed, policy: KIND, rule });
+}
+
+fn refusal(target: &Target, reason: Reason) -> CallError {
+    let name = target.name();
+    let server = target.origin().map_or("", |origin| &*origin.server);
+    let advice = match reason {
+        Reason::LockedDown => "`gantry trust level verified` unlocks it".to_owned(),
+        Reason::OutOfOrder => format!("`gantry tools pin --diff {name}` shows what changed"),
+        Reason::ServerUntrusted => format!("`gantry trust revoke server:{server}` ends that"),
+        Reason::ToolUntrusted => format!("`gantry trust revoke {name}` ends that"),
+        _ => format!("`gantry trust grant {name}` trusts it"),
+    };
+    CallError::new(ErrorKind::Refused, format!("`{name}` is not run: {}; {advice}", reason.text()))
+}
+
+/// What a decision about this holds for, and for nothing else.
+fn bound(subject: &Subject, snapshot: &Snapshot) -> Option<String> {
+    match subject {
+        Subject::Gateway => None,
+        Subject::Tool(name) => {
+            snapshot.tool(name).map(|tool| fingerprint(&Target::Tool(tool.clone())))
+        }
+        Subject::Server(name) => {
+            let mut origins = snapshot.tools().filter_map(|tool| tool.origin.clone());
+            let origin = origins.find(|origin| *origin.server == **name);
+            origin.map(|origin| origin.identity.to_string())
+        }
+    }
+}
+
+impl std::fmt::Debug for Trust {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Trust").field("level", &self.level()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! One decision of a person: how far something is trusted, since when and by whose word.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::level::Level;
+
+/// What a decision is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Subject {
+    /// Everything.
+    Gateway,
+    /// All that a server offers, by its name in the configuration.
+    Server(String),
+    /// One tool, by the name that clients use.
+    Tool(String),
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ruling {
+    /// What it is about.
+    pub subject: Subject,
+    /// How far that is trusted.
+    pub level: Level,
+    /// What it was when that was decided: the fingerprint of a tool, the identity of a server.
+    /// Trust ends where that is another.
+    pub bound: Option<String>,
+    /// Who decided.
+    pub by: String,
+    /// When, in seconds since 1970.
+    pub at: u64,
+}
+
+impl Subject {
+    /// Reads `gateway`, `server:NAME`, `tool:NAME` or the bare name of a tool.
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+        match text.split_once(':') {
+            Some(("server", name)) => named(name).map(Self::Server),
+            Some(("tool", name)) => named(name).map(Self::Tool),
+            None if text == "gateway" => Some(Self::Gateway),
+            _ => named(text).map(Self::Tool),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gateway => formatter.write_str("gateway"),
+            Self::Server(name) => write!(formatter, "server:{name}"),
+            Self::Tool(name) => write!(formatter, "tool:{name}"),
+        }
+    }
+}
+
+impl From<Subject> for String {
+    fn from(subject: Subject) -> Self {
+        subject.to_string()
+    }
+}
+
+impl TryFrom<String> for Subject {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is nothing that can be trusted"))
+    }
+}

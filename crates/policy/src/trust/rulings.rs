@@ -1,0 +1,114 @@
+//! All decisions in force, as calls look them up.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use gantry_gateway::{Target, ToolEntry};
+
+use super::fingerprint::fingerprint;
+use super::level::Level;
+use super::ruling::{Ruling, Subject};
+
+/// Decisions by what they are about. Made anew when one changes.
+#[derive(Debug, Default)]
+pub(super) struct Rulings {
+    all: BTreeMap<Subject, Arc<Row>>,
+    servers: HashMap<String, Arc<Row>>,
+    tools: HashMap<String, Arc<Row>>,
+    /// Fingerprints of tools that are not trusted, so that another name for one is no way around.
+    distrusted: HashSet<String>,
+}
+
+/// A decision, and what is known of where it fits.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) ruling: Ruling,
+    /// What the record says when it decides.
+    pub(super) rule: Arc<str>,
+    /// The entry that was found to be the one that is trusted. Held weakly, so that its address is
+    /// not used again while this remembers it.
+    known: Mutex<Weak<ToolEntry>>,
+}
+
+impl Rulings {
+    pub(super) fn new(rulings: impl IntoIterator<Item = Ruling>) -> Self {
+        let mut all = Self::default();
+        for ruling in rulings {
+            let row = Arc::new(Row::new(ruling));
+            match &row.ruling.subject {
+                Subject::Gateway => {}
+                Subject::Server(name) => {
+                    all.servers.insert(name.clone(), row.clone());
+                }
+                Subject::Tool(name) => {
+                    all.tools.insert(name.clone(), row.clone());
+                    let bound = row.ruling.bound.clone();
+                    all.distrusted.extend(bound.filter(|_| row.level() == Level::Untrusted));
+                }
+            }
+            all.all.insert(row.ruling.subject.clone(), row);
+        }
+        all
+    }
+
+    /// Every decision.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Ruling> {
+        self.all.values().map(|row| &row.ruling)
+    }
+
+    /// What was decided for the gateway as a whole.
+    pub(super) fn gateway(&self) -> Option<Level> {
+        self.all.get(&Subject::Gateway).map(|row| row.level())
+    }
+
+    /// What was decided for the server that offers this.
+    pub(super) fn server(&self, target: &Target) -> Option<&Arc<Row>> {
+        let origin = target.origin().filter(|_| !self.servers.is_empty())?;
+        let row = self.servers.get(&*origin.server)?;
+        // Trust was given to that program or address, and not to whatever takes its name.
+        let is_same = row.ruling.bound.as_deref().is_none_or(|it| it == &*origin.identity);
+        (is_same || row.level() == Level::Untrusted).then_some(row)
+    }
+
+    /// What was decided for a tool.
+    pub(super) fn tool(&self, target: &Target) -> Option<&Arc<Row>> {
+        let Target::Tool(tool) = target else { return None };
+        let named = self.tools.get(&tool.name);
+        if let Some(row) = named
+            && (row.level() == Level::Untrusted || row.is_about(tool, target))
+        {
+            return Some(row);
+        }
+        if self.distrusted.is_empty() {
+            return None;
+        }
+        let print = Some(fingerprint(target)).filter(|it| self.distrusted.contains(it))?;
+        self.tools.values().find(|row| {
+            row.level() == Level::Untrusted && row.ruling.bound.as_ref() == Some(&print)
+        })
+    }
+}
+
+impl Row {
+    fn new(ruling: Ruling) -> Self {
+        let rule = format!("{} is {}", ruling.subject, ruling.level).into();
+        Self { ruling, rule, known: Mutex::default() }
+    }
+
+    pub(super) fn level(&self) -> Level {
+        self.ruling.level
+    }
+
+    /// Whether the tool is still the one that was decided about.
+    fn is_about(&self, tool: &Arc<ToolEntry>, target: &Target) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::ptr::eq(known.as_ptr(), Arc::as_ptr(tool)) {
+            return true;
+        }
+        let is_same = self.ruling.bound.as_ref() == Some(&fingerprint(target));
+        if is_same {
+            *known = Arc::downgrade(tool);
+        }
+        is_same
+    }
+}
