@@ -4,7 +4,11 @@
 //! HTTP, files or a database: what must outlive the program they keep in a [`Cabinet`].
 
 mod cabinet;
+pub mod pins;
 mod signature;
+mod suspicion;
 
 pub use cabinet::{Cabinet, CabinetError, MemoryCabinet};
+pub use pins::{PinMode, PinSettings, Pins, Suspicious};
 pub use signature::Signer;
+pub use suspicion::{Sort, Suspicion, suspicions, visible};
