@@ -2,6 +2,7 @@
 //! after servers.
 
 mod kept;
+mod pins;
 mod servers;
 mod token;
 mod tools;
@@ -10,6 +11,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_gateway::ErrorDetail;
 use gantry_gateway::contract::ErrorType;
+use gantry_policy::Pins;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
@@ -28,6 +30,7 @@ pub struct Admin {
     tools: Tools,
     kept: Kept,
     servers: Option<Upstreams>,
+    pins: Option<Pins>,
     token: Token,
 }
 
@@ -40,13 +43,20 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        Self { tools, kept, servers: None, token: Token::new(token.into()) }
+        Self { tools, kept, servers: None, pins: None, token: Token::new(token.into()) }
     }
 
     /// Administration of these servers too.
     #[must_use]
     pub fn servers(mut self, servers: Upstreams) -> Self {
         self.servers = Some(servers);
+        self
+    }
+
+    /// Administration of these pins too.
+    #[must_use]
+    pub fn pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
         self
     }
 
@@ -79,7 +89,7 @@ impl Admin {
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
                 let text = format!("there is no page {}/{path}", Self::PREFIX);
-                let told = (&*text, "there are /api/tools and /api/servers");
+                let told = (&*text, "there are /api/tools, /api/servers and /api/pins");
                 respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
         }
@@ -92,6 +102,11 @@ impl Annex for Admin {
         Box::pin(async move {
             if let Some(refusal) = admin.refusal(&request) {
                 return refusal;
+            }
+            match admin.pins.as_ref().and_then(|pins| pins::answer(pins, &request)) {
+                Some(Err(allowed)) => return not_allowed(allowed),
+                Some(Ok(answer)) => return respond(answer),
+                None => {}
             }
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),

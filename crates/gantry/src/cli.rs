@@ -15,6 +15,7 @@ mod import;
 mod kept_tasks;
 mod ledger;
 mod list;
+mod lock;
 mod logging;
 mod logs;
 mod origin;

@@ -11,6 +11,7 @@ mod inherit;
 pub(crate) mod jsonc;
 mod limits;
 mod merge;
+mod pins;
 mod place;
 mod profiles;
 mod read;
@@ -26,6 +27,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gantry_client::Secret;
+use gantry_policy::PinSettings;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
 
@@ -74,6 +76,8 @@ pub struct Config {
     pub standby: Option<Standby>,
     /// What programs may use up.
     pub tool_limits: ToolLimits,
+    /// How strict pins of definitions are.
+    pub pins: Option<PinSettings>,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
     /// Every file that was read, the first one first: a change of any may change what is said.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use gantry_gateway::GatewayBuilder;
-use gantry_policy::{Cabinet, Signer};
+use gantry_policy::{Cabinet, Pins, Signer};
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
 pub struct Guard {
     keeping: Keeping,
+    pins: Pins,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -22,8 +23,13 @@ pub struct Keeping {
 
 impl Guard {
     /// A guard that keeps what it must in this place.
-    pub fn new(keeping: Keeping) -> Arc<Self> {
-        Arc::new(Self { keeping })
+    pub fn new(keeping: Keeping, pins: Pins) -> Arc<Self> {
+        Arc::new(Self { keeping, pins })
+    }
+
+    /// The definitions that are pinned.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
     }
 
     /// Where it keeps what it must.
@@ -34,7 +40,8 @@ impl Guard {
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
-        builder
+        let builder = builder.screen(self.pins.clone()).sight(self.pins.clone());
+        builder.ward(self.pins.clone())
     }
 }
 

@@ -102,7 +102,7 @@ fn row(status: &Status) -> RawJson {
 }
 
 /// A part of a path without its `%20`; none if that is not text.
-fn decode(part: &str) -> Option<String> {
+pub(super) fn decode(part: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut pieces = part.split('%');
     bytes.extend_from_slice(pieces.next()?.as_bytes());

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use gantry::config::Config;
+use gantry::guard::Guard;
 use gantry::reload::Reload;
 use gantry::{Tools, Upstreams};
 use tokio::task::JoinHandle;
@@ -16,6 +17,7 @@ pub(crate) struct Behind {
     upstreams: Upstreams,
     /// The folders that follow the configuration; none if the command line names others.
     tools: Option<Tools>,
+    guard: Arc<Guard>,
 }
 
 /// Follows the configuration until it is stopped.
@@ -26,8 +28,8 @@ pub(crate) struct Following {
 }
 
 impl Behind {
-    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>) -> Self {
-        Self { upstreams, tools }
+    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>, guard: Arc<Guard>) -> Self {
+        Self { upstreams, tools, guard }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -48,6 +50,7 @@ impl Behind {
     }
 
     fn change(&self, before: &Config, config: &Config) {
+        self.guard.pins().set(config.pins.clone().unwrap_or_default());
         if let Some(tools) = self.tools.as_ref().filter(|_| before.folders != config.folders) {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));

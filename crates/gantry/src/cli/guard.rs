@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::guard::{Guard, Keeping};
-use gantry_policy::Signer;
+use gantry_policy::{Pins, Signer};
 
 use super::cabinet::StoreCabinet;
 use super::exit::Exit;
+use super::lock::LockFile;
 use super::state;
 
 /// Puts the policies together, with everything they have kept.
 pub(crate) fn open(config: Option<&Config>) -> Result<Arc<Guard>, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
-    Ok(Guard::new(Keeping { cabinet, signer: Signer::new(state::key()?) }))
+    let pins = Pins::new(config.and_then(|config| config.pins.clone()).unwrap_or_default());
+    LockFile::of(config)?.load(&pins)?;
+    Ok(Guard::new(Keeping { cabinet, signer: Signer::new(state::key()?) }, pins))
 }

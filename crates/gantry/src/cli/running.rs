@@ -192,7 +192,12 @@ fn of_listen(listen: &str) -> Result<String, Exit> {
 
 /// The page of a server, or one below it.
 pub(crate) fn page(name: &str, below: &str) -> String {
-    let mut page = "/api/servers/".to_owned();
+    page_in("/api/servers/", name, below)
+}
+
+/// The page of a thing that has a name, or one below it.
+pub(crate) fn page_in(folder: &str, name: &str, below: &str) -> String {
+    let mut page = folder.to_owned();
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => page.push(byte.into()),

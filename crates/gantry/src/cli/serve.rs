@@ -12,6 +12,7 @@ use super::args::ServeOptions;
 use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
+use super::lock::LockFile;
 use super::origin::{self, Offer};
 use super::{guard, ledger, render, state};
 
@@ -36,9 +37,11 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?).servers(upstreams.clone());
     let store = state::store(config.as_ref())?;
     let guard = guard::open(config.as_ref())?;
+    let admin = admin.pins(guard.pins().clone());
+    let lock = LockFile::of(config.as_ref())?;
     offer.builder = offer
         .builder
-        .guard(guard)
+        .guard(guard.clone())
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
@@ -48,7 +51,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
-    let behind = Behind::new(upstreams.clone(), folders).follow(config.as_ref());
+    let pinned = lock.keep(guard.pins().clone(), server.clone());
+    let behind = Behind::new(upstreams.clone(), folders, guard).follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
         // is told of when it is there.
@@ -57,6 +61,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;
+    pinned.stop().await;
     ledger.stop().await;
     served
 }

@@ -40,6 +40,11 @@ pub(crate) fn servers() -> Result<PathBuf, Exit> {
     Ok(directory()?.join("servers"))
 }
 
+/// Where pins are kept when no lock file stands beside the configuration.
+pub(crate) fn lock() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("gantry.lock"))
+}
+
 /// The address of the store.
 pub(crate) fn store(config: Option<&Config>) -> Result<String, Exit> {
     match config.and_then(|config| config.state.clone()) {

@@ -11,6 +11,7 @@ use super::completions;
 use super::exit::Exit;
 use super::render::{self, Style};
 use super::running::{Reach, Running, page};
+use super::tools::tell_held;
 
 /// What to show.
 #[derive(Debug, Args)]
@@ -61,6 +62,9 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
         let standings: Vec<Standing> = read(&servers)?;
         if standings.is_empty() {
             render::say("the gateway has no servers; `gantry add NAME -- COMMAND` adds one");
+        }
+        if let Ok(pins) = running.get("/api/pins").await {
+            tell_held(&pins);
         }
         return render::print(&table::all(&standings, style));
     };

@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod list;
 mod new;
+mod pin;
 mod reach;
 mod show;
 mod spec;
@@ -20,6 +21,7 @@ use gantry_providers::tools::manifest::nearest::nearest;
 use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};
 use super::{call, origin};
+pub(crate) use pin::tell_held;
 pub(crate) use reach::reach;
 
 pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
@@ -31,6 +33,8 @@ pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
         ToolsVerb::New(options) => new::run(&options).await,
         ToolsVerb::Spec(options) => spec::run(&options),
         ToolsVerb::Diff(options) => diff::run(&options),
+        ToolsVerb::Pin(options) => pin::run(&options).await,
+        ToolsVerb::Unpin(options) => pin::unpin(&options).await,
     }
 }
 
@@ -41,6 +45,8 @@ pub(crate) struct Opened {
     pub(crate) tools: Tools,
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
+    /// The policies between, when tools may be called.
+    pub(crate) guard: Option<Arc<Guard>>,
     /// The servers whose tools are there too. They end with this.
     _servers: Option<Upstreams>,
 }
@@ -60,11 +66,11 @@ fn guarded(
     // Nobody will be there for a second call.
     let settings = ToolSettings { standby: false, ..origin::settings(config) };
     let mut offer = origin::open(origin, config, settings)?;
-    if let Some(guard) = guard {
-        offer.builder = offer.builder.guard(guard);
+    if let Some(guard) = &guard {
+        offer.builder = offer.builder.guard(guard.clone());
     }
     let (tools, problems) = (offer.tools.clone(), offer.problems.clone());
-    Ok(Opened { server: offer.build()?, tools, problems, _servers: None })
+    Ok(Opened { server: offer.build()?, tools, problems, guard, _servers: None })
 }
 
 impl Opened {

@@ -9,6 +9,7 @@ impl Config {
         self.listen = self.listen.take().or(other.listen);
         self.state = self.state.take().or(other.state);
         self.uv = self.uv.take().or(other.uv);
+        self.pins = self.pins.take().or(other.pins);
         self.standby = self.standby.take().or(other.standby);
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;

@@ -10,9 +10,9 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{dialect, include, limits, profiles, servers, standby};
+use super::{dialect, include, limits, pins, profiles, servers, standby};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "listen",
     "tools",
     "mcpServers",
@@ -21,6 +21,7 @@ const KEYS: [&str; 14] = [
     "uv",
     "standby",
     "toolLimits",
+    "pins",
     "state",
     "servers",
     "inputs",
@@ -88,6 +89,7 @@ impl Reader<'_> {
                 Some(value) => limits::read(self, &value)?,
                 None => ToolLimits::default(),
             },
+            pins: document.get("pins").map(|it| pins::read(self, &it)).transpose()?,
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
             ..Config::default()
         };

@@ -7,7 +7,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{Config, Standby, inherit};
+use super::{Config, Standby, inherit, pins};
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "…";
@@ -31,6 +31,7 @@ impl Config {
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
+            .raw_some("pins", self.pins.as_ref().map(pins::to_json).as_ref())
             .value_some("state", self.state.as_ref())
             .finish()
     }
