@@ -44,24 +44,36 @@ pub struct Yard {
     log: Arc<Mutex<String>>,
     /// The variable that all processes behind the gateway have.
     pub mark: String,
+    /// What its configuration says beside the servers.
+    settings: Value,
 }
 
 impl Yard {
-    /// Starts a gateway with these servers.
+    /// Starts a gateway with these servers, which may change what they offer.
     pub async fn open(name: &str, servers: Value) -> Self {
-        let bench = Bench::new(&format!("yard-{name}"));
-        let mark = format!("yard-{name}-{}", std::process::id());
-        Self::over(bench, mark, servers).await
+        Self::open_with(name, json!({}), servers).await
     }
 
-    async fn over(bench: Bench, mark: String, servers: Value) -> Self {
-        save(&bench, &mark, servers);
+    /// Starts a gateway with these servers, and with this in its configuration beside the usual.
+    pub async fn open_with(name: &str, more: Value, servers: Value) -> Self {
+        // What is not tested stands in nobody's way.
+        let mut settings = json!({"pins": "off"});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            settings[key] = value.clone();
+        }
+        let bench = Bench::new(&format!("yard-{name}"));
+        let mark = format!("yard-{name}-{}", std::process::id());
+        Self::over(bench, mark, settings, servers).await
+    }
+
+    async fn over(bench: Bench, mark: String, settings: Value, servers: Value) -> Self {
+        save(&bench, &mark, &settings, servers);
         let mut gateway = start(&bench);
         let input = gateway.stdin.take();
         let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
         let (log, address) = listen(gateway.stderr.take().expect("its log"));
         let address = soon("the address", address).await.expect("it says where it listens");
-        Self { address, bench, gateway, input, output, log, mark }
+        Self { address, bench, gateway, input, output, log, mark, settings }
     }
 
     /// Ends the gateway in good order, and starts another with the same state.
@@ -70,14 +82,14 @@ impl Yard {
         let bench = Bench { folder: self.bench.folder.clone() };
         // The folder is not this one's any more.
         self.bench.folder = PathBuf::new();
-        let mark = self.mark.clone();
+        let (mark, settings) = (self.mark.clone(), self.settings.clone());
         drop(self);
-        Self::over(bench, mark, servers).await
+        Self::over(bench, mark, settings, servers).await
     }
 
     /// Saves a configuration with these servers.
     pub fn configure(&self, servers: Value) {
-        save(&self.bench, &self.mark, servers);
+        save(&self.bench, &self.mark, &self.settings, servers);
     }
 
     /// The number of the gateway's process.
@@ -224,14 +236,16 @@ pub fn said(message: &Value) -> Result<String, String> {
 }
 
 /// Writes the configuration in one step, as an editor does. Programs are given the mark.
-fn save(bench: &Bench, mark: &str, mut servers: Value) {
+fn save(bench: &Bench, mark: &str, settings: &Value, mut servers: Value) {
     for entry in servers.as_object_mut().into_iter().flat_map(Map::values_mut) {
         if entry.get("command").is_some() {
             entry["env"]["YARD"] = json!(mark);
         }
     }
     let draft = bench.folder.join("gantry.json.new");
-    fs::write(&draft, json!({"mcpServers": servers}).to_string()).expect("a file");
+    let mut config = settings.clone();
+    config["mcpServers"] = servers;
+    fs::write(&draft, config.to_string()).expect("a file");
     fs::rename(draft, bench.folder.join("gantry.json")).expect("a file");
 }
 

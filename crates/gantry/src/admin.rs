@@ -110,7 +110,9 @@ impl Annex for Admin {
             }
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),
-                Some(Ok(page)) => return respond(page.answer(admin.servers.as_ref()).await),
+                Some(Ok(page)) => {
+                    return respond(page.answer(admin.servers.as_ref(), admin.pins.as_ref()).await);
+                }
                 None => {}
             }
             // Manifests are files and folders: looking at them may block.

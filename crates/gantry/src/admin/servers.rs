@@ -2,6 +2,7 @@
 //! begin anew.
 
 use gantry_gateway::contract::ErrorType;
+use gantry_policy::Pins;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Status, Upstreams};
@@ -46,10 +47,10 @@ impl Page {
     }
 
     /// The answer; a gateway without servers has none to show.
-    pub(super) async fn answer(self, servers: Option<&Upstreams>) -> Answer {
+    pub(super) async fn answer(self, servers: Option<&Upstreams>, pins: Option<&Pins>) -> Answer {
         let standings = || servers.map(Upstreams::status).unwrap_or_default();
         match self {
-            Self::List => list(&standings()),
+            Self::List => list(&standings(), pins),
             Self::Show(name) => show(&standings(), &name),
             Self::Log(name) => match servers.and_then(|it| it.log(&name)) {
                 Some(log) => (StatusCode::OK, said(&name, &log)),
@@ -66,9 +67,13 @@ impl Page {
     }
 }
 
-fn list(standings: &[Status]) -> Answer {
+fn list(standings: &[Status], pins: Option<&Pins>) -> Answer {
     let rows: Vec<RawJson> = standings.iter().map(row).collect();
-    (StatusCode::OK, ObjectWriter::new().array("servers", &rows).finish())
+    let names = |pins: &Pins| -> Vec<String> {
+        pins.held().iter().map(|it| it.seen.shown.clone()).collect()
+    };
+    let list = ObjectWriter::new().array("servers", &rows).value_some("held", pins.map(names));
+    (StatusCode::OK, list.finish())
 }
 
 fn show(standings: &[Status], name: &str) -> Answer {
@@ -177,7 +182,7 @@ mod tests {
         let all = [status()];
         let (code, shown) = show(&all, "a");
         assert_eq!((code, shown.compact().as_str()), (StatusCode::OK, expected));
-        assert_eq!(list(&all).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
+        assert_eq!(list(&all, None).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
         assert_eq!(show(&all, "b").0, StatusCode::NOT_FOUND);
         assert_eq!(said("a", "x\n").as_str(), r#"{"name":"a","log":"x\n"}"#);
     }
@@ -192,7 +197,7 @@ mod tests {
         ];
         for (page, expected) in cases {
             let named = format!("{page:?}");
-            assert_eq!(page.answer(None).await.0, expected, "{named}");
+            assert_eq!(page.answer(None, None).await.0, expected, "{named}");
         }
     }
 }

@@ -54,8 +54,8 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
     let running = Running::find(&options.reach)?;
     let style = Style::of_stdout();
     let Some(name) = options.name.as_deref() else {
-        let servers = running.get("/api/servers").await?;
-        let servers = servers.get("servers").unwrap_or(RawJson::NULL);
+        let told = running.get("/api/servers").await?;
+        let servers = told.get("servers").unwrap_or(RawJson::NULL);
         if options.json {
             return render::print(&render::pretty(&servers));
         }
@@ -63,9 +63,7 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
         if standings.is_empty() {
             render::say("the gateway has no servers; `gantry add NAME -- COMMAND` adds one");
         }
-        if let Ok(pins) = running.get("/api/pins").await {
-            tell_held(&pins);
-        }
+        tell_held(&told.get("held").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default());
         return render::print(&table::all(&standings, style));
     };
     let server = running.get(&page(name, "")).await?;

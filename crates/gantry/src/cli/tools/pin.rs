@@ -120,9 +120,7 @@ pub(super) async fn unpin(options: &UnpinOptions) -> Result<(), Exit> {
 }
 
 /// Says what is held back, in one line, if anything is.
-pub(crate) fn tell_held(report: &RawJson) {
-    let Ok(report) = read(report) else { return };
-    let names: Vec<&str> = report.held.iter().map(|row| row.name.as_str()).collect();
+pub(crate) fn tell_held(names: &[String]) {
     let (first, more) = names.split_at(names.len().min(3));
     let more = match more.len() {
         0 => String::new(),

@@ -48,8 +48,8 @@ fn one(row: &HeldRow, style: Style) -> String {
     let title = format!("{} {} ({})", row.kind, row.path, why(row));
     let mut page = style.bold(&visible(&one_line(&title))) + "\n";
     for change in &row.changes {
-        let text = format!("  {:6} {}", change.class, change.text);
-        page.push_str(&(visible(&one_line(&text)) + "\n"));
+        let text = visible(&one_line(&change.text));
+        page.push_str(&format!("  {:6} {text}\n", change.class));
     }
     for SuspicionRow { place, what, excerpt } in &row.suspicions {
         let text = one_line(&format!("{place} {what}: {excerpt}"));
