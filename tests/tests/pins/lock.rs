@@ -2,12 +2,18 @@
 //! when no gateway runs.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use gantry_tests::processes;
 use gantry_tests::workshop::Bench;
 use serde_json::{Value, json};
 
 use crate::{Stand, describe, servers, tools};
+
+/// The file in the state directory, which is named after the configuration.
+fn kept(folder: &Path) -> Option<PathBuf> {
+    fs::read_dir(folder.join("gantry/pins")).ok()?.flatten().map(|it| it.path()).next()
+}
 
 #[tokio::test]
 async fn what_changed_while_nothing_ran_is_held_back() {
@@ -35,7 +41,7 @@ async fn a_lock_file_beside_the_configuration_counts() {
     stand.until_listed(&["look", "say"]).await;
 
     let (folder, beside) = (&stand.yard.bench.folder, stand.yard.bench.folder.join("gantry.lock"));
-    processes::until("the lock file", || folder.join("gantry/gantry.lock").exists()).await;
+    processes::until("the lock file", || kept(folder).is_some()).await;
     let moved = stand.tools(&["pin", "--lock"]).await;
     assert_eq!(moved.code, Some(0), "{moved:?}");
     let text = fs::read_to_string(&beside).expect("the lock file");
@@ -72,10 +78,7 @@ async fn the_command_line_works_alone() {
     let config = json!({"listen": "127.0.0.1:1", "mcpServers": servers(&words, &[])});
     fs::write(bench.folder.join("gantry.json"), config.to_string()).expect("a file");
     let listed = tools(&bench, &["list"]).await;
-    assert!(
-        listed.out.contains("words_say") && bench.folder.join("gantry/gantry.lock").exists(),
-        "{listed:?}"
-    );
+    assert!(listed.out.contains("words_say") && kept(&bench.folder).is_some(), "{listed:?}");
     assert_eq!(tools(&bench, &["pin", "--check"]).await.code, Some(0));
 
     describe(&words, "Says a work.");
@@ -100,7 +103,7 @@ async fn the_command_line_works_alone() {
     assert_eq!((called.code, called.out.as_str()), (Some(0), "say done\n"), "{called:?}");
     assert_eq!(tools(&bench, &["unpin", "words_ask"]).await.code, Some(0));
     assert_eq!(tools(&bench, &["pin", "--check"]).await.code, Some(0), "it was seen anew");
-    fs::write(bench.folder.join("gantry/gantry.lock"), "{").expect("a file");
+    fs::write(kept(&bench.folder).expect("the lock file"), "{").expect("a file");
     let broken = tools(&bench, &["list"]).await;
     assert!(broken.code == Some(3) && broken.err.contains("is not taken"), "{broken:?}");
 }

@@ -1,5 +1,5 @@
-//! The lock file: where pins are kept, `gantry.lock`. It stands beside the configuration if someone
-//! put it there, to be reviewed with it, else in the state directory.
+//! The lock file: where pins are kept. It is `gantry.lock` beside the configuration if someone put it
+//! there, to be reviewed with it, else a file of the configuration's own in the state directory.
 
 mod keep;
 
@@ -52,7 +52,9 @@ impl LockFile {
     pub(crate) fn of(config: Option<&Config>) -> Result<Self, Exit> {
         let folder = config.and_then(|config| config.file.parent());
         let beside = folder.map(|folder| folder.join("gantry.lock"));
-        Ok(Self { beside, state: state::lock()?, known: Arc::default() })
+        let name = config.map_or_else(|| "default".to_owned(), |config| encoded(&config.file));
+        let state = state::pins()?.join(name + ".lock");
+        Ok(Self { beside, state, known: Arc::default() })
     }
 
     /// The file that counts now.
@@ -140,7 +142,32 @@ impl LockFile {
     }
 }
 
+/// The name of a configuration's own file in the state directory: two projects may call different
+/// servers the same. A long path is told by its end.
+fn encoded(config: &Path) -> String {
+    const LONGEST: usize = 200;
+    let text = config.to_string_lossy().replace('%', "%25").replace('/', "%2F");
+    let start = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= LONGEST);
+    text[start.unwrap_or(0)..].to_owned()
+}
+
 fn stamp(file: &Path) -> Option<Stamp> {
     let it = file.metadata().ok()?;
     Some((file.to_owned(), it.len(), (it.mtime(), it.mtime_nsec()), it.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_configuration_has_a_file_of_its_own() {
+        let long = format!("/{}/gantry.json", "ö".repeat(200));
+        let cases = [("/a/b.json", "%2Fa%2Fb.json"), ("/a%2Fb.json", "%2Fa%252Fb.json")];
+        for (path, expected) in cases {
+            assert_eq!(encoded(Path::new(path)), expected);
+        }
+        let name = encoded(Path::new(&long));
+        assert!(name.len() <= 200 && name.ends_with("ö%2Fgantry.json"), "{name}");
+    }
 }

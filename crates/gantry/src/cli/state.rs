@@ -41,8 +41,8 @@ pub(crate) fn servers() -> Result<PathBuf, Exit> {
 }
 
 /// Where pins are kept when no lock file stands beside the configuration.
-pub(crate) fn lock() -> Result<PathBuf, Exit> {
-    Ok(directory()?.join("gantry.lock"))
+pub(crate) fn pins() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("pins"))
 }
 
 /// The address of the store.
