@@ -44,12 +44,25 @@ pub struct Yard {
     log: Arc<Mutex<String>>,
     /// The variable that all processes behind the gateway have.
     pub mark: String,
+    /// What its configuration says beside the servers.
+    settings: Value,
 }
 
 impl Yard {
-    /// Starts a gateway with these servers.
+    /// Starts a gateway with these servers, which may change what they offer.
     pub async fn open(name: &str, servers: Value) -> Self {
-        Self::with(name, unlimited(servers)).await
+        Self::open_with(name, json!({}), servers).await
+    }
+
+    /// Starts a gateway with these servers, and with this in its configuration beside the usual.
+    pub async fn open_with(name: &str, more: Value, servers: Value) -> Self {
+        // What is not tested stands in nobody's way.
+        let mut config = json!({"pins": "off", "limits": {"default": "off"}});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            config[key] = value.clone();
+        }
+        config["mcpServers"] = servers;
+        Self::with(name, config).await
     }
 
     /// Starts a gateway with this configuration.
@@ -60,18 +73,21 @@ impl Yard {
     }
 
     async fn over(bench: Bench, mark: String, config: Value) -> Self {
+        let mut settings = config.clone();
+        settings.as_object_mut().expect("an object").remove("mcpServers");
         save(&bench, &mark, config);
         let mut gateway = start(&bench);
         let input = gateway.stdin.take();
         let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
         let (log, address) = listen(gateway.stderr.take().expect("its log"));
         let address = soon("the address", address).await.expect("it says where it listens");
-        Self { address, bench, gateway, input, output, log, mark }
+        Self { address, bench, gateway, input, output, log, mark, settings }
     }
 
     /// Ends the gateway in good order, and starts another with the same state.
     pub async fn reopen(self, servers: Value) -> Self {
-        self.reopen_with(unlimited(servers)).await
+        let config = with_servers(self.settings.clone(), servers);
+        self.reopen_with(config).await
     }
 
     /// The same with this configuration.
@@ -87,7 +103,7 @@ impl Yard {
 
     /// Saves a configuration with these servers.
     pub fn configure(&self, servers: Value) {
-        self.save(unlimited(servers));
+        self.save(with_servers(self.settings.clone(), servers));
     }
 
     /// Saves this configuration.
@@ -238,10 +254,9 @@ pub fn said(message: &Value) -> Result<String, String> {
     }
 }
 
-/// A configuration with these servers, which may be called as often as a test likes.
-#[expect(clippy::needless_pass_by_value, reason = "tests write their servers in place")]
-fn unlimited(servers: Value) -> Value {
-    json!({"mcpServers": servers, "limits": {"default": "off"}})
+fn with_servers(mut settings: Value, servers: Value) -> Value {
+    settings["mcpServers"] = servers;
+    settings
 }
 
 /// Writes the configuration in one step, as an editor does. Programs are given the mark.

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod kept;
+mod pins;
 mod servers;
 mod token;
 mod tools;
@@ -93,7 +94,8 @@ impl Admin {
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
                 let text = format!("there is no page {}/{path}", Self::PREFIX);
-                let advice = "there are /api/tools, /api/servers, /api/approvals and /api/trust";
+                let advice =
+                    "there are /api/tools, /api/servers, /api/pins, /api/approvals and /api/trust";
                 let told = (&*text, advice);
                 respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
@@ -120,6 +122,11 @@ impl Annex for Admin {
                 return refusal;
             }
             if let Some(guard) = &admin.guard {
+                match pins::answer(guard.pins(), &request) {
+                    Some(Err(allowed)) => return not_allowed(allowed),
+                    Some(Ok(answer)) => return respond(answer),
+                    None => {}
+                }
                 let page = match approvals::Page::of(&request) {
                     None => trust::Page::of(&request).map(|it| it.map(Desk::Trust)),
                     page => page.map(|it| it.map(Desk::Approvals)),
@@ -134,8 +141,8 @@ impl Annex for Admin {
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),
                 Some(Ok(page)) => {
-                    let breakers = admin.guard.as_ref().map(|guard| guard.breakers());
-                    return respond(page.answer(admin.servers.as_ref(), breakers).await);
+                    let guard = admin.guard.as_deref();
+                    return respond(page.answer(admin.servers.as_ref(), guard).await);
                 }
                 None => {}
             }

@@ -20,6 +20,7 @@ mod kept_audit;
 mod kept_tasks;
 mod ledger;
 mod list;
+mod lock;
 mod logging;
 mod logs;
 mod origin;

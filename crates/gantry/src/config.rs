@@ -13,6 +13,7 @@ mod inherit;
 pub(crate) mod jsonc;
 mod limits;
 mod merge;
+mod pins;
 mod place;
 mod policy;
 mod profiles;
@@ -29,6 +30,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gantry_client::Secret;
+use gantry_policy::PinSettings;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
 
@@ -84,6 +86,8 @@ pub struct Config {
     pub limits: Option<CallLimits>,
     /// How far things are trusted, and what a person must approve.
     pub trust: TrustConfig,
+    /// How strict pins of definitions are.
+    pub pins: Option<PinSettings>,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
     /// What is recorded of calls, and how long that is kept.

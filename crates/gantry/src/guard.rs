@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use gantry_gateway::{Gateway, GatewayBuilder};
-use gantry_policy::{Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Signer, Trust};
+use gantry_policy::{
+    Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Pins, Signer, Trust,
+};
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
@@ -13,6 +15,7 @@ pub struct Guard {
     breakers: Breakers,
     audit: Arc<Audit>,
     trust: Trust,
+    pins: Pins,
     /// The gateway that it guards.
     gateway: OnceLock<Weak<Gateway>>,
 }
@@ -26,6 +29,8 @@ pub struct Parts {
     pub trust: Trust,
     /// The record of calls.
     pub audit: Arc<Audit>,
+    /// The definitions that are pinned.
+    pub pins: Pins,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -40,10 +45,15 @@ pub struct Keeping {
 impl Guard {
     /// A guard of these parts that keeps what it must in this place.
     pub fn new(keeping: Keeping, parts: Parts) -> Arc<Self> {
-        let Parts { limits, trust, audit } = parts;
+        let Parts { limits, trust, audit, pins } = parts;
         let breakers = Breakers::new(limits.breaker.clone());
         let (limits, gateway) = (Limits::new(limits), OnceLock::new());
-        Arc::new(Self { keeping, limits, breakers, audit, trust, gateway })
+        Arc::new(Self { keeping, limits, breakers, audit, trust, pins, gateway })
+    }
+
+    /// The definitions that are pinned.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
     }
 
     /// The record of calls.
@@ -89,12 +99,15 @@ impl Guard {
         builder
             // Guessing names costs a caller too.
             .gate(self.limits.gate())
+            .ward(self.pins.clone())
             // Behind the rules: a limit tells nothing of what one may not see.
             .ward(self.limits.rates())
             .ward(self.trust.clone())
             // Behind the approvals: nobody holds a place while a person thinks.
             .ward(self.limits.places())
             .ward(self.breakers.clone())
+            .screen(self.pins.clone())
+            .sight(self.pins.clone())
             .witness(self.audit.witness())
     }
 

@@ -14,6 +14,7 @@ use gantry_protocol::RawJson;
 
 use crate::events::Events;
 use crate::page::ListKind;
+use crate::policy::Screen;
 use crate::provider::Provider;
 use crate::watching::Watching;
 
@@ -22,11 +23,12 @@ pub(crate) use snapshot::PageSettings;
 pub use snapshot::Snapshot;
 
 /// The catalog: what each provider has published, merged.
-#[derive(Debug)]
 pub struct Catalog {
     current: Arc<ArcSwap<Snapshot>>,
     shelves: Mutex<Shelves>,
     pages: PageSettings,
+    /// Who looks at what comes into force.
+    screens: Vec<Arc<dyn Screen>>,
     events: Arc<Events>,
     watching: Arc<Watching>,
 }
@@ -46,10 +48,14 @@ struct Shelf {
 }
 
 impl Catalog {
-    pub(crate) fn new(pages: PageSettings, events: Arc<Events>) -> Self {
+    pub(crate) fn new(
+        pages: PageSettings,
+        screens: Vec<Arc<dyn Screen>>,
+        events: Arc<Events>,
+    ) -> Self {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::merge(&[], &pages)));
         let watching = Watching::over(current.clone());
-        Self { current, shelves: Mutex::default(), pages, events, watching }
+        Self { current, shelves: Mutex::default(), pages, screens, events, watching }
     }
 
     /// What the catalog holds now.
@@ -100,6 +106,8 @@ impl Catalog {
         let shelf = |it: &Shelf| (it.provider.clone(), it.listing.clone());
         let parts: Vec<_> = shelves.all.values().map(shelf).collect();
         let next = Arc::new(Snapshot::merge(&parts, &self.pages));
+        // Nobody is shown what was not judged.
+        self.screens.iter().for_each(|screen| screen.screen(&next));
         let before = self.current.swap(next.clone());
         drop(shelves);
         for kind in before.changes_to(&next) {
@@ -140,6 +148,12 @@ impl Publisher {
     /// Tells subscribers that a list changed although its definitions did not.
     pub fn list_changed(&self, kind: ListKind) {
         self.catalog.events.list_changed(kind);
+    }
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Catalog").field(&self.current).finish()
     }
 }
 

@@ -74,6 +74,16 @@ pub struct Origin {
     pub identity: Arc<str>,
 }
 
+/// A thing as who offers it calls and defines it, whatever it is called here. All entries that were
+/// made from one definition share it, so that what was found out of it needs finding out once.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Its own name.
+    pub name: String,
+    /// The whole definition, as it was written.
+    pub definition: RawJson,
+}
+
 /// What a call of a tool may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
@@ -113,6 +123,8 @@ pub struct ToolEntry {
     pub open_world: bool,
     /// What its calls may do, once somebody wanted to know.
     effect: OnceLock<Effect>,
+    /// What who offers it says of it.
+    pub own: Arc<Own>,
 }
 
 /// A resource.
@@ -146,6 +158,8 @@ pub struct PromptEntry {
     pub definition: RawJson,
     /// The server that offers it, if one does.
     pub origin: Option<Arc<Origin>>,
+    /// What who offers it says of it.
+    pub own: Arc<Own>,
 }
 
 impl TaskSupport {
@@ -197,6 +211,7 @@ impl ToolEntry {
             open_world: definition.at(&["annotations", "openWorldHint"]).and_then(|it| it.read())
                 == Some(true),
             effect: OnceLock::new(),
+            own: Arc::new(Own { name: name.clone(), definition: definition.clone() }),
             name,
             version,
             definition,
@@ -239,6 +254,7 @@ impl ToolEntry {
             origin: self.origin.clone(),
             open_world: self.open_world,
             effect: OnceLock::new(),
+            own: self.own.clone(),
         })
     }
 
@@ -271,7 +287,8 @@ impl PromptEntry {
     /// Reads a prompt's definition.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let name = text_member(&definition, "a prompt", "name")?;
-        Ok(Self { name, definition, origin: None })
+        let own = Arc::new(Own { name: name.clone(), definition: definition.clone() });
+        Ok(Self { name, definition, origin: None, own })
     }
 }
 
@@ -313,6 +330,7 @@ mod tests {
         assert_eq!(renamed.definition.as_str(), definition.replace("\"a\"", "\"b\""));
         assert_eq!((renamed.name.as_str(), renamed.fill_defaults), ("b", false));
         assert!(Arc::ptr_eq(&tool.input, &renamed.input));
+        assert!(Arc::ptr_eq(&tool.own, &renamed.own) && renamed.own.name == "a");
         assert!(matches!(tool.renamed("no name"), Err(EntryError::Name { .. })));
     }
 

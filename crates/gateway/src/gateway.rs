@@ -2,7 +2,7 @@
 
 mod face;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -16,7 +16,9 @@ use crate::events::{Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies};
-use crate::policy::{Deadline, Gate, InFlight, Meter, Sight, ToolStatistics, Ward, Witness};
+use crate::policy::{
+    Deadline, Gate, InFlight, Meter, Screen, Sight, ToolStatistics, Ward, Witness,
+};
 use crate::provider::Provider;
 use crate::reply::Outcome;
 use crate::running::Running;
@@ -140,6 +142,7 @@ impl Gateway {
             gates: Vec::new(),
             wards: Vec::new(),
             sights: Vec::new(),
+            screens: Vec::new(),
         }
     }
 
@@ -244,6 +247,7 @@ pub struct GatewayBuilder {
     gates: Vec<Box<dyn Gate>>,
     wards: Vec<Box<dyn Ward>>,
     sights: Vec<Box<dyn Sight>>,
+    screens: Vec<Arc<dyn Screen>>,
 }
 
 impl GatewayBuilder {
@@ -282,9 +286,16 @@ impl GatewayBuilder {
         self
     }
 
+    /// Adds a policy that looks at what is listed before anyone sees it.
+    #[must_use]
+    pub fn screen(mut self, screen: impl Screen + 'static) -> Self {
+        self.screens.push(Arc::new(screen));
+        self
+    }
+
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
-        let Self { identity, settings, witnesses, gates, wards, sights } = self;
+        let Self { identity, settings, witnesses, gates, wards, sights, screens } = self;
         let policies = Policies {
             meter: Meter::new(settings.tools_labelled, settings.tools_counted),
             witnesses,
@@ -292,6 +303,8 @@ impl GatewayBuilder {
             gates,
             wards,
             sights,
+            screens,
+            heard: Mutex::default(),
             deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
             rounds: settings.input_rounds.max(1),
         };

@@ -35,8 +35,8 @@ pub use caller::{Caller, Scope};
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};
 pub use change::{Change, Class, changes, demanded, suffices};
 pub use entry::{
-    Effect, EntryError, Origin, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry,
-    ToolEntry,
+    Effect, EntryError, Origin, Own, PromptEntry, ResourceEntry, TOOL_META, TaskSupport,
+    TemplateEntry, ToolEntry,
 };
 pub use error::{Blame, CallError, ErrorKind};
 pub use events::{Event, Interest, Subscription};

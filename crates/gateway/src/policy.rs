@@ -5,6 +5,7 @@ mod deadline;
 mod decision;
 mod limit;
 mod meter;
+mod screen;
 mod sight;
 mod validate;
 
@@ -14,6 +15,7 @@ pub use decision::Decision;
 pub use limit::{InFlight, Permit};
 pub(crate) use meter::ToolMeter;
 pub use meter::{Ending, Histogram, Meter, ToolStatistics};
+pub use screen::Screen;
 pub use sight::{Sight, View};
 pub use validate::{check_arguments, check_result};
 

@@ -13,9 +13,11 @@ mod clock;
 mod house;
 mod limits;
 mod mask;
+pub mod pins;
 mod signature;
 #[cfg(test)]
 mod stage;
+mod suspicion;
 pub mod trust;
 
 pub use approvals::Approvals;
@@ -30,5 +32,7 @@ pub use limits::{
     Rate, RateError,
 };
 pub use mask::masked;
+pub use pins::{PinMode, PinSettings, Pins, Suspicious};
 pub use signature::Signer;
+pub use suspicion::{Sort, Suspicion, suspicions, visible};
 pub use trust::Trust;

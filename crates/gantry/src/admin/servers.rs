@@ -9,6 +9,7 @@ use gantry_providers::upstreams::{Status, Upstreams};
 use http::{Method, StatusCode};
 
 use super::{Answer, refuse};
+use crate::guard::Guard;
 
 /// A page of servers.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,14 +48,11 @@ impl Page {
     }
 
     /// The answer; a gateway without servers has none to show.
-    pub(super) async fn answer(
-        self,
-        servers: Option<&Upstreams>,
-        breakers: Option<&Breakers>,
-    ) -> Answer {
+    pub(super) async fn answer(self, servers: Option<&Upstreams>, guard: Option<&Guard>) -> Answer {
         let standings = || servers.map(Upstreams::status).unwrap_or_default();
+        let breakers = guard.map(Guard::breakers);
         match self {
-            Self::List => list(&standings(), breakers),
+            Self::List => list(&standings(), guard),
             Self::Show(name) => show(&standings(), breakers, &name),
             Self::Log(name) => match servers.and_then(|it| it.log(&name)) {
                 Some(log) => (StatusCode::OK, said(&name, &log)),
@@ -77,9 +75,14 @@ impl Page {
     }
 }
 
-fn list(standings: &[Status], breakers: Option<&Breakers>) -> Answer {
+fn list(standings: &[Status], guard: Option<&Guard>) -> Answer {
+    let breakers = guard.map(Guard::breakers);
     let rows: Vec<RawJson> = standings.iter().map(|it| row(it, breakers)).collect();
-    (StatusCode::OK, ObjectWriter::new().array("servers", &rows).finish())
+    let names = |guard: &Guard| -> Vec<String> {
+        guard.pins().held().iter().map(|it| it.seen.shown.clone()).collect()
+    };
+    let list = ObjectWriter::new().array("servers", &rows).value_some("held", guard.map(names));
+    (StatusCode::OK, list.finish())
 }
 
 fn show(standings: &[Status], breakers: Option<&Breakers>, name: &str) -> Answer {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::exit::{Code, Exit};
 use super::render::{self, Style};
-use super::running::{Reach, Running, page_under};
+use super::running::{Reach, Running, page_in};
 use super::{call, origin};
 
 /// Where approvals are.
@@ -113,7 +113,7 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
 
 /// Sends an answer, and tells what came of it.
 async fn say(running: &Running, id: &str, body: &RawJson, json: bool) -> Result<(), Exit> {
-    let answered = running.send(&page_under(&format!("{PAGE}/"), id), body).await?;
+    let answered = running.send(&page_in(&format!("{PAGE}/"), id, ""), body).await?;
     if json {
         return render::print(&render::pretty(&answered));
     }

@@ -177,6 +177,10 @@ pub(crate) enum ToolsVerb {
     Spec(SpecOptions),
     /// Compare two tools: what changed, and which version that demands.
     Diff(DiffOptions),
+    /// Show which definitions of servers are pinned or held back, and accept them.
+    Pin(PinOptions),
+    /// Forget a pin, so that the definition counts as new.
+    Unpin(UnpinOptions),
 }
 
 /// What to list.
@@ -280,6 +284,50 @@ pub(crate) struct DiffOptions {
     /// Print the changes as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What to accept, or to show.
+#[derive(Debug, Args)]
+pub(crate) struct PinOptions {
+    /// Accept these: the name in the list of tools, or SERVER/NAME.
+    pub(crate) names: Vec<String>,
+
+    /// Accept all that is held back.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+
+    /// Accept what is held back of this server.
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["names", "all"])]
+    pub(crate) server: Option<String>,
+
+    /// Show what has changed, and accept nothing.
+    #[arg(long)]
+    pub(crate) diff: bool,
+
+    /// Accept nothing, and end with 5 if something is held back.
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Keep the pins in gantry.lock beside the configuration from now on, to be reviewed with it.
+    #[arg(long)]
+    pub(crate) lock: bool,
+
+    #[command(flatten)]
+    pub(crate) reach: super::running::Reach,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to forget.
+#[derive(Debug, Args)]
+pub(crate) struct UnpinOptions {
+    /// The name in the list of tools, or SERVER/NAME.
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) reach: super::running::Reach,
 }
 
 /// Whose document.

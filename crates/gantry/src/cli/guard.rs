@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::guard::{Guard, Keeping, Parts};
+use gantry_gateway::Target;
 use gantry_policy::trust::{Level, TrustSettings};
-use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Signer, Trust};
+use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Pins, Signer, Trust};
 
 use super::cabinet::StoreCabinet;
 use super::exit::{Code, Exit};
 use super::kept_audit::KeptAudit;
+use super::lock::LockFile;
 use super::{origin, state};
 
 /// How far the gateway is trusted when neither the configuration nor anybody says so.
@@ -27,10 +29,13 @@ pub(crate) async fn open(config: Option<&Config>) -> Result<Guarding, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
     let keeping = Keeping { cabinet, signer: Signer::new(state::key()?) };
     let audit = KeptAudit::open(config)?;
+    let pins = Pins::new(config.and_then(|config| config.pins.clone()).unwrap_or_default());
+    LockFile::of(config)?.load(&pins)?;
     let parts = Parts {
         limits: config.map(limits).unwrap_or_default(),
-        trust: trust(config, &keeping).await?,
+        trust: trust(config, &keeping, &pins).await?,
         audit: audit.audit.clone(),
+        pins,
     };
     Ok(Guarding { guard: Guard::new(keeping, parts), audit })
 }
@@ -42,6 +47,7 @@ impl Guarding {
         if before.limits != config.limits {
             self.guard.set_limits(limits(config));
         }
+        self.guard.pins().set(config.pins.clone().unwrap_or_default());
         let trust = self.guard.trust();
         // The variable was in order at the start, and does not change.
         if let Ok(settings) = trust_settings(Some(config)) {
@@ -61,7 +67,7 @@ fn limits(config: &Config) -> LimitSettings {
     config.limits.as_ref().map(|limits| limits.settings.clone()).unwrap_or_default()
 }
 
-async fn trust(config: Option<&Config>, keeping: &Keeping) -> Result<Trust, Exit> {
+async fn trust(config: Option<&Config>, keeping: &Keeping, pins: &Pins) -> Result<Trust, Exit> {
     let unread = |error: CabinetError| {
         let text = format!("decisions about trust cannot be read: {error}");
         Exit::new(Code::Configuration, text).hint("nothing runs without them; mend the store")
@@ -70,7 +76,8 @@ async fn trust(config: Option<&Config>, keeping: &Keeping) -> Result<Trust, Exit
     let waiting = config.map(|config| config.trust.approvals.clone()).unwrap_or_default();
     let Keeping { cabinet, signer } = keeping.clone();
     let approvals = Approvals::open(waiting, cabinet, signer, Clock::system()).await;
-    let in_order = Arc::new(|_: &_| true);
+    let pins = pins.clone();
+    let in_order = Arc::new(move |target: &Target| pins.is_in_order(target));
     Trust::open(settings, approvals.map_err(unread)?, in_order).await.map_err(unread)
 }
 

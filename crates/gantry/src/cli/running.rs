@@ -211,19 +211,19 @@ fn of_listen(listen: &str) -> Result<String, Exit> {
 
 /// The page of a server, or one below it.
 pub(crate) fn page(name: &str, below: &str) -> String {
-    page_under("/api/servers/", name) + below
+    page_in("/api/servers/", name, below)
 }
 
-/// The page of that name under another.
-pub(crate) fn page_under(above: &str, name: &str) -> String {
-    let mut page = above.to_owned();
+/// The page of a thing that has a name, or one below it.
+pub(crate) fn page_in(folder: &str, name: &str, below: &str) -> String {
+    let mut page = folder.to_owned();
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => page.push(byte.into()),
             _ => page.push_str(&format!("%{byte:02X}")),
         }
     }
-    page
+    page + below
 }
 
 #[cfg(test)]

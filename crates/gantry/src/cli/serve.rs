@@ -12,6 +12,7 @@ use super::args::ServeOptions;
 use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
+use super::lock::LockFile;
 use super::origin::{self, Offer};
 use super::{courier, guard, ledger, render, state};
 
@@ -36,6 +37,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let store = state::store(config.as_ref())?;
     let guarding = guard::open(config.as_ref()).await?;
     let guard = guarding.guard.clone();
+    let lock = LockFile::of(config.as_ref())?;
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
         .servers(upstreams.clone())
         .guard(guard.clone());
@@ -57,6 +59,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let ledger = ledger::keep(server.clone(), store);
     let budgets = guard.keep_budgets().await;
     let courier = courier::send(guard.trust().approvals().clone());
+    let pinned = lock.keep(guard.pins().clone(), server.clone());
     let behind = Behind::new(upstreams.clone(), folders, guarding.clone()).follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
@@ -67,6 +70,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;
     courier.stop().await;
+    pinned.stop().await;
     ledger.stop().await;
     budgets.stop().await;
     guarding.close().await;

@@ -45,6 +45,11 @@ pub(crate) fn audit() -> Result<PathBuf, Exit> {
     Ok(directory()?.join("audit"))
 }
 
+/// Where pins are kept when no lock file stands beside the configuration.
+pub(crate) fn pins() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("pins"))
+}
+
 /// The address of the store.
 pub(crate) fn store(config: Option<&Config>) -> Result<String, Exit> {
     match config.and_then(|config| config.state.clone()) {

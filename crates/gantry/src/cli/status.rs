@@ -11,6 +11,7 @@ use super::completions;
 use super::exit::Exit;
 use super::render::{self, Style};
 use super::running::{Reach, Running, page};
+use super::tools::tell_held;
 
 /// What to show.
 #[derive(Debug, Args)]
@@ -54,8 +55,8 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
     let running = Running::find(&options.reach)?;
     let style = Style::of_stdout();
     let Some(name) = options.name.as_deref() else {
-        let servers = running.get("/api/servers").await?;
-        let servers = servers.get("servers").unwrap_or(RawJson::NULL);
+        let told = running.get("/api/servers").await?;
+        let servers = told.get("servers").unwrap_or(RawJson::NULL);
         if options.json {
             return render::print(&render::pretty(&servers));
         }
@@ -63,6 +64,7 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
         if standings.is_empty() {
             render::say("the gateway has no servers; `gantry add NAME -- COMMAND` adds one");
         }
+        tell_held(&told.get("held").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default());
         return render::print(&table::all(&standings, style));
     };
     let server = running.get(&page(name, "")).await?;

@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod list;
 mod new;
+mod pin;
 mod reach;
 mod show;
 mod spec;
@@ -20,6 +21,7 @@ use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};
 use super::guard::Guarding;
 use super::{call, origin};
+pub(crate) use pin::tell_held;
 pub(crate) use reach::reach;
 
 pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
@@ -31,6 +33,8 @@ pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
         ToolsVerb::New(options) => new::run(&options).await,
         ToolsVerb::Spec(options) => spec::run(&options),
         ToolsVerb::Diff(options) => diff::run(&options),
+        ToolsVerb::Pin(options) => pin::run(&options).await,
+        ToolsVerb::Unpin(options) => pin::unpin(&options).await,
     }
 }
 
@@ -41,8 +45,8 @@ pub(crate) struct Opened {
     pub(crate) tools: Tools,
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
-    /// The policies before them, if calls are to be made.
-    guarding: Option<Guarding>,
+    /// The policies between, when tools may be called.
+    pub(crate) guarding: Option<Guarding>,
     /// The servers whose tools are there too. They end with this.
     _servers: Option<Upstreams>,
 }

@@ -9,7 +9,7 @@ use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
 
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
-use super::running::{Reach, Running, page_under};
+use super::running::{Reach, Running, page_in};
 use super::{args, guard, origin, tools};
 
 /// Where decisions are.
@@ -161,11 +161,11 @@ impl Court {
         };
         match (self, subject.strip_prefix("grant:")) {
             (Self::Running(running), Some(id)) => {
-                running.delete(&page_under("/api/approvals/", id)).await
+                running.delete(&page_in("/api/approvals/", id, "")).await
             }
             (Self::Running(running), None) => {
                 let subject = parsed(subject)?.to_string();
-                running.delete(&page_under("/api/trust/", &subject)).await
+                running.delete(&page_in("/api/trust/", &subject, "")).await
             }
             (Self::Store(trust), Some(id)) => {
                 let ended = trust.approvals().end_grant(id).await;

@@ -11,6 +11,7 @@ impl Config {
         self.limits = self.limits.take().or(other.limits);
         self.audit = self.audit.take().or(other.audit);
         self.uv = self.uv.take().or(other.uv);
+        self.pins = self.pins.take().or(other.pins);
         self.standby = self.standby.take().or(other.standby);
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;

@@ -10,7 +10,9 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{audit, call_limits, dialect, include, limits, policy, profiles, servers, standby};
+use super::{
+    audit, call_limits, dialect, include, limits, pins, policy, profiles, servers, standby,
+};
 
 const KEYS: &[&str] = &[
     "listen",
@@ -23,6 +25,7 @@ const KEYS: &[&str] = &[
     "toolLimits",
     "limits",
     "policy",
+    "pins",
     "state",
     "audit",
     "servers",
@@ -93,6 +96,7 @@ impl Reader<'_> {
             },
             limits: document.get("limits").map(|it| call_limits::read(self, &it)).transpose()?,
             audit: document.get("audit").map(|it| audit::read(self, &it)).transpose()?,
+            pins: document.get("pins").map(|it| pins::read(self, &it)).transpose()?,
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
             ..Config::default()
         };

@@ -8,7 +8,7 @@ use gantry_protocol::redact::HIDDEN;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{AuditConfig, Config, Standby, inherit};
+use super::{AuditConfig, Config, Standby, inherit, pins};
 
 impl Config {
     /// What is in force.
@@ -31,6 +31,7 @@ impl Config {
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .raw_some("limits", self.limits.as_ref().map(|limits| &limits.written))
             .raw_some("policy", self.trust.to_json().as_ref())
+            .raw_some("pins", self.pins.as_ref().map(pins::to_json).as_ref())
             .value_some("state", self.state.as_ref())
             .raw_some("audit", self.audit.as_ref().map(AuditConfig::to_json).as_ref())
             .finish()

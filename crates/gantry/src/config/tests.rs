@@ -86,6 +86,31 @@ fn standby() {
 }
 
 #[test]
+fn pins() {
+    let all = |mode: &str, suspicious: &str, own: bool, most: usize| {
+        format!(r#"{{"mode":"{mode}","suspicious":"{suspicious}","own":{own},"most":{most}}}"#)
+    };
+    let cases = [
+        (r#""off""#, all("off", "hidden", false, 20_000)),
+        (r#""locked""#, all("locked", "hidden", false, 20_000)),
+        ("{}", all("first-sight", "hidden", false, 20_000)),
+        (
+            r#"{"mode": "locked", "suspicious": "hold", "own": true, "most": 5}"#,
+            all("locked", "hold", true, 5),
+        ),
+        (r#"{"suspicious": "flag"}"#, all("first-sight", "flag", false, 20_000)),
+    ];
+    for (value, expected) in cases {
+        let config = parse(&format!("{{\"pins\": {value}}}")).expect(value);
+        assert_eq!(
+            config.to_json().get("pins").expect("it is shown").as_str(),
+            expected,
+            "{value}"
+        );
+    }
+}
+
+#[test]
 fn limits_of_tools() {
     let text = r#"{"toolLimits": {"children": 8, "queue": "1m", "timeout": 5000, "memory": "1GB",
         "stdout": "2MiB", "stderr": 4096, "grace": "1s", "olderVersions": 0, "rescan": "30s",
@@ -123,6 +148,13 @@ fn mistakes() {
         ("{\"standby\": {\"total\": -1}}", "/etc/g.json:1:23: `total` has the wrong form"),
         ("{\"standby\": {\"memory\": \"1XB\"}}", "/etc/g.json:1:24: `memory` has the wrong form"),
         ("{\"standby\": {\"idle\": \"1\"}}", "/etc/g.json:1:22: `idle` has the wrong form"),
+        (
+            "{\"pins\": \"of\"}",
+            "/etc/g.json:1:10: `pins` has the wrong form; write \"first-sight\"",
+        ),
+        ("{\"pins\": 1}", "/etc/g.json:1:10: `pins` has the wrong form; write \"first-sight\""),
+        ("{\"pins\": {\"mod\": 1}}", "/etc/g.json:1:11: unknown key `mod`; write `mode`"),
+        ("{\"pins\": {\"own\": 1}}", "/etc/g.json:1:18: `own` has the wrong form; write true or"),
         ("{\"toolLimits\": 1}", "/etc/g.json:1:16: `toolLimits` has the wrong form; write an"),
         ("{\"toolLimits\": {\"que\": 1}}", "/etc/g.json:1:17: unknown key `que`; write `queue`"),
         ("{\"toolLimits\": {\"children\": 0}}", "/etc/g.json:1:29: `children` has the wrong form"),

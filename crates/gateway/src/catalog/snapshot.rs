@@ -129,6 +129,16 @@ impl Snapshot {
         self.tools.iter().map(|listed| &listed.entry)
     }
 
+    /// Older versions of tools, which are in no list.
+    pub fn older(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
+        self.older.iter().map(|listed| &listed.entry)
+    }
+
+    /// All prompts, in the order of their names.
+    pub fn prompts(&self) -> impl Iterator<Item = &Arc<PromptEntry>> {
+        self.prompts.iter().map(|listed| &listed.entry)
+    }
+
     /// How many things a list holds.
     pub fn count(&self, kind: ListKind) -> usize {
         match kind {

@@ -199,6 +199,7 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
                             name: given.name,
                             definition,
                             origin: prompt.origin.clone(),
+                            own: prompt.own.clone(),
                         }),
                     )
                 }

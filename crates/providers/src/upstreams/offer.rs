@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gantry_client::{List, Target};
-use gantry_gateway::{EntryError, Origin, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use gantry_gateway::{
+    EntryError, Origin, Own, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
+};
 use gantry_protocol::RawJson;
 
 use super::lists::Lists;
@@ -156,6 +158,8 @@ fn tool(
     entry.timeout = upstream.patience();
     entry.fill_defaults = false;
     entry.origin = Some(origin.clone());
+    // What is configured here is no word of the server's.
+    entry.own = Arc::new(Own { name: own.clone(), definition: source.clone() });
     let support = source.at(&["execution", "taskSupport"]);
     let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");
     Ok(OfferedTool { own, entry: Arc::new(entry), needs_task, source: source.clone() })

@@ -1,8 +1,11 @@
 //! `gantry tools list`.
 
-use gantry::RawJson;
-use gantry_gateway::ToolEntry;
+use std::sync::Arc;
 
+use gantry::RawJson;
+use gantry_gateway::{Target, ToolEntry};
+
+use super::pin;
 use crate::cli::args::ListOptions;
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
@@ -11,12 +14,20 @@ pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
     let opened = super::reach(&options.reach, None).await?;
     render::problems(&opened.problems);
     let snapshot = opened.server.gateway().catalog().snapshot();
+    let pins = opened.guarding.as_ref().map(|it| it.guard.pins());
+    let is_in_order = |tool: &&Arc<ToolEntry>| {
+        pins.is_none_or(|pins| pins.is_in_order(&Target::Tool((*tool).clone())))
+    };
+    if let Some(pins) = pins {
+        pin::tell_held(&pins.held().iter().map(|it| it.seen.shown.clone()).collect::<Vec<_>>());
+    }
     if options.json {
-        let definitions: Vec<&RawJson> = snapshot.tools().map(|tool| &tool.definition).collect();
+        let tools = snapshot.tools().filter(is_in_order);
+        let definitions: Vec<&RawJson> = tools.map(|tool| &tool.definition).collect();
         return render::print(&render::pretty(&RawJson::array(definitions)));
     }
     let mut table = Table::default();
-    for tool in snapshot.tools() {
+    for tool in snapshot.tools().filter(is_in_order) {
         table.row([&tool.name, &version(tool), &marks(tool), &description(tool)]);
     }
     if snapshot.tools().next().is_none() {

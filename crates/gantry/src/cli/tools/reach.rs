@@ -7,6 +7,7 @@ use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use super::Opened;
 use crate::cli::args::Reach;
 use crate::cli::exit::{Code, Exit};
+use crate::cli::lock::LockFile;
 use crate::cli::{guard, origin, render, state};
 
 /// Opens what the options name. Servers of the configuration are connected to only when the tool
@@ -18,6 +19,7 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
     let config = origin::configuration(reach.origin.config.as_deref())?;
     let guarding = guard::open(config.as_ref()).await?;
     let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guarding))?;
+    let lock = LockFile::of(config.as_ref())?;
     let config = config.unwrap_or_default();
     let is_here = wanted.is_some_and(|name| opened.find(name).is_ok());
     if is_here || !reach.origin.tools.is_empty() || config.servers.is_empty() {
@@ -27,6 +29,9 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
     let servers = Upstreams::new(UpstreamSettings { folder, ..UpstreamSettings::default() });
     servers.attach(opened.server.gateway());
     connect(&servers, config).await;
+    if let Some(guarding) = &opened.guarding {
+        lock.keep_new(guarding.guard.pins());
+    }
     opened._servers = Some(servers);
     Ok(opened)
 }

@@ -25,6 +25,10 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"standby": {"total": 1, "perTool": 1, "memory": "1GiB", "idle": "1s"}}), true),
         (json!({"standby": {"totl": 1}}), false),
         (json!({"standby": 1}), false),
+        (json!({"pins": "locked"}), true),
+        (json!({"pins": {"mode": "off", "suspicious": "flag", "own": true, "most": 5}}), true),
+        (json!({"pins": "of"}), false),
+        (json!({"pins": {"mod": "off"}}), false),
         (
             json!({"mcpServers": {"a": {"command": "x", "args": ["y", 1], "env": {"K": null}}}}),
             true,

@@ -1,0 +1,173 @@
+//! The lock file: where pins are kept. It is `gantry.lock` beside the configuration if someone put it
+//! there, to be reviewed with it, else a file of the configuration's own in the state directory.
+
+mod keep;
+
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gantry::config::Config;
+use gantry::edit;
+use gantry_policy::Pins;
+use gantry_policy::pins::LockError;
+
+use super::exit::{Code, Exit};
+use super::{render, state};
+
+/// Where pins are kept.
+#[derive(Debug, Clone)]
+pub(crate) struct LockFile {
+    /// Beside the configuration, if there is one.
+    beside: Option<PathBuf>,
+    state: PathBuf,
+    known: Arc<Mutex<Known>>,
+}
+
+/// The file as it was read or written last.
+#[derive(Debug, Default)]
+struct Known {
+    stamp: Option<Stamp>,
+    /// Whether it could not be taken. Then it is left to who wrote it.
+    is_wrong: bool,
+}
+
+/// Tells whether a file is still the same: its place, size, time and number.
+type Stamp = (PathBuf, u64, (i64, i64), u64);
+
+/// Why pins cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("the lock file {} is not taken: {error}", .file.display())]
+    Wrong { file: PathBuf, error: LockError },
+    #[error("the lock file {} cannot be read or written: {error}", .file.display())]
+    Lost { file: PathBuf, error: std::io::Error },
+    #[error("the lock file {} is wrong and is not written over; mend or remove it", .0.display())]
+    Left(PathBuf),
+}
+
+impl LockFile {
+    /// The lock file of a configuration.
+    pub(crate) fn of(config: Option<&Config>) -> Result<Self, Exit> {
+        let folder = config.and_then(|config| config.file.parent());
+        let beside = folder.map(|folder| folder.join("gantry.lock"));
+        let name = config.map_or_else(|| "default".to_owned(), |config| encoded(&config.file));
+        let state = state::pins()?.join(name + ".lock");
+        Ok(Self { beside, state, known: Arc::default() })
+    }
+
+    /// The file that counts now.
+    fn place(&self) -> &Path {
+        self.beside.as_deref().filter(|file| file.is_file()).unwrap_or(&self.state)
+    }
+
+    /// Reads the pins at the start. Without them everything would be taken as new, so one that is
+    /// wrong ends the program.
+    pub(crate) fn load(&self, pins: &Pins) -> Result<(), Exit> {
+        self.refresh(pins).map(drop).map_err(|trouble| {
+            Exit::new(Code::Configuration, trouble.to_string())
+                .hint("mend the file, or remove it to have everything seen anew")
+        })
+    }
+
+    /// Reads the pins again if the file has changed, and gives whether it has. A file that has gone
+    /// changes nothing.
+    pub(crate) fn refresh(&self, pins: &Pins) -> Result<bool, Trouble> {
+        let file = self.place().to_owned();
+        let now = stamp(&file);
+        if now.is_none() || now == self.known().stamp {
+            return Ok(false);
+        }
+        let text = match std::fs::read(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            read => read.map_err(|error| Trouble::Lost { file: file.clone(), error })?,
+        };
+        // Said once: the file is looked at again when it changes again.
+        let read = pins.read_lock(text).map_err(|error| Trouble::Wrong { file, error });
+        *self.known() = Known { stamp: now, is_wrong: read.is_err() };
+        read.map(|()| true)
+    }
+
+    /// Writes the pins down. What someone else has written since counts first.
+    pub(crate) fn save(&self, pins: &Pins) -> Result<(), Trouble> {
+        self.refresh(pins)?;
+        self.write_over(pins)
+    }
+
+    /// Writes the pins down, whatever was written before.
+    pub(crate) fn write_over(&self, pins: &Pins) -> Result<(), Trouble> {
+        let file = self.place().to_owned();
+        if self.known().is_wrong && file.is_file() {
+            return Err(Trouble::Left(file));
+        }
+        let text = render::pretty(&pins.to_lock()) + "\n";
+        edit::save(&file, &text).map_err(|error| Trouble::Lost { file: file.clone(), error })?;
+        *self.known() = Known { stamp: stamp(&file), is_wrong: false };
+        Ok(())
+    }
+
+    /// Writes the pins down beside the configuration, where they are kept from then on.
+    pub(crate) fn save_beside(&self, pins: &str) -> Result<PathBuf, Exit> {
+        let Some(file) = self.beside.clone() else {
+            return Err(Exit::new(
+                Code::NotFound,
+                "there is no configuration to put the file beside",
+            )
+            .hint("write ./gantry.json first"));
+        };
+        let failed = |error| {
+            Exit::new(Code::Failed, Trouble::Lost { file: file.clone(), error }.to_string())
+        };
+        edit::save(&file, pins).map_err(failed)?;
+        Ok(file)
+    }
+
+    /// Writes down what was seen for the first time by a program that soon ends.
+    pub(crate) fn keep_new(&self, pins: &Pins) {
+        if pins.news().borrow().pins > 0
+            && let Err(trouble) = self.save(pins)
+        {
+            render::say(&trouble.to_string());
+        }
+    }
+
+    /// What is written in the file that counts now.
+    pub(crate) fn text(&self) -> Option<String> {
+        std::fs::read_to_string(self.place()).ok()
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The name of a configuration's own file in the state directory: two projects may call different
+/// servers the same. A long path is told by its end.
+fn encoded(config: &Path) -> String {
+    const LONGEST: usize = 200;
+    let text = config.to_string_lossy().replace('%', "%25").replace('/', "%2F");
+    let start = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= LONGEST);
+    text[start.unwrap_or(0)..].to_owned()
+}
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    let it = file.metadata().ok()?;
+    Some((file.to_owned(), it.len(), (it.mtime(), it.mtime_nsec()), it.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_configuration_has_a_file_of_its_own() {
+        let long = format!("/{}/gantry.json", "ö".repeat(200));
+        let cases = [("/a/b.json", "%2Fa%2Fb.json"), ("/a%2Fb.json", "%2Fa%252Fb.json")];
+        for (path, expected) in cases {
+            assert_eq!(encoded(Path::new(path)), expected);
+        }
+        let name = encoded(Path::new(&long));
+        assert!(name.len() <= 200 && name.ends_with("ö%2Fgantry.json"), "{name}");
+    }
+}

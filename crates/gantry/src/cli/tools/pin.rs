@@ -1,0 +1,184 @@
+//! `gantry tools pin` and `unpin`: what servers say of their tools and prompts, and whether that is
+//! what was accepted.
+
+mod book;
+mod page;
+
+use gantry::RawJson;
+use serde::Deserialize;
+
+use self::book::Book;
+use crate::cli::args::{PinOptions, UnpinOptions};
+use crate::cli::exit::{Code, Exit};
+use crate::cli::render::{self, Style};
+
+/// What is pinned and what is held back, as the gateway tells it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Report {
+    mode: String,
+    held: Vec<HeldRow>,
+    pins: Vec<PinRow>,
+}
+
+/// A thing that is held back.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+struct HeldRow {
+    path: String,
+    server: String,
+    kind: String,
+    name: String,
+    reason: String,
+    text: String,
+    digest: String,
+    class: Option<String>,
+    changes: Vec<ChangeRow>,
+    differences: Vec<DifferenceRow>,
+    suspicions: Vec<SuspicionRow>,
+}
+
+/// A pin.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PinRow {
+    path: String,
+    kind: String,
+    name: String,
+    accepted_by: String,
+    first_seen: String,
+    offered: bool,
+    new_since: Option<String>,
+    renamed_from: Option<String>,
+    suspicions: Vec<SuspicionRow>,
+}
+
+/// What changed, and how far that reaches.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+struct ChangeRow {
+    class: String,
+    place: String,
+    text: String,
+}
+
+/// A value before and now.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+struct DifferenceRow {
+    place: String,
+    before: Option<String>,
+    now: Option<String>,
+}
+
+/// What a person should look at.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+struct SuspicionRow {
+    place: String,
+    what: String,
+    excerpt: String,
+}
+
+pub(super) async fn run(options: &PinOptions) -> Result<(), Exit> {
+    let book = Book::open(&options.reach).await?;
+    let told = book.report().await?;
+    let report = read(&told)?;
+    let meant = meant(&report, options)?;
+    if options.json && (options.diff || options.check || !accepts(options)) {
+        render::print(&render::pretty(&told))?;
+    } else if options.diff {
+        render::print_foreign(&page::diff(&meant, Style::of_stdout()))?;
+    } else if options.check || !accepts(options) {
+        render::print_foreign(&page::all(&report, Style::of_stdout()))?;
+    } else {
+        for row in &meant {
+            book.accept(row).await?;
+            render::say(&format!("accepted: {}", page::line(row)));
+        }
+    }
+    if options.lock {
+        let file = book.save_beside()?;
+        render::say(&format!("the pins are kept in {} from now on", file.display()));
+    }
+    match options.check && !meant.is_empty() {
+        true => Err(Exit::new(Code::Refused, format!("{} held back", held(meant.len()))).hint(
+            "`gantry tools pin --diff` shows how they differ, `gantry tools pin NAME` accepts",
+        )),
+        false => Ok(()),
+    }
+}
+
+pub(super) async fn unpin(options: &UnpinOptions) -> Result<(), Exit> {
+    let book = Book::open(&options.reach).await?;
+    book.unpin(&options.name).await?;
+    render::say(&format!(
+        "`{}` is pinned no longer; what it says next counts as new",
+        options.name
+    ));
+    Ok(())
+}
+
+/// Says what is held back, in one line, if anything is.
+pub(crate) fn tell_held(names: &[String]) {
+    let (first, more) = names.split_at(names.len().min(3));
+    let more = match more.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    if !first.is_empty() {
+        render::say(&format!(
+            "{} held back: {}{more}; `gantry tools pin --diff` shows why",
+            held(names.len()),
+            render::one_line(&first.join(", ")),
+        ));
+    }
+}
+
+fn held(count: usize) -> String {
+    if count == 1 { "1 definition is".to_owned() } else { format!("{count} definitions are") }
+}
+
+/// Whether the options name something to accept.
+fn accepts(options: &PinOptions) -> bool {
+    options.all || options.server.is_some() || !options.names.is_empty()
+}
+
+/// What is held back and meant by the options; all of it if they name nothing. What is pinned
+/// already is accepted by a person if it is named.
+fn meant(report: &Report, options: &PinOptions) -> Result<Vec<HeldRow>, Exit> {
+    if options.names.is_empty() {
+        let of_server = |row: &&HeldRow| options.server.as_ref().is_none_or(|it| *it == row.server);
+        return Ok(report.held.iter().filter(of_server).cloned().collect());
+    }
+    let mut meant = Vec::new();
+    for name in &options.names {
+        let is_called = |path: &str, kind: &str, shown: &str| {
+            let bare = name.strip_prefix(kind).and_then(|it| it.strip_prefix(':')).unwrap_or(name);
+            path == bare
+                || shown == bare
+                || path.rsplit_once('/').is_some_and(|(_, own)| own == bare)
+        };
+        let held = report.held.iter().find(|it| is_called(&it.path, &it.kind, &it.name));
+        let pinned = report.pins.iter().find(|it| is_called(&it.path, &it.kind, &it.name));
+        match (held, pinned) {
+            (Some(row), _) => meant.push(HeldRow { name: name.clone(), ..row.clone() }),
+            (None, Some(_)) if options.diff || options.check => {}
+            (None, Some(pin)) => {
+                let (path, kind) = (pin.path.clone(), pin.kind.clone());
+                meant.push(HeldRow { name: name.clone(), path, kind, ..HeldRow::default() });
+            }
+            (None, None) => {
+                let text = format!("no server offers `{name}`, and nothing of that name is pinned");
+                return Err(Exit::new(Code::NotFound, text)
+                    .hint("`gantry tools pin` lists what is pinned and what is held back"));
+            }
+        }
+    }
+    Ok(meant)
+}
+
+fn read(report: &RawJson) -> Result<Report, Exit> {
+    let wrong = |error| Exit::bug(format!("the report of pins is not understood: {error}"));
+    report.try_read().map_err(wrong)
+}

@@ -1,0 +1,114 @@
+//! The pins of the gateway that runs, or those of the lock file when none does.
+
+use std::path::PathBuf;
+
+use gantry::RawJson;
+use gantry_policy::Pins;
+use gantry_policy::pins::PinError;
+
+use super::HeldRow;
+use crate::cli::args::{Origin, Reach};
+use crate::cli::exit::{Code, Exit};
+use crate::cli::lock::LockFile;
+use crate::cli::running::{self, Running};
+use crate::cli::tools::{Opened, reach};
+use crate::cli::{origin, render};
+
+/// Whose pins are meant.
+pub(super) struct Book {
+    place: Place,
+    lock: LockFile,
+}
+
+enum Place {
+    /// A gateway that runs, so that what is done is in force at once.
+    There(Running),
+    /// This process, which has asked the servers itself.
+    Here { pins: Pins, _opened: Box<Opened> },
+}
+
+impl Book {
+    /// The gateway if one runs, else the servers of the configuration and the lock file.
+    pub(super) async fn open(reached: &running::Reach) -> Result<Self, Exit> {
+        let config = origin::configuration(reached.config.as_deref())?;
+        let lock = LockFile::of(config.as_ref())?;
+        let running = Running::find(reached);
+        let answer = match &running {
+            Ok(running) => running.get("/api/pins").await.map(drop),
+            Err(exit) => Err(Exit::new(exit.code, exit.message.clone())),
+        };
+        match (answer, running) {
+            (Ok(()), Ok(running)) => Ok(Self { place: Place::There(running), lock }),
+            (Err(exit), _) if exit.code != Code::Unreachable || reached.url.is_some() => Err(exit),
+            _ => {
+                let config = reached.config.clone();
+                let options =
+                    Reach { origin: Origin { config, ..Origin::default() }, ..Reach::default() };
+                let opened = reach(&options, None).await?;
+                let pins = opened.guarding.as_ref().map(|it| it.guard.pins().clone());
+                let pins =
+                    pins.ok_or_else(|| Exit::bug("tools were opened without their policies"))?;
+                Ok(Self { place: Place::Here { pins, _opened: Box::new(opened) }, lock })
+            }
+        }
+    }
+
+    pub(super) async fn report(&self) -> Result<RawJson, Exit> {
+        match &self.place {
+            Place::There(running) => running.get("/api/pins").await,
+            Place::Here { pins, .. } => Ok(pins.report()),
+        }
+    }
+
+    /// Accepts what was shown, and nothing that took its place since.
+    pub(super) async fn accept(&self, row: &HeldRow) -> Result<(), Exit> {
+        let name = format!("{}:{}", row.kind, row.path);
+        match &self.place {
+            Place::There(running) => {
+                let query = match row.digest.as_str() {
+                    "" => String::new(),
+                    digest => format!("?digest={digest}"),
+                };
+                let page = running::page_in("/api/pins/", &name, &format!("/accept{query}"));
+                running.post(&page).await.map(drop)
+            }
+            Place::Here { pins, .. } => {
+                let digest = Some(row.digest.as_str()).filter(|digest| !digest.is_empty());
+                let accepted = pins.accept(&name, digest, "command line");
+                self.keep(pins, accepted.map(drop))
+            }
+        }
+    }
+
+    pub(super) async fn unpin(&self, name: &str) -> Result<(), Exit> {
+        match &self.place {
+            Place::There(running) => {
+                running.post(&running::page_in("/api/pins/", name, "/unpin")).await.map(drop)
+            }
+            Place::Here { pins, .. } => self.keep(pins, pins.unpin(name).map(drop)),
+        }
+    }
+
+    /// Puts the pins as they are beside the configuration.
+    pub(super) fn save_beside(&self) -> Result<PathBuf, Exit> {
+        let text = match &self.place {
+            Place::Here { pins, .. } => Some(render::pretty(&pins.to_lock()) + "\n"),
+            Place::There(_) => self.lock.text(),
+        };
+        let none = || Exit::new(Code::NotFound, "nothing is pinned yet");
+        self.lock.save_beside(&text.ok_or_else(none)?)
+    }
+
+    fn keep(&self, pins: &Pins, done: Result<(), PinError>) -> Result<(), Exit> {
+        done.map_err(|error| {
+            let code = match error {
+                PinError::Unknown(_) => Code::NotFound,
+                PinError::Ambiguous { .. } => Code::Usage,
+                PinError::ChangedAgain(_) => Code::Refused,
+            };
+            Exit::new(code, error.to_string())
+        })?;
+        let saved = self.lock.write_over(pins);
+        saved.map_err(|trouble| Exit::new(Code::Failed, trouble.to_string()))
+    }
+}

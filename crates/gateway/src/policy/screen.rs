@@ -1,0 +1,10 @@
+//! Looks at what is about to be listed, before anyone can see or call it.
+
+use crate::catalog::Snapshot;
+
+/// A policy that judges what is listed.
+pub trait Screen: Send + Sync {
+    /// This state of a catalog comes into force next, and waits for this. Must return soon, and must
+    /// not turn to the catalog itself.
+    fn screen(&self, next: &Snapshot);
+}

@@ -1,0 +1,230 @@
+//! Pinned definitions: what a tool or prompt said of itself when it was first seen or accepted is
+//! what it must say. What differs is held back: in no list, and refused, until a person accepts it.
+//!
+//! What a server says counts, whatever name a face gives it: one pin holds for all faces.
+
+mod book;
+mod canonical;
+mod held;
+mod lock;
+mod pin;
+mod policy;
+mod report;
+mod seen;
+mod settings;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use gantry_gateway::{Snapshot, Target};
+use tokio::sync::watch;
+
+use book::{Book, Verdicts};
+pub use held::{Difference, Held, Reason};
+pub use lock::LockError;
+pub use pin::{Digest, Key, Kind, Pin};
+pub use seen::Seen;
+use seen::Subject;
+pub use settings::{PinMode, PinSettings, Suspicious};
+
+/// All pins, and what is held back. Clones share them.
+#[derive(Clone)]
+pub struct Pins(Arc<Inner>);
+
+struct Inner {
+    book: Mutex<Book>,
+    /// What was judged, for calls and lists.
+    verdicts: ArcSwap<Verdicts>,
+    news: watch::Sender<News>,
+}
+
+/// Counts what has changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct News {
+    /// How often pins did, which are to be written down then.
+    pub pins: u64,
+    /// How often something was held back or let go, of which clients are to hear.
+    pub held: u64,
+}
+
+/// Why something could not be accepted or forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PinError {
+    /// Nothing has that name.
+    #[error(
+        "no server offers `{0}`; `gantry tools pin` lists what is pinned and what is held back"
+    )]
+    Unknown(String),
+    /// Several things have that name.
+    #[error("`{name}` may be {paths}; write one of these")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// What tells them apart.
+        paths: String,
+    },
+    /// It has changed since the person looked.
+    #[error("`{0}` has changed again since you looked; look at it anew before you accept it")]
+    ChangedAgain(String),
+}
+
+impl Pins {
+    /// No pins yet.
+    pub fn new(settings: PinSettings) -> Self {
+        Self(Arc::new(Inner {
+            book: Mutex::new(Book::new(settings)),
+            verdicts: ArcSwap::default(),
+            news: watch::Sender::default(),
+        }))
+    }
+
+    /// How strict they are.
+    pub fn settings(&self) -> PinSettings {
+        self.book().settings.clone()
+    }
+
+    /// Makes them as strict as this from now on.
+    pub fn set(&self, settings: PinSettings) {
+        self.change(|book| {
+            let differs = book.settings != settings;
+            book.settings = settings;
+            (false, differs)
+        });
+    }
+
+    /// Puts these pins in the place of all that are known: a lock file was read.
+    pub fn adopt(&self, pins: Vec<Pin>) {
+        self.change(|book| {
+            book.pins = pins.into_iter().map(|pin| (pin.key.clone(), Arc::new(pin))).collect();
+            (false, true)
+        });
+    }
+
+    /// Looks at what a catalog will list. What was judged before costs next to nothing.
+    pub fn look(&self, next: &Snapshot) {
+        let subjects = || {
+            let tools = next.tools().chain(next.older()).map(|it| Subject::tool(it));
+            tools.chain(next.prompts().map(|it| Subject::prompt(it)))
+        };
+        let verdicts = self.0.verdicts.load();
+        if subjects().all(|subject| verdicts.is_judged(subject.address())) {
+            return;
+        }
+        let mut book = self.book();
+        for subject in subjects() {
+            book.see(&subject);
+        }
+        let present = subjects().map(|subject| subject.key()).collect();
+        self.settle(&mut book, Some(&present), false, false);
+    }
+
+    /// Whether a thing is as it was pinned.
+    pub fn is_in_order(&self, target: &Target) -> bool {
+        self.held_of(target).is_none()
+    }
+
+    /// Why a thing is held back, if it is.
+    pub fn held_of(&self, target: &Target) -> Option<Arc<Held>> {
+        let subject = Subject::of(target)?;
+        if let Some(verdict) = self.0.verdicts.load().of(subject.address()) {
+            return verdict.clone();
+        }
+        // It is in no catalog that was looked at.
+        let mut book = self.book();
+        book.see(&subject);
+        self.settle(&mut book, None, false, false);
+        self.0.verdicts.load().of(subject.address())?.clone()
+    }
+
+    /// Everything that is held back and still offered, by server and name.
+    pub fn held(&self) -> Vec<Arc<Held>> {
+        self.change(|book| (false, book.forget_gone()));
+        let verdicts = self.0.verdicts.load();
+        let mut held: Vec<Arc<Held>> = verdicts.held().cloned().collect();
+        held.sort_by(|one, other| one.seen.key.cmp(&other.seen.key));
+        held
+    }
+
+    /// All pins, by server and name.
+    pub fn all(&self) -> Vec<Arc<Pin>> {
+        self.book().pins.values().cloned().collect()
+    }
+
+    /// Accepts what is offered under a name now. If a digest is given it must be the one that the
+    /// person saw.
+    pub fn accept(&self, name: &str, digest: Option<&str>, by: &str) -> Result<Key, PinError> {
+        let mut accepted = Err(PinError::Unknown(name.to_owned()));
+        self.change(|book| {
+            book.forget_gone();
+            accepted = book.offered(name).and_then(|seen| {
+                if digest.is_some_and(|digest| digest != seen.digest.to_string()) {
+                    return Err(PinError::ChangedAgain(name.to_owned()));
+                }
+                book.accept(&seen, by);
+                Ok(seen.key.clone())
+            });
+            (accepted.is_ok(), true)
+        });
+        accepted
+    }
+
+    /// Forgets the pin of a name. What is offered is then seen as if for the first time.
+    pub fn unpin(&self, name: &str) -> Result<Key, PinError> {
+        let mut removed = Err(PinError::Unknown(name.to_owned()));
+        self.change(|book| {
+            book.forget_gone();
+            removed = book.pinned(name).inspect(|key| drop(book.pins.remove(key)));
+            (removed.is_ok(), true)
+        });
+        removed
+    }
+
+    /// Hears of changes, to write pins down and to tell clients.
+    pub fn news(&self) -> watch::Receiver<News> {
+        self.0.news.subscribe()
+    }
+
+    /// Changes the book. The change says whether pins are to be written down, and whether
+    /// everything is to be judged anew.
+    fn change(&self, change: impl FnOnce(&mut Book) -> (bool, bool)) {
+        let mut book = self.book();
+        let (is_written, is_judged) = change(&mut book);
+        if is_judged {
+            self.settle(&mut book, None, is_written, true);
+        }
+    }
+
+    /// Judges all that is seen, and says so. A change that a catalog makes is told by the catalog.
+    fn settle(
+        &self,
+        book: &mut Book,
+        present: Option<&std::collections::HashSet<Key>>,
+        is_written: bool,
+        is_told: bool,
+    ) {
+        book.forget_gone();
+        let pinned = book.pin_new(present);
+        let verdicts = book.judge(&self.0.verdicts.load());
+        let differs = is_told && !verdicts.is_like(&self.0.verdicts.load());
+        self.0.verdicts.store(Arc::new(verdicts));
+        let is_written = is_written || pinned;
+        self.0.news.send_if_modified(|news| {
+            news.pins += u64::from(is_written);
+            news.held += u64::from(differs);
+            is_written || differs
+        });
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Pins {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Pins").field("settings", &self.settings()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Where pins stand in the pipeline: they look at what is listed, hide what is held back, and refuse
+//! calls of it.
+
+use std::sync::Arc;
+
+use gantry_gateway::policy::{Admission, Decision, Screen, Sight, View, Ward};
+use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot};
+
+use super::{Pins, Subject};
+
+/// Tells the views of pins from those of other policies.
+const VIEW: u64 = 0x7069_6e73 << 32;
+
+impl Screen for Pins {
+    fn screen(&self, next: &Snapshot) {
+        self.look(next);
+    }
+}
+
+impl Sight for Pins {
+    fn view(&self, _: &Caller) -> Option<View> {
+        let verdicts = self.0.verdicts.load();
+        if verdicts.holds_nothing() {
+            return None;
+        }
+        let (pins, verdicts) = (self.clone(), arc_swap::Guard::into_inner(verdicts));
+        let key = VIEW | (verdicts.number & u64::from(u32::MAX));
+        let sees = Arc::new(move |target: &_| {
+            let judged = Subject::of(target).and_then(|subject| verdicts.of(subject.address()));
+            judged.map_or_else(|| pins.is_in_order(target), |held| held.is_none())
+        });
+        Some(View { key, sees })
+    }
+}
+
+impl Ward for Pins {
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+        let Some(held) = self.held_of(&call.target) else { return Admission::GRANTED };
+        let rule = match held.before {
+            Some(_) => format!("{}: {}", held.reason.word(), held.members()),
+            None => held.reason.word().to_owned(),
+        };
+        exchange.note_decision(Decision { allowed: false, policy: "pins", rule: rule.into() });
+        let text = held.explain(call.target.name());
+        Admission::refused(CallError::new(ErrorKind::Refused, text))
+    }
+}

@@ -1,0 +1,89 @@
+//! Pins and what is held back, as JSON for the administration and the command line.
+
+use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+use super::book::Book;
+use super::held::Held;
+use super::pin::Pin;
+use super::{Pins, Seen};
+use crate::suspicion::Suspicion;
+
+impl Pins {
+    /// Everything that is pinned, and everything that is held back.
+    pub fn report(&self) -> RawJson {
+        let held: Vec<RawJson> = self.held().iter().map(|held| held_row(held)).collect();
+        let book = self.book();
+        let pins: Vec<RawJson> = book.pins.values().map(|pin| pin_row(pin, &book)).collect();
+        ObjectWriter::new()
+            .value("mode", book.settings.mode.word())
+            .array("held", &held)
+            .array("pins", &pins)
+            .finish()
+    }
+}
+
+fn pin_row(pin: &Pin, book: &Book) -> RawJson {
+    let offered = book.offer(&pin.key);
+    let shown = offered.map_or(&*pin.key.name, |seen| seen.shown.as_str());
+    let since = pin.is_late.then_some(&pin.first_seen);
+    ObjectWriter::new()
+        .value("path", &pin.key.path())
+        .value("server", &*pin.key.server)
+        .value("kind", pin.key.kind.word())
+        .value("name", shown)
+        .value("digest", &pin.digest.to_string())
+        .value("firstSeen", &pin.first_seen)
+        .value("acceptedBy", &pin.accepted_by)
+        .value("offered", &offered.is_some())
+        .value_some("newSince", since)
+        .value_some("renamedFrom", pin.renamed_from.as_ref())
+        .array("suspicions", &offered.map(|it| flags(it)).unwrap_or_default())
+        .finish()
+}
+
+fn held_row(held: &Held) -> RawJson {
+    let seen = &held.seen;
+    let changes: Vec<RawJson> = held.changes.iter().map(change).collect();
+    let difference = |it: super::Difference| {
+        ObjectWriter::new()
+            .value("place", &it.place)
+            .value_some("before", it.before)
+            .value_some("now", it.now)
+            .finish()
+    };
+    let differences: Vec<RawJson> = held.differences().into_iter().map(difference).collect();
+    ObjectWriter::new()
+        .value("path", &seen.key.path())
+        .value("server", &*seen.key.server)
+        .value("kind", seen.key.kind.word())
+        .value("name", &seen.shown)
+        .value("reason", held.reason.word())
+        .value("text", &held.explain(&seen.shown))
+        .value("digest", &seen.digest.to_string())
+        .value_some("class", held.class().map(|class| class.to_string()))
+        .array("changes", &changes)
+        .array("differences", &differences)
+        .array("suspicions", &flags(seen))
+        .finish()
+}
+
+fn change(change: &gantry_gateway::Change) -> RawJson {
+    ObjectWriter::new()
+        .value("class", &change.class.to_string())
+        .value("place", &change.place)
+        .value("text", &change.text)
+        .finish()
+}
+
+fn flags(seen: &Seen) -> Vec<RawJson> {
+    let flag = |it: &Suspicion| {
+        ObjectWriter::new()
+            .value("place", &it.place)
+            .value("sort", it.sort.word())
+            .value("what", &it.what)
+            .value("excerpt", &it.excerpt)
+            .finish()
+    };
+    seen.suspicions.iter().map(flag).collect()
+}

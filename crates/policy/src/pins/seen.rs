@@ -1,0 +1,105 @@
+//! A thing as it is offered now, with what was found out of its definition once.
+
+use std::sync::Arc;
+
+use gantry_gateway::{Origin, Own, PromptEntry, Target, ToolEntry};
+use gantry_protocol::RawJson;
+
+use super::canonical::canonical;
+use super::pin::{Digest, Key, Kind};
+use crate::suspicion::{Suspicion, suspicions};
+
+/// A thing as it is offered now.
+#[derive(Debug)]
+pub struct Seen {
+    /// Which thing it is.
+    pub key: Key,
+    /// The name under which it was seen first, which is that of the main list.
+    pub shown: String,
+    /// What tells its server from another of that name.
+    pub identity: Arc<str>,
+    /// Over everything that is pinned.
+    pub digest: Digest,
+    /// What a person should look at.
+    pub suspicions: Vec<Suspicion>,
+    /// Held for as long as this is, so that its address is no other's.
+    pub(super) own: Arc<Own>,
+    /// The later one of two was seen later.
+    pub(super) number: u64,
+}
+
+/// The parts of a target that matter here.
+pub(super) struct Subject<'a> {
+    kind: Kind,
+    shown: &'a str,
+    version: Option<&'a str>,
+    origin: Option<&'a Origin>,
+    own: &'a Arc<Own>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn tool(tool: &'a ToolEntry) -> Self {
+        Self {
+            kind: Kind::Tool,
+            shown: &tool.name,
+            // Versions of a tool of our own are offered side by side.
+            version: tool.version.as_deref().filter(|_| tool.origin.is_none()),
+            origin: tool.origin.as_deref(),
+            own: &tool.own,
+        }
+    }
+
+    pub(super) fn prompt(prompt: &'a PromptEntry) -> Self {
+        let (shown, origin, own) = (prompt.name.as_str(), prompt.origin.as_deref(), &prompt.own);
+        Self { kind: Kind::Prompt, shown, version: None, origin, own }
+    }
+
+    /// None for what is never pinned.
+    pub(super) fn of(target: &'a Target) -> Option<Self> {
+        match target {
+            Target::Tool(tool) => Some(Self::tool(tool)),
+            Target::Prompt(prompt) => Some(Self::prompt(prompt)),
+            Target::Resource(_) | Target::Template(..) => None,
+        }
+    }
+
+    /// Tells one definition from another while both are there.
+    pub(super) fn address(&self) -> usize {
+        Arc::as_ptr(self.own) as usize
+    }
+
+    pub(super) fn key(&self) -> Key {
+        let name = match self.version {
+            Some(version) => format!("{}@{version}", self.own.name).into(),
+            None => self.own.name.as_str().into(),
+        };
+        let server = self.origin.map_or_else(|| "".into(), |origin| origin.server.clone());
+        Key { server, kind: self.kind, name }
+    }
+
+    pub(super) fn see(&self, number: u64) -> Seen {
+        let key = self.key();
+        let identity = self.origin.map_or_else(|| "own".into(), |origin| origin.identity.clone());
+        let digest = Digest::of(&key, &identity, &canonical(&self.own.definition));
+        let suspicions = suspicions(&self.own.definition);
+        let (shown, own) = (self.shown.to_owned(), self.own.clone());
+        Seen { key, shown, identity, digest, suspicions, own, number }
+    }
+}
+
+impl Seen {
+    /// The whole definition, in its one form.
+    pub fn definition(&self) -> RawJson {
+        canonical(&self.own.definition)
+    }
+
+    /// Whether it is still offered anywhere.
+    pub(super) fn is_offered(&self) -> bool {
+        Arc::strong_count(&self.own) > 1
+    }
+
+    /// Whether a person means it by that name.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.shown == name || *self.key.name == *name || self.key.path() == name
+    }
+}

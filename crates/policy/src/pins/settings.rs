@@ -1,0 +1,88 @@
+//! How strict pins are.
+
+use crate::suspicion::{Sort, Suspicion};
+
+/// How strict pins are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinSettings {
+    /// What happens to what was never seen.
+    pub mode: PinMode,
+    /// Which suspicious text holds a thing back until a person has accepted it.
+    pub suspicious: Suspicious,
+    /// Whether tools of the gateway's own are pinned too, and not only those of other servers.
+    pub own: bool,
+    /// The most pins; what is new beyond that is held back.
+    pub most: usize,
+}
+
+/// What happens to what was never seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PinMode {
+    /// It is pinned as it is, and only changes are held back.
+    #[default]
+    FirstSight,
+    /// It is held back until it is accepted.
+    Locked,
+    /// Nothing is pinned, and nothing held back.
+    Off,
+}
+
+/// Which suspicious text holds a thing back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Suspicious {
+    /// Characters that cannot be seen or that pretend to be others. Wording is only shown.
+    #[default]
+    Hidden,
+    /// None; all is only shown.
+    Flag,
+    /// All.
+    Hold,
+}
+
+impl Default for PinSettings {
+    fn default() -> Self {
+        Self {
+            mode: PinMode::default(),
+            suspicious: Suspicious::default(),
+            own: false,
+            most: 20_000,
+        }
+    }
+}
+
+impl PinMode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::FirstSight, Self::Locked, Self::Off];
+
+    /// The word for it in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::FirstSight => "first-sight",
+            Self::Locked => "locked",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl Suspicious {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Hidden, Self::Flag, Self::Hold];
+
+    /// The word for it in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hidden => "hidden",
+            Self::Flag => "flag",
+            Self::Hold => "hold",
+        }
+    }
+
+    /// Whether one of these holds a thing back.
+    pub(super) fn holds(self, suspicions: &[Suspicion]) -> bool {
+        match self {
+            Self::Hidden => suspicions.iter().any(|it| it.sort != Sort::Wording),
+            Self::Flag => false,
+            Self::Hold => !suspicions.is_empty(),
+        }
+    }
+}
