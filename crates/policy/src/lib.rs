@@ -4,7 +4,12 @@
 //! HTTP, files or a database: what must outlive the program they keep in a [`Cabinet`].
 
 mod cabinet;
+mod rules;
 mod signature;
 
 pub use cabinet::{Cabinet, CabinetError, MemoryCabinet};
+pub use rules::{
+    Annotations, Condition, ConditionBounds, ConditionError, Explanation, Finding, Judged,
+    Prefixes, Rule, RuleEffect, RuleLimits, RuleSet, Rules, Unanswered, What, Who,
+};
 pub use signature::Signer;
