@@ -30,7 +30,7 @@ pub struct ConditionBounds {
 
 impl Default for ConditionBounds {
     fn default() -> Self {
-        Self { length: 2048, depth: 16, bytes: 4 * 1024 * 1024, values: 10_000 }
+        Self { length: 2048, depth: 16, bytes: 1024 * 1024, values: 10_000 }
     }
 }
 
