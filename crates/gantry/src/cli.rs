@@ -18,6 +18,7 @@ mod list;
 mod logging;
 mod logs;
 mod origin;
+mod policy;
 mod remove;
 mod render;
 mod restart;
@@ -72,6 +73,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
         Verb::Config(verb) => config::run(verb),
+        Verb::Policy(verb) => policy::run(verb).await,
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),
     }

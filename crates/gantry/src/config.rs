@@ -12,6 +12,7 @@ pub(crate) mod jsonc;
 mod limits;
 mod merge;
 mod place;
+mod policy;
 mod profiles;
 mod read;
 mod search;
@@ -32,6 +33,7 @@ use gantry_providers::upstreams::{Profile, Upstream};
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
+pub use policy::Policy;
 pub use search::{find, places};
 pub use show::transport;
 pub use standby::Standby;
@@ -70,6 +72,8 @@ pub struct Config {
     pub profiles: Vec<Profile>,
     /// Where `uv` is.
     pub uv: Option<PathBuf>,
+    /// Who may do what.
+    pub policy: Policy,
     /// Whether and how programs are started ahead.
     pub standby: Option<Standby>,
     /// What programs may use up.

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use gantry_gateway::GatewayBuilder;
-use gantry_policy::{Cabinet, Signer};
+use gantry_policy::{Cabinet, Rules, Signer};
+
+use crate::config::Config;
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
 pub struct Guard {
     keeping: Keeping,
+    rules: Rules,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -22,8 +25,20 @@ pub struct Keeping {
 
 impl Guard {
     /// A guard that keeps what it must in this place.
-    pub fn new(keeping: Keeping) -> Arc<Self> {
-        Arc::new(Self { keeping })
+    pub fn new(keeping: Keeping, rules: Rules) -> Arc<Self> {
+        Arc::new(Self { keeping, rules })
+    }
+
+    /// Who may see and call what.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Puts what a configuration says in force, in place of what another one said. Returns whether
+    /// callers may see something else now.
+    pub fn configure(&self, before: &Config, config: &Config) -> bool {
+        self.rules.put(config.policy.rule_set(&config.servers));
+        before.policy.differs(&config.policy)
     }
 
     /// Where it keeps what it must.
@@ -34,7 +49,7 @@ impl Guard {
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
-        builder
+        builder.ward(self.rules.clone()).sight(self.rules.clone())
     }
 }
 

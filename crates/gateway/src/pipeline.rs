@@ -15,6 +15,7 @@ use crate::call::{Call, Input};
 use crate::caller::Caller;
 use crate::catalog::Catalog;
 use crate::error::{CallError, ErrorKind};
+use crate::events::Audience;
 use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
@@ -54,6 +55,8 @@ pub(crate) struct Policies {
     pub(crate) sights: Vec<Box<dyn Sight>>,
     pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
+    /// Who hears that what is seen has changed.
+    pub(crate) audience: Audience,
 }
 
 impl Pipeline {

@@ -9,6 +9,7 @@ use super::add::{AddJsonOptions, AddOptions};
 use super::import::ImportOptions;
 use super::list::ServersOptions;
 use super::logs::LogsOptions;
+use super::policy::PolicyVerb;
 use super::remove::RemoveOptions;
 use super::restart::RestartOptions;
 use super::stats::StatsOptions;
@@ -65,6 +66,9 @@ pub(crate) enum Verb {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),
+    /// Look at who may do what.
+    #[command(subcommand)]
+    Policy(PolicyVerb),
     /// Print what makes a shell complete verbs, options and the names of tools and servers.
     Completions {
         /// Which shell.

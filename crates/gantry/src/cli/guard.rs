@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::guard::{Guard, Keeping};
-use gantry_policy::Signer;
+use gantry_policy::{Rules, Signer};
 
 use super::cabinet::StoreCabinet;
 use super::exit::Exit;
@@ -13,5 +13,12 @@ use super::state;
 /// Puts the policies together, with everything they have kept.
 pub(crate) fn open(config: Option<&Config>) -> Result<Arc<Guard>, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
-    Ok(Guard::new(Keeping { cabinet, signer: Signer::new(state::key()?) }))
+    let keeping = Keeping { cabinet, signer: Signer::new(state::key()?) };
+    Ok(Guard::new(keeping, rules(config)))
+}
+
+/// The rules of a configuration.
+pub(crate) fn rules(config: Option<&Config>) -> Rules {
+    let config = config.cloned().unwrap_or_default();
+    Rules::new(config.policy.rule_set(&config.servers))
 }

@@ -38,7 +38,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let guard = guard::open(config.as_ref())?;
     offer.builder = offer
         .builder
-        .guard(guard)
+        .guard(guard.clone())
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
@@ -48,7 +48,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
-    let behind = Behind::new(upstreams.clone(), folders).follow(config.as_ref());
+    let behind = Behind::new(upstreams.clone(), folders, guard, server.gateway().clone());
+    let behind = behind.follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
         // is told of when it is there.

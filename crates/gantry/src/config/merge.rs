@@ -13,6 +13,7 @@ impl Config {
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;
         }
+        self.policy.absorb(other.policy);
         let folders = other.folders.into_iter();
         let new: Vec<_> = folders.filter(|folder| !self.folders.contains(folder)).collect();
         self.folders.extend(new);

@@ -9,15 +9,16 @@ use gantry_providers::tools::manifest::nearest::nearest;
 use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
-use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{dialect, include, limits, profiles, servers, standby};
+use super::{Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
+use super::{dialect, include, limits, policy, profiles, servers, standby};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "listen",
     "tools",
     "mcpServers",
     "include",
     "profiles",
+    "policy",
     "uv",
     "standby",
     "toolLimits",
@@ -30,7 +31,7 @@ const KEYS: [&str; 14] = [
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: [&str; 5] = ["auth", "policy", "limits", "model", "workspace"];
+const NOT_YET: [&str; 4] = ["auth", "limits", "model", "workspace"];
 
 /// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
@@ -89,6 +90,10 @@ impl Reader<'_> {
                 None => ToolLimits::default(),
             },
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
+            policy: match document.get("policy") {
+                Some(value) => policy::read(self, &value)?,
+                None => Policy::default(),
+            },
             ..Config::default()
         };
         self.tools(document, &mut config)?;

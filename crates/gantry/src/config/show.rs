@@ -29,6 +29,7 @@ impl Config {
             .array("tools", &tools)
             .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
+            .raw_some("policy", self.policy.to_json().as_ref())
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .value_some("state", self.state.as_ref())

@@ -24,6 +24,7 @@ impl Gateway {
         policies: Arc<Policies>,
     ) -> Arc<Self> {
         let events = Arc::new(Events::new(settings.settle));
+        policies.audience.join(&events);
         let pages = PageSettings {
             size: settings.page_size.max(1),
             ttl_ms: settings.list_ttl_ms,

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_gateway::policy::{CallSummary, Witness};
-use gantry_gateway::{Call, Gateway, Identity, ListKind, Listing, Outcome, Provider, Reply, Step};
+use gantry_gateway::{
+    Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply, Step,
+};
 
 use super::*;
 
@@ -175,5 +177,51 @@ async fn every_caller_has_lists_of_its_own() {
         let kind = outcome.err().map(|error| error.kind);
         assert_eq!(kind, Some(ErrorKind::Refused), "{method} {params}");
         assert!(run(&gateway, &ann, method.clone(), params).await.is_ok(), "{method} {params}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_else_tells_of_what_is_hidden() {
+    let hide = Rule {
+        who: Who { principals: texts(&["bob"]), ..Who::default() },
+        what: What {
+            tools: texts(&["put_*"]),
+            resources: texts(&["x:secret", "file:///private/*"]),
+            ..What::default()
+        },
+        ..Rule::new("hide", Deny)
+    };
+    let rules = Rules::new(set(vec![hide], true));
+    let gateway = open(&rules, &Record::default());
+    let (ann, bob) = (caller("ann"), caller("bob"));
+    let counts = |who: &Caller| gateway.describe(who).counts.to_string();
+    assert_eq!(counts(&ann), r#"{"tools_count":3,"resources_count":2,"prompts_count":1}"#);
+    assert_eq!(counts(&bob), r#"{"tools_count":1,"resources_count":1,"prompts_count":1}"#);
+    let cases = [
+        ("x:open", true, true),
+        ("x:secret", true, false),
+        ("file:///private/a", true, false),
+        ("file:///public/a", true, true),
+        ("y:none", false, false),
+    ];
+    for (uri, for_ann, for_bob) in cases {
+        let found = [&ann, &bob].map(|who| gateway.has_resource(uri, who).is_ok());
+        assert_eq!(found, [for_ann, for_bob], "{uri}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn everyone_hears_that_lists_may_have_changed() {
+    let gateway = open(&Rules::new(set(vec![], true)), &Record::default());
+    let face = gateway.face(Identity::new("face", "1"));
+    drop(gateway.face(Identity::new("gone", "1")));
+    let everything =
+        || Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
+    let mut subscriptions = [gateway.subscribe(everything()), face.subscribe(everything())];
+    face.lists_may_have_changed();
+    for subscription in &mut subscriptions {
+        for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+            assert_eq!(subscription.next().await, Some(Event::ListChanged(kind)));
+        }
     }
 }

@@ -1,0 +1,76 @@
+//! `policy`: who may do what.
+
+mod rule;
+
+use gantry_policy::{Prefixes, Rule, RuleSet};
+use gantry_protocol::RawJson;
+use gantry_providers::upstreams::Upstream;
+
+use super::ConfigError;
+use super::read::Reader;
+
+/// All keys of the section. Those of trust and approvals are read where they are used.
+const KEYS: [&str; 5] = ["rules", "default", "trust", "approve", "approvals"];
+
+/// What the section says.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    /// The rules, in their order.
+    pub rules: Vec<Rule>,
+    /// Whether what no rule is about is allowed, if that is said.
+    pub default_allows: Option<bool>,
+    /// The rules as they are written, to tell whether they have changed.
+    written: Vec<RawJson>,
+}
+
+impl Policy {
+    /// The rules, ready to be put in force for these servers.
+    pub fn rule_set(&self, servers: &[Upstream]) -> RuleSet {
+        let default_allows = self.default_allows.unwrap_or(true);
+        RuleSet::new(self.rules.clone(), default_allows, prefixes(servers))
+    }
+
+    /// Whether another one may let others see and call things.
+    pub fn differs(&self, other: &Self) -> bool {
+        (&self.written, self.default_allows) != (&other.written, other.default_allows)
+    }
+
+    /// Takes over what another file says: its rules come after these.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.rules.extend(other.rules);
+        self.written.extend(other.written);
+        self.default_allows = self.default_allows.or(other.default_allows);
+    }
+
+    /// The section as it is in force; none if nothing is said.
+    pub(super) fn to_json(&self) -> Option<RawJson> {
+        let default = self.default_allows.map(|allows| if allows { "allow" } else { "deny" });
+        let is_empty = self.rules.is_empty() && default.is_none();
+        let section = gantry_protocol::json::ObjectWriter::new()
+            .value_some("default", default)
+            .array("rules", &self.written);
+        (!is_empty).then(|| section.finish())
+    }
+}
+
+/// What the names of the servers' tools begin with, where that is not the name of the server.
+pub(crate) fn prefixes(servers: &[Upstream]) -> Prefixes {
+    let given = servers.iter().filter_map(|it| Some((it.name.clone(), it.prefix.clone()?)));
+    Prefixes::new(given)
+}
+
+pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Policy, ConfigError> {
+    if !value.is_object() {
+        return Err(reader.form(value, "policy", "an object, such as {\"rules\": []}"));
+    }
+    reader.check_keys(value, &KEYS, &[])?;
+    let allows = |value: &RawJson| match value.as_text() {
+        Some("allow") => Some(true),
+        Some("deny") => Some(false),
+        _ => None,
+    };
+    let default_allows = reader.value(value, "default", "\"allow\" or \"deny\"", allows)?;
+    let rules = rule::read_all(reader, value)?;
+    let written = value.get("rules").iter().flat_map(|it| it.elements()).collect();
+    Ok(Policy { rules, default_allows, written })
+}
