@@ -24,6 +24,7 @@ mod lock;
 mod logging;
 mod logs;
 mod origin;
+mod policy;
 mod remove;
 mod render;
 mod restart;
@@ -84,6 +85,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Secret(verb) => secret::run(verb),
         Verb::Audit(verb) => audit::run(verb).await,
         Verb::Config(verb) => config::run(verb),
+        Verb::Policy(verb) => policy::run(verb).await,
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),
     }

@@ -39,7 +39,7 @@ pub use call_limits::CallLimits;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
-pub use policy::TrustConfig;
+pub use policy::{Policy, TrustConfig};
 pub use search::{find, places};
 pub use show::transport;
 pub use standby::Standby;
@@ -78,6 +78,8 @@ pub struct Config {
     pub profiles: Vec<Profile>,
     /// Where `uv` is.
     pub uv: Option<PathBuf>,
+    /// Who may do what.
+    pub policy: Policy,
     /// Whether and how programs are started ahead.
     pub standby: Option<Standby>,
     /// What programs may use up.

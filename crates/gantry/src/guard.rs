@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use gantry_gateway::{Gateway, GatewayBuilder};
 use gantry_policy::{
-    Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Pins, Signer, Trust,
+    Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Pins, Rules, Signer, Trust,
 };
 
 /// Everything that stands between a call and its provider, beside what every gateway has.
@@ -16,6 +16,7 @@ pub struct Guard {
     audit: Arc<Audit>,
     trust: Trust,
     pins: Pins,
+    rules: Rules,
     /// The gateway that it guards.
     gateway: OnceLock<Weak<Gateway>>,
 }
@@ -31,6 +32,8 @@ pub struct Parts {
     pub audit: Arc<Audit>,
     /// The definitions that are pinned.
     pub pins: Pins,
+    /// Who may see and call what.
+    pub rules: Rules,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -45,10 +48,15 @@ pub struct Keeping {
 impl Guard {
     /// A guard of these parts that keeps what it must in this place.
     pub fn new(keeping: Keeping, parts: Parts) -> Arc<Self> {
-        let Parts { limits, trust, audit, pins } = parts;
+        let Parts { limits, trust, audit, pins, rules } = parts;
         let breakers = Breakers::new(limits.breaker.clone());
         let (limits, gateway) = (Limits::new(limits), OnceLock::new());
-        Arc::new(Self { keeping, limits, breakers, audit, trust, pins, gateway })
+        Arc::new(Self { keeping, limits, breakers, audit, trust, pins, rules, gateway })
+    }
+
+    /// Who may see and call what.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// The definitions that are pinned.
@@ -99,6 +107,7 @@ impl Guard {
         builder
             // Guessing names costs a caller too.
             .gate(self.limits.gate())
+            .ward(self.rules.clone())
             .ward(self.pins.clone())
             // Behind the rules: a limit tells nothing of what one may not see.
             .ward(self.limits.rates())
@@ -107,6 +116,7 @@ impl Guard {
             .ward(self.limits.places())
             .ward(self.breakers.clone())
             .screen(self.pins.clone())
+            .sight(self.rules.clone())
             .sight(self.pins.clone())
             .witness(self.audit.witness())
     }

@@ -1,7 +1,7 @@
 //! What changes while nobody calls: lists and resources.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
@@ -93,6 +93,27 @@ impl Events {
             interest,
             overdue: BTreeSet::new(),
             _seat: None,
+        }
+    }
+}
+
+/// Everyone who hears of changes, at a gateway and at its faces.
+#[derive(Debug, Default)]
+pub(crate) struct Audience(Mutex<Vec<Weak<Events>>>);
+
+impl Audience {
+    /// These subscribers hear from now on, for as long as there can be any.
+    pub(crate) fn join(&self, events: &Arc<Events>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|events| events.strong_count() > 0);
+        all.push(Arc::downgrade(events));
+    }
+
+    /// Tells everyone that every list may have changed.
+    pub(crate) fn tell(&self) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for events in all.iter().filter_map(Weak::upgrade) {
+            ListKind::ALL.into_iter().for_each(|kind| events.list_changed(kind));
         }
     }
 }

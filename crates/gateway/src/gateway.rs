@@ -2,7 +2,7 @@
 
 mod face;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -11,15 +11,17 @@ use gantry_protocol::{Method, RawJson};
 
 use crate::batch;
 use crate::call::Call;
+use crate::caller::Caller;
 use crate::catalog::{Catalog, Publisher};
-use crate::events::{Events, Interest, Subscription};
+use crate::error::CallError;
+use crate::events::{Audience, Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies};
 use crate::policy::{
     Deadline, Gate, InFlight, Meter, Screen, Sight, ToolStatistics, Ward, Witness,
 };
-use crate::provider::Provider;
+use crate::provider::{Provider, Target};
 use crate::reply::Outcome;
 use crate::running::Running;
 
@@ -217,9 +219,26 @@ impl Gateway {
         self.pipeline.policies.in_flight.count()
     }
 
-    /// What the handshake says.
-    pub fn describe(&self) -> Description {
-        let count = |kind| self.catalog.with(|snapshot| snapshot.count(kind));
+    /// What a call would be for. Nothing is called, and nobody is asked for leave.
+    pub fn target(&self, call: Call) -> Result<Target, CallError> {
+        self.catalog.resolve(Arc::new(call)).map(|resolved| resolved.target)
+    }
+
+    /// Whether this caller may watch a resource. What it does not see is not there.
+    pub fn has_resource(&self, uri: &str, caller: &Caller) -> Result<(), CallError> {
+        self.catalog.has_resource(uri, &self.pipeline.views(caller))
+    }
+
+    /// Tells the clients of this gateway and of all its faces that what they see may have changed,
+    /// although nothing else was published: who may see what is another question now.
+    pub fn lists_may_have_changed(&self) {
+        self.pipeline.policies.audience.tell();
+    }
+
+    /// What the handshake says to this caller.
+    pub fn describe(&self, caller: &Caller) -> Description {
+        let views = self.pipeline.views(caller);
+        let count = |kind| self.catalog.count(kind, &views);
         let counts = ObjectWriter::new()
             .value("tools_count", &count(ListKind::Tools))
             .value("resources_count", &count(ListKind::Resources))
@@ -304,9 +323,9 @@ impl GatewayBuilder {
             wards,
             sights,
             screens,
-            heard: Mutex::default(),
             deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
             rounds: settings.input_rounds.max(1),
+            audience: Audience::default(),
         };
         Gateway::over(identity, settings, Arc::new(policies))
     }

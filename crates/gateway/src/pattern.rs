@@ -12,10 +12,9 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };
-    let Some(mut name) = name.strip_prefix(head) else {
-        return false;
-    };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let inner = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail));
+    let Some(mut name) = inner else { return false };
     for part in middle.split('*') {
         // The first place is the best one: it leaves the most for what follows.
         match name.find(part) {
@@ -23,7 +22,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
             None => return false,
         }
     }
-    name.ends_with(tail)
+    true
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod record;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use gantry_protocol::Method;
@@ -15,7 +15,7 @@ use crate::call::{Call, Input};
 use crate::caller::Caller;
 use crate::catalog::Catalog;
 use crate::error::{CallError, ErrorKind};
-use crate::events::Events;
+use crate::events::Audience;
 use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
@@ -55,19 +55,10 @@ pub(crate) struct Policies {
     pub(crate) wards: Vec<Box<dyn Ward>>,
     pub(crate) sights: Vec<Box<dyn Sight>>,
     pub(crate) screens: Vec<Arc<dyn Screen>>,
-    /// The events of every gateway over these policies.
-    pub(crate) heard: Mutex<Vec<Weak<Events>>>,
     pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
-}
-
-impl Policies {
-    /// Takes note of a gateway's events; those of gateways that are gone are forgotten.
-    pub(crate) fn hear(&self, events: &Arc<Events>) {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.retain(|events| events.strong_count() > 0);
-        heard.push(Arc::downgrade(events));
-    }
+    /// Who hears that what is seen has changed.
+    pub(crate) audience: Audience,
 }
 
 impl Pipeline {

@@ -14,6 +14,7 @@ mod house;
 mod limits;
 mod mask;
 pub mod pins;
+mod rules;
 mod signature;
 #[cfg(test)]
 mod stage;
@@ -33,6 +34,10 @@ pub use limits::{
 };
 pub use mask::masked;
 pub use pins::{PinMode, PinSettings, Pins, Suspicious};
+pub use rules::{
+    Annotations, Condition, ConditionBounds, ConditionError, Explanation, Finding, Judged,
+    Prefixes, Rule, RuleEffect, RuleLimits, RuleSet, Rules, Unanswered, What, Who,
+};
 pub use signature::Signer;
 pub use suspicion::{Sort, Suspicion, suspicions, visible};
 pub use trust::Trust;

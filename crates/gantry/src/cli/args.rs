@@ -11,6 +11,7 @@ use super::audit::AuditVerb;
 use super::import::ImportOptions;
 use super::list::ServersOptions;
 use super::logs::LogsOptions;
+use super::policy::PolicyVerb;
 use super::remove::RemoveOptions;
 use super::restart::RestartOptions;
 use super::secret::SecretVerb;
@@ -81,6 +82,9 @@ pub(crate) enum Verb {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),
+    /// Look at who may do what.
+    #[command(subcommand)]
+    Policy(PolicyVerb),
     /// Print what makes a shell complete verbs, options and the names of tools and servers.
     Completions {
         /// Which shell.

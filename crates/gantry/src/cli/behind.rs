@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::reload::Reload;
-use gantry::{Tools, Upstreams};
+use gantry::{Gateway, Tools, Upstreams};
+use gantry_gateway::Snapshot;
 use tokio::task::JoinHandle;
 
 use super::guard::Guarding;
@@ -17,8 +18,9 @@ pub(crate) struct Behind {
     upstreams: Upstreams,
     /// The folders that follow the configuration; none if the command line names others.
     tools: Option<Tools>,
-    /// The policies.
+    /// The policies, and who must hear that they have changed.
     guarding: Guarding,
+    gateway: Arc<Gateway>,
 }
 
 /// Follows the configuration until it is stopped.
@@ -29,8 +31,13 @@ pub(crate) struct Following {
 }
 
 impl Behind {
-    pub(crate) fn new(upstreams: Upstreams, tools: Option<Tools>, guarding: Guarding) -> Self {
-        Self { upstreams, tools, guarding }
+    pub(crate) fn new(
+        upstreams: Upstreams,
+        tools: Option<Tools>,
+        guarding: Guarding,
+        gateway: Arc<Gateway>,
+    ) -> Self {
+        Self { upstreams, tools, guarding, gateway }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -43,10 +50,19 @@ impl Behind {
         let mut in_force = config.cloned().unwrap_or_default();
         behind.serve(&in_force);
         let followed = behind.clone();
-        let task = tokio::spawn(reload.run(origin::variable, move |config| {
+        let looked_at = behind.clone();
+        let reload = reload.run(origin::variable, move |config| {
             followed.change(&in_force, &config);
             in_force = config;
-        }));
+        });
+        let task = tokio::spawn(async move {
+            // Names are known once the servers have spoken.
+            let settled = async {
+                looked_at.upstreams.settled().await;
+                looked_at.warn();
+            };
+            tokio::join!(settled, reload);
+        });
         Following { behind, task }
     }
 
@@ -55,12 +71,24 @@ impl Behind {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
         }
-        self.guarding.configure(before, config);
+        let shows_others = self.guarding.configure(before, config);
         self.serve(config);
+        if shows_others {
+            self.gateway.lists_may_have_changed();
+            self.warn();
+        }
         for key in needing_restart(before, config) {
             tracing::warn!("`{key}` has changed; it comes into force at the next start");
         }
         tracing::info!(servers = config.servers.len(), "the configuration has changed");
+    }
+
+    /// Tells of rules that most likely do not do what they are meant to.
+    fn warn(&self) {
+        let targets = self.gateway.catalog().with(Snapshot::targets);
+        for warning in self.guarding.guard.rules().current().lookalikes(&targets) {
+            tracing::warn!("{warning}");
+        }
     }
 
     /// Reaches the servers of a configuration, and those only.

@@ -3,10 +3,10 @@
 use gantry::config::{Config, SCHEMA, transport};
 use gantry::{ObjectWriter, RawJson, Upstream};
 
-use super::args::{ConfigOptions, ConfigVerb};
+use super::args::{ConfigOptions, ConfigVerb, Origin};
 use super::exit::{Code, Exit};
 use super::render::{Style, Table};
-use super::{origin, render};
+use super::{origin, policy, render, tools};
 
 pub(crate) fn run(verb: ConfigVerb) -> Result<(), Exit> {
     match verb {
@@ -32,6 +32,7 @@ fn none() -> Exit {
 
 /// Prints every server and what is wrong with it.
 fn check(config: &Config, as_json: bool) -> Result<(), Exit> {
+    let config = &with_lookalikes(config)?;
     match as_json {
         true => render::print(&render::pretty(&findings(config)))?,
         false => list(config)?,
@@ -48,6 +49,16 @@ fn check(config: &Config, as_json: bool) -> Result<(), Exit> {
             Err(Exit::new(Code::Configuration, text))
         }
     }
+}
+
+/// The same, with warnings of rules that miss a tool here by the case of its letters.
+fn with_lookalikes(config: &Config) -> Result<Config, Exit> {
+    let mut config = config.clone();
+    if !config.policy.rules.is_empty() {
+        let origin = Origin { config: Some(config.file.clone()), tools: Vec::new() };
+        config.warnings.extend(policy::lookalikes(&tools::open(&origin)?, &config));
+    }
+    Ok(config)
 }
 
 fn list(config: &Config) -> Result<(), Exit> {

@@ -6,7 +6,7 @@ use gantry::config::Config;
 use gantry::guard::{Guard, Keeping, Parts};
 use gantry_gateway::Target;
 use gantry_policy::trust::{Level, TrustSettings};
-use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Pins, Signer, Trust};
+use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Pins, Rules, Signer, Trust};
 
 use super::cabinet::StoreCabinet;
 use super::exit::{Code, Exit};
@@ -35,14 +35,16 @@ pub(crate) async fn open(config: Option<&Config>) -> Result<Guarding, Exit> {
         limits: config.map(limits).unwrap_or_default(),
         trust: trust(config, &keeping, &pins).await?,
         audit: audit.audit.clone(),
+        rules: rules(config),
         pins,
     };
     Ok(Guarding { guard: Guard::new(keeping, parts), audit })
 }
 
 impl Guarding {
-    /// Puts another configuration in force.
-    pub(crate) fn configure(&self, before: &Config, config: &Config) {
+    /// Puts another configuration in force. Returns whether callers may see something else now.
+    pub(crate) fn configure(&self, before: &Config, config: &Config) -> bool {
+        self.guard.rules().put(config.policy.rule_set(&config.servers));
         self.audit.configure(config);
         if before.limits != config.limits {
             self.guard.set_limits(limits(config));
@@ -54,12 +56,19 @@ impl Guarding {
             trust.configure(settings);
         }
         trust.approvals().configure(config.trust.approvals.clone());
+        before.policy.differs(&config.policy) || before.pins != config.pins
     }
 
     /// Ends what must be ended: whatever was recorded is written.
     pub(crate) async fn close(&self) {
         self.audit.close().await;
     }
+}
+
+/// The rules of a configuration.
+pub(crate) fn rules(config: Option<&Config>) -> Rules {
+    let config = config.cloned().unwrap_or_default();
+    Rules::new(config.policy.rule_set(&config.servers))
 }
 
 /// The limits that a configuration asks for.

@@ -60,7 +60,9 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let budgets = guard.keep_budgets().await;
     let courier = courier::send(guard.trust().approvals().clone());
     let pinned = lock.keep(guard.pins().clone(), server.clone());
-    let behind = Behind::new(upstreams.clone(), folders, guarding.clone()).follow(config.as_ref());
+    let gateway = server.gateway().clone();
+    let behind = Behind::new(upstreams.clone(), folders, guarding.clone(), gateway);
+    let behind = behind.follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer
         // is told of when it is there.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use gantry_policy::ConditionError;
+
 use super::{Place, ValueError};
 
 /// Why a configuration cannot be used.
@@ -83,6 +85,14 @@ pub enum ConfigError {
         key: String,
         /// Why.
         error: ValueError,
+    },
+    /// The condition of a rule cannot be used.
+    #[error("{place}: {error}")]
+    Condition {
+        /// Where.
+        place: Place,
+        /// Why.
+        error: ConditionError,
     },
     /// An included file cannot be read.
     #[error("{place}: the included file {} cannot be read: {error}", file.display())]

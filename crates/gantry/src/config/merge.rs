@@ -19,6 +19,7 @@ impl Config {
         if self.trust == TrustConfig::default() {
             self.trust = other.trust;
         }
+        self.policy.absorb(other.policy);
         let folders = other.folders.into_iter();
         let new: Vec<_> = folders.filter(|folder| !self.folders.contains(folder)).collect();
         self.folders.extend(new);

@@ -1,18 +1,83 @@
 //! `policy`: who may do what.
 
+mod rule;
 pub(super) mod trust;
 
+use gantry_policy::{Prefixes, Rule, RuleSet};
 use gantry_protocol::RawJson;
+use gantry_providers::upstreams::Upstream;
 
 use super::ConfigError;
 use super::read::Reader;
 
 pub use trust::TrustConfig;
 
-/// Lets a section pass that is an object of known keys.
-pub(super) fn check(reader: &Reader<'_>, value: &RawJson) -> Result<(), ConfigError> {
-    if !value.is_object() {
-        return Err(reader.form(value, "policy", "an object, such as {\"trust\": \"verified\"}"));
+/// All keys of the section. Those of trust and approvals are read by `trust`.
+const KEYS: [&str; 7] =
+    ["rules", "default", "trust", "approve", "approvals", "destructive", "readOnly"];
+
+/// What the section says.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    /// The rules, in their order.
+    pub rules: Vec<Rule>,
+    /// Whether what no rule is about is allowed, if that is said.
+    pub default_allows: Option<bool>,
+    /// The rules as they are written, to tell whether they have changed.
+    written: Vec<RawJson>,
+}
+
+impl Policy {
+    /// The rules, ready to be put in force for these servers.
+    pub fn rule_set(&self, servers: &[Upstream]) -> RuleSet {
+        let default_allows = self.default_allows.unwrap_or(true);
+        RuleSet::new(self.rules.clone(), default_allows, prefixes(servers))
     }
-    reader.check_keys(value, &trust::KEYS, &[])
+
+    /// Whether another one may let others see and call things.
+    pub fn differs(&self, other: &Self) -> bool {
+        (&self.written, self.default_allows) != (&other.written, other.default_allows)
+    }
+
+    /// Takes over what another file says: its rules come after these.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.rules.extend(other.rules);
+        self.written.extend(other.written);
+        self.default_allows = self.default_allows.or(other.default_allows);
+    }
+
+    /// The section as it is in force, together with what it says of trust; none if nothing is said.
+    pub(super) fn to_json(&self, trust: &TrustConfig) -> Option<RawJson> {
+        let default = self.default_allows.map(|allows| if allows { "allow" } else { "deny" });
+        let rules = Some(RawJson::array(&self.written)).filter(|_| !self.rules.is_empty());
+        let section = trust.to_json().unwrap_or(RawJson::EMPTY_OBJECT);
+        let section = section
+            .edit()
+            .set_some("default", default.map(RawJson::string))
+            .set_some("rules", rules)
+            .apply();
+        (section != RawJson::EMPTY_OBJECT).then_some(section)
+    }
+}
+
+/// What the names of the servers' tools begin with, where that is not the name of the server.
+pub(crate) fn prefixes(servers: &[Upstream]) -> Prefixes {
+    let given = servers.iter().filter_map(|it| Some((it.name.clone(), it.prefix.clone()?)));
+    Prefixes::new(given)
+}
+
+pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Policy, ConfigError> {
+    if !value.is_object() {
+        return Err(reader.form(value, "policy", "an object, such as {\"rules\": []}"));
+    }
+    reader.check_keys(value, &KEYS, &[])?;
+    let allows = |value: &RawJson| match value.as_text() {
+        Some("allow") => Some(true),
+        Some("deny") => Some(false),
+        _ => None,
+    };
+    let default_allows = reader.value(value, "default", "\"allow\" or \"deny\"", allows)?;
+    let rules = rule::read_all(reader, value)?;
+    let written = value.get("rules").iter().flat_map(|it| it.elements()).collect();
+    Ok(Policy { rules, default_allows, written })
 }

@@ -9,7 +9,7 @@ use gantry_providers::tools::manifest::nearest::nearest;
 use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
-use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
+use super::{Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
 use super::{
     audit, call_limits, dialect, include, limits, pins, policy, profiles, servers, standby,
 };
@@ -20,6 +20,7 @@ const KEYS: &[&str] = &[
     "mcpServers",
     "include",
     "profiles",
+    "policy",
     "uv",
     "standby",
     "toolLimits",
@@ -98,10 +99,13 @@ impl Reader<'_> {
             audit: document.get("audit").map(|it| audit::read(self, &it)).transpose()?,
             pins: document.get("pins").map(|it| pins::read(self, &it)).transpose()?,
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
+            policy: match document.get("policy") {
+                Some(value) => policy::read(self, &value)?,
+                None => Policy::default(),
+            },
             ..Config::default()
         };
         if let Some(value) = document.get("policy") {
-            policy::check(self, &value)?;
             config.trust = policy::trust::read(self, &value)?;
         }
         self.tools(document, &mut config)?;

@@ -30,7 +30,7 @@ impl Config {
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .raw_some("limits", self.limits.as_ref().map(|limits| &limits.written))
-            .raw_some("policy", self.trust.to_json().as_ref())
+            .raw_some("policy", self.policy.to_json(&self.trust).as_ref())
             .raw_some("pins", self.pins.as_ref().map(pins::to_json).as_ref())
             .value_some("state", self.state.as_ref())
             .raw_some("audit", self.audit.as_ref().map(AuditConfig::to_json).as_ref())

@@ -64,9 +64,21 @@ impl Catalog {
         page.ok_or_else(bad_cursor)
     }
 
-    /// Whether a client may watch this resource.
-    pub fn has_resource(&self, uri: &str) -> Result<(), CallError> {
-        self.with(|snapshot| snapshot.find_resource(uri)).map(|_| ())
+    /// How many things of a kind all these views show.
+    pub(crate) fn count(&self, kind: ListKind, views: &[View]) -> usize {
+        self.with(|snapshot| match views {
+            [] => snapshot.count(kind),
+            views => snapshot.seen_by(views).count(kind),
+        })
+    }
+
+    /// The resource of that URI, as far as all these views show it.
+    pub(crate) fn has_resource(&self, uri: &str, views: &[View]) -> Result<(), CallError> {
+        let (target, _) = self.with(|snapshot| snapshot.find_resource(uri))?;
+        match views.iter().all(|view| (view.sees)(&target)) {
+            true => Ok(()),
+            false => Err(resource_not_found(uri)),
+        }
     }
 }
 

@@ -139,6 +139,18 @@ impl Snapshot {
         self.prompts.iter().map(|listed| &listed.entry)
     }
 
+    /// Everything that is listed, templates as they are listed.
+    pub fn targets(&self) -> Vec<Target> {
+        let tools = self.tools.iter().map(|it| Target::Tool(it.entry.clone()));
+        let resources = self.resources.iter().map(|it| Target::Resource(it.entry.clone()));
+        let templates = self
+            .templates
+            .iter()
+            .map(|(it, _)| Target::Template(it.entry.clone(), it.entry.uri_template.clone()));
+        let prompts = self.prompts.iter().map(|it| Target::Prompt(it.entry.clone()));
+        tools.chain(resources).chain(templates).chain(prompts).collect()
+    }
+
     /// How many things a list holds.
     pub fn count(&self, kind: ListKind) -> usize {
         match kind {

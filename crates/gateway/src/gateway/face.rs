@@ -1,13 +1,12 @@
 //! A gateway and its faces: each shows a catalog of its own, and all share the same policies.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 
 use super::{Gateway, Identity, Settings};
 use crate::catalog::{Catalog, PageSettings};
 use crate::events::Events;
-use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies};
 
 impl Gateway {
@@ -18,17 +17,6 @@ impl Gateway {
         Self::over(identity, self.settings.clone(), self.pipeline.policies.clone())
     }
 
-    /// Tells the clients of this gateway and of all its faces that a list may differ for them,
-    /// although nothing in a catalog does: a policy has changed what is seen.
-    pub fn announce(&self, kind: ListKind) {
-        let heard = &self.pipeline.policies.heard;
-        for events in heard.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            if let Some(events) = events.upgrade() {
-                events.list_changed(kind);
-            }
-        }
-    }
-
     /// A gateway with an empty catalog over these policies.
     pub(super) fn over(
         identity: Identity,
@@ -36,13 +24,13 @@ impl Gateway {
         policies: Arc<Policies>,
     ) -> Arc<Self> {
         let events = Arc::new(Events::new(settings.settle));
+        policies.audience.join(&events);
         let pages = PageSettings {
             size: settings.page_size.max(1),
             ttl_ms: settings.list_ttl_ms,
             public: settings.lists_are_public,
         };
         let catalog = Arc::new(Catalog::new(pages, policies.screens.clone(), events.clone()));
-        policies.hear(&events);
         let pipeline = Pipeline { catalog: catalog.clone(), policies };
         let instructions = ArcSwapOption::empty();
         Arc::new(Self { identity, instructions, settings, catalog, pipeline, events })

@@ -5,7 +5,7 @@ mod bench;
 use std::time::Duration;
 
 use gantry_client::{Start, Target as Place};
-use gantry_gateway::{ErrorKind, Event};
+use gantry_gateway::{Caller, ErrorKind, Event};
 use gantry_protocol::Method;
 use serde_json::json;
 
@@ -197,12 +197,12 @@ async fn a_server_is_shown_alone_and_a_profile_under_the_names_of_all() {
     assert_eq!(alone.names("tools/list", "tools", "name").await[1], "die");
     assert_eq!(alone.names("resources/list", "resources", "uri").await, ["x:shared", "x:two"]);
     assert_eq!(alone.tool("link").await["content"][0]["uri"], "x:shared");
-    assert_eq!(alone.gateway.describe().instructions.as_deref(), Some("use two"));
+    assert_eq!(alone.gateway.describe(&Caller::default()).instructions.as_deref(), Some("use two"));
     let few = bench.face("few");
     assert_eq!(few.names("tools/list", "tools", "name").await, ["one_echo", "two_echo"]);
     bench.upstreams.detach_face("two");
     assert!(alone.names("tools/list", "tools", "name").await.is_empty());
-    let described = bench.gateway.describe().instructions;
+    let described = bench.gateway.describe(&Caller::default()).instructions;
     assert_eq!(described.as_deref(), Some("## one\n\nuse one\n\n## two\n\nuse two"));
 }
 

@@ -1,5 +1,6 @@
 //! What this server says of itself: `server/discover` and the answer to `initialize`.
 
+use gantry_gateway::Caller;
 use gantry_protocol::capability::TASKS;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
@@ -12,8 +13,8 @@ use crate::lobby::Lobby;
 const COUNTS: &str = "gantry/counts";
 
 /// The result of `server/discover`.
-pub(super) fn discover(lobby: &Lobby) -> RawJson {
-    let description = lobby.gateway.describe();
+pub(super) fn discover(lobby: &Lobby, caller: &Caller) -> RawJson {
+    let description = lobby.gateway.describe(caller);
     let meta = ObjectWriter::new()
         .raw(key::SERVER_INFO, &description.info)
         .raw(COUNTS, &description.counts)
@@ -30,8 +31,8 @@ pub(super) fn discover(lobby: &Lobby) -> RawJson {
 }
 
 /// The result of `initialize`.
-pub(super) fn initialize(lobby: &Lobby, revision: Revision) -> RawJson {
-    let description = lobby.gateway.describe();
+pub(super) fn initialize(lobby: &Lobby, caller: &Caller, revision: Revision) -> RawJson {
+    let description = lobby.gateway.describe(caller);
     let capabilities = with_tasks(&description.capabilities);
     let capabilities = wire::lower_server_capabilities(revision, &capabilities);
     ObjectWriter::with_capacity(512)

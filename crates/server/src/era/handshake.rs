@@ -38,7 +38,7 @@ impl Handshake {
             scope: None,
             face: lobby.face.clone(),
         };
-        let result = discover::initialize(lobby, revision);
+        let result = discover::initialize(lobby, &caller, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();
         Ok(Self { session: Session::new(revision, caller), answer })
     }

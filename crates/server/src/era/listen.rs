@@ -56,7 +56,7 @@ impl Listening {
             let Some(uri) = uri.to_text() else {
                 return Err(RpcError::invalid_params("`resourceSubscriptions` must hold strings"));
             };
-            if lobby.gateway.catalog().has_resource(&uri).is_err() {
+            if lobby.gateway.has_resource(&uri, &ticket.caller).is_err() {
                 continue;
             }
             if !interest.resources_watched.add(&uri, lobby.settings.watched) {

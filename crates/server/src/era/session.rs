@@ -235,7 +235,7 @@ impl Session {
     /// Watches a resource. Returns whether its changes are heard of already.
     fn watch(&self, lobby: &Lobby, params: &RawJson) -> Result<bool, RpcError> {
         let uri = uri(params)?;
-        let known = lobby.gateway.catalog().has_resource(&uri);
+        let known = lobby.gateway.has_resource(&uri, &self.caller);
         known.map_err(|error| errors::to_rpc(self.revision, error))?;
         let limit = lobby.settings.watched;
         match self.watched.add(&uri, limit) {

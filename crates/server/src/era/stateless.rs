@@ -56,7 +56,7 @@ pub(crate) fn prepare(
     let ticket = Ticket { id, method, params, token, caller, json_content, task: None };
     match ticket.method {
         Method::Discover => {
-            let result = jsonrpc::result(&ticket.id, &discover::discover(lobby));
+            let result = jsonrpc::result(&ticket.id, &discover::discover(lobby, &ticket.caller));
             Ok(Prepared::Answered(result.into_bytes()))
         }
         Method::Listen => Listening::open(lobby, &ticket)

@@ -5,7 +5,6 @@ use std::io;
 use std::time::Duration;
 
 use gantry::Server;
-use gantry_gateway::ListKind;
 use gantry_policy::Pins;
 use gantry_policy::pins::News;
 use gantry_providers::tools::Watch;
@@ -97,8 +96,7 @@ impl Keeper {
     /// Tells clients, then writes down what is new.
     async fn act(&mut self, now: News) {
         if now.held != self.done.held {
-            self.server.gateway().announce(ListKind::Tools);
-            self.server.gateway().announce(ListKind::Prompts);
+            self.server.gateway().lists_may_have_changed();
         }
         if now.pins != self.done.pins {
             let (lock, pins) = (self.lock.clone(), self.pins.clone());

@@ -9,8 +9,6 @@ use gantry_providers::tools::manifest::timeout;
 use crate::config::ConfigError;
 use crate::config::read::Reader;
 
-pub(super) const KEYS: [&str; 5] = ["trust", "approve", "approvals", "destructive", "readOnly"];
-
 const APPROVALS: [&str; 7] =
     ["wait", "pending", "perCaller", "grants", "past", "elicitation", "webhook"];
 

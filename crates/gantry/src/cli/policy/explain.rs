@@ -1,0 +1,221 @@
+//! `gantry policy explain`: every rule in its order, and which one decides.
+
+use std::sync::Arc;
+
+use clap::{ArgGroup, Args};
+use clap_complete::ArgValueCompleter;
+use gantry::policy::{Explanation, Finding};
+use gantry::{Caller, Method, ObjectWriter, RawJson};
+use gantry_gateway::{Call, Effect, PromptEntry, Scope, Target};
+use gantry_protocol::JsonLimits;
+
+use crate::cli::args::Reach;
+use crate::cli::arguments;
+use crate::cli::exit::{Code, Exit};
+use crate::cli::render::{self, Style, Table};
+use crate::cli::tools::Opened;
+use crate::cli::{completions, guard, origin, tools};
+
+/// Which call to explain.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["tool", "resource", "prompt"]))]
+pub(crate) struct ExplainOptions {
+    /// Who calls: the name of a token, or `local`.
+    #[arg(long = "as", value_name = "NAME", default_value = "local")]
+    principal: String,
+
+    /// What the client calls itself.
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
+
+    /// The face that the call comes through: NAME of `/mcp/NAME`.
+    #[arg(long, value_name = "NAME")]
+    face: Option<String>,
+
+    /// What the caller's token is good for, when that is not everything; may be given more than once.
+    #[arg(long, value_name = "PATTERN")]
+    allow: Vec<String>,
+
+    /// The tool.
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completions::names))]
+    tool: Option<String>,
+
+    /// The URI of a resource.
+    #[arg(long, value_name = "URI")]
+    resource: Option<String>,
+
+    /// The prompt.
+    #[arg(long, value_name = "NAME")]
+    prompt: Option<String>,
+
+    /// The arguments as a JSON object; KEY=VALUE is put on top.
+    #[arg(long, value_name = "JSON")]
+    args: Option<String>,
+
+    /// The arguments, read as the tool's schema says.
+    #[arg(value_name = "KEY=VALUE")]
+    words: Vec<String>,
+
+    #[command(flatten)]
+    reach: Reach,
+
+    /// Print everything as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
+    let config = origin::configuration(options.reach.origin.config.as_deref())?;
+    let opened = tools::reach(&options.reach, options.tool.as_deref()).await?;
+    let caller = Arc::new(options.caller());
+    let (method, target) = options.target(&opened, &caller)?;
+    let target = options.at_face(target);
+    let arguments = options.arguments(&target)?;
+    let rules = guard::rules(config.as_ref()).current();
+    let explained = rules.explain(&caller, &target, &method, Some(&arguments));
+    match options.json {
+        true => render::print(&render::pretty(&to_json(&explained, options, &target)))?,
+        false => tell(&explained, options, &target)?,
+    }
+    if explained.allowed { Ok(()) } else { Err(Exit::silent(Code::Refused)) }
+}
+
+impl ExplainOptions {
+    fn caller(&self) -> Caller {
+        let client = self.client.as_ref();
+        let scope = Some(Scope { allow: self.allow.clone() }).filter(|it| !it.allow.is_empty());
+        Caller {
+            client_info: client.map(|name| ObjectWriter::new().value("name", name).finish()),
+            scope: scope.map(Arc::new),
+            face: self.face.as_deref().map(Arc::from),
+            ..Caller::new(self.principal.as_str())
+        }
+    }
+
+    /// What the call is for, as it is listed at the main endpoint.
+    fn target(&self, opened: &Opened, caller: &Arc<Caller>) -> Result<(Method, Target), Exit> {
+        let (method, key, name) = match (&self.tool, &self.resource, &self.prompt) {
+            (Some(tool), ..) => {
+                // Whatever is close to the name is told.
+                opened.find(tool)?;
+                (Method::ToolsCall, "name", tool)
+            }
+            (None, Some(uri), _) => (Method::ResourcesRead, "uri", uri),
+            (None, None, Some(prompt)) => (Method::PromptsGet, "name", prompt),
+            (None, None, None) => return Err(Exit::bug("nothing is named")),
+        };
+        let params = ObjectWriter::new().value(key, name).finish();
+        let call = Call::new(method.clone(), params, caller.clone());
+        let target = opened.server.gateway().target(call);
+        let target = target.map_err(|error| Exit::new(Code::NotFound, error.public))?;
+        Ok((method, target))
+    }
+
+    /// The same as it is listed at the face of its own server, which has the server's own names.
+    fn at_face(&self, target: Target) -> Target {
+        let server = target.origin().map(|origin| &*origin.server);
+        if server.is_none() || self.face.as_deref() != server {
+            return target;
+        }
+        match &target {
+            Target::Tool(tool) => {
+                let renamed = tool.renamed(&tool.own.name);
+                renamed.map_or(target.clone(), |tool| Target::Tool(Arc::new(tool)))
+            }
+            Target::Prompt(prompt) => Target::Prompt(Arc::new(PromptEntry {
+                name: prompt.own.name.clone(),
+                definition: prompt.definition.clone(),
+                origin: prompt.origin.clone(),
+                own: prompt.own.clone(),
+            })),
+            Target::Resource(_) | Target::Template(..) => target,
+        }
+    }
+
+    /// The arguments; some that are missing do not matter here.
+    fn arguments(&self, target: &Target) -> Result<RawJson, Exit> {
+        let given = self.args.as_deref().unwrap_or("{}");
+        let wrong = |text: String| {
+            let hint = "write them as --args '{\"key\": \"value\"}', or KEY=VALUE";
+            Exit::new(Code::Usage, text).hint(hint)
+        };
+        let base = RawJson::parse(given.to_owned(), JsonLimits::default())
+            .map_err(|error| wrong(format!("the arguments are no JSON: {error}")))?;
+        if !base.is_object() {
+            return Err(wrong("the arguments are no JSON object".to_owned()));
+        }
+        if self.words.is_empty() {
+            return Ok(base);
+        }
+        let schema = target.definition().get("inputSchema").unwrap_or(RawJson::EMPTY_OBJECT);
+        let schema = schema.edit().set("required", RawJson::from_static("[]")).apply();
+        let files = |path: &str| std::fs::read_to_string(path);
+        arguments::read(&schema, &base, &self.words, &files)
+            .map_err(|error| wrong(error.to_string()))
+    }
+}
+
+fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> Result<(), Exit> {
+    let (who, name) = (&options.principal, target.name());
+    let verdict = match (explained.allowed, explained.needs_approval) {
+        (true, true) => "may, once a person approves",
+        (true, false) => "may",
+        (false, _) => "may not",
+    };
+    let by = match &*explained.by {
+        "default" if explained.allowed => "no rule is about it, and `default` allows".to_owned(),
+        "default" => "no rule allows it, and `default` denies".to_owned(),
+        "token scope" => "its token is not good for it".to_owned(),
+        rule => format!("rule `{rule}` decides"),
+    };
+    let mut table = Table::indented(2);
+    for Finding { rule, judged } in &explained.findings {
+        let place = rule.place.as_deref().unwrap_or_default();
+        table.row([&rule.name, rule.effect.as_str(), place, &judged.to_string()]);
+    }
+    let server = target.origin().map(|origin| format!(", of the server `{}`", origin.server));
+    let seen = if explained.is_seen { "seen" } else { "not seen" };
+    render::print(&format!("`{who}` {verdict} use `{name}`: {by}"))?;
+    if !explained.findings.is_empty() {
+        render::print(&table.to_text(Style::of_stdout()))?;
+    }
+    let (effect, server) = (effect(target), server.unwrap_or_default());
+    render::print(&format!("`{name}` {effect}{server}; it is {seen} in the lists of `{who}`"))
+}
+
+fn to_json(explained: &Explanation, options: &ExplainOptions, target: &Target) -> RawJson {
+    let finding = |Finding { rule, judged }: &Finding| {
+        ObjectWriter::new()
+            .value("rule", &*rule.name)
+            .value("effect", rule.effect.as_str())
+            .value("shadow", &rule.shadow)
+            .value_some("place", rule.place.as_deref())
+            .value("decides", &judged.decides())
+            .value("why", &judged.to_string())
+            .finish()
+    };
+    let findings: Vec<RawJson> = explained.findings.iter().map(finding).collect();
+    ObjectWriter::new()
+        .value("principal", &options.principal)
+        .value("name", target.name())
+        .value_some("server", target.origin().map(|origin| &*origin.server))
+        .value("allowed", &explained.allowed)
+        .value("needsApproval", &explained.needs_approval)
+        .value("by", &*explained.by)
+        .value("seen", &explained.is_seen)
+        .value("effect", effect(target))
+        .array("rules", &findings)
+        .finish()
+}
+
+/// What a call may do, in words.
+fn effect(target: &Target) -> &'static str {
+    match target {
+        Target::Tool(tool) => match tool.effect() {
+            Effect::ReadOnly => "only looks",
+            Effect::Changes => "changes things",
+            Effect::Destroys => "may destroy something",
+        },
+        _ => "only looks",
+    }
+}

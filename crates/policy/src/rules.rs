@@ -1,0 +1,152 @@
+//! Who may see and call what: rules, the first of which that fits decides.
+//!
+//! A call costs two lookups: which rules are about the thing, and which are for the caller. Both
+//! were found out before; only conditions are asked again for each call.
+
+mod bits;
+mod compiled;
+mod condition;
+mod explain;
+mod glob;
+mod lookalike;
+mod remembered;
+mod rule;
+mod set;
+mod thing;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use gantry_gateway::policy::{Admission, Decision, Sight, View, Ward};
+use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Target};
+use gantry_protocol::Method;
+
+pub use condition::{Condition, ConditionBounds, ConditionError, Unanswered};
+pub use explain::{Explanation, Finding, Judged};
+pub use rule::{Annotations, Rule, RuleEffect, What, Who};
+pub use set::{RuleLimits, RuleSet};
+pub use thing::Prefixes;
+
+use compiled::Compiled;
+use set::Ruling;
+
+/// The name of this policy in the record.
+const POLICY: &str = "rules";
+
+/// The rules as a policy. Clones share them, and a change counts for all.
+#[derive(Debug, Clone)]
+pub struct Rules(Arc<ArcSwap<RuleSet>>);
+
+impl Rules {
+    /// A policy with these rules.
+    pub fn new(rules: RuleSet) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(rules)))
+    }
+
+    /// Puts others in their place, from the next call and list on.
+    pub fn put(&self, rules: RuleSet) {
+        self.0.store(Arc::new(rules));
+    }
+
+    /// Those in force.
+    pub fn current(&self) -> Arc<RuleSet> {
+        self.0.load_full()
+    }
+}
+
+impl Ward for Rules {
+    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+        let set = self.0.load();
+        let caller = &*call.call.caller;
+        if set.is_idle() && caller.scope.is_none() {
+            return Admission::GRANTED;
+        }
+        if call.call.method == Method::Complete {
+            return complete(&set, call, exchange);
+        }
+        let shadow = |compiled| look_on(compiled, call, exchange);
+        let arguments = call.call.head.arguments.as_ref();
+        let ruling = set.rule(caller, &call.target, &call.call.method, arguments, shadow);
+        let (allowed, rule) = match ruling {
+            Ruling::Unopposed => return Admission::GRANTED,
+            Ruling::By(compiled) => {
+                (compiled.rule.effect != RuleEffect::Deny, compiled.label.clone())
+            }
+            Ruling::Scope => (false, "token scope".into()),
+            Ruling::Default => (false, "default".into()),
+        };
+        exchange.note_decision(Decision { allowed, policy: POLICY, rule });
+        match allowed {
+            true => Admission::GRANTED,
+            false => Admission::refused(refusal(&ruling, caller, &call.target)),
+        }
+    }
+}
+
+impl Sight for Rules {
+    fn view(&self, caller: &Caller) -> Option<View> {
+        let set = self.0.load_full();
+        if set.is_idle() && caller.scope.is_none() {
+            return None;
+        }
+        let who = set.caller(caller);
+        let key = set.sight_key(caller, &who);
+        let caller = caller.clone();
+        let sees = Arc::new(move |target: &Target| set.shows(&caller, &who, target));
+        Some(View { key, sees })
+    }
+}
+
+/// What may be seen may be completed: it tells nothing but what was listed.
+fn complete<'a>(set: &RuleSet, call: &Resolved, exchange: &Exchange) -> Admission<'a> {
+    let caller = &*call.call.caller;
+    if set.shows(caller, &set.caller(caller), &call.target) {
+        return Admission::GRANTED;
+    }
+    exchange.note_decision(Decision { allowed: false, policy: POLICY, rule: "unseen".into() });
+    let (name, principal) = (call.target.name(), &caller.principal);
+    let text = format!("`{name}` may not be used by `{principal}`");
+    Admission::refused(CallError::new(ErrorKind::Refused, text))
+}
+
+/// A rule that only looks on says what it would do.
+fn look_on(compiled: &Compiled, call: &Resolved, exchange: &Exchange) {
+    let effect = compiled.rule.effect;
+    if effect == RuleEffect::Allow {
+        return;
+    }
+    let (name, principal, rule) =
+        (call.target.name(), &*call.call.caller.principal, &*compiled.rule.name);
+    let would = if effect == RuleEffect::Deny { "refuse" } else { "ask for approval of" };
+    tracing::info!(
+        call = %exchange.number(), rule, principal, "a shadow rule would {would} `{name}`"
+    );
+    let rule = compiled.label.clone();
+    exchange.note_decision(Decision { allowed: true, policy: POLICY, rule });
+}
+
+fn refusal(ruling: &Ruling<'_>, caller: &Caller, target: &Target) -> CallError {
+    let (name, principal) = (target.name(), &caller.principal);
+    let why = match ruling {
+        Ruling::By(compiled) => {
+            let place = compiled.rule.place.as_ref().map(|place| format!(" at {place}"));
+            let (rule, place) = (&compiled.rule.name, place.unwrap_or_default());
+            format!("rule `{rule}`{place} denies it")
+        }
+        Ruling::Scope => "its token is not good for it".to_owned(),
+        Ruling::Default | Ruling::Unopposed => "no rule allows it".to_owned(),
+    };
+    let (verb, option) = match target {
+        Target::Tool(_) => ("called", "tool"),
+        Target::Prompt(_) => ("used", "prompt"),
+        Target::Resource(_) | Target::Template(..) => ("read", "resource"),
+    };
+    let text = format!(
+        "`{name}` may not be {verb} by `{principal}`: {why}; \
+         `gantry policy explain --as {principal} --{option} {name}` says more"
+    );
+    CallError::new(ErrorKind::Refused, text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,350 @@
+//! The rules in force, and what they come to for one call or for one list.
+
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gantry_gateway::{Caller, Scope, Target, ToolEntry};
+use gantry_protocol::{Method, RawJson};
+
+use super::bits::Bits;
+use super::compiled::{Compiled, Fit, NameGlob};
+use super::condition::{Circumstances, Unanswered};
+use super::remembered::Remembered;
+use super::rule::{Rule, RuleEffect};
+use super::thing::{Kind, Prefixes, Thing, is_alone};
+
+/// How many things and callers are remembered with the rules that are about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleLimits {
+    /// Things.
+    pub things: usize,
+    /// Callers.
+    pub callers: usize,
+}
+
+impl Default for RuleLimits {
+    fn default() -> Self {
+        Self { things: 32_768, callers: 4096 }
+    }
+}
+
+/// All rules in their order. The first that fits decides.
+#[derive(Debug)]
+pub struct RuleSet {
+    pub(super) rules: Box<[Compiled]>,
+    pub(super) default_allows: bool,
+    pub(super) prefixes: Prefixes,
+    asks_for_client: bool,
+    /// Whether a condition asks who calls, so that patterns do not say all.
+    has_caller_conditions: bool,
+    things: Remembered<ThingFacts>,
+    callers: Remembered<CallerFacts>,
+    scopes: Remembered<ScopeFacts>,
+    hashing: RandomState,
+    generation: u64,
+}
+
+/// The rules that are about one thing, whoever calls.
+#[derive(Debug)]
+struct ThingFacts {
+    /// Kept, so that no other thing can have its address in memory.
+    target: Target,
+    is_alone: bool,
+    bits: Bits,
+}
+
+/// The rules that are for one caller, whatever is called.
+#[derive(Debug)]
+pub(super) struct CallerFacts {
+    pub(super) principal: Arc<str>,
+    pub(super) client: String,
+    pub(super) face: Option<Arc<str>>,
+    pub(super) bits: Bits,
+}
+
+/// What credentials are good for, made ready.
+#[derive(Debug)]
+pub(super) struct ScopeFacts {
+    /// Kept for the same reason.
+    scope: Arc<Scope>,
+    allow: Box<[NameGlob]>,
+}
+
+/// What the rules come to.
+#[derive(Debug)]
+pub(super) enum Ruling<'a> {
+    /// No rule fits, and what no rule is about is allowed.
+    Unopposed,
+    /// No rule fits, and what no rule is about is refused.
+    Default,
+    /// The credentials are not good for it.
+    Scope,
+    /// This rule decides.
+    By(&'a Compiled),
+}
+
+static GENERATIONS: AtomicU64 = AtomicU64::new(0);
+
+impl RuleSet {
+    /// Rules in the order in which they are tried, and whether what none is about is allowed.
+    pub fn new(rules: Vec<Rule>, default_allows: bool, prefixes: Prefixes) -> Self {
+        Self::within(rules, default_allows, prefixes, RuleLimits::default())
+    }
+
+    /// The same, remembering no more than that.
+    pub fn within(
+        rules: Vec<Rule>,
+        default_allows: bool,
+        prefixes: Prefixes,
+        limits: RuleLimits,
+    ) -> Self {
+        let rules: Box<[Compiled]> = rules.into_iter().map(Compiled::new).collect();
+        let conditions = || rules.iter().filter_map(|it| it.rule.when.as_ref());
+        Self {
+            default_allows,
+            prefixes,
+            asks_for_client: rules.iter().any(Compiled::asks_for_client)
+                || conditions().any(|it| it.needs_caller()),
+            has_caller_conditions: conditions().any(|it| it.needs_caller()),
+            things: Remembered::new(limits.things),
+            callers: Remembered::new(limits.callers),
+            scopes: Remembered::new(limits.callers),
+            hashing: RandomState::new(),
+            generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
+            rules,
+        }
+    }
+
+    /// Whether no rule can refuse anything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.rules.is_empty() && self.default_allows
+    }
+
+    /// What the rules say of a call. Rules that only look on are told to `shadow`.
+    pub(super) fn rule<'a>(
+        &'a self,
+        caller: &Caller,
+        target: &Target,
+        method: &Method,
+        arguments: Option<&RawJson>,
+        mut shadow: impl FnMut(&'a Compiled),
+    ) -> Ruling<'a> {
+        if let Some(scope) = &caller.scope
+            && self.scope(scope).fits(&Thing::called(target, caller, &self.prefixes)) == Fit::None
+        {
+            return Ruling::Scope;
+        }
+        if self.rules.is_empty() {
+            return self.otherwise();
+        }
+        let who = self.caller(caller);
+        let about = self.about(target, caller);
+        let mut thing = None;
+        for index in about.bits.both(&who.bits) {
+            let compiled = &self.rules[index];
+            let needs_thing =
+                compiled.rule.when.is_some() || matches!(target, Target::Template(..));
+            if needs_thing {
+                let named = || Thing::called(target, caller, &self.prefixes);
+                let thing = thing.get_or_insert_with(named);
+                let case = who.circumstances(thing, target, method, arguments);
+                if compiled.fits_name(thing) == Fit::None || !compiled.holds(&case) {
+                    continue;
+                }
+            }
+            match compiled.rule.shadow {
+                true => shadow(compiled),
+                false => return Ruling::By(compiled),
+            }
+        }
+        self.otherwise()
+    }
+
+    /// Whether someone can have leave to use a thing, so that it is worth showing.
+    pub(super) fn shows(&self, caller: &Caller, who: &CallerFacts, target: &Target) -> bool {
+        let thing = Thing::of(target, caller, &self.prefixes);
+        let is_outside = |scope| self.scope(scope).fits(&thing) == Fit::None;
+        if caller.scope.as_ref().is_some_and(is_outside) {
+            return false;
+        }
+        let about = self.about(target, caller);
+        for index in about.bits.both(&who.bits) {
+            let compiled = &self.rules[index];
+            if compiled.rule.shadow {
+                continue;
+            }
+            let case = who.circumstances(&thing, target, usual_method(thing.kind), None);
+            let fit = match compiled.fits_name(&thing) {
+                Fit::None => continue,
+                fit => compiled.fits_some(&case).min(fit),
+            };
+            match (fit, compiled.rule.effect) {
+                (Fit::Whole, RuleEffect::Deny) => return false,
+                (Fit::Whole | Fit::Partly, RuleEffect::Allow | RuleEffect::Approve) => return true,
+                (Fit::Partly, RuleEffect::Deny) | (Fit::None, _) => {}
+            }
+        }
+        self.default_allows
+    }
+
+    /// The rules that are for a caller.
+    pub(super) fn caller(&self, caller: &Caller) -> Arc<CallerFacts> {
+        let client = match self.asks_for_client {
+            true => caller.client_name().unwrap_or_default(),
+            false => String::new(),
+        };
+        let number = self.hashing.hash_one((&caller.principal, &client, &caller.face));
+        let is_meant = |facts: &CallerFacts| {
+            facts.principal == caller.principal
+                && facts.client == client
+                && facts.face == caller.face
+        };
+        self.callers.find(number, is_meant, || {
+            let face = caller.face.as_deref().unwrap_or_default();
+            let fits = |it: &Compiled| it.fits_caller(&caller.principal, &client, face);
+            CallerFacts {
+                bits: Bits::of(&self.rules, fits),
+                principal: caller.principal.clone(),
+                client: client.clone(),
+                face: caller.face.clone(),
+            }
+        })
+    }
+
+    pub(super) fn scope(&self, scope: &Arc<Scope>) -> Arc<ScopeFacts> {
+        let number = self.hashing.hash_one(Arc::as_ptr(scope).addr());
+        let is_meant = |facts: &ScopeFacts| Arc::ptr_eq(&facts.scope, scope);
+        self.scopes.find(number, is_meant, || ScopeFacts {
+            allow: scope.allow.iter().map(|text| NameGlob::new(text)).collect(),
+            scope: scope.clone(),
+        })
+    }
+
+    /// A number that callers share who see the same.
+    pub(super) fn sight_key(&self, caller: &Caller, who: &CallerFacts) -> u64 {
+        let mut hasher = self.hashing.build_hasher();
+        self.generation.hash(&mut hasher);
+        who.bits.hash(&mut hasher);
+        caller.scope.as_ref().map(|scope| &scope.allow).hash(&mut hasher);
+        if self.has_caller_conditions {
+            (&who.principal, &who.client, &who.face).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// The rules that are about a thing. For a template all that may be, whatever the address.
+    fn about(&self, target: &Target, caller: &Caller) -> Arc<ThingFacts> {
+        let is_alone = target.origin().is_some_and(|origin| is_alone(&origin.server, caller));
+        let number = self.hashing.hash_one((address(target), is_alone));
+        let is_meant = |facts: &ThingFacts| {
+            address(&facts.target) == address(target) && facts.is_alone == is_alone
+        };
+        self.things.find(number, is_meant, || {
+            let thing = Thing::of(target, caller, &self.prefixes);
+            let effect = match target {
+                Target::Tool(tool) => Some(ToolEntry::effect(tool)),
+                _ => None,
+            };
+            let many = matches!(target, Target::Template(..));
+            let bits = Bits::of(&self.rules, |it| {
+                it.fits_kind(&thing)
+                    && it.fits_effect(effect)
+                    && (many || it.fits_name(&thing) != Fit::None)
+            });
+            ThingFacts { target: target.clone(), is_alone, bits }
+        })
+    }
+
+    fn otherwise(&self) -> Ruling<'_> {
+        if self.default_allows { Ruling::Unopposed } else { Ruling::Default }
+    }
+}
+
+impl Compiled {
+    /// Whether the condition holds. One that cannot be answered allows nothing, and stops nothing
+    /// from being refused.
+    pub(super) fn holds(&self, case: &Circumstances<'_>) -> bool {
+        match self.answer(case) {
+            Ok(holds) => holds,
+            Err(error) => {
+                self.tell(&error);
+                self.rule.effect != RuleEffect::Allow
+            }
+        }
+    }
+
+    pub(super) fn answer(&self, case: &Circumstances<'_>) -> Result<bool, Unanswered> {
+        self.rule.when.as_ref().map_or(Ok(true), |condition| condition.holds(case))
+    }
+
+    /// Whether the condition holds for some arguments or for all.
+    fn fits_some(&self, case: &Circumstances<'_>) -> Fit {
+        match &self.rule.when {
+            Some(condition) if condition.needs_arguments() => Fit::Partly,
+            _ if self.holds(case) => Fit::Whole,
+            _ => Fit::None,
+        }
+    }
+
+    fn tell(&self, error: &Unanswered) {
+        if self.rule.when.as_ref().is_some_and(|condition| condition.tell_once()) {
+            let (rule, effect) = (&*self.rule.name, self.rule.effect);
+            tracing::warn!(
+                rule,
+                "the condition of a rule cannot be answered: {error}; an allow rule then does not \
+                 fit, any other does, as this {effect} rule"
+            );
+        }
+    }
+}
+
+impl CallerFacts {
+    pub(super) fn circumstances<'a>(
+        &'a self,
+        thing: &'a Thing<'_>,
+        target: &'a Target,
+        method: &'a Method,
+        arguments: Option<&'a RawJson>,
+    ) -> Circumstances<'a> {
+        let name_of = |kind: Kind| if thing.kind == kind { &*thing.main } else { "" };
+        Circumstances {
+            principal: &self.principal,
+            client: &self.client,
+            face: self.face.as_deref().unwrap_or_default(),
+            server: thing.server.unwrap_or_default(),
+            tool: name_of(Kind::Tool),
+            prompt: name_of(Kind::Prompt),
+            uri: name_of(Kind::Resource),
+            method: method.as_str(),
+            definition: Some(target.definition()),
+            arguments,
+        }
+    }
+}
+
+impl ScopeFacts {
+    /// How much of a thing the credentials are good for.
+    pub(super) fn fits(&self, thing: &Thing<'_>) -> Fit {
+        self.allow.iter().map(|glob| glob.fits(thing, false)).max().unwrap_or(Fit::None)
+    }
+}
+
+/// The call that something is listed for.
+pub(super) fn usual_method(kind: Kind) -> &'static Method {
+    match kind {
+        Kind::Tool => &Method::ToolsCall,
+        Kind::Resource => &Method::ResourcesRead,
+        Kind::Prompt => &Method::PromptsGet,
+    }
+}
+
+/// Where the entry is in memory, which tells it from all others that are kept.
+fn address(target: &Target) -> usize {
+    match target {
+        Target::Tool(entry) => Arc::as_ptr(entry).addr(),
+        Target::Resource(entry) => Arc::as_ptr(entry).addr(),
+        Target::Template(entry, _) => Arc::as_ptr(entry).addr(),
+        Target::Prompt(entry) => Arc::as_ptr(entry).addr(),
+    }
+}

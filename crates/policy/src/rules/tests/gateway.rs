@@ -1,0 +1,227 @@
+//! Rules in a gateway: refusals with their reason, what is recorded, lists for each caller.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gantry_gateway::policy::{CallSummary, Witness};
+use gantry_gateway::{
+    Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply, Step,
+};
+
+use super::*;
+
+struct Echo;
+
+impl Provider for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+        Box::pin(async { Ok(Reply::Result(RawJson::from_static(r#"{"content":[]}"#))) })
+    }
+}
+
+/// Writes down what was decided.
+#[derive(Clone, Default)]
+struct Record(Arc<Mutex<Vec<String>>>);
+
+impl Witness for Record {
+    fn ended(
+        &self,
+        call: &CallSummary<'_>,
+        _: &Outcome,
+        _: Duration,
+    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+        let word = |it: &Decision| format!("{} {} {}", it.policy, it.allowed, it.rule);
+        let all: Vec<String> = call.exchange.decisions().iter().map(word).collect();
+        self.0.lock().expect("nobody panicked").push(all.join(", "));
+        None
+    }
+}
+
+fn open(rules: &Rules, record: &Record) -> Arc<Gateway> {
+    let builder = Gateway::builder(Identity::new("test", "1"));
+    let builder = builder.ward(rules.clone()).sight(rules.clone()).witness(record.clone());
+    let gateway = builder.build();
+    let entries = ["get_a", "put_a", "put_b"].map(|name| tool("", name));
+    let tools = entries.into_iter().filter_map(|target| match target {
+        Target::Tool(entry) => Some(entry),
+        _ => None,
+    });
+    let (Target::Resource(open), Target::Resource(secret), Target::Prompt(ask)) =
+        (resource("", "x:open"), resource("", "x:secret"), prompt("", "ask"))
+    else {
+        panic!("they are what they are made as")
+    };
+    let Target::Template(files, _) = template("file:///{+path}", "") else { panic!("a template") };
+    let covers: gantry_gateway::Matcher = Arc::new(|uri: &str| uri.starts_with("file:///"));
+    let listing = Listing {
+        tools: tools.collect(),
+        resources: vec![open, secret],
+        prompts: vec![ask],
+        templates: vec![(files, covers)],
+        ..Listing::default()
+    };
+    gateway.attach(Arc::new(Echo)).publish(listing);
+    gateway
+}
+
+async fn run(gateway: &Arc<Gateway>, who: &Caller, method: Method, params: &str) -> Outcome {
+    let mut running = gateway.start(Call::new(method, json(params), Arc::new(who.clone())));
+    loop {
+        if let Step::Done(outcome) = running.step().await {
+            return outcome;
+        }
+    }
+}
+
+fn names(outcome: Outcome, kind: ListKind) -> Vec<String> {
+    let Ok(Reply::Page(page)) = outcome else { panic!("a list") };
+    let items = page.result().get(kind.member()).expect("items");
+    let name = |item: RawJson| {
+        let keys = ["uri", "uriTemplate", "name"];
+        keys.iter().find_map(|key| item.get(key)).and_then(|it| it.to_text()).expect("a name")
+    };
+    items.elements().map(name).collect()
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_rule_and_where_it_stands() {
+    let denial = Rule {
+        place: Some("gantry.json:7".into()),
+        name: "no writes".into(),
+        ..rule(Deny, &["bob"], &["put_*"])
+    };
+    let look = Rule { name: "look".into(), shadow: true, ..rule(Deny, &[], &["put_b"]) };
+    let ask = Rule { name: "ask".into(), ..rule(Approve, &["cat"], &["put_*"]) };
+    let rules = Rules::new(set(vec![denial, look, ask, rule(Allow, &["ann"], &["get_a"])], true));
+    let record = Record::default();
+    let gateway = open(&rules, &record);
+    let cases = [
+        (
+            caller("bob"),
+            "put_a",
+            Some(
+                "`put_a` may not be called by `bob`: rule `no writes` at \
+            gantry.json:7 denies it; `gantry policy explain --as bob --tool put_a` says more",
+            ),
+            "rules false no writes",
+        ),
+        (caller("dan"), "put_a", None, ""),
+        (caller("dan"), "put_b", None, "rules true shadow: look"),
+        (caller("cat"), "put_a", None, "rules true approve: ask"),
+        (caller("ann"), "get_a", None, "rules true allow [\"ann\"] [\"get_a\"]"),
+        (
+            scoped(&["get_*"]),
+            "put_a",
+            Some(
+                "`put_a` may not be called by `ann`: its token is not \
+            good for it; `gantry policy explain --as ann --tool put_a` says more",
+            ),
+            "rules false token scope",
+        ),
+    ];
+    for (who, name, refused, decided) in cases {
+        let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
+        let outcome = run(&gateway, &who, Method::ToolsCall, &params).await;
+        let error = outcome.err();
+        assert_eq!(error.as_ref().map(|it| it.public.as_str()), refused, "{name}");
+        assert!(error.is_none_or(|it| it.kind == ErrorKind::Refused), "{name}");
+        let noted = record.0.lock().expect("nobody panicked").pop();
+        assert_eq!(noted.as_deref(), Some(decided), "{} {name}", who.principal);
+    }
+    rules.put(set(vec![], false));
+    let outcome = run(&gateway, &caller("ann"), Method::ToolsCall, r#"{"name":"get_a"}"#).await;
+    let text = outcome.err().expect("it is refused").public;
+    assert!(text.contains("no rule allows it"), "{text}");
+}
+
+#[tokio::test]
+async fn every_caller_has_lists_of_its_own() {
+    let about = |tools: &[&str], resources: &[&str], prompts: &[&str]| Rule {
+        who: Who { principals: texts(&["bob"]), ..Who::default() },
+        what: What {
+            tools: texts(tools),
+            resources: texts(resources),
+            prompts: texts(prompts),
+            ..What::default()
+        },
+        ..Rule::new("hide", Deny)
+    };
+    let rules = Rules::new(set(vec![about(&["put_*"], &["x:secret", "file://*"], &["*"])], true));
+    let gateway = open(&rules, &Record::default());
+    let (ann, bob) = (caller("ann"), caller("bob"));
+    let cases = [
+        (Method::ToolsList, ListKind::Tools, vec!["get_a", "put_a", "put_b"], vec!["get_a"]),
+        (Method::ResourcesList, ListKind::Resources, vec!["x:open", "x:secret"], vec!["x:open"]),
+        (Method::ResourceTemplatesList, ListKind::Templates, vec!["file:///{+path}"], vec![]),
+        (Method::PromptsList, ListKind::Prompts, vec!["ask"], vec![]),
+    ];
+    for (method, kind, for_ann, for_bob) in cases {
+        for (who, expected) in [(&ann, for_ann), (&bob, for_bob)] {
+            let found = names(run(&gateway, who, method.clone(), "{}").await, kind);
+            assert_eq!(found, expected, "{method} for {}", who.principal);
+        }
+    }
+    let refused = [
+        (Method::ResourcesRead, r#"{"uri":"x:secret"}"#),
+        (Method::ResourcesRead, r#"{"uri":"file:///a"}"#),
+        (Method::PromptsGet, r#"{"name":"ask"}"#),
+        (Method::Complete, r#"{"ref":{"type":"ref/prompt","name":"ask"}}"#),
+        (Method::Complete, r#"{"ref":{"type":"ref/resource","uri":"file:///{+path}"}}"#),
+    ];
+    for (method, params) in refused {
+        let outcome = run(&gateway, &bob, method.clone(), params).await;
+        let kind = outcome.err().map(|error| error.kind);
+        assert_eq!(kind, Some(ErrorKind::Refused), "{method} {params}");
+        assert!(run(&gateway, &ann, method.clone(), params).await.is_ok(), "{method} {params}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_else_tells_of_what_is_hidden() {
+    let hide = Rule {
+        who: Who { principals: texts(&["bob"]), ..Who::default() },
+        what: What {
+            tools: texts(&["put_*"]),
+            resources: texts(&["x:secret", "file:///private/*"]),
+            ..What::default()
+        },
+        ..Rule::new("hide", Deny)
+    };
+    let rules = Rules::new(set(vec![hide], true));
+    let gateway = open(&rules, &Record::default());
+    let (ann, bob) = (caller("ann"), caller("bob"));
+    let counts = |who: &Caller| gateway.describe(who).counts.to_string();
+    assert_eq!(counts(&ann), r#"{"tools_count":3,"resources_count":2,"prompts_count":1}"#);
+    assert_eq!(counts(&bob), r#"{"tools_count":1,"resources_count":1,"prompts_count":1}"#);
+    let cases = [
+        ("x:open", true, true),
+        ("x:secret", true, false),
+        ("file:///private/a", true, false),
+        ("file:///public/a", true, true),
+        ("y:none", false, false),
+    ];
+    for (uri, for_ann, for_bob) in cases {
+        let found = [&ann, &bob].map(|who| gateway.has_resource(uri, who).is_ok());
+        assert_eq!(found, [for_ann, for_bob], "{uri}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn everyone_hears_that_lists_may_have_changed() {
+    let gateway = open(&Rules::new(set(vec![], true)), &Record::default());
+    let face = gateway.face(Identity::new("face", "1"));
+    drop(gateway.face(Identity::new("gone", "1")));
+    let everything =
+        || Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
+    let mut subscriptions = [gateway.subscribe(everything()), face.subscribe(everything())];
+    face.lists_may_have_changed();
+    for subscription in &mut subscriptions {
+        for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+            assert_eq!(subscription.next().await, Some(Event::ListChanged(kind)));
+        }
+    }
+}
