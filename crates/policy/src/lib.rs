@@ -5,6 +5,10 @@
 
 mod cabinet;
 mod signature;
+mod token;
+mod tokens;
 
 pub use cabinet::{Cabinet, CabinetError, MemoryCabinet};
 pub use signature::Signer;
+pub use token::{Token, TokenRecord};
+pub use tokens::{Principal, TokenError, TokenRefusal, Tokens};
