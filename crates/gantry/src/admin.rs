@@ -4,12 +4,16 @@
 mod kept;
 mod servers;
 mod token;
+mod tokens;
 mod tools;
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_gateway::ErrorDetail;
 use gantry_gateway::contract::ErrorType;
+use gantry_policy::Tokens;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
@@ -28,6 +32,7 @@ pub struct Admin {
     tools: Tools,
     kept: Kept,
     servers: Option<Upstreams>,
+    tokens: Option<Arc<Tokens>>,
     token: Token,
 }
 
@@ -40,13 +45,20 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        Self { tools, kept, servers: None, token: Token::new(token.into()) }
+        Self { tools, kept, servers: None, tokens: None, token: Token::new(token.into()) }
     }
 
     /// Administration of these servers too.
     #[must_use]
     pub fn servers(mut self, servers: Upstreams) -> Self {
         self.servers = Some(servers);
+        self
+    }
+
+    /// Administration of these callers' tokens too.
+    #[must_use]
+    pub fn tokens(mut self, tokens: Arc<Tokens>) -> Self {
+        self.tokens = Some(tokens);
         self
     }
 
@@ -79,7 +91,7 @@ impl Admin {
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
                 let text = format!("there is no page {}/{path}", Self::PREFIX);
-                let told = (&*text, "there are /api/tools and /api/servers");
+                let told = (&*text, "there are /api/tools, /api/servers and /api/tokens");
                 respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
         }
@@ -92,6 +104,13 @@ impl Annex for Admin {
         Box::pin(async move {
             if let Some(refusal) = admin.refusal(&request) {
                 return refusal;
+            }
+            if let Some(tokens) = &admin.tokens {
+                match tokens::Page::of(&request) {
+                    Some(Err(allowed)) => return not_allowed(allowed),
+                    Some(Ok(page)) => return respond(page.answer(tokens).await),
+                    None => {}
+                }
             }
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),

@@ -7,8 +7,10 @@ mod behind;
 mod book;
 mod cabinet;
 mod call;
+mod callers;
 mod completions;
 mod config;
+mod door;
 mod exit;
 mod guard;
 mod import;
@@ -28,6 +30,7 @@ mod serve;
 mod state;
 mod stats;
 mod status;
+mod token;
 mod tools;
 
 use std::process::ExitCode;
@@ -71,6 +74,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Logs(options) => logs::run(&options).await,
         Verb::Import(options) => import::run(&options),
         Verb::Stats(options) => stats::stats(options).await,
+        Verb::Token(verb) => token::run(&verb).await,
         Verb::Config(verb) => config::run(verb),
         Verb::Completions { shell } => completions::print(shell),
         Verb::Version => render::version(),

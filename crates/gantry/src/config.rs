@@ -1,6 +1,7 @@
 //! The configuration, `gantry.json`: JSON with comments and trailing commas, and the servers of
 //! every other program's file. What is unknown or wrong is an error with its place, never silence.
 
+mod auth;
 mod dialect;
 mod dotenv;
 mod entry;
@@ -29,6 +30,7 @@ use gantry_client::Secret;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
 
+pub use auth::Auth;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
 pub use place::Place;
@@ -58,6 +60,8 @@ pub struct Config {
     pub file: PathBuf,
     /// Where to listen.
     pub listen: Option<String>,
+    /// Whether callers over HTTP must say who they are.
+    pub auth: Option<Auth>,
     /// Folders of tools, as whole paths.
     pub folders: Vec<PathBuf>,
     /// Tools that stand in the configuration itself.

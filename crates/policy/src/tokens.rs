@@ -59,10 +59,20 @@ impl Tokens {
         self
     }
 
-    /// Who shows this token. Neither the answer nor the time it takes tells how much of a wrong
+    /// Who shows this token, which is noted as a use of it. Neither the answer nor the time it takes tells how much of a wrong
     /// token is right.
     pub fn check(&self, shown: Option<&str>, now: SystemTime) -> Result<Principal, TokenRefusal> {
-        let shown = shown.ok_or(TokenRefusal::Missing)?;
+        let held = self.find(shown.ok_or(TokenRefusal::Missing)?, now)?;
+        held.touch(seconds(now));
+        Ok(held.principal())
+    }
+
+    /// Whether a token opens. That is no use of it.
+    pub fn is_good(&self, token: &Token, now: SystemTime) -> bool {
+        self.find(token.expose(), now).is_ok()
+    }
+
+    fn find(&self, shown: &str, now: SystemTime) -> Result<Arc<Held>, TokenRefusal> {
         let shown = Shown::read(shown).ok_or(TokenRefusal::Unknown)?;
         let book = self.book.load();
         let held = book.get(shown.id);
@@ -75,8 +85,7 @@ impl Tokens {
         if held.badge.is_expired(now) {
             return Err(TokenRefusal::Expired);
         }
-        held.touch(seconds(now));
-        Ok(held.principal())
+        Ok(held.clone())
     }
 
     /// Makes a token, which is given out here and never again.

@@ -12,13 +12,13 @@ use gantry::RawJson;
 use gantry_protocol::JsonLimits;
 use http::header::{AUTHORIZATION, HOST};
 use http::{Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::exit::{Code, Exit};
 use super::serve::DEFAULT_ADDRESS;
-use super::{origin, render, state};
+use super::{door, origin, render, state};
 
 /// How long an answer may take. A restart waits for a program to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,7 +52,10 @@ impl Running {
     pub(crate) fn find(reach: &Reach) -> Result<Self, Exit> {
         let authority = match &reach.url {
             Some(url) => of_url(url)?,
-            None => of_listen(&configured(reach))?,
+            None => match door::only(reach.config.is_some())? {
+                Some(address) => address.to_string(),
+                None => of_listen(&configured(reach))?,
+            },
         };
         // A gateway that never ran has made no token, and will not be reached either.
         let token = std::fs::read_to_string(state::token_file()?).unwrap_or_default();
@@ -70,7 +73,18 @@ impl Running {
     }
 
     async fn ask(&self, method: Method, page: &str) -> Result<RawJson, Exit> {
-        let answered = tokio::time::timeout(PATIENCE, self.exchange(method, page)).await;
+        self.send(method, page, None).await
+    }
+
+    /// Asks for something to be done with what the body says.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        page: &str,
+        body: Option<&RawJson>,
+    ) -> Result<RawJson, Exit> {
+        let body = body.map(|body| body.bytes().clone()).unwrap_or_default();
+        let answered = tokio::time::timeout(PATIENCE, self.exchange(method, page, body)).await;
         let (status, body) = answered.unwrap_or_else(|_| {
             let text = format!("the gateway at {} does not answer", self.authority);
             Err(Exit::new(Code::Timeout, text).hint("look at what it logs, or restart it"))
@@ -83,7 +97,12 @@ impl Running {
         }
     }
 
-    async fn exchange(&self, method: Method, page: &str) -> Result<(StatusCode, Bytes), Exit> {
+    async fn exchange(
+        &self,
+        method: Method,
+        page: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes), Exit> {
         let lost = |error: hyper::Error| self.unreachable(&error.to_string());
         let stream = TcpStream::connect(&self.authority).await;
         let stream = stream.map_err(|error| self.unreachable(&error.to_string()))?;
@@ -94,7 +113,7 @@ impl Running {
             .uri(page)
             .header(HOST, &self.authority)
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
-            .body(Empty::<Bytes>::new())
+            .body(Full::new(body))
             .map_err(|error| Exit::bug(format!("the request cannot be written: {error}")))?;
         let answer = async {
             let response = sender.send_request(request).await.map_err(lost)?;
@@ -176,18 +195,12 @@ fn of_url(url: &str) -> Result<String, Exit> {
 
 /// The host and port under which a gateway is reached that listens there.
 fn of_listen(listen: &str) -> Result<String, Exit> {
-    let Ok(mut address) = listen.parse::<SocketAddr>() else { return of_url(listen) };
+    let Ok(address) = listen.parse::<SocketAddr>() else { return of_url(listen) };
     if address.port() == 0 {
         let text = "the gateway listens on a free port, which is not known here";
         return Err(Exit::new(Code::Unreachable, text).hint("say with --url where it listens"));
     }
-    if address.ip().is_unspecified() {
-        address.set_ip(match address {
-            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
-            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    Ok(address.to_string())
+    Ok(door::reached(address).to_string())
 }
 
 /// The page of a server, or one below it.

@@ -10,10 +10,11 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{dialect, include, limits, profiles, servers, standby};
+use super::{auth, dialect, include, limits, profiles, servers, standby};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "listen",
+    "auth",
     "tools",
     "mcpServers",
     "include",
@@ -30,7 +31,7 @@ const KEYS: [&str; 14] = [
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: [&str; 5] = ["auth", "policy", "limits", "model", "workspace"];
+const NOT_YET: [&str; 4] = ["policy", "limits", "model", "workspace"];
 
 /// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
@@ -82,6 +83,7 @@ impl Reader<'_> {
         self.check_keys(document, &KEYS, &NOT_YET)?;
         let mut config = Config {
             listen: self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")?,
+            auth: auth::read(self, document)?,
             state: self.state(document)?,
             uv: self.uv(document)?,
             tool_limits: match document.get("toolLimits") {

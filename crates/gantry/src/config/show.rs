@@ -7,7 +7,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{Config, Standby, inherit};
+use super::{Auth, Config, Standby, inherit};
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "…";
@@ -26,6 +26,7 @@ impl Config {
         });
         ObjectWriter::new()
             .value_some("listen", self.listen.as_ref())
+            .value_some("auth", self.auth.map(Auth::name))
             .array("tools", &tools)
             .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
