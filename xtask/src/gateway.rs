@@ -33,6 +33,7 @@ impl Gateway {
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(&config)
             .current_dir(folder)
+            .env("GANTRY_AUTH", "none")
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(Stdio::piped());

@@ -2,6 +2,7 @@
 
 use gantry_gateway::ErrorDetail;
 use gantry_gateway::contract::{ErrorType, ToolResult};
+use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{RpcError, code};
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -36,7 +37,10 @@ fn refuse(path: &str, refusal: &Refusal) -> Response<Body> {
     let mut response = match path {
         "/call" => {
             let message = refusal.message.clone();
+            let advice = "show a token of this gateway; `gantry token` makes and lists them";
+            let details = ObjectWriter::new().value("advice", advice).finish();
             let detail = ErrorDetail::new(ErrorType::AuthenticationError, message);
+            let detail = detail.with_details(&details);
             call::respond(&ToolResult::failure(detail), Some(StatusCode::UNAUTHORIZED))
         }
         _ => {
