@@ -5,6 +5,7 @@ mod document;
 mod error;
 mod held;
 mod principal;
+mod room;
 
 pub use error::{TokenError, TokenRefusal};
 pub use principal::Principal;
@@ -128,7 +129,7 @@ impl Tokens {
         }
         let held = Arc::new(Held::new(record.clone(), shown.hash()));
         let surplus: Result<_, TokenError> = self.change(|book| {
-            let surplus = self.make_room(book, &record, now)?;
+            let surplus = room::make(book, self.limit, &record, now)?;
             book.insert(record.id.clone(), held);
             Ok(surplus)
         });
@@ -143,30 +144,6 @@ impl Tokens {
             self.cabinet.remove(document::USES, &id).await?;
         }
         Ok(record)
-    }
-
-    /// Makes sure that a record fits in. Gives those that go for it: the oldest that are over.
-    fn make_room(
-        &self,
-        book: &mut Book,
-        record: &TokenRecord,
-        now: u64,
-    ) -> Result<Vec<String>, TokenError> {
-        let same = |held: &Held| held.record.name.eq_ignore_ascii_case(&record.name);
-        let mut living = book.values().filter(|held| !held.record.is_dead(now));
-        if living.any(|held| same(held)) || book.contains_key(&record.id) {
-            return Err(TokenError::Taken(record.name.clone()));
-        }
-        let mut dead: Vec<_> =
-            book.values().map(|it| &it.record).filter(|it| it.is_dead(now)).collect();
-        dead.sort_by_key(|record| record.created);
-        let surplus = (book.len() + 1).saturating_sub(self.limit);
-        if dead.len() < surplus {
-            return Err(TokenError::TooMany(self.limit));
-        }
-        let surplus: Vec<String> = dead.iter().take(surplus).map(|it| it.id.clone()).collect();
-        surplus.iter().for_each(|id| drop(book.remove(id)));
-        Ok(surplus)
     }
 
     /// Takes a token away, by its name or id. It opens nothing from here on, also when that could

@@ -179,6 +179,7 @@ async fn a_name_in_the_header_that_the_body_does_not_have() {
         .header("Mcp-Method", "tools/call")
         .header("Mcp-Name", "wait");
     let mut answer = doubled.send(guarded.house.address).await;
-    assert_eq!(answer.status, 400, "{}", answer.text().await);
+    let told = answer.text().await;
+    assert!(told.contains("`name` appears more than once"), "{told}");
     assert_eq!(guarded.house.gate.starts(), 0, "nothing was called");
 }
