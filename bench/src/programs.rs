@@ -66,7 +66,8 @@ impl Programs {
     /// The gateway without any configuration.
     pub(crate) fn gantry(&self) -> Result<Command, Fault> {
         let mut command = existing(&self.gantry, BUILD_GANTRY)?;
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("GANTRY_TRUST", "trusted");
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.env("GANTRY_TRUST", "trusted").env("GANTRY_AUTH", "none");
         Ok(command)
     }
 

@@ -177,6 +177,7 @@ fn start(folder: &Folder) -> Child {
         .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--tools"])
         .arg(folder.tools(""))
         .env("XDG_STATE_HOME", folder.path())
+        .env("GANTRY_AUTH", "none")
         .env("FOUNDRY_SECRET", "for the gateway alone")
         .env_remove("GANTRY_LOG")
         .stdin(Stdio::piped())

@@ -1,9 +1,10 @@
 //! A server with the fixtures, listening on a port of its own for as long as a test needs it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use gantry::{DoorSettings, Eras, GatewaySettings, Link, Server};
+use gantry::{DoorSettings, Doorman, Eras, GatewaySettings, Link, Server};
 use tokio::task::JoinHandle;
 
 use crate::fixtures;
@@ -33,6 +34,8 @@ pub struct Plan {
     pub middle: GatewaySettings,
     /// Whether it has nothing but one tool.
     pub bare: bool,
+    /// Who tells who is at its doors; everyone is the local user without one.
+    pub doorman: Option<Arc<dyn Doorman>>,
 }
 
 impl Plan {
@@ -55,6 +58,10 @@ impl House {
         let builder = match plan.bare {
             true => fixtures::bare(),
             false => fixtures::all(&gate),
+        };
+        let builder = match plan.doorman {
+            Some(doorman) => builder.doorman(doorman),
+            None => builder,
         };
         let server = builder
             .door_settings(plan.doors)

@@ -52,6 +52,7 @@ impl Bench {
             .args(["serve", "--tools"])
             .arg(self.tools())
             .env("XDG_STATE_HOME", &self.folder)
+            .env("GANTRY_AUTH", "none")
             .env("FILES_ROOT", self.folder.join("files"))
             .env_remove("GANTRY_LISTEN")
             .env_remove("GANTRY_LOG")

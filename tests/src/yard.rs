@@ -276,6 +276,7 @@ fn start(bench: &Bench) -> Child {
         .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--config"])
         .arg(bench.folder.join("gantry.json"))
         .env("XDG_STATE_HOME", &bench.folder)
+        .env("GANTRY_AUTH", "none")
         .env_remove("GANTRY_LISTEN")
         .env_remove("GANTRY_LOG")
         .stdin(Stdio::piped())

@@ -34,6 +34,7 @@ impl Gateway {
             .arg(&config)
             .current_dir(folder)
             .env("GANTRY_TRUST", "trusted")
+            .env("GANTRY_AUTH", "none")
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(Stdio::piped());

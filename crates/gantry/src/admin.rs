@@ -6,6 +6,7 @@ mod kept;
 mod pins;
 mod servers;
 mod token;
+mod tokens;
 mod tools;
 mod trust;
 
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_gateway::ErrorDetail;
 use gantry_gateway::contract::ErrorType;
+use gantry_policy::Tokens;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
@@ -36,6 +38,7 @@ pub struct Admin {
     kept: Kept,
     servers: Option<Upstreams>,
     guard: Option<Arc<Guard>>,
+    tokens: Option<Arc<Tokens>>,
     token: Token,
 }
 
@@ -48,7 +51,8 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        Self { tools, kept, servers: None, guard: None, token: Token::new(token.into()) }
+        let token = Token::new(token.into());
+        Self { tools, kept, servers: None, guard: None, tokens: None, token }
     }
 
     /// Administration of these servers too.
@@ -62,6 +66,13 @@ impl Admin {
     #[must_use]
     pub fn guard(mut self, guard: Arc<Guard>) -> Self {
         self.guard = Some(guard);
+        self
+    }
+
+    /// Administration of these callers' tokens too.
+    #[must_use]
+    pub fn tokens(mut self, tokens: Arc<Tokens>) -> Self {
+        self.tokens = Some(tokens);
         self
     }
 
@@ -94,8 +105,8 @@ impl Admin {
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
                 let text = format!("there is no page {}/{path}", Self::PREFIX);
-                let advice =
-                    "there are /api/tools, /api/servers, /api/pins, /api/approvals and /api/trust";
+                let advice = "there are /api/tools, /api/servers, /api/tokens, /api/pins, \
+                              /api/approvals and /api/trust";
                 let told = (&*text, advice);
                 respond(refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told))
             }
@@ -135,6 +146,13 @@ impl Annex for Admin {
                     Some(Err(allowed)) => return not_allowed(allowed),
                     Some(Ok(Desk::Approvals(page))) => return respond(page.answer(guard).await),
                     Some(Ok(Desk::Trust(page))) => return respond(page.answer(guard).await),
+                    None => {}
+                }
+            }
+            if let Some(tokens) = &admin.tokens {
+                match tokens::Page::of(&request) {
+                    Some(Err(allowed)) => return not_allowed(allowed),
+                    Some(Ok(page)) => return respond(page.answer(tokens).await),
                     None => {}
                 }
             }

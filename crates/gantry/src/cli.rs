@@ -9,9 +9,11 @@ mod behind;
 mod book;
 mod cabinet;
 mod call;
+mod callers;
 mod completions;
 mod config;
 mod courier;
+mod door;
 mod exit;
 mod exposure;
 mod guard;
@@ -35,6 +37,7 @@ mod serve;
 mod state;
 mod stats;
 mod status;
+mod token;
 mod tools;
 mod trust;
 
@@ -84,6 +87,7 @@ async fn obey(verb: Verb) -> Result<(), Exit> {
         Verb::Stats(options) => stats::stats(options).await,
         Verb::Secret(verb) => secret::run(verb),
         Verb::Audit(verb) => audit::run(verb).await,
+        Verb::Token(verb) => token::run(&verb).await,
         Verb::Config(verb) => config::run(verb),
         Verb::Policy(verb) => policy::run(verb).await,
         Verb::Completions { shell } => completions::print(shell),

@@ -2,6 +2,7 @@
 //! every other program's file. What is unknown or wrong is an error with its place, never silence.
 
 mod audit;
+mod auth;
 mod call_limits;
 mod dialect;
 mod dotenv;
@@ -35,6 +36,7 @@ use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
 
 pub use audit::AuditConfig;
+pub use auth::Auth;
 pub use call_limits::CallLimits;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
@@ -66,6 +68,8 @@ pub struct Config {
     pub file: PathBuf,
     /// Where to listen.
     pub listen: Option<String>,
+    /// Whether callers over HTTP must say who they are.
+    pub auth: Option<Auth>,
     /// Folders of tools, as whole paths.
     pub folders: Vec<PathBuf>,
     /// Tools that stand in the configuration itself.

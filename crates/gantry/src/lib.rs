@@ -24,6 +24,7 @@
 //! ```
 
 mod admin;
+pub mod callers;
 pub mod config;
 pub mod edit;
 pub mod guard;
@@ -52,8 +53,8 @@ pub use gantry_providers::{
     ResourceTemplate, Role, Tool, ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
 pub use gantry_server::{
-    Annex, Eras, HttpServer, Link, ListenError, Settings as DoorSettings, TaskLog, TaskLogError,
-    TaskRecord,
+    Annex, Doorman, Eras, HttpServer, Link, ListenError, Settings as DoorSettings, TaskLog,
+    TaskLogError, TaskRecord, Visitor,
 };
 pub use pages::Pages;
 pub use server::{Server, ServerBuilder};

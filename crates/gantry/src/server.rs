@@ -8,7 +8,9 @@ use gantry_gateway::{Gateway, Identity, ToolStatistics};
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::Upstreams;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
-use gantry_server::{Annex, Annexes, HttpServer, Link, ListenError, Lobby, TaskLog, serve_stdio};
+use gantry_server::{
+    Annex, Annexes, Doorman, HttpServer, Link, ListenError, Lobby, TaskLog, serve_stdio,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -36,6 +38,7 @@ pub struct ServerBuilder {
     annexes: Annexes,
     task_log: Option<Arc<dyn TaskLog>>,
     guard: Option<Arc<Guard>>,
+    doorman: Option<Arc<dyn Doorman>>,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
@@ -55,6 +58,7 @@ impl Server {
             annexes: Annexes::default(),
             task_log: None,
             guard: None,
+            doorman: None,
             problem: None,
         }
     }
@@ -209,6 +213,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets who tells who is at the HTTP doors. Without one everyone is the local user, and the
+    /// doors open on loopback only.
+    #[must_use]
+    pub fn doorman(mut self, doorman: Arc<dyn Doorman>) -> Self {
+        self.doorman = Some(doorman);
+        self
+    }
+
     /// The registry that the server will have, for handlers that change it.
     pub fn handlers(&self) -> Handlers {
         self.handlers.clone()
@@ -257,6 +269,9 @@ impl ServerBuilder {
         let lobby = Lobby::with_annexes(gateway, self.doors, self.annexes);
         if let Some(log) = self.task_log {
             lobby.keep_tasks(log);
+        }
+        if let Some(doorman) = self.doorman {
+            lobby.set_doorman(doorman);
         }
         Ok(Server { handlers: self.handlers, lobby, upstreams: self.upstreams })
     }

@@ -5,6 +5,7 @@
 //! target. Nothing here knows which revision the client speaks.
 
 mod ask;
+mod badge;
 mod batch;
 mod call;
 mod caller;
@@ -30,6 +31,7 @@ mod version;
 mod watching;
 
 pub use ask::{Ask, AskError, Question};
+pub use badge::Badge;
 pub use call::{Call, Input, Trace};
 pub use caller::{Caller, Scope};
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};

@@ -19,6 +19,8 @@ mod signature;
 #[cfg(test)]
 mod stage;
 mod suspicion;
+mod token;
+mod tokens;
 pub mod trust;
 
 pub use approvals::Approvals;
@@ -40,4 +42,6 @@ pub use rules::{
 };
 pub use signature::Signer;
 pub use suspicion::{Sort, Suspicion, suspicions, visible};
+pub use token::{Token, TokenRecord};
+pub use tokens::{Principal, TokenError, TokenRefusal, Tokens};
 pub use trust::Trust;

@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::doorman::Visitor;
 use crate::era::{Arrival, Session};
 use crate::guest::Guest;
 use crate::lobby::Lobby;
@@ -33,7 +34,7 @@ pub(crate) trait Inbound: Send {
 /// Serves one connection until its client is done or the server has stopped.
 pub(crate) async fn serve(
     lobby: Arc<Lobby>,
-    principal: Arc<str>,
+    visitor: &Visitor,
     mut inbound: impl Inbound,
     channel: mpsc::Sender<Bytes>,
 ) {
@@ -48,7 +49,7 @@ pub(crate) async fn serve(
         calls: Mutex::default(),
         tasks: TaskTracker::new(),
         closed,
-        guest: Guest::staying(&principal),
+        guest: Guest::staying(visitor),
         lobby,
     });
     let reading = async {
@@ -71,6 +72,7 @@ pub(crate) async fn serve(
         () = reading => {}
         () = stopped => {}
         () = connection.out.gone() => {}
+        () = visitor.over() => {}
     }
     connection.finish().await;
 }

@@ -7,12 +7,14 @@ mod batch;
 mod body;
 mod call;
 mod endpoint;
+mod entrance;
 mod events;
 mod faces;
 mod flight;
 mod guard;
 mod legacy_sse;
 mod patience;
+mod route;
 mod session;
 mod stateless;
 mod status;
@@ -22,8 +24,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -32,7 +32,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::lobby::Lobby;
-use crate::websocket;
 pub(crate) use body::Body;
 use legacy_sse::Mailboxes;
 use patience::Patient;
@@ -43,7 +42,7 @@ pub enum ListenError {
     /// Other machines could reach it, and nobody is asked who they are.
     #[error(
         "refusing to listen on {0}: other machines can reach it and clients are not \
-         authenticated; listen on 127.0.0.1 instead"
+         authenticated; set `auth` to `token`, or listen on 127.0.0.1 instead"
     )]
     Exposed(SocketAddr),
     /// The address cannot be had.
@@ -55,8 +54,6 @@ pub enum ListenError {
         error: std::io::Error,
     },
 }
-
-const NOTHING: &str = "nothing here; the MCP endpoint is /mcp\n";
 
 /// How often what has waited too long is forgotten.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -79,12 +76,13 @@ pub(crate) struct Hall {
 }
 
 impl HttpServer {
-    /// Listens on an address of this machine that no other machine can reach.
+    /// Listens on an address of this machine. Unless people are asked who they are, it must be
+    /// one that no other machine can reach.
     pub async fn bind(lobby: Arc<Lobby>, address: &str) -> Result<Self, ListenError> {
         let failed = |error| ListenError::Bind { address: address.to_owned(), error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
-        if !local.ip().is_loopback() {
+        if !local.ip().is_loopback() && !lobby.doorman().asks() {
             return Err(ListenError::Exposed(local));
         }
         let hall = Hall {
@@ -149,9 +147,11 @@ impl Hall {
         builder.timer(TokioTimer::new()).header_read_timeout(settings.head_timeout);
         builder.max_buf_size(settings.head.max(8192));
         let hall = self.clone();
+        // Where it came in: who listens everywhere is reached under many addresses.
+        let local = stream.local_addr().unwrap_or(self.address);
         let service = service_fn(move |request| {
             let hall = hall.clone();
-            async move { Ok::<_, Infallible>(hall.route(request).await) }
+            async move { Ok::<_, Infallible>(hall.route(local, request).await) }
         });
         let stream = TokioIo::new(Patient::new(stream, settings.unread));
         let serving = builder.serve_connection(stream, service).with_upgrades();
@@ -168,37 +168,6 @@ impl Hall {
             }
         }
         drop(permit);
-    }
-
-    async fn route(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
-        let origin = match guard::admit(&self.lobby.settings, self.address, request.headers()) {
-            Ok(origin) => origin,
-            Err(refusal) => return *refusal,
-        };
-        if request.method() == Method::OPTIONS {
-            return guard::preflight(origin);
-        }
-        let response = match (request.uri().path(), request.method()) {
-            ("/mcp", _) => endpoint::serve(&self, request).await,
-            (path, _) if path.starts_with(faces::PATH) => Box::pin(self.serve_face(request)).await,
-            ("/call", _) => Box::pin(call::serve(&self, request)).await,
-            ("/sse", &Method::GET) => legacy_sse::open(&self),
-            ("/message", &Method::POST) => Box::pin(legacy_sse::post(&self, request)).await,
-            ("/ws", &Method::GET) => websocket::upgrade(&self, request),
-            ("/healthz", &Method::GET) => answer::text(StatusCode::OK, "ok\n"),
-            ("/readyz", &Method::GET) => status::ready(&self.lobby),
-            ("/metrics", &Method::GET) => status::metrics(&self.lobby),
-            ("/sse" | "/ws" | "/healthz" | "/readyz" | "/metrics", _) => answer::not_allowed("GET"),
-            ("/message", _) => answer::not_allowed("POST"),
-            (path, _) => match self.lobby.annexes.find(path) {
-                Some(annex) => {
-                    let serving = annex::serve(&self.lobby.settings, annex, request);
-                    Box::pin(serving).await
-                }
-                None => answer::text(StatusCode::NOT_FOUND, NOTHING),
-            },
-        };
-        guard::mark(response, origin)
     }
 
     /// Runs something that may outlive the request that started it.

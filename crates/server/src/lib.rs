@@ -3,6 +3,7 @@
 //! A door turns bytes into messages, lets [`era`] lift them to the newest form, steps the call
 //! that the gateway runs, and writes down what it says. Everything about revisions is in `era`.
 
+mod doorman;
 mod duplex;
 mod era;
 mod guest;
@@ -16,6 +17,7 @@ mod stdio;
 mod task_log;
 mod websocket;
 
+pub use doorman::{Doorman, Refusal, Visitor};
 pub use http::annex::{Annex, Annexes, MoreMetrics};
 pub use http::{HttpServer, ListenError};
 pub use lobby::Lobby;

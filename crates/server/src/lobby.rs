@@ -2,8 +2,8 @@
 
 mod faces;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gantry_gateway::{Gateway, Subscription};
 use gantry_protocol::RawJson;
@@ -12,6 +12,7 @@ use gantry_protocol::meta::key;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::doorman::{Doorman, Everyone, Visitor};
 use crate::era::{Parking, Sessions, TaskBook};
 use crate::http::annex::Annexes;
 use crate::seal::Seal;
@@ -40,7 +41,9 @@ pub struct Lobby {
     /// What others serve behind the HTTP door.
     pub(crate) annexes: Annexes,
     /// The one who uses this machine.
-    pub(crate) local: Arc<str>,
+    pub(crate) local: Visitor,
+    /// Who tells who is at the HTTP doors.
+    doorman: OnceLock<Arc<dyn Doorman>>,
     streams: Arc<AtomicUsize>,
 }
 
@@ -64,7 +67,8 @@ impl Lobby {
             task_book: Arc::new(TaskBook::new(&settings)),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            local: Arc::from("local"),
+            local: Visitor::new("local"),
+            doorman: OnceLock::new(),
             streams: Arc::default(),
             settings,
         })
@@ -74,6 +78,16 @@ impl Lobby {
     /// before a door opens: only the first word counts.
     pub fn keep_tasks(&self, log: Arc<dyn TaskLog>) {
         self.task_book.set_log(log);
+    }
+
+    /// Sets who tells who is at the HTTP doors; without one everyone is the local user. To be
+    /// called before a door opens: only the first word counts.
+    pub fn set_doorman(&self, doorman: Arc<dyn Doorman>) {
+        let _ = self.doorman.set(doorman);
+    }
+
+    pub(crate) fn doorman(&self) -> &dyn Doorman {
+        &**self.doorman.get_or_init(|| Arc::new(Everyone(self.local.clone())))
     }
 
     /// Begins to stop: no new work is taken, streams end, calls under way may finish.

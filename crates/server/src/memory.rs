@@ -7,6 +7,7 @@ use bytes::Bytes;
 use gantry_protocol::RpcError;
 use tokio::sync::mpsc;
 
+use crate::doorman::Visitor;
 use crate::duplex::{self, Inbound};
 use crate::lobby::Lobby;
 
@@ -25,8 +26,10 @@ impl Link {
     pub fn open(lobby: &Arc<Lobby>, principal: &str) -> Self {
         let (to_server, inbound) = mpsc::channel(WAITING);
         let (out, from_server) = mpsc::channel(WAITING);
-        let serving = duplex::serve(lobby.clone(), Arc::from(principal), Queue(inbound), out);
-        lobby.tasks.spawn(serving);
+        let (serving, visitor) = (lobby.clone(), Visitor::new(principal));
+        lobby.tasks.spawn(async move {
+            duplex::serve(serving, &visitor, Queue(inbound), out).await;
+        });
         Self { to_server, from_server }
     }
 

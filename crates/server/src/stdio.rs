@@ -35,7 +35,7 @@ pub async fn serve_stdio(lobby: Arc<Lobby>) -> std::io::Result<()> {
         let _ = written.send(write(messages, std::io::stdout().lock()));
     })?;
     let (local, linger) = (lobby.local.clone(), lobby.settings.linger);
-    duplex::serve(lobby, local, Lines(inbound), out).await;
+    duplex::serve(lobby, &local, Lines(inbound), out).await;
     // A client that reads nothing must not keep the program from ending.
     let written = tokio::time::timeout(linger, all_written).await;
     written.map_or(Ok(()), |written| written.unwrap_or(Ok(())))

@@ -20,6 +20,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
+use crate::doorman::Visitor;
 use crate::duplex::{self, Inbound};
 use crate::http::{Body, Hall, answer};
 use crate::lobby::Lobby;
@@ -32,6 +33,7 @@ const WAITING: usize = 64;
 /// Turns an HTTP connection into a WebSocket.
 pub(crate) fn upgrade(
     hall: &Arc<Hall>,
+    visitor: Visitor,
     mut request: Request<hyper::body::Incoming>,
 ) -> Response<Body> {
     let headers = request.headers();
@@ -54,7 +56,7 @@ pub(crate) fn upgrade(
     let lobby = hall.lobby.clone();
     let upgraded = hyper::upgrade::on(&mut request);
     hall.spawn(async move {
-        serve(lobby, upgraded).await;
+        serve(lobby, &visitor, upgraded).await;
         drop(permit);
     });
     response
@@ -83,7 +85,7 @@ fn switch(key: &HeaderValue, mcp: bool) -> Response<Body> {
     response
 }
 
-async fn serve(lobby: Arc<Lobby>, upgraded: OnUpgrade) {
+async fn serve(lobby: Arc<Lobby>, visitor: &Visitor, upgraded: OnUpgrade) {
     let Ok(upgraded) = upgraded.await else { return };
     let limit = Some(lobby.settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
@@ -93,8 +95,7 @@ async fn serve(lobby: Arc<Lobby>, upgraded: OnUpgrade) {
     let (out, messages) = mpsc::channel(WAITING);
     let (keep_alive, unread) = (lobby.settings.keep_alive, lobby.settings.unread);
     let writer = lobby.tasks.spawn(write(sink, messages, keep_alive, unread));
-    let local = lobby.local.clone();
-    duplex::serve(lobby, local, Frames(stream), out).await;
+    duplex::serve(lobby, visitor, Frames(stream), out).await;
     let _ = writer.await;
 }
 

@@ -55,6 +55,7 @@ impl Program {
         let mut child = Command::new(binary())
             .args(arguments)
             .env("XDG_STATE_HOME", state)
+            .env("GANTRY_AUTH", "none")
             .env_remove("GANTRY_LISTEN")
             .env_remove("GANTRY_LOG")
             .stdin(Stdio::piped())

@@ -66,6 +66,7 @@ pub(crate) async fn serve(bench: &Bench, config: &Value) -> (Child, JoinHandle<(
     let mut gateway = command(program());
     gateway.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&file);
     gateway.env("XDG_STATE_HOME", &bench.folder).env_remove("GANTRY_LISTEN");
+    gateway.env("GANTRY_AUTH", "none");
     gateway.env_remove("GANTRY_LOG").stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = gateway.spawn().expect("the gateway starts");
     let mut log = BufReader::new(child.stderr.take().expect("its log")).lines();

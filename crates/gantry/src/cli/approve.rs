@@ -5,6 +5,7 @@ use std::io::{IsTerminal, stdin};
 use clap::Args;
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::approvals::time;
+use http::Method;
 use serde::Deserialize;
 
 use super::exit::{Code, Exit};
@@ -113,7 +114,8 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
 
 /// Sends an answer, and tells what came of it.
 async fn say(running: &Running, id: &str, body: &RawJson, json: bool) -> Result<(), Exit> {
-    let answered = running.send(&page_in(&format!("{PAGE}/"), id, ""), body).await?;
+    let answered =
+        running.send(Method::POST, &page_in(&format!("{PAGE}/"), id, ""), Some(body)).await?;
     if json {
         return render::print(&render::pretty(&answered));
     }

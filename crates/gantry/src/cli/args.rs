@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCompleter;
+use gantry::config::Auth;
 
 use super::add::{AddJsonOptions, AddOptions};
 use super::approve::{ApproveOptions, DenyOptions};
@@ -17,6 +18,7 @@ use super::restart::RestartOptions;
 use super::secret::SecretVerb;
 use super::stats::StatsOptions;
 use super::status::StatusOptions;
+use super::token::TokenVerb;
 use super::trust::TrustOptions;
 use super::{completions, exit};
 
@@ -79,6 +81,9 @@ pub(crate) enum Verb {
     /// Look at the record of calls, search and check it.
     #[command(subcommand)]
     Audit(AuditVerb),
+    /// Make, list and revoke the tokens of clients of the gateway.
+    #[command(subcommand)]
+    Token(TokenVerb),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),
@@ -145,12 +150,20 @@ pub(crate) struct ServeOptions {
     #[arg(long, value_name = "ADDR", env = "GANTRY_LISTEN")]
     pub(crate) listen: Option<String>,
 
+    /// Whether callers over HTTP must show a token; `none` is taken on loopback only.
+    #[arg(long, value_parser = auth, value_name = "token|none", env = "GANTRY_AUTH")]
+    pub(crate) auth: Option<Auth>,
+
     /// Serve one client on standard input and output, and no HTTP unless --listen is given too.
     #[arg(long)]
     pub(crate) stdio: bool,
 
     #[command(flatten)]
     pub(crate) origin: Origin,
+}
+
+fn auth(text: &str) -> Result<Auth, String> {
+    Auth::parse(text).ok_or_else(|| format!("write one of {}", Auth::NAMES.join(", ")))
 }
 
 /// What to do with tools: list them, unless told otherwise.

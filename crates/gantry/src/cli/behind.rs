@@ -122,6 +122,7 @@ fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
     };
     let changes = [
         ("listen", before.listen != config.listen),
+        ("auth", before.auth != config.auth),
         ("state", before.state != config.state),
         ("uv", before.uv != config.uv),
         ("standby", before.standby != config.standby),

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use gantry::ToolStatistics;
 
+use super::callers::Access;
 use super::exit::{Code, Exit};
 
 pub(crate) use json::pretty;
@@ -135,16 +136,35 @@ pub(crate) fn tool_statistics(tool: &ToolStatistics) -> Result<(), Exit> {
     print(&statistics::details(tool, Style::of_stdout()))
 }
 
-/// Greets the user of a gateway that has just begun to listen.
-pub(crate) fn listening(address: SocketAddr, token: &Path) {
+/// Greets the user of a gateway that has just begun to listen. A token is shown to who looks, and
+/// once to whoever reads what is written: logs are kept by others.
+pub(crate) fn listening(address: SocketAddr, access: &Access, client: &Path, admin: &Path) {
+    let is_watched = io::stderr().is_terminal();
+    let (headers, note) = match access {
+        Access::Free => (String::new(), "Callers are not asked who they are.".to_owned()),
+        Access::Own { token, is_new } if *is_new || is_watched => {
+            (bearer(token.expose()), format!("The token is kept in {}", client.display()))
+        }
+        Access::Own { .. } => (bearer("TOKEN"), format!("The token is in {}", client.display())),
+        Access::Theirs => {
+            let note = "Make a token with `gantry token create --name NAME`";
+            (bearer("TOKEN"), note.to_owned())
+        }
+    };
     let ready = Style::of_stderr().bold("Gantry is ready");
     say(&format!(
         "\n  {ready}   http://{address}/mcp\n\
          \n  Paste this into your client's configuration:\n\
-         \n    {{\"mcpServers\": {{\"gantry\": {{\"type\": \"http\", \"url\": \"http://{address}/mcp\"}}}}}}\n\
+         \n    {{\"mcpServers\": {{\"gantry\": {{\"type\": \"http\", \"url\": \"http://{address}/mcp\"{headers}}}}}}}\n\
+         \n  {note}\n\
          \n  Older clients: http://{address}/sse    WebSocket: ws://{address}/ws\n\
          \n  Administration: http://{address}/api/tools with the token in {}\n\
          \n  Or let a client start it:  gantry serve --stdio      Stop with Ctrl-C.\n",
-        token.display()
+        admin.display()
     ));
+}
+
+/// The member of a client's entry that shows a token.
+fn bearer(token: &str) -> String {
+    format!(", \"headers\": {{\"Authorization\": \"Bearer {token}\"}}")
 }

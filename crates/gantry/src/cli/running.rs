@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 use super::exit::{Code, Exit};
 use super::serve::DEFAULT_ADDRESS;
-use super::{origin, render, state};
+use super::{door, origin, render, state};
 
 /// How long an answer may take. A restart waits for a program to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,7 +52,10 @@ impl Running {
     pub(crate) fn find(reach: &Reach) -> Result<Self, Exit> {
         let authority = match &reach.url {
             Some(url) => of_url(url)?,
-            None => of_listen(&configured(reach))?,
+            None => match door::only(reach.config.is_some())? {
+                Some(address) => address.to_string(),
+                None => of_listen(&configured(reach))?,
+            },
         };
         // A gateway that never ran has made no token, and will not be reached either.
         let token = std::fs::read_to_string(state::token_file()?).unwrap_or_default();
@@ -69,21 +72,23 @@ impl Running {
         self.ask(Method::POST, page).await
     }
 
-    /// Asks for something to be done, with what it takes.
-    pub(crate) async fn send(&self, page: &str, body: &RawJson) -> Result<RawJson, Exit> {
-        self.ask_with(Method::POST, page, body.bytes().clone()).await
-    }
-
     /// Asks for something to be removed.
     pub(crate) async fn delete(&self, page: &str) -> Result<RawJson, Exit> {
         self.ask(Method::DELETE, page).await
     }
 
     async fn ask(&self, method: Method, page: &str) -> Result<RawJson, Exit> {
-        self.ask_with(method, page, Bytes::new()).await
+        self.send(method, page, None).await
     }
 
-    async fn ask_with(&self, method: Method, page: &str, body: Bytes) -> Result<RawJson, Exit> {
+    /// Asks for something to be done with what the body says.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        page: &str,
+        body: Option<&RawJson>,
+    ) -> Result<RawJson, Exit> {
+        let body = body.map(|body| body.bytes().clone()).unwrap_or_default();
         let answered = tokio::time::timeout(PATIENCE, self.exchange(method, page, body)).await;
         let (status, body) = answered.unwrap_or_else(|_| {
             let text = format!("the gateway at {} does not answer", self.authority);
@@ -195,18 +200,12 @@ fn of_url(url: &str) -> Result<String, Exit> {
 
 /// The host and port under which a gateway is reached that listens there.
 fn of_listen(listen: &str) -> Result<String, Exit> {
-    let Ok(mut address) = listen.parse::<SocketAddr>() else { return of_url(listen) };
+    let Ok(address) = listen.parse::<SocketAddr>() else { return of_url(listen) };
     if address.port() == 0 {
         let text = "the gateway listens on a free port, which is not known here";
         return Err(Exit::new(Code::Unreachable, text).hint("say with --url where it listens"));
     }
-    if address.ip().is_unspecified() {
-        address.set_ip(match address {
-            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
-            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    Ok(address.to_string())
+    Ok(door::reached(address).to_string())
 }
 
 /// The page of a server, or one below it.

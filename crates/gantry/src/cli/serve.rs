@@ -4,12 +4,16 @@ use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry::{Admin, DoorSettings, Kept, ListenError, Pages, Server, UpstreamSettings, Upstreams};
+use gantry::{
+    Admin, DoorSettings, HttpServer, Kept, ListenError, Pages, Server, UpstreamSettings, Upstreams,
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::args::ServeOptions;
 use super::behind::Behind;
+use super::callers::Callers;
+use super::door::Door;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::lock::LockFile;
@@ -41,15 +45,16 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
         .servers(upstreams.clone())
         .guard(guard.clone());
+    let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
+    let callers = Callers::open(auth.unwrap_or_default(), guard.keeping()).await?;
     let (measured, audit) = (guard.clone(), guarding.audit.clone());
-    offer.builder = offer
-        .builder
+    offer.builder = callers
+        .install(offer.builder, admin)
         .guard(guard.clone())
         .metrics(move |out| measured.write_metrics(out))
         .metrics(move |out| audit.measure(out))
         .door_settings(doors)
         .upstreams(upstreams.clone())
-        .annex(Admin::PREFIX, Arc::new(admin))
         .annex(Pages::PREFIX, Arc::new(Pages))
         .task_log(Arc::new(KeptTasks(store.clone())));
     watch(&offer);
@@ -69,10 +74,12 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         let _ = timeout(FIRST_LIST, upstreams.settled()).await;
     }
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
-    let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
+    let address = options.listen.or(configured);
+    let served = open_doors(server, &callers, options.stdio, address).await;
     behind.stop().await;
     courier.stop().await;
     pinned.stop().await;
+    callers.stop().await;
     ledger.stop().await;
     budgets.stop().await;
     guarding.close().await;
@@ -80,11 +87,16 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
 }
 
 /// Serves wherever the options say, until told to stop.
-async fn open_doors(server: Server, stdio: bool, address: Option<String>) -> Result<(), Exit> {
+async fn open_doors(
+    server: Server,
+    callers: &Callers,
+    stdio: bool,
+    address: Option<String>,
+) -> Result<(), Exit> {
     match (stdio, address) {
         (true, None) => serve_stdio(server).await,
         (true, Some(address)) => {
-            let http = listen(&server, &address).await?;
+            let (http, _door) = listen(&server, callers, &address).await?;
             let serving = tokio::spawn(http.serve());
             let served = serve_stdio(server.clone()).await;
             server.stop();
@@ -92,7 +104,9 @@ async fn open_doors(server: Server, stdio: bool, address: Option<String>) -> Res
             served
         }
         (false, address) => {
-            listen(&server, address.as_deref().unwrap_or(DEFAULT_ADDRESS)).await?.serve().await;
+            let address = address.as_deref().unwrap_or(DEFAULT_ADDRESS);
+            let (http, _door) = listen(&server, callers, address).await?;
+            http.serve().await;
             Ok(())
         }
     }
@@ -107,7 +121,11 @@ fn watch(offer: &Offer) {
     tokio::spawn(async move { tools.watch().await });
 }
 
-async fn listen(server: &Server, address: &str) -> Result<gantry::HttpServer, Exit> {
+async fn listen(
+    server: &Server,
+    callers: &Callers,
+    address: &str,
+) -> Result<(HttpServer, Door), Exit> {
     let http = server.listen(address).await.map_err(|error| {
         let exit = Exit::new(Code::Failed, error.to_string());
         match error {
@@ -117,8 +135,10 @@ async fn listen(server: &Server, address: &str) -> Result<gantry::HttpServer, Ex
             ListenError::Exposed(_) => exit,
         }
     })?;
-    render::listening(http.address(), &state::token_file()?);
-    Ok(http)
+    let access = callers.access().await?;
+    let door = Door::open(http.address())?;
+    render::listening(http.address(), &access, &state::client_file()?, &state::token_file()?);
+    Ok((http, door))
 }
 
 async fn serve_stdio(server: Server) -> Result<(), Exit> {

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use gantry::config::Config;
+use gantry_policy::Token;
 
 use super::exit::{Code, Exit};
 
@@ -28,6 +29,31 @@ const TOKEN: &str = "admin-token";
 /// Where the token is.
 pub(crate) fn token_file() -> Result<PathBuf, Exit> {
     Ok(directory()?.join(TOKEN))
+}
+
+/// The token of the user's own clients, made on first use.
+pub(crate) fn client_token() -> Result<Token, Exit> {
+    let kept = keep(CLIENT, |_| Token::random().expose().as_bytes().to_vec())?;
+    let text = String::from_utf8(kept).unwrap_or_default();
+    Token::parse(text.trim()).ok_or_else(|| spoilt(CLIENT))
+}
+
+/// The token of the user's own clients, if there is one.
+pub(crate) fn find_client_token() -> Result<Option<Token>, Exit> {
+    let text = std::fs::read_to_string(client_file()?).unwrap_or_default();
+    Ok(Token::parse(text.trim()))
+}
+
+/// Where that token is.
+pub(crate) fn client_file() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join(CLIENT))
+}
+
+const CLIENT: &str = "client-token";
+
+/// A folder with a file for each address where a gateway of this state directory listens.
+pub(crate) fn doors() -> Result<PathBuf, Exit> {
+    Ok(directory()?.join("listening"))
 }
 
 /// Where tools are kept that were registered while the gateway ran.

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::Trust;
 use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
+use http::Method;
 
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
@@ -133,7 +134,7 @@ impl Court {
                     .value("subject", &subject.to_string())
                     .value("level", &level)
                     .finish();
-                running.send(PAGE, &decision).await
+                running.send(Method::POST, PAGE, Some(&decision)).await
             }
             Self::Store(trust) => {
                 // Trust is bound to what a thing is, so that has to be looked at.

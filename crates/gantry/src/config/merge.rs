@@ -7,6 +7,7 @@ impl Config {
     /// Takes over what another file says and this one does not.
     pub(super) fn absorb(&mut self, other: Self, gathered: &Gathered) {
         self.listen = self.listen.take().or(other.listen);
+        self.auth = self.auth.or(other.auth);
         self.state = self.state.take().or(other.state);
         self.limits = self.limits.take().or(other.limits);
         self.audit = self.audit.take().or(other.audit);

@@ -11,11 +11,12 @@ use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
 use super::{
-    audit, call_limits, dialect, include, limits, pins, policy, profiles, servers, standby,
+    audit, auth, call_limits, dialect, include, limits, pins, policy, profiles, servers, standby,
 };
 
 const KEYS: &[&str] = &[
     "listen",
+    "auth",
     "tools",
     "mcpServers",
     "include",
@@ -37,7 +38,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: &[&str] = &["auth", "model", "workspace"];
+const NOT_YET: &[&str] = &["model", "workspace"];
 
 /// One file, and what is needed to read it.
 pub(super) struct Reader<'a> {
@@ -89,6 +90,7 @@ impl Reader<'_> {
         self.check_keys(document, KEYS, NOT_YET)?;
         let mut config = Config {
             listen: self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")?,
+            auth: auth::read(self, document)?,
             state: self.state(document)?,
             uv: self.uv(document)?,
             tool_limits: match document.get("toolLimits") {

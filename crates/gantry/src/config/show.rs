@@ -8,7 +8,7 @@ use gantry_protocol::redact::HIDDEN;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{AuditConfig, Config, Standby, inherit, pins};
+use super::{AuditConfig, Auth, Config, Standby, inherit, pins};
 
 impl Config {
     /// What is in force.
@@ -24,6 +24,7 @@ impl Config {
         });
         ObjectWriter::new()
             .value_some("listen", self.listen.as_ref())
+            .value_some("auth", self.auth.map(Auth::name))
             .array("tools", &tools)
             .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))

@@ -145,11 +145,11 @@ fn check_meta(
         return Err(unsupported(lobby, version).into());
     }
     Ok(Arc::new(Caller {
-        principal: guest.principal.clone(),
+        principal: guest.visitor.principal.clone(),
         capabilities,
         client_info: meta.client_info.clone(),
         session: guest.session.clone(),
-        scope: None,
+        scope: guest.visitor.scope.clone(),
         face: lobby.face.clone(),
     }))
 }

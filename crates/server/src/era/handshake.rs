@@ -31,11 +31,11 @@ impl Handshake {
         let declared = params.get("capabilities").unwrap_or(RawJson::EMPTY_OBJECT);
         let lifted = wire::lift_client_capabilities(revision, &declared);
         let caller = Caller {
-            principal: guest.principal.clone(),
+            principal: guest.visitor.principal.clone(),
             capabilities: ClientCapabilities::read(lifted),
             client_info: params.get("clientInfo"),
             session: guest.session.clone(),
-            scope: None,
+            scope: guest.visitor.scope.clone(),
             face: lobby.face.clone(),
         };
         let result = discover::initialize(lobby, &caller, revision);

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::replay::{Budget, StreamLog, parse_place};
 use super::session::Session;
+use crate::doorman::Visitor;
 use crate::lobby::Lobby;
 use crate::seal::{Purpose, random};
 use crate::settings::Settings;
@@ -90,18 +91,18 @@ pub(crate) fn mint(lobby: &Lobby, session: &Session) -> Option<String> {
 }
 
 impl Sealed {
-    fn open(self, lobby: &Lobby, principal: &Arc<str>) -> Option<Session> {
+    fn open(self, lobby: &Lobby, visitor: &Visitor) -> Option<Session> {
         let age = Duration::from_secs(unix_seconds().saturating_sub(self.issued));
-        if age > lobby.settings.session_lifetime || *self.principal != **principal {
+        if age > lobby.settings.session_lifetime || *self.principal != *visitor.principal {
             return None;
         }
         let raw = |text: String| RawJson::parse(text, JsonLimits::default()).ok();
         let caller = Caller {
-            principal: principal.clone(),
+            principal: visitor.principal.clone(),
             capabilities: ClientCapabilities::read(raw(self.capabilities)?),
             client_info: self.client.and_then(raw),
             session: self.name.map(Arc::from),
-            scope: None,
+            scope: visitor.scope.clone(),
             face: lobby.face.clone(),
         };
         Some(Session::new(Revision::parse(&self.revision)?, caller))
@@ -110,10 +111,10 @@ impl Sealed {
 
 impl Sessions {
     /// The session that an id stands for.
-    pub(crate) fn find(&self, lobby: &Lobby, principal: &Arc<str>, id: &str) -> SessionLookup {
+    pub(crate) fn find(&self, lobby: &Lobby, visitor: &Visitor, id: &str) -> SessionLookup {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = live.get(id) {
-            if found.session.caller.principal != *principal || found.face != lobby.face {
+            if !found.is_of(visitor) || found.face != lobby.face {
                 return SessionLookup::Unknown;
             }
             *found.touched() = Instant::now();
@@ -126,7 +127,7 @@ impl Sessions {
             false => lobby.seal.open(Purpose::Session, id),
         };
         let sealed = opened.and_then(|text| serde_json::from_slice::<Sealed>(&text).ok());
-        match sealed.and_then(|sealed| sealed.open(lobby, principal)) {
+        match sealed.and_then(|sealed| sealed.open(lobby, visitor)) {
             Some(session) => self.admit(lobby, id, session),
             None => SessionLookup::Unknown,
         }
@@ -216,6 +217,13 @@ impl HttpSession {
             general: Mutex::default(),
             touched: Mutex::new(Instant::now()),
         })
+    }
+
+    /// Whether a visitor has opened it. What they may use now may differ from what they might
+    /// then, if another token has their name now: then it is as unknown as another's.
+    fn is_of(&self, visitor: &Visitor) -> bool {
+        let caller = &self.session.caller;
+        caller.principal == visitor.principal && caller.scope == visitor.scope
     }
 
     /// Opens a stream for what one call has to say; none when there are too many.

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use gantry_protocol::jsonrpc::{self, Malformed};
 use gantry_protocol::{Message, RpcError};
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::Body;
+use super::entrance::Knock;
 use super::session::{end, find, follow, open};
 use super::{Hall, answer};
 use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array, too_many};
@@ -19,11 +20,11 @@ use crate::lobby::Lobby;
 /// Serves several messages in one array.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
-    headers: &HeaderMap,
+    knock: Knock<'_>,
     accept: Accept,
     messages: Vec<Result<Message, Malformed>>,
 ) -> Response<Body> {
-    let session = find(hall, headers).ok().filter(|it| it.session.revision.has_batches());
+    let session = find(hall, knock).ok().filter(|it| it.session.revision.has_batches());
     let Some(session) = session else {
         return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
     };
@@ -32,7 +33,7 @@ pub(crate) async fn serve(
     }
     let sorted = sort(messages);
     if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
-        end(hall, headers);
+        end(hall, knock.headers);
     }
     sorted.responses.into_iter().for_each(|response| session.session.take(response));
     if sorted.requests.is_empty() && sorted.replies.is_empty() {
@@ -50,7 +51,7 @@ pub(crate) async fn serve(
                 push_all(&filled, gathering.await);
                 filled.finish();
             });
-            follow(hall, &session, &log, permit)
+            follow(hall, knock.visitor, &session, &log, permit)
         }
         None => {
             let mut replies = sorted.replies;

@@ -16,17 +16,22 @@ use super::accept::Accept;
 use super::body::{self, Body};
 use super::endpoint::is_json;
 use super::{Hall, answer};
+use crate::doorman::Visitor;
 use crate::era::log_private;
 
 const HEADER: HeaderName = HeaderName::from_static(CONTRACT_HEADER);
 
 /// Serves one request. When the client hangs up, this is dropped, and with it the call.
-pub(crate) async fn serve(hall: &Arc<Hall>, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn serve(
+    hall: &Arc<Hall>,
+    visitor: Visitor,
+    request: Request<Incoming>,
+) -> Response<Body> {
     if request.method() != http::Method::POST {
         return marked(answer::not_allowed("POST"));
     }
     match read(hall, request).await {
-        Ok(call) => respond(&ToolResult::from_outcome(&run(hall, &call).await), None),
+        Ok(call) => respond(&ToolResult::from_outcome(&run(hall, visitor, &call).await), None),
         Err((status, reason)) => {
             let detail = ErrorDetail::new(ErrorType::ValidationError, reason);
             respond(&ToolResult::failure(detail), Some(status))
@@ -70,9 +75,10 @@ fn check_asked(headers: &HeaderMap) -> Result<(), ContractError> {
 
 /// Runs the call. There is nobody to tell of progress or to ask: a question that the caller's
 /// lack of capabilities does not stop is dropped, which tells the tool that no answer will come.
-async fn run(hall: &Arc<Hall>, call: &ToolCall) -> Outcome {
+async fn run(hall: &Arc<Hall>, visitor: Visitor, call: &ToolCall) -> Outcome {
     let lobby = &hall.lobby;
-    let caller = Arc::new(Caller::new(lobby.local.clone()));
+    let caller = Caller { scope: visitor.scope, ..Caller::new(visitor.principal) };
+    let caller = Arc::new(caller);
     let call = Call::new(Method::ToolsCall, call.to_params(), caller);
     let mut running = lobby.gateway.start(call);
     loop {
@@ -86,7 +92,7 @@ async fn run(hall: &Arc<Hall>, call: &ToolCall) -> Outcome {
 }
 
 /// The result with the status that fits it, unless there is a better one.
-fn respond(result: &ToolResult, better: Option<StatusCode>) -> Response<Body> {
+pub(super) fn respond(result: &ToolResult, better: Option<StatusCode>) -> Response<Body> {
     let failure = result.error().filter(|_| result.status() == Status::Failure);
     let fitting = failure.map_or(StatusCode::OK, |error| status(&error.error_type));
     let json = result.to_json().bytes().clone();

@@ -9,7 +9,9 @@ use http::{HeaderMap, Request, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::{self, Body};
+use super::entrance::Knock;
 use super::{Hall, answer, batch, session, stateless};
+use crate::doorman::Visitor;
 use crate::duplex::stranger;
 use crate::era::{Arrival, names_stateful, names_stateless, unsupported};
 use crate::settings::Eras;
@@ -17,24 +19,23 @@ use crate::settings::Eras;
 /// Serves one request to the endpoint.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
+    visitor: &Visitor,
     request: Request<hyper::body::Incoming>,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
+    let knock = Knock { headers: &parts.headers, visitor };
     let stateful = hall.lobby.settings.eras != Eras::Modern;
     match parts.method {
-        http::Method::POST => post(hall, &parts.headers, body).await,
-        http::Method::GET if stateful => session::get(hall, &parts.headers),
-        http::Method::DELETE if stateful => session::delete(hall, &parts.headers),
+        http::Method::POST => post(hall, knock, body).await,
+        http::Method::GET if stateful => session::get(hall, knock),
+        http::Method::DELETE if stateful => session::delete(hall, knock),
         _ if stateful => answer::not_allowed("GET, POST, DELETE"),
         _ => answer::not_allowed("POST"),
     }
 }
 
-async fn post(
-    hall: &Arc<Hall>,
-    headers: &HeaderMap,
-    body: hyper::body::Incoming,
-) -> Response<Body> {
+async fn post(hall: &Arc<Hall>, knock: Knock<'_>, body: hyper::body::Incoming) -> Response<Body> {
+    let headers = knock.headers;
     if !is_json(headers) {
         let error = RpcError::invalid_request("the Content-Type must be application/json");
         return answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
@@ -49,15 +50,15 @@ async fn post(
         Err((status, reason)) => return answer::error(status, &RpcError::invalid_request(reason)),
     };
     match decode(text, hall.lobby.settings.message) {
-        Ok(Incoming::Single(message)) => dispatch(hall, headers, accept, message).await,
+        Ok(Incoming::Single(message)) => dispatch(hall, knock, accept, message).await,
         Ok(Incoming::Batch(messages)) => {
-            Box::pin(batch::serve(hall, headers, accept, messages)).await
+            Box::pin(batch::serve(hall, knock, accept, messages)).await
         }
         Err(malformed) => {
             let error = malformed.to_error();
             let reply = match malformed.id() {
                 Some(id) => jsonrpc::error(id, &error),
-                None => jsonrpc::error_without_id(&error, session::wants_null_id(hall, headers)),
+                None => jsonrpc::error_without_id(&error, session::wants_null_id(hall, knock)),
             };
             answer::reply(StatusCode::BAD_REQUEST, reply)
         }
@@ -68,21 +69,21 @@ async fn post(
 /// everything else belongs to a session, or opens one.
 async fn dispatch(
     hall: &Arc<Hall>,
-    headers: &HeaderMap,
+    knock: Knock<'_>,
     accept: Accept,
     message: Message,
 ) -> Response<Body> {
     let eras = hall.lobby.settings.eras;
-    let version = header(headers, headers::PROTOCOL_VERSION);
+    let version = header(knock.headers, headers::PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let request = match message {
         Message::Request(request) => Arrival::new(request),
         other if by_header && eras != Eras::Legacy => return stateless::take(&other),
-        other => return session::take(hall, headers, other),
+        other => return session::take(hall, knock, other),
     };
     let alone = request.is_stateless() || by_header;
     if alone && eras != Eras::Legacy {
-        return stateless::serve(hall, headers, accept, request).await;
+        return stateless::serve(hall, knock, accept, request).await;
     }
     if let Some(version) = version
         && !names_stateful(version)
@@ -94,8 +95,8 @@ async fn dispatch(
         _ if eras == Eras::Modern => {
             refuse(&request.id, StatusCode::BAD_REQUEST, &stranger(&hall.lobby, &request))
         }
-        Method::Initialize => session::initialize(hall, &request),
-        _ => session::serve(hall, headers, accept, request).await,
+        Method::Initialize => session::initialize(hall, knock.visitor, &request),
+        _ => session::serve(hall, knock, accept, request).await,
     }
 }
 

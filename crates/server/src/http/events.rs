@@ -7,6 +7,7 @@ use futures_util::stream;
 use gantry_transport::sse::{Event, KEEP_ALIVE};
 
 use super::body::Body;
+use crate::doorman::Visitor;
 use crate::era::{Follower, Listening, Live, Said};
 use crate::lobby::{Lobby, StreamPermit};
 
@@ -18,16 +19,24 @@ pub(crate) trait Source: Send + 'static {
 }
 
 /// A body that sends what the source says.
-pub(crate) fn stream(lobby: &Arc<Lobby>, source: impl Source, permit: StreamPermit) -> Body {
-    let start = (lobby.clone(), source, permit);
-    let events = stream::unfold(start, |(lobby, mut source, permit)| async move {
+///
+/// It ends when what the visitor showed is good no more.
+pub(crate) fn stream(
+    lobby: &Arc<Lobby>,
+    visitor: &Visitor,
+    source: impl Source,
+    permit: StreamPermit,
+) -> Body {
+    let start = (lobby.clone(), visitor.clone(), source, permit);
+    let events = stream::unfold(start, |(lobby, visitor, mut source, permit)| async move {
         let silence = tokio::time::sleep(lobby.settings.keep_alive);
         let event = tokio::select! {
             biased;
+            () = visitor.over() => return None,
             event = source.next(&lobby) => event?,
             () = silence => Bytes::from_static(KEEP_ALIVE),
         };
-        Some((event, (lobby, source, permit)))
+        Some((event, (lobby, visitor, source, permit)))
     });
     Body::Events(Box::pin(events))
 }

@@ -8,13 +8,18 @@ use hyper::body::Incoming;
 use super::body::Body;
 use super::legacy_sse::Mailboxes;
 use super::{Hall, answer, endpoint};
+use crate::doorman::Visitor;
 
 /// Where the faces are.
 pub(super) const PATH: &str = "/mcp/";
 
 impl Hall {
     /// Serves the face that the path names.
-    pub(super) async fn serve_face(&self, request: Request<Incoming>) -> Response<Body> {
+    pub(super) async fn serve_face(
+        &self,
+        visitor: &Visitor,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
         let path = request.uri().path();
         let name = unescape(path.strip_prefix(PATH).unwrap_or_default());
         let Some(lobby) = self.lobby.find_face(&name) else {
@@ -27,7 +32,7 @@ impl Hall {
             tasks: self.tasks.clone(),
             address: self.address,
         };
-        endpoint::serve(&Arc::new(hall), request).await
+        endpoint::serve(&Arc::new(hall), visitor, request).await
     }
 
     fn no_face(&self, name: &str) -> String {

@@ -11,6 +11,7 @@ use super::accept::Accept;
 use super::body::Body;
 use super::session::{follow, open, whole};
 use super::{Hall, answer};
+use crate::doorman::Visitor;
 use crate::duplex::in_use;
 use crate::era::{HttpSession, StreamLog, Ticket, Wire, drive, finish};
 use crate::lobby::Lobby;
@@ -28,6 +29,7 @@ struct Flight {
 /// Runs a call and answers it.
 pub(crate) async fn run(
     hall: &Arc<Hall>,
+    visitor: &Visitor,
     session: &Arc<HttpSession>,
     accept: Accept,
     ticket: Ticket,
@@ -43,7 +45,7 @@ pub(crate) async fn run(
         First::Answer(reply) => answer::reply(StatusCode::OK, reply),
         First::Cancelled => answer::accepted(),
         // On the heap: every connection keeps room for the largest future it may run.
-        First::Step(step) => Box::pin(flight.go_on(hall, accept, step)).await,
+        First::Step(step) => Box::pin(flight.go_on(hall, visitor, accept, step)).await,
     }
 }
 
@@ -82,12 +84,18 @@ impl Flight {
     }
 
     /// Answers with a stream. A client that takes none, or has too many, still gets the answer.
-    async fn go_on(mut self, hall: &Hall, accept: Accept, first: Option<Step>) -> Response<Body> {
+    async fn go_on(
+        mut self,
+        hall: &Hall,
+        visitor: &Visitor,
+        accept: Accept,
+        first: Option<Step>,
+    ) -> Response<Body> {
         let session = self.session.clone();
         match accept.events.then(|| open(hall, &session)).flatten() {
             Some((log, permit)) => {
                 hall.spawn(self.fill(first, log.clone()));
-                follow(hall, &session, &log, permit)
+                follow(hall, visitor, &session, &log, permit)
             }
             None => match self.drive(first, &Wire::Nowhere).await {
                 Some(reply) => answer::reply(StatusCode::OK, reply),

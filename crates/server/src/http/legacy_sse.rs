@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::body::{self, Body};
 use super::events::{self, Source};
 use super::{Hall, answer};
+use crate::doorman::Visitor;
 use crate::duplex;
 use crate::lobby::Lobby;
 use crate::memory::Queue;
@@ -21,13 +22,21 @@ use crate::settings::Eras;
 
 /// Where the POSTs of each open connection go.
 #[derive(Debug, Default)]
-pub(crate) struct Mailboxes(Mutex<HashMap<String, mpsc::Sender<Bytes>>>);
+pub(crate) struct Mailboxes(Mutex<HashMap<String, Mailbox>>);
+
+/// Where the POSTs of one connection go.
+#[derive(Debug, Clone)]
+struct Mailbox {
+    /// Who opened it.
+    principal: Arc<str>,
+    messages: mpsc::Sender<Bytes>,
+}
 
 /// Messages that may wait on either side.
 const WAITING: usize = 64;
 
 /// Opens a connection.
-pub(crate) fn open(hall: &Arc<Hall>) -> Response<Body> {
+pub(crate) fn open(hall: &Arc<Hall>, visitor: &Visitor) -> Response<Body> {
     if hall.lobby.settings.eras == Eras::Modern {
         return answer::text(StatusCode::NOT_FOUND, "this server has no HTTP+SSE; use /mcp\n");
     }
@@ -37,34 +46,36 @@ pub(crate) fn open(hall: &Arc<Hall>) -> Response<Body> {
         return answer::error(StatusCode::TOO_MANY_REQUESTS, &error);
     };
     let name = random_name();
-    let (mailbox, inbound) = mpsc::channel(WAITING);
+    let (to_server, inbound) = mpsc::channel(WAITING);
     let (out, messages) = mpsc::channel(WAITING);
+    let mailbox = Mailbox { principal: visitor.principal.clone(), messages: to_server };
     hall.mailboxes.lock().insert(name.clone(), mailbox);
     let greeting = Event {
         name: Some("endpoint".to_owned()),
         data: Bytes::from(format!("/message?session={name}")),
         ..Event::default()
     };
-    let serving = hall.clone();
+    let (serving, guest) = (hall.clone(), visitor.clone());
     hall.spawn(async move {
-        let local = serving.lobby.local.clone();
-        duplex::serve(serving.lobby.clone(), local, Queue(inbound), out).await;
+        duplex::serve(serving.lobby.clone(), &guest, Queue(inbound), out).await;
         serving.mailboxes.lock().remove(&name);
     });
     let source = Outgoing { greeting: Some(greeting.encode()), messages };
-    answer::events(events::stream(&hall.lobby, source, permit))
+    answer::events(events::stream(&hall.lobby, visitor, source, permit))
 }
 
 /// Takes one message of a connection.
 pub(crate) async fn post(
     hall: &Arc<Hall>,
+    visitor: &Visitor,
     request: Request<hyper::body::Incoming>,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let query = parts.uri.query().unwrap_or_default();
     let name = query.split('&').find_map(|pair| pair.strip_prefix("session="));
     let mailbox = name.and_then(|name| hall.mailboxes.lock().get(name).cloned());
-    let Some(mailbox) = mailbox else {
+    // Another's is as unknown as one that never was.
+    let Some(mailbox) = mailbox.filter(|it| it.principal == visitor.principal) else {
         let text = "no such session; open one with GET /sse\n";
         return answer::text(StatusCode::NOT_FOUND, text);
     };
@@ -72,14 +83,14 @@ pub(crate) async fn post(
         Ok(text) => text,
         Err((status, reason)) => return answer::text(status, format!("{reason}\n")),
     };
-    match mailbox.send(text).await {
+    match mailbox.messages.send(text).await {
         Ok(()) => answer::accepted(),
         Err(_) => answer::text(StatusCode::NOT_FOUND, "this session has just ended\n"),
     }
 }
 
 impl Mailboxes {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<Bytes>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Mailbox>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

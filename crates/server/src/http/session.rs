@@ -9,7 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use super::accept::Accept;
 use super::body::Body;
 use super::endpoint::{header, refuse};
+use super::entrance::Knock;
 use super::{Hall, answer, events, flight};
+use crate::doorman::Visitor;
 use crate::era::{
     Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Wire, listen_for,
     mint,
@@ -20,8 +22,8 @@ use crate::lobby::{Lobby, StreamPermit};
 const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 
 /// Opens a session.
-pub(crate) fn initialize(hall: &Hall, request: &Arrival) -> Response<Body> {
-    let handshake = Handshake::read(&hall.lobby, &Guest::staying(&hall.lobby.local), request);
+pub(crate) fn initialize(hall: &Hall, visitor: &Visitor, request: &Arrival) -> Response<Body> {
+    let handshake = Handshake::read(&hall.lobby, &Guest::staying(visitor), request);
     let Handshake { session, answer: text } = match handshake {
         Ok(handshake) => handshake,
         Err(error) => return answer::reply(StatusCode::OK, jsonrpc::error(&request.id, &error)),
@@ -37,29 +39,31 @@ pub(crate) fn initialize(hall: &Hall, request: &Arrival) -> Response<Body> {
 /// Serves one request of a session.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
-    headers: &HeaderMap,
+    knock: Knock<'_>,
     accept: Accept,
     request: Arrival,
 ) -> Response<Body> {
-    let session = match find(hall, headers) {
+    let session = match find(hall, knock) {
         Ok(session) => session,
         Err((status, error)) => return refuse(&request.id, status, &error),
     };
     match session.session.handle(&hall.lobby, request) {
         Handled::Answered(reply) => whole(accept, reply),
-        Handled::Call(ticket, call) => flight::run(hall, &session, accept, ticket, *call).await,
+        Handled::Call(ticket, call) => {
+            flight::run(hall, knock.visitor, &session, accept, ticket, *call).await
+        }
     }
 }
 
 /// Takes what is no request.
-pub(crate) fn take(hall: &Hall, headers: &HeaderMap, message: Message) -> Response<Body> {
-    let session = match find(hall, headers) {
+pub(crate) fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Response<Body> {
+    let session = match find(hall, knock) {
         Ok(session) => session,
         Err((status, error)) => return answer::error(status, &error),
     };
     match message {
         Message::Notification(notification) if session.session.hear(&notification) => {
-            end(hall, headers);
+            end(hall, knock.headers);
         }
         Message::Response(response) => session.session.take(response),
         _ => {}
@@ -68,32 +72,32 @@ pub(crate) fn take(hall: &Hall, headers: &HeaderMap, message: Message) -> Respon
 }
 
 /// Opens a stream, or takes one up again.
-pub(crate) fn get(hall: &Arc<Hall>, headers: &HeaderMap) -> Response<Body> {
-    if !Accept::read(headers).events {
+pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Response<Body> {
+    if !Accept::read(knock.headers).events {
         let error = RpcError::invalid_request("the Accept header must list text/event-stream");
         return answer::error(StatusCode::NOT_ACCEPTABLE, &error);
     }
-    let session = match find(hall, headers) {
+    let session = match find(hall, knock) {
         Ok(session) => session,
         Err((status, error)) => return answer::error(status, &error),
     };
     let Some(permit) = hall.lobby.open_stream() else {
         return busy();
     };
-    let place = header(headers, headers::LAST_EVENT_ID);
+    let place = header(knock.headers, headers::LAST_EVENT_ID);
     let resumed = place.and_then(|place| session.find_stream(place));
     let follower = match resumed {
         Some((log, after)) => log.follow(after, prime(&hall.lobby, &session)),
         None => follow_general(hall, &session),
     };
-    answer::events(events::stream(&hall.lobby, follower, permit))
+    answer::events(events::stream(&hall.lobby, knock.visitor, follower, permit))
 }
 
 /// Ends a session.
-pub(crate) fn delete(hall: &Hall, headers: &HeaderMap) -> Response<Body> {
-    match find(hall, headers) {
+pub(crate) fn delete(hall: &Hall, knock: Knock<'_>) -> Response<Body> {
+    match find(hall, knock) {
         Ok(_) => {
-            end(hall, headers);
+            end(hall, knock.headers);
             answer::text(StatusCode::OK, "")
         }
         Err((status, error)) => answer::error(status, &error),
@@ -101,21 +105,21 @@ pub(crate) fn delete(hall: &Hall, headers: &HeaderMap) -> Response<Body> {
 }
 
 /// Whether a message whose id could not be read is answered with a null id: old sessions want it.
-pub(crate) fn wants_null_id(hall: &Hall, headers: &HeaderMap) -> bool {
-    find(hall, headers).is_ok_and(|it| !it.session.revision.omits_unknown_id())
+pub(crate) fn wants_null_id(hall: &Hall, knock: Knock<'_>) -> bool {
+    find(hall, knock).is_ok_and(|it| !it.session.revision.omits_unknown_id())
 }
 
 /// The session that a request names.
 pub(super) fn find(
     hall: &Hall,
-    headers: &HeaderMap,
+    knock: Knock<'_>,
 ) -> Result<Arc<HttpSession>, (StatusCode, RpcError)> {
-    let Some(id) = header(headers, headers::SESSION_ID) else {
+    let Some(id) = header(knock.headers, headers::SESSION_ID) else {
         let text = "the header Mcp-Session-Id is missing; send `initialize` first, or give each \
                     request the headers and `_meta` of a revision without handshake";
         return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(text)));
     };
-    match hall.lobby.sessions.find(&hall.lobby, &hall.lobby.local, id) {
+    match hall.lobby.sessions.find(&hall.lobby, knock.visitor, id) {
         SessionLookup::Found(session) => Ok(session),
         SessionLookup::Unknown => {
             let text = "this session is unknown or has ended; send `initialize` for a new one";
@@ -158,12 +162,13 @@ pub(super) fn open(hall: &Hall, session: &HttpSession) -> Option<(Arc<StreamLog>
 /// The answer to a call as a stream.
 pub(super) fn follow(
     hall: &Hall,
+    visitor: &Visitor,
     session: &HttpSession,
     log: &Arc<StreamLog>,
     permit: StreamPermit,
 ) -> Response<Body> {
     let follower = log.follow(0, prime(&hall.lobby, session));
-    answer::events(events::stream(&hall.lobby, follower, permit))
+    answer::events(events::stream(&hall.lobby, visitor, follower, permit))
 }
 
 fn prime(lobby: &Lobby, session: &HttpSession) -> Option<std::time::Duration> {

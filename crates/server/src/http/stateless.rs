@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use gantry_protocol::{Message, RpcError, code, jsonrpc};
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::Body;
+use super::entrance::Knock;
 use super::events::{self, ListenEvents, LiveEvents};
 use super::{Hall, answer};
+use crate::doorman::Visitor;
 use crate::era::{Arrival, Live, Prepared, Said, Status, prepare};
 use crate::guest::Guest;
 
@@ -29,19 +31,19 @@ pub(crate) fn take(message: &Message) -> Response<Body> {
 /// Serves one request.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
-    headers: &HeaderMap,
+    knock: Knock<'_>,
     accept: Accept,
     request: Arrival,
 ) -> Response<Body> {
     let id = request.id.clone();
-    let guest = Guest::passing(&hall.lobby.local);
-    match prepare(&hall.lobby, &guest, request, Some(headers)) {
-        Ok(Prepared::Live(live)) => run(hall, accept, live).await,
+    let guest = Guest::passing(knock.visitor);
+    match prepare(&hall.lobby, &guest, request, Some(knock.headers)) {
+        Ok(Prepared::Live(live)) => run(hall, knock.visitor, accept, live).await,
         Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
         Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {
             Some(permit) => {
                 let source = ListenEvents::new(listening);
-                answer::events(events::stream(&hall.lobby, source, permit))
+                answer::events(events::stream(&hall.lobby, knock.visitor, source, permit))
             }
             None => too_many_streams(&id),
         },
@@ -54,7 +56,12 @@ pub(crate) async fn serve(
 
 /// Answers with plain JSON if the call has nothing to say before its answer, with a stream if it
 /// has, or if it is silent for so long that the connection might be taken for dead.
-async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body> {
+async fn run(
+    hall: &Arc<Hall>,
+    visitor: &Visitor,
+    accept: Accept,
+    mut live: Live,
+) -> Response<Body> {
     let patience = tokio::time::sleep(hall.lobby.settings.keep_alive);
     tokio::pin!(patience);
     let first = loop {
@@ -74,7 +81,7 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
     match hall.lobby.open_stream() {
         Some(permit) => {
             let source = LiveEvents { first, live };
-            answer::events(events::stream(&hall.lobby, source, permit))
+            answer::events(events::stream(&hall.lobby, visitor, source, permit))
         }
         None => Box::pin(plain(live, first)).await,
     }

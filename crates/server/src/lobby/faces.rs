@@ -1,7 +1,7 @@
 //! Faces: endpoints of their own beside the main one, which come and go while the server runs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use gantry_gateway::Gateway;
@@ -65,6 +65,8 @@ impl Lobby {
             task_book: self.task_book.clone(),
             tasks: self.tasks.clone(),
             local: self.local.clone(),
+            // Whoever comes here has passed the main door.
+            doorman: OnceLock::new(),
             streams: self.streams.clone(),
         }
     }

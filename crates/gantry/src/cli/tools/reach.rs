@@ -8,7 +8,7 @@ use super::Opened;
 use crate::cli::args::Reach;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::lock::LockFile;
-use crate::cli::{guard, origin, render, state};
+use crate::cli::{door, guard, origin, render, state};
 
 /// Opens what the options name. Servers of the configuration are connected to only when the tool
 /// that is wanted is not here, or when none is named.
@@ -58,6 +58,14 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
             return Err(Exit::new(Code::Usage, text).hint("write it as `--header 'Name: value'`"));
         };
         endpoint.headers.push((name.trim().to_owned(), Secret::new(value.trim())));
+    }
+    let is_said = |(name, _): &(String, Secret)| name.eq_ignore_ascii_case("authorization");
+    if !endpoint.headers.iter().any(is_said)
+        && door::is_ours(&endpoint.url)?
+        && let Some(token) = state::find_client_token()?
+    {
+        let value = Secret::new(&format!("Bearer {}", token.expose()));
+        endpoint.headers.push(("Authorization".to_owned(), value));
     }
     let target = match endpoint.url.scheme_str() {
         Some("http" | "https") => Target::Http(endpoint, HttpKind::Auto),

@@ -20,6 +20,10 @@ fn the_schema_is_that_of_what_is_read() {
     let cases = [
         (json!({"listen": "x", "tools": ["a"], "uv": "b", "standby": true, "state": "c"}), true),
         (json!({"standby": {}, "$schema": "x"}), true),
+        (json!({"auth": "token"}), true),
+        (json!({"auth": "none"}), true),
+        (json!({"auth": "maybe"}), false),
+        (json!({"auth": {}}), false),
         (json!({"lisen": "x"}), false),
         (json!({"tools": [1]}), false),
         (json!({"standby": {"total": 1, "perTool": 1, "memory": "1GiB", "idle": "1s"}}), true),

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry_gateway::{Caller, Gateway, Identity};
+use gantry_gateway::{Caller, Gateway, Identity, Scope};
 use gantry_protocol::{ClientCapabilities, Id, RawJson, Revision};
 
 use super::super::session::Session;
 use super::{SessionLookup, mint};
+use crate::doorman::Visitor;
 use crate::lobby::Lobby;
 use crate::seal::Purpose;
 use crate::settings::Settings;
@@ -29,7 +30,7 @@ fn open(lobby: &Lobby, principal: &str) -> String {
 
 /// What an id leads to, in a word.
 fn find(lobby: &Lobby, principal: &str, id: &str) -> &'static str {
-    match lobby.sessions.find(lobby, &Arc::from(principal), id) {
+    match lobby.sessions.find(lobby, &Visitor::new(principal), id) {
         SessionLookup::Found(_) => "found",
         SessionLookup::Unknown => "unknown",
         SessionLookup::Full => "full",
@@ -40,7 +41,8 @@ fn find(lobby: &Lobby, principal: &str, id: &str) -> &'static str {
 async fn an_id_carries_what_was_agreed() {
     let id = open(&lobby(Settings::default()), "ada");
     let restarted = lobby(Settings::default());
-    let SessionLookup::Found(found) = restarted.sessions.find(&restarted, &"ada".into(), &id)
+    let SessionLookup::Found(found) =
+        restarted.sessions.find(&restarted, &Visitor::new("ada"), &id)
     else {
         panic!("the session goes on")
     };
@@ -94,7 +96,8 @@ async fn busy_sessions_make_no_room() {
     let lobby = lobby(Settings { sessions: 2, ..Settings::default() });
     let ids: Vec<_> = (0..3).map(|_| open(&lobby, "ada")).collect();
     for id in &ids[..2] {
-        let SessionLookup::Found(found) = lobby.sessions.find(&lobby, &"ada".into(), id) else {
+        let SessionLookup::Found(found) = lobby.sessions.find(&lobby, &Visitor::new("ada"), id)
+        else {
             panic!("there is room")
         };
         found.session.begin(&Id::number(1)).unwrap();
@@ -154,7 +157,8 @@ async fn an_id_is_good_for_so_long() {
 async fn a_session_has_so_many_streams() {
     let lobby = lobby(Settings { streams_of_session: 2, ..Settings::default() });
     let id = open(&lobby, "ada");
-    let SessionLookup::Found(session) = lobby.sessions.find(&lobby, &"ada".into(), &id) else {
+    let SessionLookup::Found(session) = lobby.sessions.find(&lobby, &Visitor::new("ada"), &id)
+    else {
         panic!("the session is there")
     };
     let first = session.open_stream(&lobby).unwrap();
@@ -163,4 +167,25 @@ async fn a_session_has_so_many_streams() {
     first.finish();
     tokio::time::advance(Duration::from_millis(1)).await;
     assert!(session.open_stream(&lobby).is_some(), "one that has ended makes room");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_does_not_outlive_what_its_visitor_may_use() {
+    let lobby = lobby(Settings::default());
+    let id = open(&lobby, "ada");
+    let scope = |name: &str| Some(Arc::new(Scope { allow: vec![name.to_owned()] }));
+    let narrow = Visitor { scope: scope("read*"), ..Visitor::new("ada") };
+    let SessionLookup::Found(found) = lobby.sessions.find(&lobby, &narrow, &id) else {
+        panic!("the session goes on")
+    };
+    assert_eq!(found.session.caller.scope, scope("read*"), "as its visitor has it now");
+    for (visitor, expected) in [
+        (Visitor { scope: scope("read*"), ..Visitor::new("ada") }, true),
+        (Visitor { scope: scope("write*"), ..Visitor::new("ada") }, false),
+        (Visitor::new("ada"), false),
+        (Visitor { scope: scope("read*"), ..Visitor::new("bob") }, false),
+    ] {
+        let found = matches!(lobby.sessions.find(&lobby, &visitor, &id), SessionLookup::Found(_));
+        assert_eq!(found, expected, "{visitor:?}");
+    }
 }

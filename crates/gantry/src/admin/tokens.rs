@@ -1,0 +1,179 @@
+//! `/api/tokens`: the tokens of callers, made and taken away while the gateway runs.
+
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use gantry_gateway::contract::ErrorType;
+use gantry_policy::{TokenError, Tokens};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{JsonLimits, RawJson};
+use http::{Method, Request, StatusCode};
+use serde::Deserialize;
+
+use super::{Answer, path, refuse};
+use crate::callers::{lifetime, row};
+
+/// A page of tokens.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// All of them.
+    List,
+    /// One that is to be made, as the body says.
+    Create(Bytes),
+    /// One that is to be taken away, by its name or id.
+    Revoke(String),
+}
+
+/// What a token is to be.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    name: String,
+    #[serde(default)]
+    allow: Vec<String>,
+    /// How long it is to be good, such as `30d`.
+    expires: Option<String>,
+}
+
+impl Page {
+    /// The page that is asked for, or the methods that it would take; none if the path is not one
+    /// of tokens.
+    pub(super) fn of(request: &Request<Bytes>) -> Option<Result<Self, &'static str>> {
+        let rest = path(request).strip_prefix("tokens")?;
+        match (request.method(), rest.strip_prefix('/')) {
+            (&Method::GET, None) if rest.is_empty() => Some(Ok(Self::List)),
+            (&Method::POST, None) if rest.is_empty() => {
+                Some(Ok(Self::Create(request.body().clone())))
+            }
+            (_, None) if rest.is_empty() => Some(Err("GET, POST")),
+            (&Method::DELETE, Some(name)) if !name.is_empty() => {
+                // Names have nothing that a path must escape, but some clients do.
+                Some(Ok(Self::Revoke(name.replace("%40", "@"))))
+            }
+            (_, Some(name)) if !name.is_empty() => Some(Err("DELETE")),
+            _ => None,
+        }
+    }
+
+    /// The answer.
+    pub(super) async fn answer(self, tokens: &Tokens) -> Answer {
+        match self {
+            Self::List => {
+                let rows: Vec<RawJson> = tokens.list().iter().map(row).collect();
+                (StatusCode::OK, ObjectWriter::new().array("tokens", &rows).finish())
+            }
+            Self::Create(body) => create(tokens, body).await,
+            Self::Revoke(name) => match tokens.revoke(&name).await {
+                Ok(record) => (StatusCode::OK, row(&record)),
+                Err(error) => failed(&error),
+            },
+        }
+    }
+}
+
+async fn create(tokens: &Tokens, body: Bytes) -> Answer {
+    let read = RawJson::parse(body, JsonLimits::default());
+    let wanted: Result<Wanted, _> = read
+        .map_err(|error| error.to_string())
+        .and_then(|body| body.try_read().map_err(|error| error.to_string()));
+    let wanted = match wanted {
+        Ok(wanted) => wanted,
+        Err(error) => {
+            let text = format!("the body is not what a token is to be: {error}");
+            return invalid(&text, r#"write {"name": "laptop", "allow": [], "expires": "30d"}"#);
+        }
+    };
+    let lifetime = wanted.expires.as_deref().map(|text| lifetime(text).ok_or(text));
+    let expires = match lifetime.transpose() {
+        Ok(lifetime) => lifetime.map(|lifetime| SystemTime::now() + lifetime),
+        Err(text) => return invalid(&format!("`{text}` is no length of time"), "write it as 30d"),
+    };
+    match tokens.create(&wanted.name, wanted.allow, expires).await {
+        Ok((token, record)) => {
+            let shown = row(&record).edit().set("token", RawJson::string(token.expose())).apply();
+            (StatusCode::CREATED, shown)
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+fn invalid(text: &str, advice: &str) -> Answer {
+    refuse(StatusCode::BAD_REQUEST, ErrorType::ValidationError, (text, advice))
+}
+
+/// What went wrong. What to do follows the semicolon of each message.
+fn failed(error: &TokenError) -> Answer {
+    let (status, kind) = match error {
+        TokenError::Unknown(_) => (StatusCode::NOT_FOUND, ErrorType::ResourceNotFound),
+        TokenError::Taken(_) | TokenError::TooMany(_) => {
+            (StatusCode::CONFLICT, ErrorType::RegistrationError)
+        }
+        TokenError::Unwritten(..) | TokenError::Cabinet(_) => {
+            (StatusCode::INSUFFICIENT_STORAGE, ErrorType::RegistrationError)
+        }
+        _ => (StatusCode::BAD_REQUEST, ErrorType::ValidationError),
+    };
+    let text = error.to_string();
+    let told = text.rsplit_once("; ").unwrap_or((&text, "see to the store, and try again"));
+    refuse(status, kind, told)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gantry_policy::{MemoryCabinet, Signer};
+
+    use super::*;
+
+    fn request(method: &str, path: &str, body: &'static str) -> Request<Bytes> {
+        let uri = format!("/api/{path}");
+        let request = Request::builder().method(method).uri(uri).body(Bytes::from(body));
+        request.expect("a request")
+    }
+
+    #[test]
+    fn pages() {
+        let revoke = |name: &str| Some(Ok(Page::Revoke(name.to_owned())));
+        let cases = [
+            ("GET", "tokens", Some(Ok(Page::List))),
+            ("POST", "tokens", Some(Ok(Page::Create(Bytes::new())))),
+            ("PUT", "tokens", Some(Err("GET, POST"))),
+            ("DELETE", "tokens/a", revoke("a")),
+            ("DELETE", "tokens/me%40home", revoke("me@home")),
+            ("GET", "tokens/a", Some(Err("DELETE"))),
+            ("DELETE", "tokens/", None),
+            ("GET", "tokensa", None),
+            ("GET", "tools", None),
+        ];
+        for (method, path, expected) in cases {
+            assert_eq!(Page::of(&request(method, path, "")), expected, "{method} {path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn made_listed_and_taken_away() {
+        let cabinet = Arc::new(MemoryCabinet::default());
+        let tokens = Tokens::open(cabinet, Signer::new([7; 32])).await.expect("memory");
+        let cases = [
+            ("POST", "tokens", "", 400),
+            ("POST", "tokens", "[]", 400),
+            ("POST", "tokens", r#"{"nam": "a"}"#, 400),
+            ("POST", "tokens", r#"{"name": "a", "expires": "soon"}"#, 400),
+            ("POST", "tokens", r#"{"name": "a b"}"#, 400),
+            ("POST", "tokens", r#"{"name": "a", "allow": ["x*"], "expires": "30d"}"#, 201),
+            ("POST", "tokens", r#"{"name": "A"}"#, 409),
+            ("GET", "tokens", "", 200),
+            ("DELETE", "tokens/a", "", 200),
+            ("DELETE", "tokens/a", "", 404),
+        ];
+        for (method, path, body, expected) in cases {
+            let page = Page::of(&request(method, path, body)).expect("a page").expect("a method");
+            let (status, json) = page.answer(&tokens).await;
+            assert_eq!(status, expected, "{method} {path} {body}: {json}");
+            let shown = json.get("token").is_some();
+            assert_eq!(shown, expected == 201, "a token is shown once: {json}");
+            assert!(!json.as_str().contains("hash"), "{json}");
+        }
+    }
+}

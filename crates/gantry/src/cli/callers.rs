@@ -1,0 +1,98 @@
+//! The callers of this gateway: their tokens, kept while it runs, and the one for the user's own
+//! clients.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use gantry::callers::TokenDoorman;
+use gantry::config::Auth;
+use gantry::guard::Keeping;
+use gantry::{Admin, ServerBuilder};
+use gantry_policy::{Token, Tokens};
+use tokio::task::JoinHandle;
+
+use super::exit::{Code, Exit};
+use super::state;
+
+/// The name of the token that is made at the first start.
+const FIRST: &str = "default";
+
+/// Whoever may call over HTTP.
+#[derive(Debug)]
+pub(crate) struct Callers {
+    tokens: Arc<Tokens>,
+    auth: Auth,
+    /// Keeps memory and store together.
+    keeping: JoinHandle<()>,
+}
+
+/// What a client of the user must show.
+#[derive(Debug)]
+pub(crate) enum Access {
+    /// Nothing.
+    Free,
+    /// This token, which the state directory has.
+    Own {
+        /// The token.
+        token: Token,
+        /// Whether nobody has seen it yet.
+        is_new: bool,
+    },
+    /// A token that the user has made.
+    Theirs,
+}
+
+/// Finds the tokens that were kept.
+pub(crate) async fn tokens(keeping: &Keeping) -> Result<Arc<Tokens>, Exit> {
+    let tokens = Tokens::open(keeping.cabinet.clone(), keeping.signer.clone()).await;
+    tokens.map(Arc::new).map_err(|error| {
+        let text = format!("the tokens of callers cannot be read: {error}");
+        Exit::new(Code::Configuration, text).hint("see to the store, or set `state` to another")
+    })
+}
+
+impl Callers {
+    /// Those who may call, from now on.
+    pub(crate) async fn open(auth: Auth, keeping: &Keeping) -> Result<Self, Exit> {
+        let tokens = tokens(keeping).await?;
+        let kept = tokens.clone();
+        let keeping = tokio::spawn(async move { kept.keep().await });
+        Ok(Self { tokens, auth, keeping })
+    }
+
+    /// Puts a doorman at the doors, if callers must say who they are, and their tokens into the
+    /// administration.
+    pub(crate) fn install(&self, builder: ServerBuilder, admin: Admin) -> ServerBuilder {
+        let builder = builder.annex(Admin::PREFIX, Arc::new(admin.tokens(self.tokens.clone())));
+        match self.auth {
+            Auth::Token => builder.doorman(Arc::new(TokenDoorman(self.tokens.clone()))),
+            Auth::None => builder,
+        }
+    }
+
+    /// What the user's own clients must show. A token is made for them when there is none at all,
+    /// and found again unless it was taken away.
+    pub(crate) async fn access(&self) -> Result<Access, Exit> {
+        if self.auth == Auth::None {
+            return Ok(Access::Free);
+        }
+        if !self.tokens.list().is_empty() {
+            let found = state::find_client_token()?;
+            let good = found.filter(|token| self.tokens.is_good(token, SystemTime::now()));
+            return Ok(good.map_or(Access::Theirs, |token| Access::Own { token, is_new: false }));
+        }
+        let token = state::client_token()?;
+        let enrolled = self.tokens.enroll(&token, FIRST, Vec::new(), None).await;
+        enrolled.map_err(|error| Exit::new(Code::Configuration, error.to_string()))?;
+        Ok(Access::Own { token, is_new: true })
+    }
+
+    /// Writes down what is not written yet.
+    pub(crate) async fn stop(self) {
+        self.keeping.abort();
+        let _ = self.keeping.await;
+        if let Err(error) = self.tokens.write_uses().await {
+            tracing::warn!(%error, "when tokens were last used is not written down");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `gantry token`: who may call this gateway.
+
+mod table;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand};
+use gantry::callers::{lifetime, row};
+use gantry::{ObjectWriter, RawJson};
+use gantry_policy::{TokenError, Tokens};
+use http::Method;
+
+use super::exit::{Code, Exit};
+use super::render::{self, Style};
+use super::running::{Reach, Running};
+use super::{callers, guard, origin};
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenVerb {
+    /// Make a token for a client of the gateway. It is shown once.
+    Create(CreateOptions),
+    /// List the tokens, with their last use.
+    #[command(visible_alias = "ls")]
+    List(TokensOptions),
+    /// Take a token away. It opens nothing from then on.
+    Revoke(RevokeOptions),
+}
+
+/// What the token is to be.
+#[derive(Debug, Args)]
+pub(crate) struct CreateOptions {
+    /// Who is accountable for what is done with it.
+    #[arg(long)]
+    pub(crate) name: String,
+
+    /// A tool, prompt or resource it may use, as a pattern with `*`; may be given more than once.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow: Vec<String>,
+
+    /// How long it is good, such as 12h, 30d or 8w; without end if not given.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) which: TokensOptions,
+}
+
+/// Which token.
+#[derive(Debug, Args)]
+pub(crate) struct RevokeOptions {
+    /// Its name or id.
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) which: TokensOptions,
+}
+
+/// Whose tokens, and how they are shown.
+#[derive(Debug, Args)]
+pub(crate) struct TokensOptions {
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where tokens are changed: in the gateway that runs, else in what it will read when it starts.
+enum Office {
+    Running(Running),
+    Store(Arc<Tokens>),
+}
+
+pub(crate) async fn run(verb: &TokenVerb) -> Result<(), Exit> {
+    match verb {
+        TokenVerb::Create(options) => create(options).await,
+        TokenVerb::List(options) => list(options).await,
+        TokenVerb::Revoke(options) => revoke(options).await,
+    }
+}
+
+async fn create(options: &CreateOptions) -> Result<(), Exit> {
+    let expires = options.expires.as_deref();
+    let wrong = |text: &str| Exit::new(Code::Usage, format!("`{text}` is no length of time"));
+    let read =
+        expires.map(|text| lifetime(text).ok_or_else(|| wrong(text).hint("write it as 30d")));
+    let lifetime = read.transpose()?;
+    let made = match Office::open(&options.which.reach).await? {
+        Office::Running(running) => {
+            let wanted = ObjectWriter::new()
+                .value("name", &options.name)
+                .value("allow", &options.allow)
+                .value_some("expires", expires)
+                .finish();
+            running.send(Method::POST, PAGE, Some(&wanted)).await?
+        }
+        Office::Store(tokens) => {
+            let until = lifetime.map(|lifetime| SystemTime::now() + lifetime);
+            let made = tokens.create(&options.name, options.allow.clone(), until).await;
+            let (token, record) = made.map_err(|error| failed(&error))?;
+            row(&record).edit().set("token", RawJson::string(token.expose())).apply()
+        }
+    };
+    if options.which.json {
+        return render::print(&render::pretty(&made));
+    }
+    let token = made.get("token").and_then(|it| it.to_text()).unwrap_or_default();
+    render::say(&format!(
+        "the token of `{}`, which is not shown again; a client sends it as `Authorization: Bearer TOKEN`:",
+        options.name
+    ));
+    render::print(&token)
+}
+
+async fn list(options: &TokensOptions) -> Result<(), Exit> {
+    let tokens = match Office::open(&options.reach).await? {
+        Office::Running(running) => {
+            let answer = running.get(PAGE).await?;
+            answer.get("tokens").unwrap_or(RawJson::NULL)
+        }
+        Office::Store(tokens) => {
+            RawJson::array(&tokens.list().iter().map(row).collect::<Vec<RawJson>>())
+        }
+    };
+    if options.json {
+        return render::print(&render::pretty(&tokens));
+    }
+    let read = tokens.try_read();
+    let rows: Vec<table::Row> =
+        read.map_err(|error| Exit::bug(format!("the tokens are not understood: {error}")))?;
+    if rows.is_empty() {
+        render::say("there are no tokens; `gantry token create --name NAME` makes one");
+    }
+    render::print(&table::all(&rows, SystemTime::now(), Style::of_stdout()))
+}
+
+async fn revoke(options: &RevokeOptions) -> Result<(), Exit> {
+    let name = options.name.as_str();
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_name) {
+        return Err(failed(&TokenError::Unknown(name.to_owned())));
+    }
+    let revoked = match Office::open(&options.which.reach).await? {
+        Office::Running(running) => {
+            running.send(Method::DELETE, &format!("{PAGE}/{name}"), None).await?
+        }
+        Office::Store(tokens) => row(&tokens.revoke(name).await.map_err(|error| failed(&error))?),
+    };
+    if options.which.json {
+        return render::print(&render::pretty(&revoked));
+    }
+    render::say(&format!("the token `{name}` is revoked"));
+    Ok(())
+}
+
+/// The page of tokens.
+const PAGE: &str = "/api/tokens";
+
+impl Office {
+    /// The gateway that runs, if one does; a gateway that is named must.
+    async fn open(reach: &Reach) -> Result<Self, Exit> {
+        let running = Running::find(reach);
+        let asked = match &running {
+            Ok(running) => running.get(PAGE).await.map(drop),
+            Err(exit) if exit.code == Code::Unreachable => Err(Exit::silent(Code::Unreachable)),
+            Err(_) => return running.map(Self::Running),
+        };
+        match asked {
+            Err(exit) if exit.code == Code::Unreachable && reach.url.is_none() => {
+                let config = origin::configuration(reach.config.as_deref())?;
+                let guard = guard::open(config.as_ref()).await?.guard;
+                Ok(Self::Store(callers::tokens(guard.keeping()).await?))
+            }
+            Err(exit) => Err(exit),
+            Ok(()) => running.map(Self::Running),
+        }
+    }
+}
+
+fn failed(error: &TokenError) -> Exit {
+    let code = match error {
+        TokenError::Unknown(_) => Code::NotFound,
+        TokenError::Taken(_) | TokenError::TooMany(_) => Code::Refused,
+        TokenError::Unwritten(..) | TokenError::Cabinet(_) => Code::Failed,
+        _ => Code::Usage,
+    };
+    let text = error.to_string();
+    match text.rsplit_once("; ") {
+        Some((message, hint)) => Exit::new(code, message).hint(hint),
+        None => Exit::new(code, text),
+    }
+}

@@ -1,0 +1,252 @@
+//! The tokens of all callers: made, checked, taken away. They are checked in memory; what must
+//! outlive the program is in the cabinet.
+
+mod document;
+mod error;
+mod held;
+mod principal;
+mod room;
+
+pub use error::{TokenError, TokenRefusal};
+pub use principal::Principal;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use gantry_gateway::Scope;
+use subtle::ConstantTimeEq;
+
+use crate::cabinet::{Cabinet, CabinetError};
+use crate::signature::Signer;
+use crate::token::{Shown, Token, TokenRecord, hexadecimal};
+use held::Held;
+
+/// How many tokens are kept, those that are over among them.
+const LIMIT: usize = 1000;
+/// How often it is written down when tokens were used, and looked what others have changed.
+const MINUTE: Duration = Duration::from_secs(60);
+/// What the secret of a token that is not there is compared with.
+const NOBODY: [u8; 32] = [0; 32];
+
+/// All tokens by id.
+type Book = HashMap<String, Arc<Held>>;
+
+/// The tokens of all callers.
+pub struct Tokens {
+    book: ArcSwap<Book>,
+    /// Held by who changes the book, never while something is written down.
+    changing: Mutex<()>,
+    cabinet: Arc<dyn Cabinet>,
+    signer: Signer,
+    limit: usize,
+}
+
+impl Tokens {
+    /// Finds the tokens that were kept.
+    pub async fn open(cabinet: Arc<dyn Cabinet>, signer: Signer) -> Result<Self, CabinetError> {
+        let (book, changing) = (ArcSwap::default(), Mutex::default());
+        let tokens = Self { book, changing, cabinet, signer, limit: LIMIT };
+        tokens.refresh().await?;
+        Ok(tokens)
+    }
+
+    /// Sets how many tokens are kept.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Who shows this token, which is noted as a use of it. Neither the answer nor the time it takes tells how much of a wrong
+    /// token is right.
+    pub fn check(&self, shown: Option<&str>, now: SystemTime) -> Result<Principal, TokenRefusal> {
+        let held = self.find(shown.ok_or(TokenRefusal::Missing)?, now)?;
+        held.touch(seconds(now));
+        Ok(held.principal())
+    }
+
+    /// Whether a token opens. That is no use of it.
+    pub fn is_good(&self, token: &Token, now: SystemTime) -> bool {
+        self.find(token.expose(), now).is_ok()
+    }
+
+    fn find(&self, shown: &str, now: SystemTime) -> Result<Arc<Held>, TokenRefusal> {
+        let shown = Shown::read(shown).ok_or(TokenRefusal::Unknown)?;
+        let book = self.book.load();
+        let held = book.get(shown.id);
+        let expected = held.map_or(&NOBODY, |held| &held.hash);
+        let is_right = bool::from(shown.hash().ct_eq(expected));
+        let held = held.filter(|_| is_right).ok_or(TokenRefusal::Unknown)?;
+        if held.record.revoked.is_some() || held.badge.is_ended() {
+            return Err(TokenRefusal::Revoked);
+        }
+        if held.badge.is_expired(now) {
+            return Err(TokenRefusal::Expired);
+        }
+        Ok(held.clone())
+    }
+
+    /// Makes a token, which is given out here and never again.
+    pub async fn create(
+        &self,
+        name: &str,
+        allow: Vec<String>,
+        expires: Option<SystemTime>,
+    ) -> Result<(Token, TokenRecord), TokenError> {
+        let token = Token::random();
+        let record = self.enroll(&token, name, allow, expires).await?;
+        Ok((token, record))
+    }
+
+    /// Takes in a token that was made before.
+    pub async fn enroll(
+        &self,
+        token: &Token,
+        name: &str,
+        allow: Vec<String>,
+        expires: Option<SystemTime>,
+    ) -> Result<TokenRecord, TokenError> {
+        error::check_name(name)?;
+        error::check_allow(&allow)?;
+        let now = seconds(SystemTime::now());
+        let expires = expires.map(seconds);
+        let shown = Shown::read(token.expose()).ok_or(TokenError::Form)?;
+        let record = TokenRecord {
+            id: shown.id.to_owned(),
+            name: name.to_owned(),
+            hash: hexadecimal(&shown.hash()),
+            allow,
+            created: now,
+            expires,
+            revoked: None,
+            last_used: None,
+        };
+        if record.is_dead(now) {
+            return Err(TokenError::Past);
+        }
+        let held = Arc::new(Held::new(record.clone(), shown.hash()));
+        let surplus: Result<_, TokenError> = self.change(|book| {
+            let surplus = room::make(book, self.limit, &record, now)?;
+            book.insert(record.id.clone(), held);
+            Ok(surplus)
+        });
+        let surplus = surplus?;
+        if let Err(error) = self.write(&record).await {
+            // Nobody has seen it yet.
+            self.change(|book| drop(book.remove(&record.id)));
+            return Err(error.into());
+        }
+        for id in surplus {
+            self.cabinet.remove(document::TOKENS, &id).await?;
+            self.cabinet.remove(document::USES, &id).await?;
+        }
+        Ok(record)
+    }
+
+    /// Takes a token away, by its name or id. It opens nothing from here on, also when that could
+    /// not be written down.
+    pub async fn revoke(&self, who: &str) -> Result<TokenRecord, TokenError> {
+        let now = seconds(SystemTime::now());
+        let revoked = self.change(|book| {
+            let living = || book.values().filter(|held| !held.record.is_dead(now));
+            let named = living().find(|held| held.record.name.eq_ignore_ascii_case(who));
+            let held = named.or_else(|| living().find(|held| held.record.id == who))?;
+            let revoked = Arc::new(held.revoked(now));
+            book.insert(revoked.record.id.clone(), revoked.clone());
+            Some(revoked)
+        });
+        let revoked = revoked.ok_or_else(|| TokenError::Unknown(who.to_owned()))?;
+        let written = self.write(&revoked.record).await;
+        written.map_err(|error| TokenError::Unwritten(who.to_owned(), error))?;
+        Ok(revoked.shown())
+    }
+
+    /// All tokens, the oldest first; those that are over too.
+    pub fn list(&self) -> Vec<TokenRecord> {
+        let mut all: Vec<_> = self.book.load().values().map(|held| held.shown()).collect();
+        all.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
+        all
+    }
+
+    /// Takes over what another program has written down. What was taken away stays so.
+    pub async fn refresh(&self) -> Result<(), CabinetError> {
+        let documents = self.cabinet.all(document::TOKENS).await?;
+        let uses = self.cabinet.all(document::USES).await?;
+        let records: Vec<_> = documents
+            .iter()
+            .filter_map(|(id, content)| document::open(&self.signer, id, content))
+            .collect();
+        self.change(|book| {
+            for (record, hash) in records {
+                held::merge(book, record, hash);
+            }
+            for (id, content) in uses {
+                if let (Some(held), Ok(at)) = (book.get(&id), content.parse()) {
+                    held.was_used(at);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Writes down when tokens were last used, if they were since it was written last.
+    pub async fn write_uses(&self) -> Result<(), CabinetError> {
+        let book = self.book.load_full();
+        for held in book.values() {
+            if let Some(at) = held.unwritten() {
+                self.cabinet.put(document::USES, &held.record.id, at.to_string()).await?;
+                held.was_written(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps memory and cabinet together for as long as it is awaited, looking once a minute.
+    pub async fn keep(&self) {
+        loop {
+            tokio::time::sleep(MINUTE).await;
+            let kept = async {
+                self.write_uses().await?;
+                self.refresh().await
+            };
+            if let Err(error) = kept.await {
+                tracing::warn!(%error, "the store of tokens cannot be reached");
+            }
+        }
+    }
+
+    async fn write(&self, record: &TokenRecord) -> Result<(), CabinetError> {
+        let content = document::seal(&self.signer, record);
+        self.cabinet.put(document::TOKENS, &record.id, content).await
+    }
+
+    /// Changes the book in one step.
+    fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> T {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = Book::clone(&self.book.load());
+        let changed = change(&mut book);
+        self.book.store(Arc::new(book));
+        changed
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tokens").field("count", &self.book.load().len()).finish()
+    }
+}
+
+/// What a record's patterns allow; none for everything.
+fn scope(allow: &[String]) -> Option<Arc<Scope>> {
+    (!allow.is_empty()).then(|| Arc::new(Scope { allow: allow.to_vec() }))
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests;

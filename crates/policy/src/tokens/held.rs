@@ -1,0 +1,105 @@
+//! A token in memory, ready to be checked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use gantry_gateway::{Badge, Scope};
+
+use super::{Book, Principal, scope};
+use crate::token::TokenRecord;
+
+/// A token in memory.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) record: TokenRecord,
+    pub(super) hash: [u8; 32],
+    name: Arc<str>,
+    scope: Option<Arc<Scope>>,
+    pub(super) badge: Arc<Badge>,
+    /// When it was last shown, in seconds since 1970; 0 for never.
+    used: AtomicU64,
+    /// What of that is written down.
+    written: AtomicU64,
+}
+
+impl Held {
+    pub(super) fn new(record: TokenRecord, hash: [u8; 32]) -> Self {
+        let at = |seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        let badge = Badge::new(record.expires.and_then(at));
+        if record.revoked.is_some() {
+            badge.end();
+        }
+        Self {
+            hash,
+            name: record.name.as_str().into(),
+            scope: scope(&record.allow),
+            badge: Arc::new(badge),
+            used: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            record,
+        }
+    }
+
+    /// The same token, taken away: whoever is inside with it is out.
+    pub(super) fn revoked(&self, now: u64) -> Self {
+        self.badge.end();
+        let load = |number: &AtomicU64| AtomicU64::new(number.load(Ordering::Relaxed));
+        Self {
+            record: TokenRecord { revoked: Some(now), ..self.record.clone() },
+            hash: self.hash,
+            name: self.name.clone(),
+            scope: self.scope.clone(),
+            badge: self.badge.clone(),
+            used: load(&self.used),
+            written: load(&self.written),
+        }
+    }
+
+    pub(super) fn principal(&self) -> Principal {
+        let (name, scope, badge) = (self.name.clone(), self.scope.clone(), self.badge.clone());
+        Principal { name, scope, badge }
+    }
+
+    /// Notes that it was shown. Written only when it changes, since many calls share it.
+    pub(super) fn touch(&self, now: u64) {
+        if self.used.load(Ordering::Relaxed) < now {
+            self.used.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes a use that is written down already.
+    pub(super) fn was_used(&self, at: u64) {
+        self.used.fetch_max(at, Ordering::Relaxed);
+        self.was_written(at);
+    }
+
+    pub(super) fn was_written(&self, at: u64) {
+        self.written.fetch_max(at, Ordering::Relaxed);
+    }
+
+    /// The last use, if it is not written down.
+    pub(super) fn unwritten(&self) -> Option<u64> {
+        let used = self.used.load(Ordering::Relaxed);
+        (used > self.written.load(Ordering::Relaxed)).then_some(used)
+    }
+
+    /// All that may be told of it.
+    pub(super) fn shown(&self) -> TokenRecord {
+        let used = self.used.load(Ordering::Relaxed);
+        TokenRecord { last_used: (used > 0).then_some(used), ..self.record.clone() }
+    }
+}
+
+/// Takes in a record as it was found in the cabinet. One in memory is not changed but by being
+/// taken away, which is final on whichever side it was seen.
+pub(super) fn merge(book: &mut Book, record: TokenRecord, hash: [u8; 32]) {
+    match (book.get(&record.id), record.revoked) {
+        (None, _) => drop(book.insert(record.id.clone(), Arc::new(Held::new(record, hash)))),
+        (Some(held), Some(at)) if held.record.revoked.is_none() => {
+            let revoked = Arc::new(held.revoked(at));
+            book.insert(record.id, revoked);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,16 @@
+//! Who showed a token.
+
+use std::sync::Arc;
+
+use gantry_gateway::{Badge, Scope};
+
+/// Who showed a token.
+#[derive(Debug, Clone)]
+pub struct Principal {
+    /// The name of the token.
+    pub name: Arc<str>,
+    /// What it is good for; none for everything.
+    pub scope: Option<Arc<Scope>>,
+    /// How long it is good.
+    pub badge: Arc<Badge>,
+}

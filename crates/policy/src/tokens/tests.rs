@@ -1,0 +1,190 @@
+//! Who comes in with a token, and who does not.
+
+use super::*;
+use crate::MemoryCabinet;
+
+async fn open(cabinet: &Arc<MemoryCabinet>) -> Tokens {
+    let cabinet: Arc<dyn Cabinet> = cabinet.clone();
+    Tokens::open(cabinet, Signer::new([7; 32])).await.expect("memory can be read")
+}
+
+async fn fresh() -> (Arc<MemoryCabinet>, Tokens) {
+    let cabinet = Arc::default();
+    let tokens = open(&cabinet).await;
+    (cabinet, tokens)
+}
+
+async fn make(tokens: &Tokens, name: &str) -> Token {
+    tokens.create(name, Vec::new(), None).await.expect("it can be made").0
+}
+
+fn check(tokens: &Tokens, shown: &str) -> Result<String, TokenRefusal> {
+    tokens.check(Some(shown), SystemTime::now()).map(|it| it.name.to_string())
+}
+
+fn in_an_hour() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(3600)
+}
+
+#[tokio::test]
+async fn only_the_whole_token_opens() {
+    let (_, tokens) = fresh().await;
+    let one = make(&tokens, "one").await.expose().to_owned();
+    let other = make(&tokens, "other").await.expose().to_owned();
+    let flipped = one[..one.len() - 1].to_owned() + if one.ends_with('A') { "B" } else { "A" };
+    let crossed = one[..17].to_owned() + &other[17..];
+    let stranger = Token::random().expose().to_owned();
+    let cases = [
+        (one.as_str(), Ok("one".to_owned())),
+        (&other, Ok("other".to_owned())),
+        (&flipped, Err(TokenRefusal::Unknown)),
+        (&crossed, Err(TokenRefusal::Unknown)),
+        (&stranger, Err(TokenRefusal::Unknown)),
+        (&one[..one.len() - 1], Err(TokenRefusal::Unknown)),
+        ("", Err(TokenRefusal::Unknown)),
+        ("gty_000000000000_", Err(TokenRefusal::Unknown)),
+    ];
+    for (shown, expected) in cases {
+        assert_eq!(check(&tokens, shown), expected, "{shown}");
+    }
+    let nothing = tokens.check(None, SystemTime::now()).map(|it| it.name);
+    assert_eq!(nothing, Err(TokenRefusal::Missing));
+}
+
+#[tokio::test]
+async fn what_is_over_opens_no_more() {
+    let (cabinet, tokens) = fresh().await;
+    let expires = Some(in_an_hour());
+    let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
+    let later = in_an_hour() + Duration::from_secs(2);
+    assert_eq!(check(&tokens, brief.expose()), Ok("brief".to_owned()));
+    let checked = tokens.check(Some(brief.expose()), later).map(|it| it.name);
+    assert_eq!(checked, Err(TokenRefusal::Expired));
+
+    let gone = make(&tokens, "gone").await;
+    let badge = tokens.check(Some(gone.expose()), SystemTime::now()).expect("it opens").badge;
+    tokens.revoke("GONE").await.expect("it is there");
+    badge.over().await;
+    assert_eq!(check(&tokens, gone.expose()), Err(TokenRefusal::Revoked));
+    let error = tokens.revoke("gone").await.expect_err("it is over");
+    assert_eq!(error, TokenError::Unknown("gone".to_owned()));
+
+    let again = open(&cabinet).await;
+    assert_eq!(check(&again, gone.expose()), Err(TokenRefusal::Revoked));
+    assert_eq!(check(&again, brief.expose()), Ok("brief".to_owned()));
+}
+
+#[tokio::test]
+async fn names_are_plain_and_given_once() {
+    let (_, tokens) = fresh().await;
+    let long = "a".repeat(65);
+    let cases = [
+        ("laptop", None),
+        ("me@host-1.x_y", None),
+        ("laptop", Some(TokenError::Taken("laptop".to_owned()))),
+        ("LapTop", Some(TokenError::Taken("LapTop".to_owned()))),
+        ("Local", Some(TokenError::Reserved("Local".to_owned()))),
+        ("", Some(TokenError::Name(String::new()))),
+        ("-a", Some(TokenError::Name("-a".to_owned()))),
+        ("a b", Some(TokenError::Name("a b".to_owned()))),
+        ("lаptop", Some(TokenError::Name("lаptop".to_owned()))),
+        (&long, Some(TokenError::Name(long.clone()))),
+    ];
+    for (name, expected) in cases {
+        let made = tokens.create(name, Vec::new(), None).await;
+        assert_eq!(made.err(), expected, "{name}");
+    }
+    tokens.revoke("laptop").await.expect("it is there");
+    make(&tokens, "laptop").await;
+    let patterns = |text: &str, times| vec![text.to_owned(); times];
+    for wrong in [patterns("", 1), patterns("a\n", 1), patterns("a*", 101)] {
+        assert!(tokens.create("b", wrong, None).await.is_err());
+    }
+    let past = Some(SystemTime::now() - Duration::from_secs(1));
+    assert_eq!(tokens.create("b", Vec::new(), past).await.err(), Some(TokenError::Past));
+}
+
+#[tokio::test]
+async fn there_are_no_more_than_may_be() {
+    let (cabinet, tokens) = fresh().await;
+    let tokens = tokens.limit(2);
+    make(&tokens, "a").await;
+    make(&tokens, "b").await;
+    let full = tokens.create("c", Vec::new(), None).await.err();
+    assert_eq!(full, Some(TokenError::TooMany(2)));
+    tokens.revoke("a").await.expect("it is there");
+    make(&tokens, "c").await;
+    let names: Vec<_> = tokens.list().into_iter().map(|record| record.name).collect();
+    assert_eq!(names, ["b", "c"]);
+    assert_eq!(cabinet.all(document::TOKENS).await.expect("memory can be read").len(), 2);
+}
+
+#[tokio::test]
+async fn a_token_carries_what_it_is_good_for() {
+    let (cabinet, tokens) = fresh().await;
+    let allow = vec!["files_read*".to_owned()];
+    let made = tokens.create("reader", allow.clone(), None).await;
+    let (token, _) = made.expect("it can be made");
+    for tokens in [tokens, open(&cabinet).await] {
+        let principal = tokens.check(Some(token.expose()), SystemTime::now()).expect("it opens");
+        assert_eq!(principal.scope.map(|scope| scope.allow.clone()), Some(allow.clone()));
+    }
+    let kept = cabinet.all(document::TOKENS).await.expect("memory can be read");
+    assert!(!kept[0].1.contains(&token.expose()[17..]), "the secret is not kept");
+}
+
+#[tokio::test]
+async fn what_others_wrote_into_the_store_opens_nothing() {
+    let (cabinet, tokens) = fresh().await;
+    let token = make(&tokens, "a").await;
+    let record = tokens.revoke("a").await.expect("it is there");
+    let living = TokenRecord { revoked: None, ..record.clone() };
+    let forged = document::seal(&Signer::new([8; 32]), &living);
+    let signed = document::seal(&Signer::new([7; 32]), &record);
+    let edited =
+        signed.replace(&format!("\"revoked\":{}", record.revoked.unwrap_or(0)), "\"revoked\":null");
+    assert_ne!(edited, signed);
+    for content in [forged, edited, "{}".to_owned(), "not JSON".to_owned()] {
+        cabinet.put(document::TOKENS, &record.id, content.clone()).await.expect("memory");
+        let again = open(&cabinet).await;
+        assert_eq!(check(&again, token.expose()), Err(TokenRefusal::Unknown), "{content}");
+    }
+    // A good record under another's id is none of it either.
+    cabinet.put(document::TOKENS, "000000000000", signed).await.expect("memory");
+    assert_eq!(open(&cabinet).await.list(), []);
+}
+
+#[tokio::test]
+async fn programs_that_share_a_cabinet_hear_of_each_other() {
+    let (cabinet, one) = fresh().await;
+    let other = open(&cabinet).await;
+    let token = make(&other, "a").await;
+    assert_eq!(check(&one, token.expose()), Err(TokenRefusal::Unknown));
+    one.refresh().await.expect("memory");
+    let principal = one.check(Some(token.expose()), SystemTime::now()).expect("it opens");
+    one.write_uses().await.expect("memory");
+    other.revoke("a").await.expect("it is there");
+    one.write_uses().await.expect("memory");
+    one.refresh().await.expect("memory");
+    principal.badge.over().await;
+    assert_eq!(check(&one, token.expose()), Err(TokenRefusal::Revoked));
+    assert_eq!(check(&open(&cabinet).await, token.expose()), Err(TokenRefusal::Revoked));
+}
+
+#[tokio::test]
+async fn the_last_use_is_remembered_and_written_when_it_changed() {
+    let (cabinet, tokens) = fresh().await;
+    let token = make(&tokens, "a").await;
+    assert_eq!(tokens.list()[0].last_used, None);
+    let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+    tokens.check(Some(token.expose()), at(1000)).expect("it opens");
+    assert_eq!(tokens.list()[0].last_used, Some(1000));
+    tokens.write_uses().await.expect("memory");
+    assert_eq!(open(&cabinet).await.list()[0].last_used, Some(1000));
+    cabinet.remove(document::USES, &tokens.list()[0].id).await.expect("memory");
+    tokens.write_uses().await.expect("memory");
+    assert_eq!(cabinet.all(document::USES).await.expect("memory"), [], "nothing has changed");
+    tokens.check(Some(token.expose()), at(1001)).expect("it opens");
+    tokens.write_uses().await.expect("memory");
+    assert_eq!(cabinet.all(document::USES).await.expect("memory").len(), 1);
+}

@@ -1,0 +1,59 @@
+//! Who comes in: every request that may reach a call says who makes it.
+
+use gantry_gateway::ErrorDetail;
+use gantry_gateway::contract::{ErrorType, ToolResult};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{RpcError, code};
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+
+use super::body::Body;
+use super::{answer, call};
+use crate::doorman::{Refusal, Visitor, shown};
+use crate::lobby::Lobby;
+
+/// A request's headers, and who makes it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Knock<'a> {
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) visitor: &'a Visitor,
+}
+
+/// Lets whoever makes a request in, or says why not.
+pub(crate) fn admit(
+    lobby: &Lobby,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<Visitor, Box<Response<Body>>> {
+    let admitted = shown(headers).and_then(|shown| lobby.doorman().admit(shown));
+    admitted.map_err(|refusal| {
+        // Neither what was shown nor the path: both may hold a token.
+        tracing::info!(reason = %refusal, "a caller was not let in");
+        Box::new(refuse(path, &refusal))
+    })
+}
+
+/// The answer to someone who is not let in, in the form of what they asked for.
+fn refuse(path: &str, refusal: &Refusal) -> Response<Body> {
+    let mut response = match path {
+        "/call" => {
+            let message = refusal.message.clone();
+            let advice = "show a token of this gateway; `gantry token` makes and lists them";
+            let details = ObjectWriter::new().value("advice", advice).finish();
+            let detail = ErrorDetail::new(ErrorType::AuthenticationError, message);
+            let detail = detail.with_details(&details);
+            call::respond(&ToolResult::failure(detail), Some(StatusCode::UNAUTHORIZED))
+        }
+        _ => {
+            let error = RpcError::new(code::REFUSED, refusal.message.clone());
+            answer::error(StatusCode::UNAUTHORIZED, &error)
+        }
+    };
+    let challenge = match refusal.shown {
+        true => "Bearer realm=\"gantry\", error=\"invalid_token\"",
+        false => "Bearer realm=\"gantry\"",
+    };
+    let headers = response.headers_mut();
+    headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    response
+}
