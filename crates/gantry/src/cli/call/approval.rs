@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, IsTerminal, stdin};
 
-use gantry::{Caller, RawJson};
+use gantry::{Caller, ClientCapabilities, RawJson};
 use gantry_gateway::{AskError, Question};
 use gantry_policy::approvals::{QUESTION, reply};
 
+use crate::cli::args::Reach;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render;
 
@@ -17,10 +18,17 @@ pub(super) struct Desk {
     was_alone: bool,
 }
 
-/// The user of this program, who can be asked.
-pub(super) fn caller() -> Caller {
+/// The user of this program, who can be asked for an approval: by this process, or by the gateway
+/// that is called. Servers behind this process are not told, for their questions are not answered.
+pub(super) fn caller(reach: &Reach) -> Caller {
     let mut caller = Caller::new("local");
-    caller.capabilities.elicitation_form = true;
+    match reach.url {
+        Some(_) => {
+            let forms = RawJson::from_static(r#"{"elicitation":{"form":{}}}"#);
+            caller.capabilities = ClientCapabilities::read(forms);
+        }
+        None => caller.capabilities.elicitation_form = true,
+    }
     caller
 }
 
