@@ -58,11 +58,12 @@ impl Desk {
 
     /// Says how the call could have been approved, if nobody could be asked.
     pub(super) fn advise(&self, exit: Exit, tool: &str) -> Exit {
-        match exit.code {
-            Code::Refused if self.was_alone => exit.hint(format!(
+        match self.was_alone {
+            // Whoever refused it, here or far away, did so because nobody said yes.
+            true => Exit::new(Code::Refused, exit.message).hint(format!(
                 "approve this call with --yes, or trust the tool: `gantry trust grant {tool}`"
             )),
-            _ => exit,
+            false => exit,
         }
     }
 }
