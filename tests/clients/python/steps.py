@@ -5,6 +5,7 @@ the steps are written once; `node/steps.mjs` and `rmcp/steps.rs` mirror this fil
 """
 
 import asyncio
+import importlib
 import os
 import re
 import sys
@@ -195,11 +196,10 @@ STEPS = {
 
 def chosen():
     """The steps to play: another script if GANTRY_SCRIPT names one."""
-    if os.environ.get("GANTRY_SCRIPT") == "peers":
+    script = os.environ.get("GANTRY_SCRIPT")
+    if script in ("approval", "outside", "peers"):
         # It takes its tools from here, so it cannot be imported before this file is read.
-        import peers
-
-        return peers.STEPS
+        return importlib.import_module(script).STEPS
     return STEPS
 
 

@@ -29,7 +29,7 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     let arguments = input::arguments(options, &wanted, &schema)?;
     let params =
         ObjectWriter::new().value("name", &wanted.name).raw("arguments", &arguments).finish();
-    let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller()));
+    let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller(&options.reach)));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
     let mut desk = Desk::new(options.yes);

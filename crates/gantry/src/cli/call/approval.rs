@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, IsTerminal, stdin};
 
-use gantry::{Caller, RawJson};
+use gantry::{Caller, ClientCapabilities, RawJson};
 use gantry_gateway::{AskError, Question};
 use gantry_policy::approvals::{QUESTION, reply};
 
+use crate::cli::args::Reach;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render;
 
@@ -17,10 +18,17 @@ pub(super) struct Desk {
     was_alone: bool,
 }
 
-/// The user of this program, who can be asked.
-pub(super) fn caller() -> Caller {
+/// The user of this program, who can be asked for an approval: by this process, or by the gateway
+/// that is called. Servers behind this process are not told, for their questions are not answered.
+pub(super) fn caller(reach: &Reach) -> Caller {
     let mut caller = Caller::new("local");
-    caller.capabilities.elicitation_form = true;
+    match reach.url {
+        Some(_) => {
+            let forms = RawJson::from_static(r#"{"elicitation":{"form":{}}}"#);
+            caller.capabilities = ClientCapabilities::read(forms);
+        }
+        None => caller.capabilities.elicitation_form = true,
+    }
     caller
 }
 
@@ -50,11 +58,12 @@ impl Desk {
 
     /// Says how the call could have been approved, if nobody could be asked.
     pub(super) fn advise(&self, exit: Exit, tool: &str) -> Exit {
-        match exit.code {
-            Code::Refused if self.was_alone => exit.hint(format!(
+        match self.was_alone {
+            // Whoever refused it, here or far away, did so because nobody said yes.
+            true => Exit::new(Code::Refused, exit.message).hint(format!(
                 "approve this call with --yes, or trust the tool: `gantry trust grant {tool}`"
             )),
-            _ => exit,
+            false => exit,
         }
     }
 }

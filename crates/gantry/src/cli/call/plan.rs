@@ -19,7 +19,8 @@ use crate::cli::tools;
 pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     let plan = read(file)?;
     let opened = tools::reach(&options.reach, None).await?;
-    let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller()));
+    let mut call =
+        Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller(&options.reach)));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
     let mut desk = Desk::new(options.yes);

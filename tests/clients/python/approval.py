@@ -1,0 +1,31 @@
+"""A tool that needs an approval, and a user of the client who is asked for it."""
+
+import os
+
+from steps import Refused, expect
+
+TOOL = os.environ.get("GANTRY_TOOL", "file.wipe")
+
+
+async def attempt(peer, action, content):
+    """What comes of a call whose user answers like this: its text, or why it was refused."""
+    peer.elicitation = (action, content)
+    try:
+        outcome = await peer.call(TOOL, {"path": action})
+    except Refused as refused:
+        return f"refused: {refused}"
+    return "failed" if outcome.failed else "ran"
+
+
+async def allowed(peer):
+    said = await attempt(peer, "accept", {"decision": "allow once"})
+    expect(said == "ran", said)
+
+
+async def denied(peer):
+    for action, content in [("accept", {"decision": "deny"}), ("decline", None), ("cancel", None)]:
+        said = await attempt(peer, action, content)
+        expect("denied it" in said, f"{action}: {said}")
+
+
+STEPS = {"allowed": allowed, "denied": denied}

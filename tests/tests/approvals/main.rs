@@ -1,0 +1,10 @@
+//! Trust and approvals in the real binary: a tool that destroys something, and those who may let
+//! it run.
+
+mod administration;
+mod client;
+mod command;
+mod desk;
+mod forged;
+mod settings;
+mod webhook;

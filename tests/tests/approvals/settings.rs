@@ -1,0 +1,60 @@
+//! What the configuration says of trust, while the gateway runs and when it is wrong.
+
+use gantry_tests::house::soon;
+use serde_json::json;
+
+use crate::desk::{Desk, refusal, wipe};
+
+#[tokio::test]
+async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
+    let desk = Desk::open("reload", json!({"approvals": {"wait": 100}})).await;
+    let until = async |expected: &str| {
+        let changed = async {
+            loop {
+                let refused = refusal(&wipe("a").ask(desk.address).await);
+                if if expected.is_empty() { refused.is_empty() } else { refused.contains(expected) }
+                {
+                    return;
+                }
+            }
+        };
+        soon(expected, changed).await;
+    };
+    until("nobody approved it").await;
+    desk.configure(json!({"trust": "untrusted"}));
+    until("locked down").await;
+    desk.configure(json!({"trust": "trusted!"}));
+    let told = async {
+        while !desk.log().contains("what was in force stays so") {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the complaint", told).await;
+    until("locked down").await;
+    desk.configure(json!({"trust": "trusted"}));
+    until("").await;
+    desk.configure(json!({"trust": "trusted", "approve": ["file.*"], "approvals": {"wait": 100}}));
+    until("wants every call of it to be approved").await;
+}
+
+#[tokio::test]
+async fn mistakes_are_told_with_their_place() {
+    let desk = Desk::open("wrong", json!({})).await;
+    let cases = [
+        (json!({"trust": "full"}), "`trust` has the wrong form"),
+        (json!({"trus": "trusted"}), "write `trust`"),
+        (json!({"approve": "all"}), "`approve` has the wrong form"),
+        (json!({"approvals": {"pending": 0}}), "`pending` has the wrong form"),
+        (json!({"approvals": {"webhook": "ftp://x"}}), "`webhook` has the wrong form"),
+        (json!({"approvals": {"waits": 1}}), "write `wait`"),
+        (json!([]), "`policy` has the wrong form"),
+    ];
+    for (policy, expected) in cases {
+        desk.configure(policy.clone());
+        let (code, said) = desk.gantry_alone(&["config", "check"]).await;
+        assert!(
+            code == 3 && said.contains(expected) && said.contains("gantry.json:1"),
+            "{policy}: {said}"
+        );
+    }
+}
