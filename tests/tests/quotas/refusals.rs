@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use gantry_tests::house::soon;
 use gantry_tests::http::Outgoing;
 use gantry_tests::processes;
 use gantry_tests::request::{call, message};
-use gantry_tests::yard::{Yard, said};
+use gantry_tests::yard::{Yard, said, scripted};
 use serde_json::{Value, json};
 
 use super::{config, session, yard};
@@ -57,18 +58,31 @@ async fn every_door_says_when_to_come_back() {
     let line = yard.line(&request.to_string()).await;
     check_error(&serde_json::from_str(&line).expect("JSON"));
 
-    let body = json!({"tool_name": "far_well", "arguments": {}});
-    let mut contract = post(&yard, "/call", &body).send(yard.address).await;
-    assert_eq!(contract.status, 429);
-    assert!(contract.header("retry-after").is_some());
-    let result: Value = serde_json::from_str(&contract.text().await).expect("JSON");
-    assert_eq!(result["error"]["error_type"], "ApiLimitExceeded", "{result}");
-    assert!(result["error"]["error_details"]["retryAfterMs"].is_u64(), "{result}");
-
     // What has no limit goes on, and what was refused is counted.
     assert!(yard.call("far_who", json!({})).await.is_ok());
     let metrics = get(&yard, "/metrics").await;
-    assert!(metrics.contains("gantry_limited_total{limit=\"rate_tool\"} 4\n"), "{metrics}");
+    assert!(metrics.contains("gantry_limited_total{limit=\"rate_tool\"} 3\n"), "{metrics}");
+    yard.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_call_of_the_contract_is_told_too() {
+    // The contract wants a dot in names.
+    let far = scripted(&["well"], json!({"prefix": "test.far"}));
+    let limits = json!({"perTool": {"test.*": "1/h"}});
+    let yard = Yard::with("quotas-contract", json!({"mcpServers": {"far": far}, "limits": limits}));
+    let yard = yard.await;
+    let body = json!({"tool_name": "test.far_well", "arguments": {}});
+    let request = post(&yard, "/call", &body);
+    let served = async { while request.send(yard.address).await.status != 200 {} };
+    soon("its tools", served).await;
+    let mut refused = request.send(yard.address).await;
+    assert_eq!(refused.status, 429);
+    let seconds = refused.header("retry-after").and_then(|it| it.parse::<u64>().ok());
+    assert!(seconds.is_some_and(|it| (1..=3600).contains(&it)), "{seconds:?}");
+    let result: Value = serde_json::from_str(&refused.text().await).expect("JSON");
+    assert_eq!(result["error"]["error_type"], "ApiLimitExceeded", "{result}");
+    assert!(result["error"]["error_details"]["retryAfterMs"].is_u64(), "{result}");
     yard.close().await;
 }
 
@@ -97,7 +111,7 @@ async fn what_is_too_large_is_refused() {
             }
         }
     };
-    let text = gantry_tests::house::soon("the new limit", refused).await;
+    let text = soon("the new limit", refused).await;
     assert!(text.contains("the limit `response` is 10; ask for less at a time"), "{text}");
     yard.close().await;
 }
@@ -111,7 +125,7 @@ async fn a_saved_configuration_is_in_force_and_a_broken_one_is_not() {
     assert!(yard.call("far_well", json!({})).await.is_err(), "the old limit stays");
     yard.save(config("well", json!({"default": "off"})));
     let served = async { while yard.call("far_well", json!({})).await.is_err() {} };
-    gantry_tests::house::soon("the new limits", served).await;
+    soon("the new limits", served).await;
     yard.close().await;
 }
 
