@@ -13,8 +13,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// A gateway on standard input and output. Dropping it kills the gateway.
-pub struct Desk {
-    pub bench: Bench,
+pub(crate) struct Desk {
+    pub(crate) bench: Bench,
     gateway: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
@@ -22,20 +22,24 @@ pub struct Desk {
 
 /// What a command printed, and how it ended.
 #[derive(Debug)]
-pub struct Run {
-    pub out: String,
-    pub err: String,
-    pub code: Option<i32>,
+pub(crate) struct Run {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: Option<i32>,
 }
 
 impl Desk {
     /// Starts a gateway with that `audit` in its configuration.
-    pub async fn open(name: &str, audit: Value) -> Self {
+    pub(crate) async fn open(name: &str, audit: Value) -> Self {
         Self::over(Bench::new(&format!("audit-{name}")), audit, |gateway| gateway).await
     }
 
     /// Starts a gateway over the state of an earlier one.
-    pub async fn over(bench: Bench, audit: Value, alter: impl Fn(Command) -> Command) -> Self {
+    pub(crate) async fn over(
+        bench: Bench,
+        audit: Value,
+        alter: impl Fn(Command) -> Command,
+    ) -> Self {
         configure(&bench, audit);
         let mut start = alter(command(program()));
         start
@@ -66,18 +70,18 @@ impl Desk {
     }
 
     /// Sends messages, in one go if there are more.
-    pub async fn write_all(&mut self, messages: &[Value]) {
+    pub(crate) async fn write_all(&mut self, messages: &[Value]) {
         let text: String = messages.iter().map(|message| format!("{message}\n")).collect();
         let input = self.input.as_mut().expect("its input is open");
         input.write_all(text.as_bytes()).await.expect("it reads");
     }
 
-    pub async fn write(&mut self, message: &Value) {
+    pub(crate) async fn write(&mut self, message: &Value) {
         self.write_all(std::slice::from_ref(message)).await;
     }
 
     /// The next answer; none when there will be no more.
-    pub async fn receive(&mut self) -> Option<Value> {
+    pub(crate) async fn receive(&mut self) -> Option<Value> {
         loop {
             let line = soon("a message", self.output.next_line()).await.expect("text")?;
             let message: Value = serde_json::from_str(&line).expect("every line is JSON");
@@ -88,7 +92,7 @@ impl Desk {
     }
 
     /// Sends a request and waits for the answer.
-    pub async fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
         self.write(&json!({"jsonrpc": "2.0", "id": "ask", "method": method, "params": params}))
             .await;
         loop {
@@ -100,17 +104,17 @@ impl Desk {
     }
 
     /// Calls a tool of the server.
-    pub async fn call(&mut self, tool: &str, number: u64) -> Value {
+    pub(crate) async fn call(&mut self, tool: &str, number: u64) -> Value {
         let name = format!("tally_{tool}");
         self.ask("tools/call", json!({"name": name, "arguments": {"number": number}})).await
     }
 
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.gateway.id().expect("the gateway runs")
     }
 
     /// Kills the gateway, and gives the answers that it had written.
-    pub async fn kill(mut self) -> (Bench, Vec<Value>) {
+    pub(crate) async fn kill(mut self) -> (Bench, Vec<Value>) {
         processes::signal(self.id(), Signal::KILL);
         let mut answers = Vec::new();
         while let Some(answer) = self.receive().await {
@@ -121,7 +125,7 @@ impl Desk {
     }
 
     /// Ends the gateway in good order.
-    pub async fn finish(mut self) -> Bench {
+    pub(crate) async fn finish(mut self) -> Bench {
         self.input = None;
         processes::signal(self.id(), Signal::TERM);
         let status = soon("the end of the gateway", self.gateway.wait()).await.expect("a status");
@@ -136,7 +140,7 @@ impl Desk {
 }
 
 /// Saves a configuration with that `audit`, in one step as an editor does.
-pub fn configure(bench: &Bench, audit: Value) {
+pub(crate) fn configure(bench: &Bench, audit: Value) {
     let server = std::env::current_exe().expect("a path");
     let server = server.ancestors().nth(2).expect("tests stand in `deps`").join("tally-server");
     let entry = json!({"command": server, "args": [bench.folder.join("tally")]});
@@ -147,18 +151,18 @@ pub fn configure(bench: &Bench, audit: Value) {
 }
 
 /// The numbers of the calls that have reached the server.
-pub fn tally(bench: &Bench) -> Vec<u64> {
+pub(crate) fn tally(bench: &Bench) -> Vec<u64> {
     let text = fs::read_to_string(bench.folder.join("tally")).unwrap_or_default();
     text.lines().map(|line| line.parse().expect("a number")).collect()
 }
 
 /// What the gateway has written to standard error.
-pub fn log(bench: &Bench) -> String {
+pub(crate) fn log(bench: &Bench) -> String {
     fs::read_to_string(bench.folder.join("log")).unwrap_or_default()
 }
 
 /// The volumes of the record, the oldest first.
-pub fn volumes(bench: &Bench) -> Vec<PathBuf> {
+pub(crate) fn volumes(bench: &Bench) -> Vec<PathBuf> {
     let folder = fs::read_dir(bench.folder.join("gantry/audit")).into_iter().flatten().flatten();
     let mut volumes: Vec<PathBuf> = folder.map(|entry| entry.path()).collect();
     volumes
@@ -168,7 +172,7 @@ pub fn volumes(bench: &Bench) -> Vec<PathBuf> {
 }
 
 /// Runs `gantry audit`.
-pub async fn audit(bench: &Bench, words: &[&str]) -> Run {
+pub(crate) async fn audit(bench: &Bench, words: &[&str]) -> Run {
     let mut command = command(program());
     command.arg("audit").args(words).env("XDG_STATE_HOME", &bench.folder);
     let output = soon("the end of a command", command.output()).await.expect("it runs");
@@ -177,14 +181,14 @@ pub async fn audit(bench: &Bench, words: &[&str]) -> Run {
 }
 
 /// Every line of the record.
-pub async fn records(bench: &Bench) -> Vec<Value> {
+pub(crate) async fn records(bench: &Bench) -> Vec<Value> {
     let run = audit(bench, &["export"]).await;
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
     run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// The number that a call was made with.
-pub fn number(record: &Value) -> Option<u64> {
+pub(crate) fn number(record: &Value) -> Option<u64> {
     let uri = record["resource"].as_str().and_then(|uri| uri.strip_prefix("none://"));
     record["arguments"]["number"].as_u64().or_else(|| uri?.parse().ok())
 }

@@ -114,8 +114,9 @@ fn apply(said: &AuditConfig, settings: &mut AuditSettings) {
     let usual = AuditSettings::default();
     settings.retain = said.retain.unwrap_or(usual.retain);
     settings.size = said.size.unwrap_or(usual.size);
-    // So that a small record is not one volume, which could not be removed.
+    // Only whole volumes can be removed, so that there must be several.
     settings.volume = usual.volume.min((settings.size / 8).max(1));
+    settings.age = usual.age.min(settings.retain / 8);
 }
 
 /// A text without what looks like a secret.

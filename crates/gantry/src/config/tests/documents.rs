@@ -25,6 +25,11 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"standby": {"total": 1, "perTool": 1, "memory": "1GiB", "idle": "1s"}}), true),
         (json!({"standby": {"totl": 1}}), false),
         (json!({"standby": 1}), false),
+        (json!({"audit": "strict"}), true),
+        (json!({"audit": "strikt"}), false),
+        (json!({"audit": {"mode": "off", "arguments": "none", "lists": true}}), true),
+        (json!({"audit": {"retain": "90d", "size": "1GiB"}}), true),
+        (json!({"audit": {"retian": "90d"}}), false),
         (
             json!({"mcpServers": {"a": {"command": "x", "args": ["y", 1], "env": {"K": null}}}}),
             true,
