@@ -114,6 +114,7 @@ fn apply(said: &AuditConfig, settings: &mut AuditSettings) {
     let usual = AuditSettings::default();
     settings.retain = said.retain.unwrap_or(usual.retain);
     settings.size = said.size.unwrap_or(usual.size);
-    // So that a small record is not one volume, which could not be removed.
+    // Only whole volumes can be removed, so that there must be several.
     settings.volume = usual.volume.min((settings.size / 8).max(1));
+    settings.age = usual.age.min(settings.retain / 8);
 }

@@ -11,6 +11,8 @@ pub struct AuditSettings {
     pub size: u64,
     /// How large a volume may become before the next is begun.
     pub volume: u64,
+    /// How old a volume may become before the next is begun: only whole volumes can be removed.
+    pub age: Duration,
     /// Bytes of lines that may wait to be written.
     pub waiting: usize,
     /// How long lines are gathered that nobody waits for.
@@ -31,6 +33,7 @@ impl Default for AuditSettings {
             retain: Duration::from_secs(90 * 24 * 3600),
             size: 1 << 30,
             volume: 64 << 20,
+            age: Duration::from_secs(24 * 3600),
             waiting: 4 << 20,
             gather: Duration::from_millis(50),
             batch: 64 << 10,

@@ -6,10 +6,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::chain::{Chain, Seal, to_hex};
 use super::error::AuditError;
 use super::index::End;
+use super::settings::AuditSettings;
 
 /// What the name of every volume ends with.
 pub(super) const EXTENSION: &str = ".jsonl";
@@ -22,6 +24,8 @@ pub(super) struct Volume {
     chain: Chain,
     /// Bytes of whole lines.
     length: u64,
+    /// Since when it is written.
+    begun: Instant,
     /// What is about to be written; kept for its room.
     draft: Vec<u8>,
 }
@@ -42,7 +46,8 @@ impl Volume {
         // Nobody else knows of it yet; who finds it unlocked later knows that its program is gone.
         file.lock().map_err(failed())?;
         let chain = Chain::new(seal);
-        let mut volume = Self { name, path, file, chain, length: 0, draft: Vec::new() };
+        let (begun, draft) = (Instant::now(), Vec::new());
+        let mut volume = Self { name, path, file, chain, length: 0, begun, draft };
         let begun = volume.append(header, 0);
         if begun.is_err() {
             // It holds nothing, and must not be taken for a volume.
@@ -91,9 +96,9 @@ impl Volume {
         self.file.sync_data().map_err(AuditError::write(&self.path))
     }
 
-    /// Bytes of whole lines.
-    pub(super) fn length(&self) -> u64 {
-        self.length
+    /// Whether the next one is to be begun.
+    pub(super) fn is_full(&self, settings: &AuditSettings) -> bool {
+        self.length >= settings.volume || self.begun.elapsed() >= settings.age
     }
 
     /// Where it ends.

@@ -33,6 +33,11 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"pins": {"mode": "off", "suspicious": "flag", "own": true, "most": 5}}), true),
         (json!({"pins": "of"}), false),
         (json!({"pins": {"mod": "off"}}), false),
+        (json!({"audit": "strict"}), true),
+        (json!({"audit": "strikt"}), false),
+        (json!({"audit": {"mode": "off", "arguments": "none", "lists": true}}), true),
+        (json!({"audit": {"retain": "90d", "size": "1GiB"}}), true),
+        (json!({"audit": {"retian": "90d"}}), false),
         (
             json!({"mcpServers": {"a": {"command": "x", "args": ["y", 1], "env": {"K": null}}}}),
             true,

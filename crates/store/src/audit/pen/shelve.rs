@@ -18,7 +18,7 @@ use crate::audit::volume::{Volume, name};
 impl Pen {
     /// Has a volume at hand that is not full.
     pub(super) fn ready(&mut self, settings: &AuditSettings) -> Result<(), AuditError> {
-        if self.volume.as_ref().is_some_and(|it| it.length() < settings.volume) {
+        if self.volume.as_ref().is_some_and(|it| !it.is_full(settings)) {
             return Ok(());
         }
         let before = self.volume.as_ref().map(|volume| volume.end().last);

@@ -68,6 +68,18 @@ async fn full_volumes_are_followed_by_others_and_old_ones_go() {
     assert!(index.starts_with("{\"n\":0,\"at\":") && index.contains("renewed"), "{index}");
 }
 
+#[tokio::test]
+async fn a_volume_is_ended_when_it_is_old() {
+    let folder = Folder::new();
+    let journal = folder.journal(AuditSettings { age: Duration::ZERO, ..AuditSettings::default() });
+    for line in 0..3 {
+        journal.keep(format!("\"call\":{line}").as_bytes()).await.expect("it is kept");
+    }
+    journal.close();
+    assert_eq!((folder.volumes().len(), folder.records().len()), (3, 3));
+    assert_eq!(folder.complaints(), Vec::<String>::new());
+}
+
 /// Leaves a volume behind as a program does that is killed.
 fn leave(folder: &Folder, rest: &[u8]) {
     folder.write(5);
