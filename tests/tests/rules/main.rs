@@ -11,10 +11,17 @@ use serde_json::{Value, json};
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NEWEST];
 
-/// A gateway before one server, with these rules in force.
+/// A gateway before one server with tools and one with a resource and a prompt, and with these
+/// rules in its configuration.
 async fn open(name: &str, rules: Value) -> Yard {
-    let yard = Yard::open(name, json!({"s": scripted(&["well"], json!({}))})).await;
+    let others = scripted(&["bytes"], json!({"exclude": ["*"]}));
+    let servers = json!({"s": scripted(&["well"], json!({})), "b": others});
+    let yard = Yard::open(name, servers).await;
     yard.until_listed("s").await;
+    let prompts = || by_another(request("prompts/list", json!({})));
+    let offered =
+        async { while names(&prompts().ask(yard.address).await, "prompts", "name").is_empty() {} };
+    soon("a prompt", offered).await;
     save(&yard, rules);
     yard
 }
@@ -33,7 +40,7 @@ fn save(yard: &Yard, rules: Value) {
 /// Two things may not be used by the client that all tests use.
 fn hiding() -> Value {
     json!([{"name": "hide", "effect": "deny", "who": {"clients": ["test"]}, "what": {
-        "tools": ["s_odd", "s/who"], "resources": ["scripted:*"], "prompts": ["s_greet"],
+        "tools": ["s_odd", "s/who"], "resources": ["scripted:*"], "prompts": ["b_greet"],
     }}])
 }
 
@@ -74,7 +81,7 @@ async fn one_sees_what_one_may_use_in_every_revision() {
             ("tools/call", json!({"name": "s_odd", "arguments": {}})),
             ("tools/call", json!({"name": "s_who", "arguments": {}})),
             ("resources/read", json!({"uri": "scripted://note"})),
-            ("prompts/get", json!({"name": "s_greet"})),
+            ("prompts/get", json!({"name": "b_greet"})),
         ];
         for (method, params) in refused {
             let answer = visitor.ask(&mut yard, method, params.clone()).await;
@@ -100,7 +107,7 @@ async fn no_other_door_leads_around_a_rule() {
         let text = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(text.contains("rule `hide`"), "{tool}: {answer}");
     }
-    let calls = json!([{"name": "s_well"}, {"name": "s_who"}]);
+    let calls = json!([{"id": "a", "name": "s_well"}, {"id": "b", "name": "s_who"}]);
     let batch = request("gantry/batch", json!({"calls": calls})).ask(yard.address).await;
     let text = batch.to_string();
     assert!(text.contains("rule `hide`") && text.contains("well"), "{batch}");
