@@ -40,6 +40,11 @@ impl Visitor {
         Self { revision, session: None, is_posting: false, last: 0 }
     }
 
+    /// Its session, over HTTP.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
     async fn post(&self, yard: &Yard, body: Value) -> Answer {
         let mut post = message(body);
         if let Some(session) = &self.session {

@@ -10,6 +10,7 @@ mod fresh;
 mod import;
 mod list;
 mod plan;
+mod policy;
 mod running;
 mod secrets;
 mod servers;

@@ -158,9 +158,9 @@ impl ExplainOptions {
 fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> Result<(), Exit> {
     let (who, name) = (&options.principal, target.name());
     let verdict = match (explained.allowed, explained.needs_approval) {
-        (true, true) => "may, once a person approves",
-        (true, false) => "may",
-        (false, _) => "may not",
+        (true, true) => format!("may use `{name}` once a person approves"),
+        (true, false) => format!("may use `{name}`"),
+        (false, _) => format!("may not use `{name}`"),
     };
     let by = match &*explained.by {
         "default" if explained.allowed => "no rule is about it, and `default` allows".to_owned(),
@@ -175,7 +175,7 @@ fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> R
     }
     let server = target.origin().map(|origin| format!(", of the server `{}`", origin.server));
     let seen = if explained.is_seen { "seen" } else { "not seen" };
-    render::print(&format!("`{who}` {verdict} use `{name}`: {by}"))?;
+    render::print(&format!("`{who}` {verdict}: {by}"))?;
     if !explained.findings.is_empty() {
         render::print(&table.to_text(Style::of_stdout()))?;
     }
