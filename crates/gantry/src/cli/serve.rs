@@ -41,7 +41,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let store = state::store(config.as_ref())?;
     let guard = guard::open(config.as_ref())?;
     let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
-    let callers = Callers::open(auth.unwrap_or_default(), guard.keeping()).await?;
+    let is_listening = !options.stdio || options.listen.is_some();
+    let callers = Callers::open(auth.unwrap_or_default(), guard.keeping(), is_listening).await?;
     offer.builder = callers
         .install(offer.builder, admin)
         .guard(guard)
