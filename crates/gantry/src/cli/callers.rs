@@ -8,7 +8,7 @@ use gantry::callers::TokenDoorman;
 use gantry::config::Auth;
 use gantry::guard::Keeping;
 use gantry::{Admin, ServerBuilder};
-use gantry_policy::{Token, Tokens};
+use gantry_policy::{MemoryCabinet, Token, Tokens};
 use tokio::task::JoinHandle;
 
 use super::exit::{Code, Exit};
@@ -52,9 +52,20 @@ pub(crate) async fn tokens(keeping: &Keeping) -> Result<Arc<Tokens>, Exit> {
 }
 
 impl Callers {
-    /// Those who may call, from now on.
-    pub(crate) async fn open(auth: Auth, keeping: &Keeping) -> Result<Self, Exit> {
-        let tokens = tokens(keeping).await?;
+    /// Those who may call, from now on. A gateway that listens nowhere has none, and is not made
+    /// to wait for the store.
+    pub(crate) async fn open(
+        auth: Auth,
+        keeping: &Keeping,
+        is_listening: bool,
+    ) -> Result<Self, Exit> {
+        let tokens = match is_listening {
+            true => tokens(keeping).await?,
+            false => {
+                let cabinet = Arc::new(MemoryCabinet::default());
+                tokens(&Keeping { cabinet, ..keeping.clone() }).await?
+            }
+        };
         let kept = tokens.clone();
         let keeping = tokio::spawn(async move { kept.keep().await });
         Ok(Self { tokens, auth, keeping })

@@ -46,7 +46,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         .servers(upstreams.clone())
         .guard(guard.clone());
     let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
-    let callers = Callers::open(auth.unwrap_or_default(), guard.keeping()).await?;
+    let is_listening = !options.stdio || options.listen.is_some();
+    let callers = Callers::open(auth.unwrap_or_default(), guard.keeping(), is_listening).await?;
     let (measured, audit) = (guard.clone(), guarding.audit.clone());
     offer.builder = callers
         .install(offer.builder, admin)
