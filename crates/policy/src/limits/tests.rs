@@ -201,7 +201,8 @@ async fn calls_wait_for_a_place_and_callers_take_turns() {
 
 #[tokio::test(start_paused = true)]
 async fn a_line_has_an_end_and_so_has_patience() {
-    let kinds: [(&str, fn(&mut ConcurrencySettings)); 4] = [
+    type Change = fn(&mut ConcurrencySettings);
+    let kinds: [(&str, Change); 4] = [
         ("overall 1 at once", |it| it.overall = Some(1)),
         ("principal * 1 at once", |it| it.per_principal = by(&[("*", 1)])),
         ("tool far_* 1 at once", |it| it.per_tool = by(&[("far_*", 1)])),
