@@ -48,24 +48,17 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 
 /// Every policy, with rules that are looked at and limits that are counted but never reached.
 fn all() -> Value {
-    let rule = |number: usize| match number % 4 {
-        0 => {
-            json!({"name": format!("r{number}"), "effect": "deny", "tools": [format!("x{number}_*")]})
-        }
-        1 => {
-            json!({"name": format!("r{number}"), "effect": "deny", "servers": [format!("s{number}")]})
-        }
-        2 => {
-            json!({"name": format!("r{number}"), "effect": "deny", "principals": [format!("p{number}")], "tools": ["echo*"]})
-        }
-        _ => {
-            json!({"name": format!("r{number}"), "effect": "allow", "tools": [format!("tool_{number}")]})
-        }
+    let rule = |number: usize| {
+        let (effect, who, what) = match number % 4 {
+            0 => ("deny", json!({}), json!({"tools": [format!("x{number}_*")]})),
+            1 => ("deny", json!({}), json!({"servers": [format!("s{number}")]})),
+            2 => ("deny", json!({"principals": [format!("p{number}")]}), json!({"tools": ["echo*"]})),
+            _ => ("allow", json!({}), json!({"tools": [format!("tool_{number}")]})),
+        };
+        json!({"name": format!("r{number}"), "effect": effect, "who": who, "what": what})
     };
     let mut rules: Vec<Value> = (0..RULES - 1).map(rule).collect();
-    rules.push(
-        json!({"name": "last", "effect": "allow", "tools": ["*"], "when": "args.text != 'no'"}),
-    );
+    rules.push(json!({"name": "last", "effect": "allow", "when": "args.text != 'no'"}));
     json!({
         "policy": {"trust": "trusted", "rules": rules},
         "limits": {
