@@ -197,6 +197,13 @@ async fn the_command_line_shows_the_users_token_to_the_users_gateway() {
     let (code, said) = refused(&stranger, &["call", "echo", "text=hi", "--url", &url]).await;
     assert_eq!(code, Some(6), "{said}");
     gateway.stop().await;
+    // What a gateway that was killed has left behind leads nobody astray.
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = stranger.local_addr().expect("an address").to_string();
+    let left = bench.folder.join("gantry/listening").join(address);
+    fs::write(&left, "").expect("a file");
+    assert_eq!(token(&bench, &["list"]).await[0]["name"], "default", "the store is asked");
+    fs::remove_file(left).expect("it is there");
     assert_eq!(
         fs::read_dir(bench.folder.join("gantry/listening")).expect("it is there").count(),
         0

@@ -1,37 +1,43 @@
 //! Where the gateways of this state directory listen, written down while they do: the user's
 //! token is for them alone.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use http::Uri;
 
 use super::exit::Exit;
 use super::state;
 
-/// An address where a gateway listens. It is forgotten when this is dropped.
+/// An address where a gateway listens: a file that it holds locked. It is forgotten when this is
+/// dropped, and holds nothing when the gateway was killed: tokens are shown to no one else.
 #[derive(Debug)]
-pub(crate) struct Door(Option<PathBuf>);
+pub(crate) struct Door(Option<(PathBuf, File)>);
 
 impl Door {
     /// Writes an address down. Who cannot read it must name the gateway: that is no failure.
     pub(crate) fn open(address: SocketAddr) -> Result<Self, Exit> {
         let folder = state::doors()?;
-        let file = folder.join(reached(address).to_string());
-        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, b""));
+        let path = folder.join(reached(address).to_string());
+        let written = fs::create_dir_all(&folder).and_then(|()| {
+            files(&folder).filter(|path| !is_held(path)).try_for_each(fs::remove_file)?;
+            let file = File::create(&path)?;
+            file.lock()?;
+            Ok(file)
+        });
         if let Err(error) = &written {
             tracing::warn!(%error, "where the gateway listens is not written down");
         }
-        Ok(Self(written.is_ok().then_some(file)))
+        Ok(Self(written.ok().map(|file| (path, file))))
     }
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
-        if let Some(file) = &self.0 {
-            // A file that is left over is for an address where nobody listens.
-            let _ = fs::remove_file(file);
+        if let Some((path, _)) = &self.0 {
+            // One that is left over is locked by nobody.
+            let _ = fs::remove_file(path);
         }
     }
 }
@@ -44,6 +50,11 @@ pub(crate) fn only(is_configured: bool) -> Result<Option<SocketAddr>, Exit> {
     }
     let addresses = addresses()?;
     Ok(addresses.first().copied().filter(|_| addresses.len() == 1))
+}
+
+/// Whether any gateway of this state directory listens.
+pub(crate) fn is_any_open() -> Result<bool, Exit> {
+    Ok(!addresses()?.is_empty())
 }
 
 /// Whether a gateway of this state directory listens there.
@@ -60,8 +71,19 @@ pub(crate) fn is_ours(url: &Uri) -> Result<bool, Exit> {
 }
 
 fn addresses() -> Result<Vec<SocketAddr>, Exit> {
-    let files = fs::read_dir(state::doors()?).into_iter().flatten().flatten();
-    Ok(files.filter_map(|file| file.file_name().to_str()?.parse().ok()).collect())
+    let folder = state::doors()?;
+    let held = files(&folder).filter(|path| is_held(path));
+    Ok(held.filter_map(|path| path.file_name()?.to_str()?.parse().ok()).collect())
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Whether a gateway that runs holds this file.
+fn is_held(path: &Path) -> bool {
+    let tried = File::open(path).map(|file| file.try_lock_shared());
+    matches!(tried, Ok(Err(TryLockError::WouldBlock)))
 }
 
 /// The address under which this machine reaches one that listens there.

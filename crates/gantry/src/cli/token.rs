@@ -14,7 +14,7 @@ use http::Method;
 use super::exit::{Code, Exit};
 use super::render::{self, Style};
 use super::running::{Reach, Running};
-use super::{callers, guard, origin};
+use super::{callers, door, guard, origin};
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
@@ -162,21 +162,21 @@ const PAGE: &str = "/api/tokens";
 impl Office {
     /// The gateway that runs, if one does; a gateway that is named must.
     async fn open(reach: &Reach) -> Result<Self, Exit> {
-        let running = Running::find(reach);
-        let asked = match &running {
-            Ok(running) => running.get(PAGE).await.map(drop),
-            Err(exit) if exit.code == Code::Unreachable => Err(Exit::silent(Code::Unreachable)),
-            Err(_) => return running.map(Self::Running),
-        };
-        match asked {
-            Err(exit) if exit.code == Code::Unreachable && reach.url.is_none() => {
-                let config = origin::configuration(reach.config.as_deref())?;
-                let guard = guard::open(config.as_ref()).await?.guard;
-                Ok(Self::Store(callers::tokens(guard.keeping()).await?))
-            }
-            Err(exit) => Err(exit),
-            Ok(()) => running.map(Self::Running),
+        if reach.url.is_some() {
+            return Running::find(reach).map(Self::Running);
         }
+        if door::is_any_open()?
+            && let Ok(running) = Running::find(reach)
+        {
+            match running.get(PAGE).await {
+                Ok(_) => return Ok(Self::Running(running)),
+                Err(exit) if exit.code != Code::Unreachable => return Err(exit),
+                Err(_) => {}
+            }
+        }
+        let config = origin::configuration(reach.config.as_deref())?;
+        let guard = guard::open(config.as_ref()).await?.guard;
+        Ok(Self::Store(callers::tokens(guard.keeping()).await?))
     }
 }
 

@@ -64,7 +64,7 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
         && door::is_ours(&endpoint.url)?
         && let Some(token) = state::find_client_token()?
     {
-        let value = Secret::new(&format!("Bearer {}", token.expose()));
+        let value = Secret::new(format!("Bearer {}", token.expose()));
         endpoint.headers.push(("Authorization".to_owned(), value));
     }
     let target = match endpoint.url.scheme_str() {
