@@ -76,7 +76,10 @@ fn the_schema_is_that_of_what_is_read() {
 
 #[test]
 fn the_examples_of_the_document_are_right() {
-    let document = include_str!("../../../../../docs/configuration.md");
+    let document = concat!(
+        include_str!("../../../../../docs/configuration.md"),
+        include_str!("../../../../../docs/policy.md")
+    );
     let mut count = 0;
     for (language, file) in [("jsonc", "/etc/gantry.json"), ("toml", "/etc/config.toml")] {
         let fence = format!("```{language}\n");
