@@ -26,7 +26,7 @@ fn what_is_wrong_is_named() {
     let bench = Bench::new("config-wrong");
     let cases = [
         ("{\"tolls\": []}", 3, "gantry.json:1:2: unknown key `tolls`; write `tools`"),
-        ("{\n  \"policy\": {}}", 3, "gantry.json:2:3: `policy` is not yet supported"),
+        ("{\n  \"workspace\": {}}", 3, "gantry.json:2:3: `workspace` is not yet supported"),
         ("{\"tools\": [\"./none\"]}", 3, "cannot read the tool folder"),
         ("{\"uv\": \"${NOWHERE_SET}\"}", 3, "the variable `NOWHERE_SET`, needed by `uv`"),
         ("{", 3, "not valid JSON"),

@@ -148,7 +148,11 @@ impl Court {
                     _ => tools::reach(&here, wanted).await?,
                 };
                 let snapshot = opened.server.gateway().catalog().snapshot();
-                trust.rule(subject, level, BY, &snapshot).await.map(|it| row(&it)).map_err(failed)
+                trust
+                    .rule(subject, level, BY, &snapshot)
+                    .await
+                    .map(|it| row(&it))
+                    .map_err(|it| failed(&it))
             }
         }
     }
@@ -169,11 +173,12 @@ impl Court {
             }
             (Self::Store(trust), Some(id)) => {
                 let ended = trust.approvals().end_grant(id).await;
-                let ended = ended.map_err(|error| failed(TrustError::Cabinet(error)))?;
+                let ended = ended.map_err(|error| failed(&TrustError::Cabinet(error)))?;
                 ended.then(done).ok_or_else(unknown)
             }
             (Self::Store(trust), None) => {
-                let revoked = trust.revoke(&parsed(subject)?, BY).await.map_err(failed)?;
+                let revoked =
+                    trust.revoke(&parsed(subject)?, BY).await.map_err(|it| failed(&it))?;
                 revoked.then(done).ok_or_else(unknown)
             }
         }
@@ -197,7 +202,7 @@ fn parsed(subject: &str) -> Result<Subject, Exit> {
     })
 }
 
-fn failed(error: TrustError) -> Exit {
+fn failed(error: &TrustError) -> Exit {
     let code = match error {
         TrustError::Unknown(_) => Code::NotFound,
         TrustError::Cabinet(_) => Code::Configuration,

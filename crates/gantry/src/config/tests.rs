@@ -111,7 +111,7 @@ fn mistakes() {
             "/etc/g.json:2:3: unknown key `lisen`; write `listen`, or remove it",
         ),
         ("{\"zzz\": 1}", "/etc/g.json:1:2: unknown key `zzz`; remove it; the keys are listen,"),
-        ("{\"policy\": {}}", "/etc/g.json:1:2: `policy` is not yet supported"),
+        ("{\"workspace\": {}}", "/etc/g.json:1:2: `workspace` is not yet supported"),
         ("{\"uv\": \"a\", \"uv\": \"b\"}", "/etc/g.json:1:13: the key `uv` is given twice"),
         ("{\"listen\": 1}", "/etc/g.json:1:12: `listen` has the wrong form"),
         ("{\"tools\": \"x\"}", "/etc/g.json:1:11: `tools` has the wrong form; write a list"),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gantry_gateway::policy::{Decision, Held, Pass, Verdict as Leave, check_arguments};
 use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Reply, Resolved};
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Level, RawJson};
 
 use super::asking::Asking;
 use super::board::{Begun, NOBODY};
@@ -58,6 +59,7 @@ impl Approvals {
         // A client that leaves drops all this.
         let _withdrawn = Withdrawn { approvals: self, id };
         let elicited = async {
+            tell(&shown, exchange).await;
             match self.elicit(&shown, exchange).await {
                 Some(answer) => answer,
                 None => pending().await,
@@ -174,6 +176,13 @@ impl Approvals {
     fn pass(&self, asking: Asking) -> Pass {
         Pass::holding(Approved { approvals: self.clone(), asking: Some(asking) })
     }
+}
+
+/// Tells a client that wants to know why its call takes so long. The model does not hear of it.
+async fn tell(shown: &Pending, exchange: &Exchange) {
+    let Pending { id, tool, .. } = shown;
+    let text = format!("`{tool}` waits for an approval; `gantry approve {id}` gives it");
+    exchange.log(Level::Notice, Some("gantry"), &RawJson::string(&text)).await;
 }
 
 fn note(exchange: &Exchange, allowed: bool, rule: &str) {
