@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap_complete::ArgValueCompleter;
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::Trust;
 use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
@@ -10,7 +11,7 @@ use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
 use super::running::{Reach, Running, page_under};
-use super::{args, guard, origin, tools};
+use super::{args, completions, guard, origin, tools};
 
 /// Where decisions are.
 const PAGE: &str = "/api/trust";
@@ -47,11 +48,13 @@ pub(crate) enum TrustVerb {
         /// untrusted: nothing runs; verified: what destroys nothing runs; trusted: all runs.
         level: Word,
         /// A tool, or server:NAME; the whole gateway if there is none.
+        #[arg(add = ArgValueCompleter::new(completions::names))]
         subject: Option<String>,
     },
     /// Trust a tool or a server, as it is now.
     Grant {
         /// The tool, or server:NAME.
+        #[arg(add = ArgValueCompleter::new(completions::names))]
         subject: String,
     },
     /// Take a decision back: the next level up counts again.

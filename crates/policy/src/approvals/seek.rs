@@ -59,7 +59,6 @@ impl Approvals {
         // A client that leaves drops all this.
         let _withdrawn = Withdrawn { approvals: self, id };
         let elicited = async {
-            tell(&shown, exchange).await;
             match self.elicit(&shown, exchange).await {
                 Some(answer) => answer,
                 None => pending().await,
@@ -141,6 +140,7 @@ impl Approvals {
     async fn elicit(&self, shown: &Pending, exchange: &Exchange) -> Option<super::Answer> {
         let is_able = exchange.caller().capabilities.elicitation_form;
         if !is_able || !self.0.settings.load().elicitation {
+            tell(shown, exchange).await;
             return None;
         }
         // Never what came along with the call: nobody was asked then.
@@ -178,7 +178,8 @@ impl Approvals {
     }
 }
 
-/// Tells a client that wants to know why its call takes so long. The model does not hear of it.
+/// Tells a client that cannot be asked why its call takes so long, if it wants to know. The model
+/// does not hear of it.
 async fn tell(shown: &Pending, exchange: &Exchange) {
     let Pending { id, tool, .. } = shown;
     let text = format!("`{tool}` waits for an approval; `gantry approve {id}` gives it");
