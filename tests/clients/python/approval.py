@@ -28,4 +28,15 @@ async def denied(peer):
         expect("denied it" in said, f"{action}: {said}")
 
 
-STEPS = {"allowed": allowed, "denied": denied}
+async def session(peer):
+    """A session can be granted where there is one; a call that stands alone has none."""
+    said = await attempt(peer, "accept", {"decision": "allow for this session"})
+    if peer.era == "modern":
+        expect("denied it" in said, said)
+        return
+    expect(said == "ran", said)
+    said = await attempt(peer, "cancel", None)
+    expect(said == "ran", f"nobody is asked again: {said}")
+
+
+STEPS = {"allowed": allowed, "denied": denied, "session": session}

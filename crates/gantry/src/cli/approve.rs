@@ -100,7 +100,7 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
     }
     let is_asked = stdin().is_terminal() && render::is_watched();
     for one in &waiting {
-        render::print_foreign(&one.describe(Style::of_stdout()))?;
+        render::print(&one.describe(Style::of_stdout()))?;
         if is_asked {
             render::say("Approve it once? [y/N]");
             let word = if call::yes().await { "approve" } else { "deny" };
@@ -167,9 +167,11 @@ impl Waiting {
         let of = self.server.as_ref().map(|it| format!(" of the server `{it}`"));
         let with = self.client.as_ref().map(|it| format!(" with `{it}`"));
         let (of, with) = (of.unwrap_or_default(), with.unwrap_or_default());
-        let head = style.bold(&format!("{id}  {tool}"));
-        format!(
-            "{head}{of}, called by `{principal}`{with}\n  waits because {reason}\n  arguments: {arguments}"
-        )
+        let rest = format!(
+            "{of}, called by `{principal}`{with}\n  waits because {reason}\n  arguments: {arguments}"
+        );
+        // What others wrote must not move the cursor.
+        let head = render::plain(&format!("{id}  {tool}"));
+        style.bold(&head) + &render::plain(&rest)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap_complete::ArgValueCompleter;
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::Trust;
 use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
@@ -11,7 +12,7 @@ use http::Method;
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
 use super::running::{Reach, Running, page_in};
-use super::{args, guard, origin, tools};
+use super::{args, completions, guard, origin, tools};
 
 /// Where decisions are.
 const PAGE: &str = "/api/trust";
@@ -48,11 +49,13 @@ pub(crate) enum TrustVerb {
         /// untrusted: nothing runs; verified: what destroys nothing runs; trusted: all runs.
         level: Word,
         /// A tool, or server:NAME; the whole gateway if there is none.
+        #[arg(add = ArgValueCompleter::new(completions::names))]
         subject: Option<String>,
     },
     /// Trust a tool or a server, as it is now.
     Grant {
         /// The tool, or server:NAME.
+        #[arg(add = ArgValueCompleter::new(completions::names))]
         subject: String,
     },
     /// Take a decision back: the next level up counts again.
@@ -149,7 +152,11 @@ impl Court {
                     _ => tools::reach(&here, wanted).await?,
                 };
                 let snapshot = opened.server.gateway().catalog().snapshot();
-                trust.rule(subject, level, BY, &snapshot).await.map(|it| row(&it)).map_err(failed)
+                trust
+                    .rule(subject, level, BY, &snapshot)
+                    .await
+                    .map(|it| row(&it))
+                    .map_err(|it| failed(&it))
             }
         }
     }
@@ -170,11 +177,12 @@ impl Court {
             }
             (Self::Store(trust), Some(id)) => {
                 let ended = trust.approvals().end_grant(id).await;
-                let ended = ended.map_err(|error| failed(TrustError::Cabinet(error)))?;
+                let ended = ended.map_err(|error| failed(&TrustError::Cabinet(error)))?;
                 ended.then(done).ok_or_else(unknown)
             }
             (Self::Store(trust), None) => {
-                let revoked = trust.revoke(&parsed(subject)?, BY).await.map_err(failed)?;
+                let revoked =
+                    trust.revoke(&parsed(subject)?, BY).await.map_err(|it| failed(&it))?;
                 revoked.then(done).ok_or_else(unknown)
             }
         }
@@ -198,7 +206,7 @@ fn parsed(subject: &str) -> Result<Subject, Exit> {
     })
 }
 
-fn failed(error: TrustError) -> Exit {
+fn failed(error: &TrustError) -> Exit {
     let code = match error {
         TrustError::Unknown(_) => Code::NotFound,
         TrustError::Cabinet(_) => Code::Configuration,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gantry_gateway::policy::{Decision, Held, Pass, Verdict as Leave, check_arguments};
 use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Reply, Resolved};
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Level, RawJson};
 
 use super::asking::Asking;
 use super::board::{Begun, NOBODY};
@@ -139,6 +140,7 @@ impl Approvals {
     async fn elicit(&self, shown: &Pending, exchange: &Exchange) -> Option<super::Answer> {
         let is_able = exchange.caller().capabilities.elicitation_form;
         if !is_able || !self.0.settings.load().elicitation {
+            tell(shown, exchange).await;
             return None;
         }
         // Never what came along with the call: nobody was asked then.
@@ -174,6 +176,14 @@ impl Approvals {
     fn pass(&self, asking: Asking) -> Pass {
         Pass::holding(Approved { approvals: self.clone(), asking: Some(asking) })
     }
+}
+
+/// Tells a client that cannot be asked why its call takes so long, if it wants to know. The model
+/// does not hear of it.
+async fn tell(shown: &Pending, exchange: &Exchange) {
+    let Pending { id, tool, .. } = shown;
+    let text = format!("`{tool}` waits for an approval; `gantry approve {id}` gives it");
+    exchange.log(Level::Notice, Some("gantry"), &RawJson::string(&text)).await;
 }
 
 fn note(exchange: &Exchange, allowed: bool, rule: &str) {
