@@ -14,7 +14,7 @@ use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
 use gantry_gateway::policy::{CallSummary, Decision, Witness};
 use gantry_gateway::{Blame, CallError, ErrorKind, Outcome};
-use gantry_protocol::{Method, RawJson};
+use gantry_protocol::{JsonLimits, Method, RawJson};
 use tokio::sync::mpsc;
 
 use line::Phase;
@@ -87,10 +87,11 @@ impl Audit {
         self.unheard.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, record: &RawJson) {
-        if let Some(listener) = self.listener.get()
-            && listener.try_send(record.clone()).is_err()
-        {
+    fn tell(&self, record: &str) {
+        let Some(listener) = self.listener.get() else { return };
+        let told = RawJson::parse(format!("{{{record}}}"), JsonLimits::default());
+        let is_heard = told.is_ok_and(|record| listener.try_send(record).is_ok());
+        if !is_heard {
             self.unheard.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -103,7 +104,7 @@ impl Witness for Recorder {
             return None;
         }
         let record = line::write(call, Phase::Begun, &settings, &self.0.redaction);
-        let kept = self.0.log.keep(inside(&record));
+        let kept = self.0.log.keep(record.as_bytes());
         let exchange = call.exchange.clone();
         Some(Box::pin(async move {
             kept.await.map_err(|error| {
@@ -133,10 +134,10 @@ impl Witness for Recorder {
         // A call that was refused because it cannot be recorded has been told why.
         let is_told = || call.exchange.decisions().iter().any(|it| it.policy == POLICY);
         if settings.mode == AuditMode::Batched || is_told() {
-            self.0.log.note(inside(&record));
+            self.0.log.note(record.as_bytes());
             return None;
         }
-        let kept = self.0.log.keep(inside(&record));
+        let kept = self.0.log.keep(record.as_bytes());
         let what = match outcome {
             Err(error) if error.blame() == Blame::Caller => "the call failed",
             _ => "the call was made",
@@ -151,12 +152,6 @@ impl Witness for Recorder {
             })
         }))
     }
-}
-
-/// An object without its braces.
-fn inside(record: &RawJson) -> &[u8] {
-    let bytes = record.bytes();
-    bytes.get(1..bytes.len().saturating_sub(1)).unwrap_or_default()
 }
 
 fn is_list(method: &Method) -> bool {

@@ -7,37 +7,34 @@ use sha2::{Digest, Sha256};
 use super::redaction::Redaction;
 use super::settings::{AuditSettings, AuditedArguments};
 
-/// What is kept of them; none when there are none, or when nothing is to be kept.
-pub(super) fn kept(
-    call: &Call,
-    settings: &AuditSettings,
-    redaction: &Redaction,
-) -> Option<RawJson> {
-    let arguments = call.head.arguments.as_ref()?;
+/// Writes what is kept of them as a member; nothing when there are none, or when nothing is to be
+/// kept.
+pub(super) fn put(call: &Call, settings: &AuditSettings, redaction: &Redaction, out: &mut String) {
+    let Some(arguments) = &call.head.arguments else { return };
     match settings.arguments {
-        AuditedArguments::None => None,
-        AuditedArguments::Digest => Some(digest(arguments)),
+        AuditedArguments::None => {}
+        AuditedArguments::Digest => put_digest(arguments, out),
         // What is too long even without its secrets is not worth taking apart.
         AuditedArguments::Redacted if arguments.bytes().len() > 4 * settings.redacted => {
-            Some(digest(arguments))
+            put_digest(arguments, out);
         }
-        AuditedArguments::Redacted => {
-            let redacted = redaction.apply(arguments);
-            let is_short = redacted.bytes().len() <= settings.redacted;
-            Some(if is_short { redacted } else { digest(arguments) })
-        }
+        AuditedArguments::Redacted => match redaction.apply(arguments) {
+            redacted if redacted.bytes().len() <= settings.redacted => {
+                out.push_str(",\"arguments\":");
+                out.push_str(redacted.as_str());
+            }
+            _ => put_digest(arguments, out),
+        },
     }
 }
 
 /// `"sha256:…"` of the arguments without white space.
-fn digest(arguments: &RawJson) -> RawJson {
+fn put_digest(arguments: &RawJson, out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let hash = Sha256::digest(arguments.compact().bytes());
-    let mut text = String::with_capacity(71);
-    text.push_str("sha256:");
-    for byte in hash {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    out.push_str(",\"arguments\":\"sha256:");
+    for byte in Sha256::digest(arguments.compact().bytes()) {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
     }
-    RawJson::string(&text)
+    out.push('"');
 }

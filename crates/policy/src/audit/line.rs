@@ -1,11 +1,11 @@
 //! What is written of a call: one object, whose members are in docs/audit.md.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use gantry_gateway::policy::{CallSummary, Decision, Ending};
 use gantry_gateway::{ErrorKind, Outcome, Target};
-use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson, timestamp};
 
 use super::arguments;
@@ -29,81 +29,117 @@ pub(super) enum Phase<'a> {
 /// Most records are shorter.
 const USUAL: usize = 512;
 
-/// Writes the record of a call.
+/// Writes the record of a call: the members of an object, without its braces. This is on the way of
+/// every call, so that nothing is made here that is only copied then.
 pub(super) fn write(
     summary: &CallSummary<'_>,
     phase: Phase<'_>,
     settings: &AuditSettings,
     redaction: &Redaction,
-) -> RawJson {
+) -> String {
     let (call, caller) = (summary.call, &summary.call.caller);
-    let phase_name = if let Phase::Begun = phase { "begun" } else { "ended" };
-    let record = ObjectWriter::with_capacity(USUAL)
-        .value("at", &timestamp::write(SystemTime::now()))
-        .value("call", &format_args!("{}", summary.exchange.number()))
-        .value("phase", phase_name)
-        .value("principal", &cut(&caller.principal, settings.name))
-        .value_some(
-            "client",
-            caller.client_name().map(|name| cut(&name, settings.name).into_owned()),
-        )
-        .value_some("face", caller.face.as_deref())
-        .value("method", &cut(call.method.as_str(), settings.name));
-    let record = target(record, summary, settings.name);
-    let record = decisions(record, &summary.exchange.decisions());
-    let kept = arguments::kept(call, settings, redaction);
-    let record = record.raw_some("arguments", kept.as_ref());
-    let record = match phase {
-        Phase::Begun => record,
-        Phase::Ended { outcome, took } => {
-            let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-            record.value("outcome", word(outcome)).value("took_us", &took)
-        }
-    };
-    record
-        .value_some("trace", call.trace.as_ref().and_then(|trace| trace_id(&trace.parent)))
-        .finish()
+    let mut out = String::with_capacity(USUAL);
+    out.push_str("\"at\":\"");
+    timestamp::append(SystemTime::now(), &mut out);
+    // Writing to a string does not fail.
+    let _ = write!(out, "\",\"call\":\"{}\"", summary.exchange.number());
+    out.push_str(match phase {
+        Phase::Begun => ",\"phase\":\"begun\"",
+        Phase::Ended { .. } => ",\"phase\":\"ended\"",
+    });
+    let longest = settings.name;
+    put(&mut out, ",\"principal\":", &caller.principal, longest);
+    let client = caller.client_info.as_ref().and_then(|info| info.get("name"));
+    put_said(&mut out, ",\"client\":", client.as_ref(), longest);
+    if let Some(face) = &caller.face {
+        put(&mut out, ",\"face\":", face, longest);
+    }
+    put(&mut out, ",\"method\":", call.method.as_str(), longest);
+    put_target(&mut out, summary, longest);
+    put_decisions(&mut out, &summary.exchange.decisions());
+    arguments::put(call, settings, redaction, &mut out);
+    if let Phase::Ended { outcome, took } = phase {
+        put(&mut out, ",\"outcome\":", word(outcome), longest);
+        let _ = write!(out, ",\"took_us\":{}", took.as_micros());
+    }
+    if let Some(id) = call.trace.as_ref().and_then(|trace| trace_id(&trace.parent)) {
+        put(&mut out, ",\"trace\":", id, longest);
+    }
+    out
 }
 
 /// What the call is for: as the catalog has it, or else as the client said.
-fn target(record: ObjectWriter, summary: &CallSummary<'_>, longest: usize) -> ObjectWriter {
+fn put_target(out: &mut String, summary: &CallSummary<'_>, longest: usize) {
     let call = summary.call;
-    let kind = match &call.method {
-        Method::ToolsCall => "tool",
-        Method::PromptsGet => "prompt",
-        Method::ResourcesRead => "resource",
-        _ => "target",
+    let key = match &call.method {
+        Method::ToolsCall => ",\"tool\":",
+        Method::PromptsGet => ",\"prompt\":",
+        Method::ResourcesRead => ",\"resource\":",
+        _ => ",\"target\":",
     };
-    let record = match summary.target {
-        Some(target) => record.value(kind, &cut(target.name(), longest)),
-        None => {
-            let said = call.head.name.as_ref().or(call.head.uri.as_ref());
-            let said = said.and_then(RawJson::to_text);
-            record.value_some(kind, said.map(|name| cut(&name, longest).into_owned()))
-        }
+    let Some(target) = summary.target else {
+        return put_said(out, key, call.head.name.as_ref().or(call.head.uri.as_ref()), longest);
     };
-    let version = match summary.target {
-        Some(Target::Tool(tool)) => tool.version.as_deref(),
-        _ => None,
-    };
-    let server = summary.target.and_then(Target::origin).map(|origin| &*origin.server);
-    record.value_some("version", version).value_some("server", server)
+    put(out, key, target.name(), longest);
+    if let Target::Tool(tool) = target
+        && let Some(version) = &tool.version
+    {
+        put(out, ",\"version\":", version, longest);
+    }
+    if let Some(origin) = target.origin() {
+        put(out, ",\"server\":", &origin.server, longest);
+    }
 }
 
 /// The last decision, and before it every one that refused.
-fn decisions(record: ObjectWriter, decisions: &[Decision]) -> ObjectWriter {
-    let Some((last, before)) = decisions.split_last() else { return record };
-    let record = record.raw("decision", &decision(last));
-    let refused: Vec<_> = before.iter().filter(|it| !it.allowed).map(decision).collect();
-    if refused.is_empty() { record } else { record.array("refused", &refused) }
+fn put_decisions(out: &mut String, decisions: &[Decision]) {
+    let Some((last, before)) = decisions.split_last() else { return };
+    out.push_str(",\"decision\":");
+    put_decision(out, last);
+    let mut between = ",\"refused\":[";
+    for refused in before.iter().filter(|it| !it.allowed) {
+        out.push_str(between);
+        put_decision(out, refused);
+        between = ",";
+    }
+    if between == "," {
+        out.push(']');
+    }
 }
 
-fn decision(decision: &Decision) -> RawJson {
-    ObjectWriter::new()
-        .value("allowed", &decision.allowed)
-        .value("policy", decision.policy)
-        .value("rule", &*decision.rule)
-        .finish()
+fn put_decision(out: &mut String, decision: &Decision) {
+    out.push_str(if decision.allowed { "{\"allowed\":true" } else { "{\"allowed\":false" });
+    put(out, ",\"policy\":", decision.policy, usize::MAX);
+    put(out, ",\"rule\":", &decision.rule, usize::MAX);
+    out.push('}');
+}
+
+/// Writes a text that came as JSON; nothing if there is none.
+fn put_said(out: &mut String, key: &str, said: Option<&RawJson>, longest: usize) {
+    match said.map(|said| (said.as_text(), said)) {
+        Some((Some(text), _)) => put(out, key, text, longest),
+        Some((None, said)) => {
+            if let Some(text) = said.to_text() {
+                put(out, key, &text, longest);
+            }
+        }
+        None => {}
+    }
+}
+
+/// Writes a text under a key, which brings all that stands before the text.
+fn put(out: &mut String, key: &str, text: &str, longest: usize) {
+    out.push_str(key);
+    let text = cut(text, longest);
+    let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    match is_plain {
+        true => {
+            out.push('"');
+            out.push_str(&text);
+            out.push('"');
+        }
+        false => out.push_str(RawJson::string(&text).as_str()),
+    }
 }
 
 /// How it ended, in a word.
@@ -118,9 +154,11 @@ fn word(outcome: &Outcome) -> &'static str {
 
 /// The beginning of a text that a client chose.
 fn cut(text: &str, longest: usize) -> Cow<'_, str> {
+    // No text has more letters than bytes, and the bytes are known.
+    if text.len() <= longest {
+        return Cow::Borrowed(text);
+    }
     match text.char_indices().nth(longest) {
-        // Nothing is shorter in letters than in bytes.
-        _ if text.len() <= longest => Cow::Borrowed(text),
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }

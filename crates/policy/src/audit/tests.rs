@@ -9,7 +9,6 @@ use gantry_gateway::{
     Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider,
     Reply, Resolved, Step, ToolEntry, Trace,
 };
-use gantry_protocol::{JsonLimits, Method, RawJson};
 
 use super::*;
 

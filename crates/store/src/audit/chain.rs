@@ -132,10 +132,12 @@ pub(super) fn from_hex(text: &[u8]) -> Option<Mac> {
 
 fn put_hex(mac: &Mac, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    out.extend(
-        mac.iter()
-            .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]),
-    );
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(mac) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    out.extend_from_slice(&text);
 }
 
 fn put_number(mut number: u64, out: &mut Vec<u8>) {

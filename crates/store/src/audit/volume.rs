@@ -48,7 +48,7 @@ impl Volume {
         let chain = Chain::new(seal);
         let (begun, draft) = (Instant::now(), Vec::new());
         let mut volume = Self { name, path, file, chain, length: 0, begun, draft };
-        let begun = volume.append(header, 0);
+        let begun = volume.append(&[header, b"\n"].concat(), 0);
         if begun.is_err() {
             // It holds nothing, and must not be taken for a volume.
             let _ = std::fs::remove_file(&volume.path);
@@ -61,15 +61,16 @@ impl Volume {
     pub(super) fn append(&mut self, lines: &[u8], dropped: u64) -> Result<(), AuditError> {
         let mut chain = self.chain.clone();
         self.draft.clear();
-        for (index, line) in lines.split(|byte| *byte == b'\n').enumerate() {
-            match (index, dropped) {
-                _ if line.is_empty() => {}
-                (0, 1..) => {
-                    let marked = [format!("\"dropped\":{dropped},").as_bytes(), line].concat();
-                    chain.append(&marked, &mut self.draft);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', lines) {
+            match dropped {
+                1.. if start == 0 => {
+                    let told = format!("\"dropped\":{dropped},");
+                    chain.append(&[told.as_bytes(), &lines[..end]].concat(), &mut self.draft);
                 }
-                _ => chain.append(line, &mut self.draft),
+                _ => chain.append(&lines[start..end], &mut self.draft),
             }
+            start = end + 1;
         }
         match self.file.write_all(&self.draft) {
             Ok(()) => {

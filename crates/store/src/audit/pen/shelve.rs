@@ -72,7 +72,7 @@ impl Pen {
     pub(super) fn close(&mut self) -> Result<(), AuditError> {
         let now = self.now();
         let Some(volume) = &mut self.volume else { return Ok(()) };
-        let footer = format!("\"at\":\"{now}\",\"event\":\"closed\"");
+        let footer = format!("\"at\":\"{now}\",\"event\":\"closed\"\n");
         volume.append(footer.as_bytes(), self.dropped)?;
         self.dropped = 0;
         volume.sync()?;

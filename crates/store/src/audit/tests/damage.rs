@@ -80,7 +80,8 @@ fn a_record_made_again_without_the_key_is_found() {
 
 #[test]
 fn volumes_are_missed_when_they_go() {
-    let cases: [(&str, fn(&Folder), &str); 6] = [
+    type Damage = fn(&Folder);
+    let cases: [(&str, Damage, &str); 6] = [
         ("removed", |folder| fs::remove_file(&folder.volumes()[0]).expect("a file"), "was removed"),
         (
             "renamed",
