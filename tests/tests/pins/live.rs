@@ -27,7 +27,7 @@ async fn one_word_holds_a_tool_back_until_it_is_accepted() {
                    `gantry tools pin --diff words_say` shows how, `gantry tools pin words_say` accepts it";
     for visitor in &mut visitors {
         let refused = visitor.call(&mut stand.yard, "words_say").await;
-        assert_eq!(refused.as_deref().map_err(String::as_str), Err(refusal));
+        assert_eq!(refused, Err(refusal.to_owned()));
         let listed = visitor.ask(&mut stand.yard, "tools/list", json!({})).await;
         assert!(!listed.contains("Says a work") && listed.contains("words_look"), "{listed}");
     }

@@ -85,7 +85,7 @@ async fn the_command_line_works_alone() {
     let listed = tools(&bench, &["list"]).await;
     assert!(!listed.out.contains("words_say"), "{listed:?}");
     let told =
-        "2 definitions are held back: words_ask, words_say; `gantry tools pin --diff` shows why";
+        "2 definitions are held back: words_say, words_ask; `gantry tools pin --diff` shows why";
     assert!(listed.err.contains(told), "{listed:?}");
     let called = tools(&bench, &["call", "words_say"]).await;
     assert!(

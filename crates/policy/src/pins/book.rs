@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::PinError;
 use super::held::{Held, Reason};
-use super::pin::{FIRST_SIGHT, Key, Kind, Pin, day};
+use super::pin::{Digest, FIRST_SIGHT, Key, Kind, Pin, day};
 use super::seen::{Seen, Subject};
 use super::settings::{PinMode, PinSettings};
 
@@ -126,15 +126,17 @@ impl Book {
 
     /// Judges all that is offered. What was held back for the same reason stays the same.
     pub(super) fn judge(&self, before: &Verdicts) -> Verdicts {
+        // What is read anew and says the same is not told again.
+        let known: HashMap<Digest, &Arc<Held>> =
+            before.held().map(|held| (held.seen.digest, held)).collect();
         let judge = |(address, seen): (&usize, &Arc<Seen>)| {
             let pin = self.pins.get(&seen.key);
             let held = self.reason(seen, pin).map(|reason| {
-                let known = before.of(*address).and_then(Option::as_ref);
-                let is_same = |held: &&Arc<Held>| {
+                let is_same = |held: &&&Arc<Held>| {
                     held.reason == reason
                         && held.before.as_ref().map(Arc::as_ptr) == pin.map(Arc::as_ptr)
                 };
-                known.filter(is_same).cloned().unwrap_or_else(|| {
+                known.get(&seen.digest).filter(is_same).copied().cloned().unwrap_or_else(|| {
                     let held = Held::new(seen.clone(), reason, pin.cloned());
                     tracing::warn!("held back: {}", held.explain(&seen.shown));
                     Arc::new(held)
