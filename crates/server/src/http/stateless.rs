@@ -53,7 +53,7 @@ pub(crate) async fn serve(
 
 /// Answers with plain JSON if the call has nothing to say before its answer, with a stream if it
 /// has, or if it is silent for so long that the connection might be taken for dead.
-async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body> {
+async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Box<Live>) -> Response<Body> {
     let patience = tokio::time::sleep(hall.lobby.settings.keep_alive);
     tokio::pin!(patience);
     let first = loop {
@@ -80,7 +80,7 @@ async fn run(hall: &Arc<Hall>, accept: Accept, mut live: Live) -> Response<Body>
 }
 
 /// A call that has begun gets its answer, also when no stream can be had for what it says before.
-async fn plain(mut live: Live, first: Option<Said>) -> Response<Body> {
+async fn plain(mut live: Box<Live>, first: Option<Said>) -> Response<Body> {
     let mut next = first;
     loop {
         if let Some(Said::Answer(reply, code)) = next {
