@@ -79,7 +79,7 @@ impl Player {
     async fn go(&self, request: Request) -> Result<RawJson> {
         let mut request = Request { capabilities: CAPABILITIES, ..request };
         for _ in 0..ROUNDS {
-            match self.client.request(request.clone(), &Answers).await? {
+            match self.client.request(&request, &Answers).await? {
                 Answer::Complete(result) => return Ok(result),
                 Answer::InputRequired(InputRequired { entries, state }) => {
                     let entries = entries.as_ref().map(answers::to_all);

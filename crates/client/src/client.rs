@@ -87,13 +87,16 @@ impl Client {
 
     /// Asks for something, connecting first if need be. A request that the server has surely not
     /// seen, or that a lost session refused, is sent once more over a new connection.
-    pub async fn request(&self, request: Request, line: &dyn Line) -> Result<Answer, ClientError> {
+    pub async fn request(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
         let shared = &self.0.shared;
-        let connection = shared.connected(None).await?;
-        let first = connection.request(request.clone(), line).await;
-        match first {
+        let connection = match shared.at_hand() {
+            Some(connection) => connection,
+            None => Box::pin(shared.connected(None)).await?,
+        };
+        match connection.ask(request, line).await {
             Err(error) if error.is_of_connection() => {
-                self.renewed(&connection).await?.request(request, line).await
+                let renewed = Box::pin(self.renewed(&connection)).await?;
+                Box::pin(renewed.ask(request, line)).await
             }
             answer => answer,
         }

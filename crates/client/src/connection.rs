@@ -3,6 +3,7 @@
 mod answer;
 mod asking;
 mod attribute;
+mod begin;
 mod board;
 mod call;
 mod clock;
@@ -117,6 +118,15 @@ impl Connection {
     /// nobody waits any more.
     pub async fn request(&self, request: Request, line: &dyn Line) -> Result<Answer, ClientError> {
         self.link.request(&request, line).await
+    }
+
+    /// The same, of a request that may have to be made again elsewhere.
+    pub(crate) fn ask<'a>(
+        &'a self,
+        request: &'a Request,
+        line: &'a dyn Line,
+    ) -> impl Future<Output = Result<Answer, ClientError>> + Send + 'a {
+        self.link.request(request, line)
     }
 
     /// All pages of a list. A server that does not declare it has an empty one.

@@ -92,7 +92,7 @@ impl Request {
             client_info: None,
             wants_progress: false,
             log_level: None,
-            headers: Arc::new([]),
+            headers: Arc::default(),
             input: InputRequired::default(),
             task: None,
             silence: None,

@@ -86,7 +86,7 @@ impl Tool {
             ..Request::new(Method::ToolsCall, params.finish())
         };
         for _ in 0..ROUNDS {
-            match self.client.request(request.clone(), line).await? {
+            match self.client.request(&request, line).await? {
                 Answer::Complete(result) => return Ok(result),
                 Answer::InputRequired(required) => request.input = answer(required, line).await?,
                 Answer::Task(_) => {

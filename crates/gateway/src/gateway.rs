@@ -160,6 +160,7 @@ impl Gateway {
         if call.method == Method::Batch {
             return Running::new(batch::run(gateway, call, line), exchange);
         }
+        let call = Arc::new(call);
         Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
     }
 

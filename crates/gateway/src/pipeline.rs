@@ -4,6 +4,7 @@ mod record;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -63,8 +64,7 @@ pub(crate) struct Policies {
 
 impl Pipeline {
     /// Takes one call all the way.
-    pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
-        let call = Arc::new(call);
+    pub(crate) async fn serve(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
         let mut record = Record::open(self, &call, &exchange);
         let method = call.method.clone();
         let outcome = self.admit(call, &exchange, &mut record).await;
@@ -96,7 +96,7 @@ impl Pipeline {
         record.begun(&resolved).await?;
         let target = resolved.target.clone();
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
-        let served = self.converse(resolved, exchange);
+        let served = pin!(self.converse(resolved, exchange));
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
         check_result(&target, reply)
     }

@@ -6,6 +6,7 @@ mod raw;
 mod scan;
 
 pub use edit::Edit;
+pub(crate) use edit::put_string;
 pub use members::{Duplicate, Elements, Member, Members};
 pub use raw::{JsonError, JsonKind, JsonLimits, RawJson};
 

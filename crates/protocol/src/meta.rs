@@ -62,15 +62,18 @@ impl RequestMeta {
         let Some(meta) = meta else { return read };
         for member in meta.members() {
             let value = member.value();
-            match &*member.key() {
-                key::PROTOCOL_VERSION => read.version = Some(value),
-                key::CLIENT_CAPABILITIES if value.is_object() => {
-                    read.capabilities = Some(ClientCapabilities::read(value));
-                }
-                key::CLIENT_INFO => read.client_info = Some(value),
-                key::LOG_LEVEL => read.log_level = Some(value),
-                key::PROGRESS_TOKEN => read.progress_token = Some(value),
-                _ => {}
+            let name = member.key_bytes();
+            let is = |key: &str| key.as_bytes() == &*name;
+            if is(key::PROTOCOL_VERSION) {
+                read.version = Some(value);
+            } else if is(key::CLIENT_CAPABILITIES) && value.is_object() {
+                read.capabilities = Some(ClientCapabilities::read(value));
+            } else if is(key::CLIENT_INFO) {
+                read.client_info = Some(value);
+            } else if is(key::LOG_LEVEL) {
+                read.log_level = Some(value);
+            } else if is(key::PROGRESS_TOKEN) {
+                read.progress_token = Some(value);
             }
         }
         read

@@ -157,6 +157,7 @@ impl Hall {
         let serving = builder.serve_connection(stream, service).with_upgrades();
         let mut serving = std::pin::pin!(serving);
         tokio::select! {
+            biased;
             ended = serving.as_mut() => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection ended early");

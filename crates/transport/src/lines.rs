@@ -91,10 +91,18 @@ impl LineDecoder {
 /// space means the same.
 pub fn to_line(message: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(message.len() + 1);
-    line.extend_from_slice(message);
-    if memchr::memchr2(b'\n', b'\r', message).is_some() {
-        line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
-    }
-    line.extend_from_slice(b"\n");
+    put_line(&mut line, message);
     line.freeze()
+}
+
+/// Adds such a line to others.
+pub fn put_line(lines: &mut BytesMut, message: &[u8]) {
+    let start = lines.len();
+    lines.reserve(message.len() + 1);
+    lines.extend_from_slice(message);
+    if memchr::memchr2(b'\n', b'\r', message).is_some() {
+        let line = lines[start..].iter_mut();
+        line.filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    }
+    lines.extend_from_slice(b"\n");
 }

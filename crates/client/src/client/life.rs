@@ -85,6 +85,13 @@ impl Shared {
         }
     }
 
+    /// The connection, if there is one.
+    pub(super) fn at_hand(&self) -> Option<Arc<Connection>> {
+        let Life::Here(connection, _) = &*self.life.borrow() else { return None };
+        *lock(&self.used) = Instant::now();
+        Some(connection.clone())
+    }
+
     /// A connection, other than one that has turned out to be of no use.
     pub(super) async fn connected(
         &self,

@@ -22,7 +22,8 @@ pub(super) struct Asking<'a> {
     link: &'a Link,
     line: &'a dyn Line,
     open: HashMap<Id, Open>,
-    answering: FuturesUnordered<Abortable<BoxFuture<'a, Id>>>,
+    /// Made with the first question: most calls ask none.
+    answering: Option<FuturesUnordered<Abortable<BoxFuture<'a, Id>>>>,
 }
 
 /// A question that is open until its answer has been sent.
@@ -35,7 +36,7 @@ struct Open {
 
 impl<'a> Asking<'a> {
     pub(super) fn new(link: &'a Link, line: &'a dyn Line) -> Self {
-        Self { link, line, open: HashMap::new(), answering: FuturesUnordered::new() }
+        Self { link, line, open: HashMap::new(), answering: None }
     }
 
     /// Whether no question is open.
@@ -50,7 +51,8 @@ impl<'a> Asking<'a> {
         let (id, asked, answer) = (open.asked.id.clone(), open.asked.clone(), open.answer.clone());
         self.open.insert(id, open);
         let answering: BoxFuture<'a, Id> = Box::pin(give(self.link, self.line, asked, answer));
-        self.answering.push(Abortable::new(answering, registration));
+        let all = self.answering.get_or_insert_default();
+        all.push(Abortable::new(answering, registration));
     }
 
     /// The server wants no answer any more.
@@ -62,7 +64,8 @@ impl<'a> Asking<'a> {
 
     /// Waits until a question is over; for ever while none is open.
     pub(super) async fn one_less(&mut self) {
-        match self.answering.next().await {
+        let Some(answering) = &mut self.answering else { return pending().await };
+        match answering.next().await {
             Some(Ok(id)) => drop(self.open.remove(&id)),
             // It was withdrawn.
             Some(Err(_)) => {}
@@ -72,13 +75,16 @@ impl<'a> Asking<'a> {
 
     /// Lets answers that are on their way arrive. Whoever is still being asked is not waited for.
     pub(super) async fn send_off(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
         let within = self.link.settings.grace;
         let arrived = async {
             while self.open.values().any(|open| open.answer.get().is_some()) {
                 self.one_less().await;
             }
         };
-        let _ = timeout(within, arrived).await;
+        let _ = Box::pin(timeout(within, arrived)).await;
     }
 }
 

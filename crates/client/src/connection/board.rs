@@ -147,8 +147,10 @@ impl Board {
         state.alone.extend(tools.filter_map(|call| call.about.name.clone()));
     }
 
-    pub(super) fn runs_alone(&self, method: &Method, name: Option<&str>) -> bool {
-        *method == Method::ToolsCall && name.is_some_and(|name| self.state().alone.contains(name))
+    /// Whether the tool of that name runs alone. Mostly none does, and the name need not be found.
+    pub(super) fn runs_alone(&self, name: impl FnOnce() -> Option<String>) -> bool {
+        let state = self.state();
+        !state.alone.is_empty() && name().is_some_and(|name| state.alone.contains(&name))
     }
 
     /// Requests under way.

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Id, Method, RawJson, jsonrpc};
+use gantry_protocol::{Id, Level, Method, RawJson, jsonrpc};
 use http::{HeaderName, HeaderValue};
 use tokio::select;
 use tokio::time::timeout;
 
 use super::asking::Asking;
+use super::begin::Begun;
 use super::board::{About, Call};
 use super::clock::Clock;
 use super::hear::cancelled;
@@ -45,29 +46,18 @@ impl Link {
         let settings = &self.settings;
         let silence = request.silence.unwrap_or(settings.silence);
         let at_most = request.at_most.unwrap_or(settings.at_most);
-        let name = named(request);
-        self.want_level(request).await;
-        let _turn = match self.board.runs_alone(&request.method, name.as_deref()) {
+        // On the heap, like all that a call seldom waits for: it would make every call larger.
+        if let Some(level) = self.unheard_level(request) {
+            Box::pin(self.want_level(level)).await;
+        }
+        let _turn = match self.runs_alone(request) {
             true => {
-                let turn = timeout(at_most, self.alone.acquire()).await;
+                let turn = Box::pin(timeout(at_most, self.alone.acquire())).await;
                 Some(turn.map_err(|_| ClientError::Timeout(at_most))?)
             }
             false => None,
         };
-        let about = About {
-            method: request.method.clone(),
-            name,
-            identity: line.identity().to_owned(),
-            log_level: request.log_level,
-        };
-        let underway = Underway::begin(self, about)?;
-        let id = underway.call.id;
-        let params = compose::params(settings, agreed, request, id);
-        let message = jsonrpc::request(&Id::number(id), request.method.as_str(), Some(&params));
-        let headers = match revision.is_stateless() && !self.is_pipe() {
-            true => compose::repeated(revision, request),
-            false => Vec::new(),
-        };
+        let Begun { underway, message, headers } = self.begin(agreed, request, line)?;
         let mut clock = Clock::start(silence, at_most);
         let sent = select! {
             // Mostly there is room at once, and then no timer need be set.
@@ -108,13 +98,8 @@ impl Link {
         }
     }
 
-    /// Tells an older server how much to log, when someone wants more than any before.
-    async fn want_level(&self, request: &Request) {
-        let (Some(level), Some(agreed)) = (request.log_level, self.agreed()) else { return };
-        let declared = agreed.peer.has(&["logging"]) && !agreed.revision().is_stateless();
-        if !declared || !self.lowers_level(level) {
-            return;
-        }
+    /// Tells an older server how much to log.
+    async fn want_level(&self, level: Level) {
         let params = ObjectWriter::new().value("level", &level).finish();
         // The call waits for this, so it must not take long.
         let within = self.settings.probe_within;
@@ -125,25 +110,16 @@ impl Link {
     }
 }
 
-/// What the request is about.
-fn named(request: &Request) -> Option<String> {
-    let member = match request.method.as_str() {
-        "tasks/result" => "taskId",
-        _ => request.method.name_member()?,
-    };
-    request.params.get(member)?.to_text()
-}
-
 /// A request under way. When it is dropped before its end, the server is told.
-struct Underway<'a> {
+pub(super) struct Underway<'a> {
     link: &'a Link,
-    call: Arc<Call>,
+    pub(super) call: Arc<Call>,
     /// Whether the server has nothing more to hear of it.
     quiet: bool,
 }
 
 impl<'a> Underway<'a> {
-    fn begin(link: &'a Link, about: About) -> Result<Self, ClientError> {
+    pub(super) fn begin(link: &'a Link, about: About) -> Result<Self, ClientError> {
         Ok(Self { link, call: link.board.begin(about)?, quiet: false })
     }
 

@@ -4,21 +4,39 @@
 use gantry_protocol::headers::{self, argument_value, encode_value};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, RawJson, Revision, wire};
+use gantry_protocol::{Method, ParamsHead, RawJson, Revision, wire};
 use http::{HeaderName, HeaderValue};
 
 use super::link::Agreed;
 use crate::request::Request;
 use crate::settings::Settings;
 
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
+const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 const INPUT_RESPONSES: &str = "inputResponses";
 const REQUEST_STATE: &str = "requestState";
 
 /// The params of a request that is sent with this id.
-pub(super) fn params(settings: &Settings, agreed: &Agreed, request: &Request, id: u64) -> RawJson {
+pub(super) fn params(
+    settings: &Settings,
+    agreed: &Agreed,
+    request: &Request,
+    head: &ParamsHead,
+    id: u64,
+) -> RawJson {
     match agreed.revision().is_stateless() {
-        true => standing_alone(agreed.revision(), settings, request, id),
+        true => standing_alone(agreed.revision(), settings, request, head, id),
         false => after_handshake(agreed, request, id),
+    }
+}
+
+/// What the request is about: a tool, a prompt, a resource, a task.
+pub(super) fn name(request: &Request, head: &ParamsHead) -> Option<String> {
+    match request.method.name_member()? {
+        "name" => head.name.as_ref()?.to_text(),
+        "uri" => head.uri.as_ref()?.to_text(),
+        member => request.params.get(member)?.to_text(),
     }
 }
 
@@ -32,22 +50,19 @@ pub(super) fn standing_alone(
     revision: Revision,
     settings: &Settings,
     request: &Request,
+    head: &ParamsHead,
     id: u64,
 ) -> RawJson {
-    let given = request.params.get(key::META).unwrap_or(RawJson::EMPTY_OBJECT);
-    let mut meta = given.edit();
-    for name in key::OF_ONE_HOP {
-        meta = meta.remove(name);
+    let meta = meta(revision, settings, request, head.meta.as_ref(), id);
+    let brings = [&head.input_responses, &head.request_state];
+    let answers = [&request.input.entries, &request.input.state];
+    // Mostly the hop's own keys are all that changes.
+    if let Some(given) = &head.meta
+        && head.doubled.is_none()
+        && brings.into_iter().chain(answers).all(Option::is_none)
+    {
+        return request.params.replace(given, &meta);
     }
-    let info = request.client_info.clone().unwrap_or_else(|| settings.info.clone());
-    let level = request.log_level.and_then(|level| RawJson::of(&level).ok());
-    let meta = meta
-        .remove(key::PROGRESS_TOKEN)
-        .set(key::PROTOCOL_VERSION, RawJson::string(revision.as_str()))
-        .set(key::CLIENT_CAPABILITIES, request.capabilities.clone())
-        .set(key::CLIENT_INFO, info)
-        .set_some(key::LOG_LEVEL, level)
-        .set_some(key::PROGRESS_TOKEN, request.wants_progress.then(|| number(id)));
     request
         .params
         .edit()
@@ -55,8 +70,36 @@ pub(super) fn standing_alone(
         .remove(REQUEST_STATE)
         .set_some(INPUT_RESPONSES, request.input.entries.clone())
         .set_some(REQUEST_STATE, request.input.state.clone())
-        .set(key::META, meta.apply())
+        .set(key::META, meta)
         .apply()
+}
+
+/// What a request says of itself, after what others wanted to say.
+fn meta(
+    revision: Revision,
+    settings: &Settings,
+    request: &Request,
+    given: Option<&RawJson>,
+    id: u64,
+) -> RawJson {
+    let info = request.client_info.as_ref().unwrap_or(&settings.info);
+    let room = given.map_or(0, |given| given.bytes().len())
+        + info.bytes().len()
+        + request.capabilities.bytes().len();
+    let mut meta = ObjectWriter::with_capacity(room + 256);
+    for member in given.into_iter().flat_map(RawJson::members) {
+        let name = member.key_bytes();
+        let ours = |own: &&str| own.as_bytes() == &*name;
+        if !key::OF_ONE_HOP.iter().chain([&key::PROGRESS_TOKEN]).any(|own| ours(&own)) {
+            meta = meta.member(&member);
+        }
+    }
+    meta.value(key::PROTOCOL_VERSION, revision.as_str())
+        .raw(key::CLIENT_CAPABILITIES, &request.capabilities)
+        .raw(key::CLIENT_INFO, info)
+        .value_some(key::LOG_LEVEL, request.log_level)
+        .value_some(key::PROGRESS_TOKEN, request.wants_progress.then_some(id))
+        .finish()
 }
 
 fn after_handshake(agreed: &Agreed, request: &Request, id: u64) -> RawJson {
@@ -78,28 +121,31 @@ fn number(id: u64) -> RawJson {
     gantry_protocol::Id::number(id).raw().clone()
 }
 
-/// The headers that repeat parts of a request to a server without handshake.
-pub(super) fn repeated(revision: Revision, request: &Request) -> Vec<(HeaderName, HeaderValue)> {
-    let mut found = vec![(
-        HeaderName::from_static(headers::PROTOCOL_VERSION),
-        HeaderValue::from_static(revision.as_str()),
-    )];
-    let mut add = |name: &str, value: &str| {
+/// The headers that repeat parts of a request to a server without handshake. `name` is that of what
+/// the request is about.
+pub(super) fn repeated(
+    revision: Revision,
+    request: &Request,
+    head: &ParamsHead,
+    name: Option<&str>,
+) -> Vec<(HeaderName, HeaderValue)> {
+    let mut found = Vec::with_capacity(3 + request.headers.len());
+    found.push((PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str())));
+    let mut add = |name: HeaderName, value: &str| {
         // What no header can carry is left to the body; the server says so if it minds.
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        if let Ok(value) = HeaderValue::try_from(value) {
             found.push((name, value));
         }
     };
-    add(headers::METHOD, request.method.as_str());
-    let named =
-        request.method.name_member().and_then(|member| request.params.get(member)?.to_text());
-    if let Some(name) = named {
-        add(headers::NAME, &encode_value(&name));
+    add(METHOD, request.method.as_str());
+    if let Some(name) = name.filter(|_| request.method.name_member().is_some()) {
+        add(NAME, &encode_value(name));
     }
-    let arguments = request.params.get("arguments");
     for param in request.headers.iter() {
-        if let Some(value) = argument_value(param, arguments.as_ref()) {
-            add(&param.header, &encode_value(&value));
+        if let Some(value) = argument_value(param, head.arguments.as_ref())
+            && let Ok(name) = HeaderName::try_from(param.header.as_str())
+        {
+            add(name, &encode_value(&value));
         }
     }
     found

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, RawJson, Revision, RpcError, code};
+use gantry_protocol::{Method, ParamsHead, RawJson, Revision, RpcError, code};
 
 use super::answer::rpc_error;
 use super::compose;
@@ -93,10 +93,11 @@ fn names_ours(error: &RpcError) -> bool {
 async fn discover_once(link: &Link, within: Duration) -> Discovered {
     let mut request = Request::new(Method::Discover, RawJson::EMPTY_OBJECT);
     request.capabilities = link.settings.capabilities.clone();
-    let params = compose::standing_alone(Revision::LATEST, &link.settings, &request, 0);
+    let (revision, head) = (Revision::LATEST, ParamsHead::default());
+    let params = compose::standing_alone(revision, &link.settings, &request, &head, 0);
     let headers = match link.is_pipe() {
         true => Vec::new(),
-        false => compose::repeated(Revision::LATEST, &request),
+        false => compose::repeated(revision, &request, &head, None),
     };
     let exchange = link.exchange(Method::Discover, &params, headers, within).await;
     let outcome = match exchange.outcome {

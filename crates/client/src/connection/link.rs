@@ -158,6 +158,12 @@ impl Link {
         !self.is_pipe() && self.revision().is_none_or(Revision::is_stateless)
     }
 
+    /// Whether a level is lower than any before.
+    pub(super) fn is_lower(&self, level: Level) -> bool {
+        let lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        lowest.is_none_or(|lowest| level < lowest)
+    }
+
     /// Whether the server must be told of a level, because it is lower than any before.
     pub(super) fn lowers_level(&self, level: Level) -> bool {
         let mut lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);

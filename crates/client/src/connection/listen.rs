@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Id, Method, RawJson, Revision, code, jsonrpc};
+use gantry_protocol::{Id, Method, ParamsHead, RawJson, Revision, code, jsonrpc};
 use tokio::select;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
@@ -143,13 +143,13 @@ impl<'a> Subscription<'a> {
         let params = ObjectWriter::new().raw("notifications", filter).finish();
         let mut request = Request::new(Method::Listen, params);
         request.capabilities = link.settings.capabilities.clone();
-        let revision = Revision::LATEST;
-        let params = compose::standing_alone(revision, &link.settings, &request, call.id);
+        let (revision, head) = (Revision::LATEST, ParamsHead::read(&request.params));
+        let params = compose::standing_alone(revision, &link.settings, &request, &head, call.id);
         let message =
             jsonrpc::request(&Id::number(call.id), Method::Listen.as_str(), Some(&params));
         let headers = match link.is_pipe() {
             true => Vec::new(),
-            false => compose::repeated(revision, &request),
+            false => compose::repeated(revision, &request, &head, None),
         };
         let within = link.settings.connect_within;
         let open = async {

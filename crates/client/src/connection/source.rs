@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_protocol::jsonrpc::{self, Incoming, Message, Response};
 use http::{HeaderName, HeaderValue};
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::answer::rpc_error;
 use super::link::{Link, Way};
@@ -40,7 +41,13 @@ impl Source {
     ) -> Result<Self, ClientError> {
         let state = match &link.way {
             Way::Pipe { outgoing, .. } => {
-                outgoing.send(message).await.map_err(|_| link.gone())?;
+                match outgoing.try_send(message) {
+                    Ok(()) => {}
+                    Err(TrySendError::Full(message)) => {
+                        Box::pin(outgoing.send(message)).await.map_err(|_| link.gone())?;
+                    }
+                    Err(TrySendError::Closed(_)) => return Err(link.gone()),
+                }
                 State::Mailbox
             }
             Way::Http { wire, .. } => {

@@ -75,7 +75,7 @@ impl Http {
         if let Some(place) = self.moved(&response) {
             let mut again = request();
             *again.uri_mut() = place;
-            (response, lane) = self.exchange(again).await?;
+            (response, lane) = Box::pin(self.exchange(again)).await?;
         }
         let status = response.status();
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
@@ -93,7 +93,11 @@ impl Http {
         &self,
         mut request: Request<Full<Bytes>>,
     ) -> Result<(Response<Incoming>, Lane), ClientError> {
-        while let Some(mut lane) = self.pool.take().await {
+        // On the heap is what most requests do not need: it would make every one of them larger.
+        while let Some(mut lane) = match self.pool.take_ready() {
+            Some(lane) => Some(lane),
+            None => Box::pin(self.pool.take()).await,
+        } {
             match lane.try_send_request(request).await {
                 Ok(response) => return Ok((response, lane)),
                 Err(mut error) => match error.take_message() {
@@ -102,7 +106,7 @@ impl Http {
                 },
             }
         }
-        let mut lane = pool::open(&self.origin, self.connect_within).await?;
+        let mut lane = Box::pin(pool::open(&self.origin, self.connect_within)).await?;
         match lane.try_send_request(request).await {
             Ok(response) => Ok((response, lane)),
             Err(mut error) => match error.take_message() {

@@ -1,7 +1,7 @@
 //! No call runs for ever. Time spent waiting for the client's answers is not the tool's.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -24,12 +24,15 @@ const PAUSED: Duration = Duration::from_secs(1);
 
 impl Deadline {
     /// Runs the call, and drops it when its time is up.
-    pub async fn run(self, exchange: &Exchange, call: impl Future<Output = Outcome>) -> Outcome {
-        let mut call = pin!(call);
+    pub async fn run(
+        self,
+        exchange: &Exchange,
+        mut call: Pin<&mut impl Future<Output = Outcome>>,
+    ) -> Outcome {
         let started = Instant::now();
         let mut left = self.usual;
         loop {
-            if let Ok(outcome) = timeout(left, &mut call).await {
+            if let Ok(outcome) = timeout(left, call.as_mut()).await {
                 return outcome;
             }
             let worked = started.elapsed().saturating_sub(exchange.waited());

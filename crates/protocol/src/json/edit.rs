@@ -156,14 +156,46 @@ impl Draft<'_> {
     }
 }
 
+impl RawJson {
+    /// The same text with `value` where `part` stands, which must have been found in it. Unlike an
+    /// edit this does not look at the rest of the text.
+    ///
+    /// ```
+    /// use gantry_protocol::RawJson;
+    /// let raw = RawJson::from_static(r#"{ "a": [1], "b": 2 }"#);
+    /// let replaced = raw.replace(&raw.get("a").unwrap(), &RawJson::NULL);
+    /// assert_eq!(replaced.as_str(), r#"{ "a": null, "b": 2 }"#);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `part` is not a part of this text.
+    #[must_use]
+    pub fn replace(&self, part: &Self, value: &Self) -> Self {
+        let source = self.bytes();
+        let start = (part.bytes().as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
+        let (before, rest) = source.split_at(start);
+        let mut out = BytesMut::with_capacity(source.len() + value.bytes().len());
+        out.put_slice(before);
+        out.put_slice(value.bytes());
+        out.put_slice(&rest[part.bytes().len()..]);
+        Self::trusted(out.freeze())
+    }
+}
+
 /// Writes `"key":`.
 pub(super) fn put_key(out: &mut BytesMut, key: &str) {
-    if key.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+    put_string(out, key);
+    out.put_u8(b':');
+}
+
+/// Writes a string.
+pub(crate) fn put_string(out: &mut BytesMut, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
         out.put_u8(b'"');
-        out.put_slice(key.as_bytes());
+        out.put_slice(text.as_bytes());
         out.put_u8(b'"');
     } else {
-        out.put_slice(RawJson::string(key).bytes());
+        out.put_slice(RawJson::string(text).bytes());
     }
-    out.put_u8(b':');
 }

@@ -94,6 +94,11 @@ impl Member<'_> {
         self.object.slice(self.value.clone())
     }
 
+    /// Key and value, as they are written.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.object.bytes()[self.key.start..self.value.end]
+    }
+
     fn quoted_key(&self) -> &[u8] {
         &self.object.bytes()[self.key.clone()]
     }

@@ -8,8 +8,16 @@ use bytes::{BufMut, Bytes, BytesMut};
 pub(crate) fn within_depth(text: &[u8], limit: usize) -> bool {
     // Nesting cannot exceed the number of opening brackets, and counting those is far cheaper
     // than following the strings.
-    let openings = text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
-    openings <= limit || deepest(text) <= limit
+    openings(text) <= limit || deepest(text) <= limit
+}
+
+/// How many opening brackets there are, in strings too. Counted in bytes, which the processor adds
+/// up many at a time, and so in pieces that no byte can overflow in.
+fn openings(text: &[u8]) -> usize {
+    let count = |piece: &[u8]| -> u8 {
+        piece.iter().map(|byte| u8::from(matches!(byte, b'{' | b'['))).sum()
+    };
+    text.chunks(u8::MAX.into()).map(|piece| usize::from(count(piece))).sum()
 }
 
 fn deepest(text: &[u8]) -> usize {

@@ -4,6 +4,7 @@ use bytes::{BufMut, BytesMut};
 use serde::Serialize;
 
 use super::edit::put_key;
+use super::members::Member;
 use super::raw::RawJson;
 
 /// Writes one object. Members appear in the order they are given.
@@ -52,6 +53,16 @@ impl ObjectWriter {
             Some(value) => self.raw(key, value),
             None => self,
         }
+    }
+
+    /// Adds a member of another object as it is written there.
+    #[must_use]
+    pub fn member(mut self, member: &Member<'_>) -> Self {
+        if self.out.len() > 1 {
+            self.out.put_u8(b',');
+        }
+        self.out.put_slice(member.text());
+        self
     }
 
     /// Adds a member with a value to serialize. A value that cannot be serialized becomes null.

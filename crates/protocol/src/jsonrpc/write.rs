@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::Id;
 use crate::error::RpcError;
-use crate::json::RawJson;
+use crate::json::{RawJson, put_string};
 
 /// A response, not yet written: a large shared result goes out without being copied.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ fn call(id: Option<&Id>, method: &str, params: Option<&RawJson>) -> Bytes {
     let mut out = BytesMut::with_capacity(room);
     put_head(&mut out, id);
     out.put_slice(b"\"method\":");
-    out.put_slice(RawJson::string(method).bytes());
+    put_string(&mut out, method);
     if let Some(params) = params {
         out.put_slice(b",\"params\":");
         out.put_slice(params.bytes());

@@ -22,7 +22,7 @@ fn strip<'a>(edit: Edit<'a>, meta: &RawJson) -> Edit<'a> {
     let mut kept = meta.edit();
     let (mut dropped, mut others) = (false, false);
     for member in meta.members() {
-        match hop_key(&member.key()) {
+        match hop_key(&member.key_bytes()) {
             Some(name) => {
                 kept = kept.remove(name);
                 dropped = true;
@@ -37,6 +37,7 @@ fn strip<'a>(edit: Edit<'a>, meta: &RawJson) -> Edit<'a> {
     }
 }
 
-fn hop_key(name: &str) -> Option<&'static str> {
-    key::OF_ONE_HOP.into_iter().chain([key::SERVER_INFO]).find(|it| *it == name)
+fn hop_key(name: &[u8]) -> Option<&'static str> {
+    let mut keys = key::OF_ONE_HOP.into_iter().chain([key::SERVER_INFO]);
+    keys.find(|it| it.as_bytes() == name)
 }

@@ -1,7 +1,7 @@
 //! The client of a call, as the server that works on it reaches it.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -20,7 +20,7 @@ pub(super) struct CallLine {
     exchange: Exchange,
     /// Whether the client takes all questions at once.
     at_once: bool,
-    identity: String,
+    identity: OnceLock<String>,
     redaction: Redactor,
     said: Mutex<Said>,
 }
@@ -39,11 +39,7 @@ impl CallLine {
     /// `at_once` says that the client is gone with the first question, and comes back with the
     /// answers.
     pub(super) fn new(exchange: Exchange, redaction: Redactor, at_once: bool) -> Self {
-        let caller = exchange.caller();
-        let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
-        let session = caller.session.as_deref().unwrap_or(client);
-        let identity = format!("{}\n{session}", caller.principal);
-        Self { exchange, at_once, identity, redaction, said: Mutex::default() }
+        Self { exchange, at_once, identity: OnceLock::new(), redaction, said: Mutex::default() }
     }
 
     /// What the client would have had to declare, if the server asked for more than that.
@@ -118,7 +114,12 @@ impl Line for CallLine {
     }
 
     fn identity(&self) -> &str {
-        &self.identity
+        self.identity.get_or_init(|| {
+            let caller = self.exchange.caller();
+            let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
+            let session = caller.session.as_deref().unwrap_or(client);
+            format!("{}\n{session}", caller.principal)
+        })
     }
 }
 

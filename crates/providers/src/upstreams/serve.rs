@@ -29,65 +29,77 @@ pub(super) struct Errand {
 impl Errand {
     /// Takes the call to the server and brings back what it comes to.
     pub(super) async fn run(self) -> Outcome {
-        let Self { server, aliases, request, exchange, takes_questions } = self;
-        let client = server.client_for(exchange.caller())?;
-        let line = CallLine::new(exchange.clone(), server.redaction.clone(), takes_questions);
-        let (method, answers) = (request.method.clone(), request.input.entries.clone());
-        let asked = ask(&server, client, request, &line, &exchange, takes_questions).await;
-        let outcome = match asked {
-            Ok(Reply::InputRequired(required)) if is_declined(&required, answers.as_ref()) => {
-                Err(declined(&server))
+        let server = &self.server;
+        let client = server.client_for(self.exchange.caller())?;
+        let redaction = server.redaction.clone();
+        let line = CallLine::new(self.exchange.clone(), redaction, self.takes_questions);
+        let answers = self.request.input.entries.as_ref();
+        let outcome = match self.ask(&client, &line).await {
+            Ok(Reply::InputRequired(required)) if is_declined(&required, answers) => {
+                Err(declined(server))
             }
             Ok(reply) => Ok(reply),
             Err(TaskError::Call(error)) => Err(error),
-            Err(TaskError::Client(error)) => {
-                let (server, redaction) = (server.name(), &server.redaction);
-                let aliases = aliases.as_deref();
-                Err(Failed { server, method: &method, aliases, redaction }.error(error))
-            }
+            Err(TaskError::Client(error)) => Err(self.failed().error(error)),
         };
         if let Some(required) = line.missing().filter(|_| is_failure(&outcome)) {
-            return Err(lacking(&server, required));
+            return Err(lacking(server, required));
         }
-        match (outcome?, aliases) {
-            (Reply::Result(result), aliases) => {
+        match outcome? {
+            Reply::Result(result) => {
                 let result = match has_failed(&result) {
                     true => server.redaction.json(result),
                     false => result,
                 };
-                Ok(Reply::Result(match aliases {
-                    Some(aliases) => aliases.outward_result(&method, result),
+                Ok(Reply::Result(match &self.aliases {
+                    Some(aliases) => aliases.outward_result(&self.request.method, result),
                     None => result,
                 }))
             }
-            (reply, _) => Ok(reply),
+            reply => Ok(reply),
         }
     }
-}
 
-async fn ask(
-    server: &Server,
-    client: Client,
-    mut request: Request,
-    line: &CallLine,
-    exchange: &Exchange,
-    could_declare: bool,
-) -> Result<Reply, TaskError> {
-    let mut answer = client.request(request.clone(), line).await;
-    if !could_declare && answer.as_ref().is_err_and(demands_tasks) {
-        // A client with handshake had no words for them. It is followed to its end here.
-        request.capabilities = with_tasks(&request.capabilities);
-        answer = client.request(request.clone(), line).await;
+    async fn ask(&self, client: &Client, line: &CallLine) -> Result<Reply, TaskError> {
+        match client.request(&self.request, line).await {
+            // A client with handshake had no words for tasks. They are followed to their end here.
+            Err(error) if !self.takes_questions && demands_tasks(&error) => {
+                let capabilities = with_tasks(&self.request.capabilities);
+                let request = Request { capabilities, ..self.request.clone() };
+                let answer = Box::pin(client.request(&request, line)).await?;
+                self.take(answer, client, &request, line).await
+            }
+            answer => self.take(answer?, client, &self.request, line).await,
+        }
     }
-    match answer? {
-        Answer::Complete(result) => Ok(Reply::Result(result)),
-        Answer::InputRequired(InputRequired { entries, state }) => {
-            Ok(Reply::InputRequired(gantry_gateway::InputRequired { requests: entries, state }))
+
+    /// What an answer comes to. Waits on the heap: few calls become tasks, and each would have room
+    /// for one.
+    async fn take(
+        &self,
+        answer: Answer,
+        client: &Client,
+        request: &Request,
+        line: &CallLine,
+    ) -> Result<Reply, TaskError> {
+        match answer {
+            Answer::Complete(result) => Ok(Reply::Result(result)),
+            Answer::InputRequired(InputRequired { entries, state }) => {
+                Ok(Reply::InputRequired(gantry_gateway::InputRequired { requests: entries, state }))
+            }
+            Answer::Task(created) => {
+                let (client, request) = (client.clone(), request.clone());
+                let (server, exchange) = (&self.server, &self.exchange);
+                let followed = task::follow(&created, server, client, request, line, exchange);
+                Ok(Reply::Result(Box::pin(followed).await?))
+            }
         }
-        Answer::Task(created) => {
-            let result = task::follow(&created, server, client, request, line, exchange).await?;
-            Ok(Reply::Result(result))
-        }
+    }
+
+    fn failed(&self) -> Failed<'_> {
+        let (server, redaction) = (self.server.name(), &self.server.redaction);
+        let aliases = self.aliases.as_deref();
+        Failed { server, method: &self.request.method, aliases, redaction }
     }
 }
 
@@ -117,7 +129,7 @@ pub(super) fn as_task(request: Request) -> Request {
 /// The params with another text in them, at the place where the method has the name of its target.
 pub(super) fn renamed(method: &Method, params: &RawJson, own: &str) -> RawJson {
     let set = |object: &RawJson, member: &'static str| match object.get(member) {
-        Some(named) if named.to_text().as_deref() == Some(own) => object.clone(),
+        Some(named) if named.as_text() == Some(own) => object.clone(),
         _ => object.edit().set(member, RawJson::string(own)).apply(),
     };
     match method {

@@ -185,7 +185,7 @@ impl Server {
         while afterwords.try_join_next().is_some() {}
         if afterwords.len() < AFTERWORDS {
             afterwords.spawn(async move {
-                let _ = tokio::time::timeout(AFTERWORD, client.request(request, &Silent)).await;
+                let _ = tokio::time::timeout(AFTERWORD, client.request(&request, &Silent)).await;
             });
         }
     }

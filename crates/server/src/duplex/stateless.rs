@@ -46,7 +46,7 @@ impl Connection {
         }
     }
 
-    async fn run_live(&self, mut live: Live) {
+    async fn run_live(&self, mut live: Box<Live>) {
         while let Some(said) = live.next().await {
             match said {
                 Said::Notice(message) => self.send(message).await,

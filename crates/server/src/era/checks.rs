@@ -1,6 +1,7 @@
 //! The checks that a request which stands alone must pass, in the order that the revision's
 //! transport section implies.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gantry_gateway::{CallError, Caller, ErrorKind, TaskSupport};
@@ -78,7 +79,7 @@ pub(super) fn method_of_tasks(method: &Method) -> bool {
 fn needs_tasks(lobby: &Lobby, arrival: &Arrival) -> bool {
     match arrival.method {
         Method::ToolsCall => {
-            let Some(name) = arrival.head.name.as_ref().and_then(RawJson::to_text) else {
+            let Some(name) = arrival.head.name.as_ref().and_then(text) else {
                 return false;
             };
             lobby.gateway.catalog().with(|snapshot| {
@@ -100,6 +101,14 @@ fn without_tasks(method: &Method) -> RpcError {
     };
     let kind = ErrorKind::MissingCapability { required };
     errors::to_rpc(Revision::LATEST, CallError::new(kind, text))
+}
+
+/// What a string says, mostly without a copy.
+fn text(value: &RawJson) -> Option<Cow<'_, str>> {
+    match value.as_text() {
+        Some(text) => Some(Cow::Borrowed(text)),
+        None => value.to_text().map(Cow::Owned),
+    }
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -176,7 +185,7 @@ fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
     };
     let named =
         headers::decode_value(named).map_err(|it| RpcError::header_mismatch(it.to_string()))?;
-    match body.as_ref().and_then(RawJson::to_text) {
+    match body.as_ref().and_then(text) {
         Some(body) if body == named => Ok(()),
         Some(body) => Err(RpcError::header_mismatch(format!(
             "the header Mcp-Name says `{named}` but `params.{member}` says `{body}`"
@@ -189,7 +198,7 @@ fn check_arguments(lobby: &Lobby, given: &HeaderMap, arrival: &Arrival) -> Resul
     if arrival.method != Method::ToolsCall {
         return Ok(());
     }
-    let Some(name) = arrival.head.name.as_ref().and_then(RawJson::to_text) else { return Ok(()) };
+    let Some(name) = arrival.head.name.as_ref().and_then(text) else { return Ok(()) };
     lobby.gateway.catalog().with(|snapshot| {
         let Some(tool) = snapshot.tool(&name) else { return Ok(()) };
         for param in &tool.headers {

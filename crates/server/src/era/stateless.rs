@@ -32,8 +32,8 @@ pub(crate) struct Refusal {
 
 /// A request that passed all checks.
 pub(crate) enum Prepared {
-    /// It is under way.
-    Live(Live),
+    /// It is under way. On the heap, to be handed on at no cost.
+    Live(Box<Live>),
     /// It is answered.
     Answered(Bytes),
     /// It opens a stream of changes.
@@ -97,7 +97,8 @@ impl Live {
         call.wants_progress = ticket.token.is_some() || ticket.caller.capabilities.tasks;
         call.log_level = log_level;
         call.takes_questions = true;
-        let mut live = Self { lobby: lobby.clone(), ticket, running: None, becoming: None };
+        let live = Self { lobby: lobby.clone(), ticket, running: None, becoming: None };
+        let mut live = Box::new(live);
         if checks::method_of_tasks(&live.ticket.method) {
             live.running = Some(task_book::attend(lobby, &live.ticket, &call));
             return Prepared::Live(live);

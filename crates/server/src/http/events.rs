@@ -51,7 +51,7 @@ impl Source for Follower {
 pub(crate) struct LiveEvents {
     /// What was said before it was clear that there would be a stream.
     pub(crate) first: Option<Said>,
-    pub(crate) live: Live,
+    pub(crate) live: Box<Live>,
 }
 
 impl Source for LiveEvents {

@@ -60,7 +60,7 @@ async fn run(
     hall: &Arc<Hall>,
     visitor: &Visitor,
     accept: Accept,
-    mut live: Live,
+    mut live: Box<Live>,
 ) -> Response<Body> {
     let patience = tokio::time::sleep(hall.lobby.settings.keep_alive);
     tokio::pin!(patience);
@@ -88,7 +88,7 @@ async fn run(
 }
 
 /// A call that has begun gets its answer, also when no stream can be had for what it says before.
-async fn plain(mut live: Live, first: Option<Said>) -> Response<Body> {
+async fn plain(mut live: Box<Live>, first: Option<Said>) -> Response<Body> {
     let mut next = first;
     loop {
         if let Some(Said::Answer(reply, status)) = next {

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -86,7 +86,7 @@ impl Session {
             input: Input {
                 pipe: Some(Sender::from_owned_fd(ends.stdin)?),
                 told,
-                rest: Bytes::new(),
+                rest: BytesMut::new(),
             },
             output: Output {
                 pipe: Receiver::from_owned_fd(ends.stdout)?,

@@ -46,7 +46,18 @@ impl Pool {
         Self { waiting: Mutex::default(), at_most }
     }
 
-    /// A connection that was ready a moment ago.
+    /// The connection that was used last, if it is ready now.
+    pub(super) fn take_ready(&self) -> Option<Lane> {
+        let mut waiting = self.lock();
+        if !waiting.rests.is_empty() {
+            waiting.settle();
+        }
+        let (lane, since) = waiting.idle.back()?;
+        let good = lane.is_ready() && since.elapsed() <= IDLE;
+        good.then(|| waiting.idle.pop_back()).flatten().map(|(lane, _)| lane)
+    }
+
+    /// A connection that was ready a moment ago, or is within another.
     pub(super) async fn take(&self) -> Option<Lane> {
         while let Some(mut lane) = self.pop() {
             if lane.is_ready() {

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::mpsc;
@@ -16,7 +16,7 @@ use super::{Shared, describe};
 use crate::child::group::{Group, Watch};
 use crate::child::sink::Sink;
 use crate::child::{End, reap};
-use crate::lines::{LineDecoder, to_line};
+use crate::lines::{LineDecoder, put_line};
 
 /// Bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -39,7 +39,8 @@ pub(super) struct Input {
     /// Gone when nothing more is to be written, which is how the program sees the end.
     pub(super) pipe: Option<Sender>,
     pub(super) told: mpsc::Receiver<Bytes>,
-    pub(super) rest: Bytes,
+    /// What is still to be written of the lines that were taken.
+    pub(super) rest: BytesMut,
 }
 
 pub(super) struct Output {
@@ -128,9 +129,13 @@ impl Input {
     async fn flow(&mut self) {
         while let Some(pipe) = &mut self.pipe {
             if self.rest.is_empty() {
-                match self.told.recv().await {
-                    Some(message) => self.rest = to_line(&message),
-                    None => break,
+                let Some(message) = self.told.recv().await else { break };
+                put_line(&mut self.rest, &message);
+                // What waits goes along: one write for all costs little more than one for each.
+                while self.rest.len() < CHUNK
+                    && let Ok(message) = self.told.try_recv()
+                {
+                    put_line(&mut self.rest, &message);
                 }
             }
             // A program that reads no more is about to end, or will be found silent.
