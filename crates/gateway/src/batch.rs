@@ -103,6 +103,7 @@ impl Batch {
             self.fill(planned).map_err(|error| Box::new(Ending::unmade(&error)))?;
         let mut call = Call::new(method, params, self.call.caller.clone());
         call.log_level = self.call.log_level;
+        call.trace = self.call.trace.clone();
         Ok(call)
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Level, Method, RawJson};
+use gantry_protocol::{Level, Method, RawJson, Trace};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
@@ -16,6 +16,7 @@ use crate::call::Call;
 use crate::caller::Caller;
 use crate::outbox::{Notice, Outbox};
 use crate::policy::Decision;
+use crate::span::Span;
 
 pub use number::CallNumber;
 
@@ -42,6 +43,10 @@ struct Line {
     is_task: AtomicBool,
     /// Whether a process was waiting for the call, once that is known.
     standby: OnceLock<bool>,
+    /// The trace that the call came with.
+    trace: Option<Arc<Trace>>,
+    /// Its place in a trace, if one is recorded here.
+    span: OnceLock<Span>,
     /// What the policies decided, in order.
     decisions: Mutex<Vec<Decision>>,
 }
@@ -88,6 +93,8 @@ impl Exchange {
             is_long: AtomicBool::new(false),
             is_task: AtomicBool::new(false),
             standby: OnceLock::new(),
+            trace: call.trace.clone(),
+            span: OnceLock::new(),
             decisions: Mutex::default(),
         }))
     }
@@ -105,6 +112,25 @@ impl Exchange {
     /// What the policies decided so far, in order.
     pub fn decisions(&self) -> Vec<Decision> {
         self.0.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives the call its place in a trace. The first word counts.
+    pub fn set_span(&self, span: Span) {
+        let _ = self.0.span.set(span);
+    }
+
+    /// The call's place in a trace, if one is recorded here.
+    pub fn span(&self) -> Option<&Span> {
+        self.0.span.get()
+    }
+
+    /// The trace to name to whatever stands behind the gateway: the one recorded here, or else the
+    /// one that the call came with.
+    pub fn trace(&self) -> Option<Arc<Trace>> {
+        match self.span() {
+            Some(span) => Some(Arc::new(span.onward())),
+            None => self.0.trace.clone(),
+        }
     }
 
     /// Who is on the other end.

@@ -14,6 +14,7 @@ use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
 use crate::caller::Caller;
 use crate::catalog::Catalog;
+use crate::current;
 use crate::error::{CallError, ErrorKind};
 use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
@@ -60,10 +61,15 @@ impl Pipeline {
     /// Takes one call all the way.
     pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
         let call = Arc::new(call);
+        let (current, line) = (call.clone(), exchange.clone());
+        current::scope(current, line, self.take(call, exchange)).await
+    }
+
+    async fn take(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
         let mut record = Record::open(self, &call, &exchange);
         let method = call.method.clone();
         let outcome = self.admit(call, &exchange, &mut record).await;
-        let outcome = as_tool_result(&method, record.release(outcome));
+        let outcome = as_tool_result(&method, record.release(outcome).map_err(told));
         record.close(outcome).await
     }
 
@@ -157,7 +163,15 @@ fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
     let name = resolved.target.name();
     tracing::error!(name, panic = text, "a provider panicked");
     CallError::new(ErrorKind::ToolFailed, format!("`{name}` failed inside; its log says more"))
-        .with_private(text)
+}
+
+/// Tells the log what only the log may say, here, where the line names the call.
+fn told(mut error: CallError) -> CallError {
+    if let Some(private) = error.private.take() {
+        let (blame, retryable) = (error.blame(), error.is_retryable());
+        tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");
+    }
+    error
 }
 
 fn list_kind(method: &Method) -> Option<ListKind> {

@@ -13,6 +13,7 @@ pub mod meta;
 pub mod method;
 pub mod params;
 pub mod revision;
+pub mod trace;
 pub mod wire;
 
 pub use capability::ClientCapabilities;
@@ -24,3 +25,4 @@ pub use meta::RequestMeta;
 pub use method::Method;
 pub use params::ParamsHead;
 pub use revision::Revision;
+pub use trace::{Trace, TraceParent};

@@ -17,9 +17,8 @@ mod task;
 mod task_book;
 mod ticket;
 
-pub(crate) use arrival::Arrival;
+pub(crate) use arrival::{Arrival, named_trace};
 pub(crate) use checks::unsupported;
-pub(crate) use errors::log_private;
 pub(crate) use handshake::Handshake;
 pub(crate) use listen::Listening;
 pub(crate) use parking::Parking;

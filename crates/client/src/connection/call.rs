@@ -64,10 +64,13 @@ impl Link {
         let id = underway.call.id;
         let params = compose::params(settings, agreed, request, id);
         let message = jsonrpc::request(&Id::number(id), request.method.as_str(), Some(&params));
-        let headers = match revision.is_stateless() && !self.is_pipe() {
+        let mut headers = match revision.is_stateless() && !self.is_pipe() {
             true => compose::repeated(revision, request),
             false => Vec::new(),
         };
+        if let Some(trace) = request.trace.as_ref().filter(|_| !self.is_pipe()) {
+            headers.extend(compose::traced(trace));
+        }
         let mut clock = Clock::start(silence, at_most);
         let sent = select! {
             // Mostly there is room at once, and then no timer need be set.

@@ -30,6 +30,9 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     pub(super) fn open(pipeline: &'a Pipeline, call: &Arc<Call>, exchange: &'a Exchange) -> Self {
+        for witness in &pipeline.policies.witnesses {
+            witness.arrived(call, exchange);
+        }
         Self {
             policies: &pipeline.policies,
             call: call.clone(),

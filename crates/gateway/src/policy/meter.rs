@@ -14,6 +14,7 @@ use std::time::Duration;
 use gantry_protocol::Method;
 
 pub(crate) use ending::Ending;
+pub use ending::failure_type;
 pub use histogram::Histogram;
 pub(crate) use tool::ToolMeter;
 pub use tool::ToolStatistics;

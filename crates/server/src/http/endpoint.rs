@@ -76,7 +76,7 @@ async fn dispatch(
     let version = header(headers, headers::PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let request = match message {
-        Message::Request(request) => Arrival::new(request),
+        Message::Request(request) => Arrival::new(request).traced_by(headers),
         other if by_header && eras != Eras::Legacy => return stateless::take(&other),
         other => return session::take(hall, headers, other),
     };
