@@ -17,6 +17,7 @@ mod ledger;
 mod list;
 mod logging;
 mod logs;
+mod metrics;
 mod origin;
 mod remove;
 mod render;
@@ -28,6 +29,7 @@ mod serve;
 mod state;
 mod stats;
 mod status;
+mod telemetry;
 mod tools;
 
 use std::process::ExitCode;

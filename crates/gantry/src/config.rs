@@ -11,6 +11,7 @@ mod inherit;
 pub(crate) mod jsonc;
 mod limits;
 mod merge;
+mod otlp;
 mod place;
 mod profiles;
 mod read;
@@ -31,6 +32,8 @@ use gantry_providers::upstreams::{Profile, Upstream};
 
 pub use error::ConfigError;
 pub use limits::ToolLimits;
+pub use otlp::Otlp;
+pub(crate) use otlp::collector;
 pub use place::Place;
 pub use search::{find, places};
 pub use show::transport;
@@ -76,6 +79,8 @@ pub struct Config {
     pub tool_limits: ToolLimits,
     /// The address of the store, such as `sqlite://…`.
     pub state: Option<String>,
+    /// Where traces and records are sent.
+    pub telemetry: Option<Otlp>,
     /// Every file that was read, the first one first: a change of any may change what is said.
     pub files: Vec<PathBuf>,
     /// Values of variables, files and secrets, which are not to be shown.

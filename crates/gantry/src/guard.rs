@@ -5,10 +5,13 @@ use std::sync::Arc;
 use gantry_gateway::GatewayBuilder;
 use gantry_policy::{Cabinet, Signer};
 
+use crate::telemetry::{Telemetry, TracingWitness};
+
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
 pub struct Guard {
     keeping: Keeping,
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -22,8 +25,8 @@ pub struct Keeping {
 
 impl Guard {
     /// A guard that keeps what it must in this place.
-    pub fn new(keeping: Keeping) -> Arc<Self> {
-        Arc::new(Self { keeping })
+    pub fn new(keeping: Keeping, telemetry: Option<Arc<Telemetry>>) -> Arc<Self> {
+        Arc::new(Self { keeping, telemetry })
     }
 
     /// Where it keeps what it must.
@@ -31,10 +34,18 @@ impl Guard {
         &self.keeping
     }
 
+    /// The way to a collector, if there is one.
+    pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        self.telemetry.as_ref()
+    }
+
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
-        builder
+        match &self.telemetry {
+            Some(telemetry) => builder.witness(TracingWitness(telemetry.clone())),
+            None => builder,
+        }
     }
 }
 

@@ -29,6 +29,7 @@ pub mod edit;
 pub mod guard;
 pub mod reload;
 mod server;
+pub mod telemetry;
 
 pub use admin::{Admin, Kept};
 pub use gantry_client as client;

@@ -13,7 +13,8 @@ use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::origin::{self, Offer};
-use super::{guard, ledger, render, state};
+use super::metrics::Measured;
+use super::{guard, ledger, render, state, telemetry};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -35,10 +36,13 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     });
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?).servers(upstreams.clone());
     let store = state::store(config.as_ref())?;
-    let guard = guard::open(config.as_ref())?;
+    let telemetry = telemetry::open(config.as_ref())?;
+    let guard = guard::open(config.as_ref(), telemetry.clone())?;
+    let measured = Measured::new(upstreams.clone(), offer.tools.clone(), telemetry.clone());
     offer.builder = offer
         .builder
         .guard(guard)
+        .metrics(move |out| measured.write(out))
         .door_settings(doors)
         .upstreams(upstreams.clone())
         .annex(Admin::PREFIX, Arc::new(admin))
@@ -58,6 +62,9 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let served = open_doors(server, options.stdio, options.listen.or(configured)).await;
     behind.stop().await;
     ledger.stop().await;
+    if let Some(telemetry) = telemetry {
+        telemetry.stop().await;
+    }
     served
 }
 

@@ -10,6 +10,7 @@ impl Config {
         self.state = self.state.take().or(other.state);
         self.uv = self.uv.take().or(other.uv);
         self.standby = self.standby.take().or(other.standby);
+        self.telemetry = self.telemetry.take().or(other.telemetry);
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;
         }

@@ -10,9 +10,9 @@ use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, ToolLimits};
-use super::{dialect, include, limits, profiles, servers, standby};
+use super::{dialect, include, limits, otlp, profiles, servers, standby};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "listen",
     "tools",
     "mcpServers",
@@ -22,6 +22,7 @@ const KEYS: [&str; 14] = [
     "standby",
     "toolLimits",
     "state",
+    "telemetry",
     "servers",
     "inputs",
     "mcp",
@@ -89,6 +90,7 @@ impl Reader<'_> {
                 None => ToolLimits::default(),
             },
             standby: document.get("standby").map(|it| standby::read(self, &it)).transpose()?,
+            telemetry: document.get("telemetry").map(|it| otlp::read(self, &it)).transpose()?,
             ..Config::default()
         };
         self.tools(document, &mut config)?;

@@ -7,7 +7,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{Config, Standby, inherit};
+use super::{Config, Otlp, Standby, inherit};
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "…";
@@ -32,6 +32,7 @@ impl Config {
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .value_some("state", self.state.as_ref())
+            .raw_some("telemetry", self.telemetry.as_ref().map(Otlp::to_json).as_ref())
             .finish()
     }
 

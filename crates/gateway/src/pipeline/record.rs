@@ -95,6 +95,13 @@ impl<'a> Record<'a> {
         let took = self.started.elapsed();
         let ending = Ending::of(outcome);
         self.policies.meter.record(&self.call.method, ending, took);
+        if let Err(error) = outcome
+            && error.kind.is_refusal()
+        {
+            // One that no policy has put its name to: the limit of calls at once.
+            let refusal = self.exchange.decisions().into_iter().rfind(|it| !it.allowed);
+            self.policies.meter.record_refusal(refusal.map_or("in flight", |it| it.policy));
+        }
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
             if let Some(hit) = self.exchange.standby() {

@@ -16,7 +16,7 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
         return remote(url, &reach.header).await;
     }
     let config = origin::configuration(reach.origin.config.as_deref())?;
-    let guard = guard::open(config.as_ref())?;
+    let guard = guard::open(config.as_ref(), None)?;
     let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guard))?;
     let config = config.unwrap_or_default();
     let is_here = wanted.is_some_and(|name| opened.find(name).is_ok());
