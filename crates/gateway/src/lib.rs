@@ -36,15 +36,16 @@ pub use call::{Call, Input};
 pub use caller::{Caller, Scope};
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};
 pub use change::{Change, Class, changes, demanded, suffices};
+pub use current::with_current;
 pub use entry::{
     Effect, EntryError, Origin, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry,
     ToolEntry,
 };
 pub use error::{Blame, CallError, ErrorKind};
 pub use events::{Event, Interest, Subscription};
-pub use current::with_current;
 pub use exchange::{CallNumber, Exchange, Progress};
 pub use failure::ErrorDetail;
+pub use gantry_protocol::Trace;
 pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Settings};
 pub use outbox::Notice;
 pub use page::{ListKind, Page};
@@ -53,7 +54,6 @@ pub use policy::{Histogram, ToolStatistics};
 pub use provider::{Matcher, Provider, Resolved, Target};
 pub use reply::{InputRequired, Outcome, Reply};
 pub use running::{Running, Step};
-pub use gantry_protocol::Trace;
 pub use schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};
 pub use span::Span;
 pub use version::{Version, VersionError};

@@ -20,7 +20,8 @@ use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
 use crate::policy::{
-    Deadline, Gate, InFlight, Meter, Sight, View, Ward, Witness, check_arguments, check_result,
+    Deadline, Decision, Gate, InFlight, Meter, Sight, View, Ward, Witness, check_arguments,
+    check_result,
 };
 use crate::provider::Resolved;
 use crate::reply::{InputRequired, Outcome, Reply};
@@ -80,7 +81,8 @@ impl Pipeline {
         record: &mut Record<'_>,
     ) -> Outcome {
         let policies = &self.policies;
-        let _permit = policies.in_flight.enter()?;
+        let permit = policies.in_flight.enter();
+        let _permit = permit.inspect_err(|_| exchange.note_decision(full()))?;
         for gate in &policies.gates {
             record.hold(gate.admit(&call, exchange).verdict().await?);
         }
@@ -163,6 +165,11 @@ fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
     let name = resolved.target.name();
     tracing::error!(name, panic = text, "a provider panicked");
     CallError::new(ErrorKind::ToolFailed, format!("`{name}` failed inside; its log says more"))
+}
+
+/// That as many calls are under way as may be.
+fn full() -> Decision {
+    Decision { allowed: false, policy: "in flight", rule: "calls at once".into() }
 }
 
 /// Tells the log what only the log may say, here, where the line names the call.

@@ -12,8 +12,8 @@ use super::args::ServeOptions;
 use super::behind::Behind;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
-use super::origin::{self, Offer};
 use super::metrics::Measured;
+use super::origin::{self, Offer};
 use super::{guard, ledger, render, state, telemetry};
 
 /// Where the gateway listens unless told otherwise.

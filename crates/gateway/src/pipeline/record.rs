@@ -98,9 +98,8 @@ impl<'a> Record<'a> {
         if let Err(error) = outcome
             && error.kind.is_refusal()
         {
-            // One that no policy has put its name to: the limit of calls at once.
             let refusal = self.exchange.decisions().into_iter().rfind(|it| !it.allowed);
-            self.policies.meter.record_refusal(refusal.map_or("in flight", |it| it.policy));
+            self.policies.meter.record_refusal(refusal.map_or("other", |it| it.policy));
         }
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
