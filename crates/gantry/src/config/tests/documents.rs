@@ -39,6 +39,12 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"mcpServers": {"a": {"command": "x", "type": "pigeon"}}}), false),
         (json!({"profiles": {"p": {"servers": ["a"], "include": [], "exclude": ["x*"]}}}), true),
         (json!({"profiles": {"p": {"server": ["a"]}}}), false),
+        (json!({"telemetry": {"otlp": "http://c:1", "headers": {"k": "v"}, "sample": 0.5}}), true),
+        (json!({"telemetry": {"logs": false, "service": "s"}}), true),
+        (json!({"telemetry": {"otpl": "http://c:1"}}), false),
+        (json!({"telemetry": {"sample": 2}}), false),
+        (json!({"telemetry": {"headers": {"k": 1}}}), false),
+        (json!({"telemetry": true}), false),
         (json!({"include": []}), true),
         (json!({"include": 1}), false),
     ];
