@@ -15,6 +15,10 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout};
+use tokio::time::{Duration, sleep, timeout};
+
+/// How long a server in Python may take to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A collector that runs. Dropping it ends it.
 pub(crate) struct Collector {
@@ -109,9 +113,12 @@ impl Station {
                 if tools.iter().any(|it| it["name"] == tool) {
                     return;
                 }
+                // Only the pause between two looks; nothing depends on its length.
+                sleep(Duration::from_millis(50)).await;
             }
         };
-        soon(tool, listed).await;
+        let ready = timeout(PATIENCE, listed).await;
+        assert!(ready.is_ok(), "`{tool}` is not listed: {}", self.log());
     }
 
     pub(crate) async fn metrics(&self) -> String {

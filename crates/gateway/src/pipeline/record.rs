@@ -95,6 +95,7 @@ impl<'a> Record<'a> {
         let took = self.started.elapsed();
         let ending = Ending::of(outcome);
         self.policies.meter.record(&self.call.method, ending, took);
+        tracing::debug!(?took, error_type = ending.error_type(), "a call has ended");
         if let Err(error) = outcome
             && error.kind.is_refusal()
         {
