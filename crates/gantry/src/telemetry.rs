@@ -93,7 +93,8 @@ impl Telemetry {
 
     /// Writes how much was sent, as Prometheus reads it.
     pub fn write_metrics(&self, out: &mut String) {
-        let families: [(&str, &str, fn(&Fate) -> &AtomicU64); 2] = [
+        type Count = fn(&Fate) -> &AtomicU64;
+        let families: [(&str, &str, Count); 2] = [
             ("gantry_telemetry_sent_total", "Sent to the collector.", |fate| &fate.sent),
             ("gantry_telemetry_dropped_total", "Lost on the way to it.", |fate| &fate.dropped),
         ];

@@ -27,7 +27,7 @@ pub struct Exchange(Arc<Line>);
 #[derive(Debug)]
 struct Line {
     number: CallNumber,
-    caller: Arc<Caller>,
+    call: Arc<Call>,
     wants_progress: bool,
     log_level: Option<Level>,
     outbox: Outbox,
@@ -43,8 +43,6 @@ struct Line {
     is_task: AtomicBool,
     /// Whether a process was waiting for the call, once that is known.
     standby: OnceLock<bool>,
-    /// The trace that the call came with.
-    trace: Option<Arc<Trace>>,
     /// Its place in a trace, if one is recorded here.
     span: OnceLock<Span>,
     /// What the policies decided, in order.
@@ -77,13 +75,13 @@ pub struct Progress {
 
 impl Exchange {
     /// The line of one call.
-    pub(crate) fn new(call: &Call, notices: usize, answer_within: Duration) -> Self {
+    pub(crate) fn new(call: Arc<Call>, notices: usize, answer_within: Duration) -> Self {
         let state = State { responses: call.input.responses.clone(), ..State::default() };
         Self(Arc::new(Line {
             number: CallNumber::next(),
-            caller: call.caller.clone(),
             wants_progress: call.wants_progress,
             log_level: call.log_level,
+            call,
             outbox: Outbox::new(notices),
             answer_within,
             state: Mutex::new(state),
@@ -93,7 +91,6 @@ impl Exchange {
             is_long: AtomicBool::new(false),
             is_task: AtomicBool::new(false),
             standby: OnceLock::new(),
-            trace: call.trace.clone(),
             span: OnceLock::new(),
             decisions: Mutex::default(),
         }))
@@ -102,6 +99,11 @@ impl Exchange {
     /// Which call it is.
     pub fn number(&self) -> CallNumber {
         self.0.number
+    }
+
+    /// The call as it came.
+    pub fn call(&self) -> &Call {
+        &self.0.call
     }
 
     /// Notes what a policy decided, for the record.
@@ -129,13 +131,13 @@ impl Exchange {
     pub fn trace(&self) -> Option<Arc<Trace>> {
         match self.span() {
             Some(span) => Some(Arc::new(span.onward())),
-            None => self.0.trace.clone(),
+            None => self.0.call.trace.clone(),
         }
     }
 
     /// Who is on the other end.
     pub fn caller(&self) -> &Caller {
-        &self.0.caller
+        &self.0.call.caller
     }
 
     /// Reports progress, if the client wants it. A value that does not rise is left out, and so
@@ -222,7 +224,7 @@ impl Exchange {
 
     /// Asks the client and waits for its answer. The key must be unique within the call.
     pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
-        ask.check(&self.0.caller.capabilities)?;
+        ask.check(&self.0.call.caller.capabilities)?;
         if let Some(answer) = self.answered_before(key) {
             return Ok(answer);
         }

@@ -60,10 +60,8 @@ pub(crate) struct Policies {
 
 impl Pipeline {
     /// Takes one call all the way.
-    pub(crate) async fn serve(&self, call: Call, exchange: Exchange) -> Outcome {
-        let call = Arc::new(call);
-        let (current, line) = (call.clone(), exchange.clone());
-        current::scope(current, line, self.take(call, exchange)).await
+    pub(crate) async fn serve(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
+        current::scope(exchange.clone(), self.take(call, exchange)).await
     }
 
     async fn take(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {

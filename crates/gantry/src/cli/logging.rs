@@ -4,7 +4,8 @@
 use std::fmt::{self, Write};
 use std::io::IsTerminal;
 
-use gantry_gateway::{Call, Exchange, with_current};
+use gantry_gateway::{Exchange, with_current};
+use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
@@ -37,7 +38,7 @@ pub(crate) fn start(format: LogFormat, stays: bool) {
 struct OfCall<F> {
     lines: F,
     /// Adds it to a line.
-    add: fn(&mut String, &Call, &Exchange),
+    add: fn(&mut String, &Exchange),
 }
 
 impl<S, N, F> FormatEvent<S, N> for OfCall<F>
@@ -55,13 +56,13 @@ where
         let mut line = String::with_capacity(256);
         self.lines.format_event(ctx, Writer::new(&mut line), event)?;
         line.truncate(line.trim_end().len());
-        with_current(|call, exchange| (self.add)(&mut line, call, exchange));
+        with_current(|exchange| (self.add)(&mut line, exchange));
         writeln!(writer, "{line}")
     }
 }
 
 /// For people: enough to find everything else.
-fn add_words(line: &mut String, _: &Call, exchange: &Exchange) {
+fn add_words(line: &mut String, exchange: &Exchange) {
     let _ = write!(line, " call={}", exchange.number());
     if let Some(trace) = exchange.trace() {
         let _ = write!(line, " trace={}", trace.id());
@@ -69,14 +70,15 @@ fn add_words(line: &mut String, _: &Call, exchange: &Exchange) {
 }
 
 /// For programs: members at the end of the object.
-fn add_members(line: &mut String, call: &Call, exchange: &Exchange) {
+fn add_members(line: &mut String, exchange: &Exchange) {
+    let call = exchange.call();
     let named = call.head.name.as_ref().or(call.head.uri.as_ref());
     let trace = exchange.trace();
     let members = ObjectWriter::new()
         .value("call", &exchange.number().to_string())
         .value("principal", &*call.caller.principal)
         .value("method", call.method.as_str())
-        .value_some("name", named.and_then(|name| name.to_text()))
+        .value_some("name", named.and_then(RawJson::to_text))
         .value_some("trace_id", trace.as_ref().map(|trace| trace.id()))
         .finish();
     if line.pop() == Some('}') {

@@ -64,11 +64,11 @@ fn of_call(call: &ObservedCall) -> Vec<Value> {
         attributes.text("gantry.policy", decision.policy);
         attributes.text("gantry.rule", &decision.rule);
     }
-    let whole = span(call, &call.whole, call.parent, SERVER, attributes);
+    let whole = span(call, &call.whole, call.parent, SERVER, &attributes);
     let is_behind = call.target.as_ref().is_some_and(|target| target.origin().is_some());
     let kind = if is_behind { CLIENT } else { INTERNAL };
     let work = call.work.as_ref();
-    let work = work.map(|part| span(call, part, Some(call.whole.id), kind, about(call)));
+    let work = work.map(|part| span(call, part, Some(call.whole.id), kind, &about(call)));
     std::iter::once(whole).chain(work).collect()
 }
 
@@ -104,7 +104,7 @@ fn span(
     part: &Part,
     parent: Option<u64>,
     kind: u8,
-    attributes: Attributes,
+    attributes: &Attributes,
 ) -> Value {
     let mut span = json!({
         "traceId": format!("{:032x}", call.trace),

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Collector {
     settings: TelemetrySettings,
     /// The path and body of each request.
-    requests: mpsc::UnboundedReceiver<(String, Value)>,
+    requests: mpsc::Receiver<(String, Value)>,
     task: JoinHandle<()>,
 }
 
@@ -30,7 +30,7 @@ impl Collector {
     async fn open(statuses: &'static [u16]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/base/", listener.local_addr().unwrap()).parse().unwrap();
-        let (tx, requests) = mpsc::unbounded_channel();
+        let (tx, requests) = mpsc::channel(64);
         let task = tokio::spawn(async move {
             let mut statuses = statuses.iter().copied();
             let mut status = 200;
@@ -38,7 +38,7 @@ impl Collector {
                 let mut stream = BufReader::new(stream);
                 while let Some(request) = read(&mut stream).await {
                     status = statuses.next().unwrap_or(status);
-                    let _ = tx.send(request);
+                    let _ = tx.send(request).await;
                     if status == 0 {
                         std::future::pending::<()>().await;
                     }

@@ -13,19 +13,23 @@ use crate::{
     Resolved, Settings, Span, Step, ToolEntry, Trace, with_current,
 };
 
+/// Where it was asked, and which call was the current one there.
+type Glance = (&'static str, Option<String>);
+
 /// Writes down which call is the current one, wherever it is asked.
 #[derive(Clone, Default)]
-struct Eyes(Arc<Mutex<Vec<(&'static str, Option<String>)>>>);
+struct Eyes(Arc<Mutex<Vec<Glance>>>);
 
 impl Eyes {
     fn look(&self, place: &'static str) {
-        let current = with_current(|call, exchange| {
-            format!("{} {}", call.head.name.as_ref().unwrap(), exchange.number())
+        let current = with_current(|exchange| {
+            let name = exchange.call().head.name.as_ref().unwrap();
+            format!("{name} {}", exchange.number())
         });
         self.0.lock().unwrap().push((place, current));
     }
 
-    fn seen(&self) -> Vec<(&'static str, Option<String>)> {
+    fn seen(&self) -> Vec<Glance> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -130,7 +134,7 @@ async fn a_call_that_is_given_up_is_known_too() {
 fn the_trace_that_is_passed_on() {
     let came = Trace::read("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Some("a=1"));
     let mut call = call_tool("good", "{}");
-    let exchange = |call: &Call| Exchange::new(call, 1, Duration::from_secs(1));
+    let exchange = |call: &Call| Exchange::new(Arc::new(call.clone()), 1, Duration::from_secs(1));
     assert_eq!(exchange(&call).trace(), None);
     call.trace = came.clone().map(Arc::new);
     let exchange = exchange(&call);
