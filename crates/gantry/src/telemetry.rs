@@ -71,7 +71,8 @@ impl Telemetry {
         }))
     }
 
-    /// Sends the record of a call as a log record, if records are sent.
+    /// Sends the record of a call as a log record, if records are sent. Its trace is the one of
+    /// [`gantry_gateway::Span::whole`], or else the one that the call came with.
     pub fn export_record(&self, record: &RawJson, trace: Option<&Trace>) {
         if self.logs {
             let (record, trace) = (record.clone(), trace.cloned());

@@ -28,7 +28,16 @@ pub struct Span {
 impl Span {
     /// The trace as it is passed on to what stands behind the gateway.
     pub fn onward(&self) -> Trace {
-        let parent = TraceParent { trace: self.trace, span: self.work, sampled: self.sampled };
+        self.at(self.work)
+    }
+
+    /// The trace at the call as a whole, for what is said of it elsewhere.
+    pub fn whole(&self) -> Trace {
+        self.at(self.call)
+    }
+
+    fn at(&self, span: u64) -> Trace {
+        let parent = TraceParent { trace: self.trace, span, sampled: self.sampled };
         Trace { parent: parent.to_string(), state: self.state.clone() }
     }
 

@@ -154,7 +154,7 @@ fn interpreter() -> PathBuf {
 
 fn python(script: &str) -> tokio::process::Command {
     let mut command = command(interpreter());
-    command.arg("-u").arg(folder().join(script));
+    command.arg("-uB").arg(folder().join(script));
     command
 }
 
@@ -162,7 +162,7 @@ fn python(script: &str) -> tokio::process::Command {
 pub(crate) fn server(collector: &Collector) -> Value {
     json!({
         "command": interpreter(),
-        "args": [folder().join("server.py")],
+        "args": [json!("-B"), json!(folder().join("server.py"))],
         "env": {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url},
     })
 }

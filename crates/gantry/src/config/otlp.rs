@@ -26,14 +26,14 @@ pub struct Otlp {
 }
 
 impl Otlp {
-    /// The value as it stands in a configuration, without secrets.
-    pub fn to_json(&self) -> RawJson {
+    /// The value as it stands in a configuration, without secrets; the collector as it may be shown.
+    pub(super) fn to_json(&self, collector: Option<String>) -> RawJson {
         let headers = self.headers.as_ref().map(|headers| {
             let names = headers.iter().map(|(name, _)| name);
             names.fold(ObjectWriter::new(), |object, name| object.value(name, "…")).finish()
         });
         ObjectWriter::new()
-            .value_some("otlp", self.collector.as_ref().map(ToString::to_string))
+            .value_some("otlp", collector)
             .raw_some("headers", headers.as_ref())
             .value_some("sample", self.sample)
             .value_some("logs", self.logs)

@@ -7,7 +7,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{Config, Otlp, Standby, inherit};
+use super::{Config, Standby, inherit};
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "…";
@@ -32,8 +32,14 @@ impl Config {
             .value_some("uv", self.uv.as_ref())
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .value_some("state", self.state.as_ref())
-            .raw_some("telemetry", self.telemetry.as_ref().map(Otlp::to_json).as_ref())
+            .raw_some("telemetry", self.telemetry().as_ref())
             .finish()
+    }
+
+    fn telemetry(&self) -> Option<RawJson> {
+        let telemetry = self.telemetry.as_ref()?;
+        let collector = telemetry.collector.as_ref().map(ToString::to_string);
+        Some(telemetry.to_json(collector.map(|url| self.without_secrets(&address(&url)))))
     }
 
     /// A text without the secrets that were met when the configuration was read.

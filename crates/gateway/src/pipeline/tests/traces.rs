@@ -151,6 +151,8 @@ fn the_trace_that_is_passed_on() {
     let onward = exchange.trace().unwrap();
     assert_eq!(onward.parent, "00-0af7651916cd43dd8448eb211c80319c-0000000000000002-01");
     assert_eq!(onward.state.as_deref(), Some("a=1"));
+    let whole = exchange.span().unwrap().whole();
+    assert_eq!(whole.parent, "00-0af7651916cd43dd8448eb211c80319c-0000000000000001-01");
 }
 
 /// Refuses everything, and puts a name to it or not.
