@@ -188,7 +188,7 @@ fn start(folder: &Folder) -> Child {
 }
 
 /// Gathers the log for as long as there is one, and tells the address that it names.
-pub(crate) fn listen(log: ChildStderr) -> (Arc<Mutex<String>>, oneshot::Receiver<SocketAddr>) {
+pub fn listen(log: ChildStderr) -> (Arc<Mutex<String>>, oneshot::Receiver<SocketAddr>) {
     let gathered = Arc::new(Mutex::new(String::new()));
     let (tell, address) = oneshot::channel();
     let (mut tell, into) = (Some(tell), gathered.clone());

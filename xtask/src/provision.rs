@@ -170,6 +170,17 @@ const PEERS: &[Peer] = &[
         pins: &["fastmcp==4.1.2"],
         proof: "bin/fastmcp",
     },
+    Peer {
+        folder: "otlp",
+        installer: Installer::Pip,
+        pins: &[
+            "opentelemetry-proto==1.45.1",
+            "opentelemetry-sdk==1.45.1",
+            "opentelemetry-exporter-otlp-proto-http==1.45.1",
+            "mcp==2.3.0",
+        ],
+        proof: "bin/python",
+    },
     Peer { folder: "uv", installer: Installer::Pip, pins: &["uv==0.13.7"], proof: "bin/uv" },
 ];
 

@@ -52,7 +52,9 @@ fn all() -> Value {
         let (effect, who, what) = match number % 4 {
             0 => ("deny", json!({}), json!({"tools": [format!("x{number}_*")]})),
             1 => ("deny", json!({}), json!({"servers": [format!("s{number}")]})),
-            2 => ("deny", json!({"principals": [format!("p{number}")]}), json!({"tools": ["echo*"]})),
+            2 => {
+                ("deny", json!({"principals": [format!("p{number}")]}), json!({"tools": ["echo*"]}))
+            }
             _ => ("allow", json!({}), json!({"tools": [format!("tool_{number}")]})),
         };
         json!({"name": format!("r{number}"), "effect": effect, "who": who, "what": what})

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_protocol::headers::HeaderParam;
-use gantry_protocol::{Level, Method, RawJson};
+use gantry_protocol::{Level, Method, RawJson, Trace};
 
 /// A request in the newest form.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct Request {
     pub input: InputRequired,
     /// How a server of 2025-11-25 is told that this may become a task.
     pub task: Option<TaskWish>,
+    /// The trace that a server on the web is told of in headers too.
+    pub trace: Option<Arc<Trace>>,
     /// How long it may hear nothing; as the settings say if none is given.
     pub silence: Option<Duration>,
     /// How long it may take in all; as the settings say if none is given.
@@ -95,6 +97,7 @@ impl Request {
             headers: Arc::default(),
             input: InputRequired::default(),
             task: None,
+            trace: None,
             silence: None,
             at_most: None,
         }

@@ -14,6 +14,7 @@ mod inherit;
 pub(crate) mod jsonc;
 mod limits;
 mod merge;
+mod otlp;
 mod pins;
 mod place;
 mod policy;
@@ -40,6 +41,8 @@ pub use auth::Auth;
 pub use call_limits::CallLimits;
 pub use error::ConfigError;
 pub use limits::ToolLimits;
+pub use otlp::Otlp;
+pub(crate) use otlp::collector;
 pub use place::Place;
 pub use policy::{Policy, TrustConfig};
 pub use search::{find, places};
@@ -98,6 +101,8 @@ pub struct Config {
     pub state: Option<String>,
     /// What is recorded of calls, and how long that is kept.
     pub audit: Option<AuditConfig>,
+    /// Where traces and records are sent.
+    pub telemetry: Option<Otlp>,
     /// Every file that was read, the first one first: a change of any may change what is said.
     pub files: Vec<PathBuf>,
     /// Values of variables, files and secrets, which are not to be shown.

@@ -7,6 +7,8 @@ use gantry_policy::{
     Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Pins, Rules, Signer, Trust,
 };
 
+use crate::telemetry::{Telemetry, TracingWitness};
+
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
 pub struct Guard {
@@ -17,6 +19,7 @@ pub struct Guard {
     trust: Trust,
     pins: Pins,
     rules: Rules,
+    telemetry: Option<Arc<Telemetry>>,
     /// The gateway that it guards.
     gateway: OnceLock<Weak<Gateway>>,
 }
@@ -34,6 +37,8 @@ pub struct Parts {
     pub pins: Pins,
     /// Who may see and call what.
     pub rules: Rules,
+    /// The way to a collector, if there is one.
+    pub telemetry: Option<Arc<Telemetry>>,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -48,10 +53,10 @@ pub struct Keeping {
 impl Guard {
     /// A guard of these parts that keeps what it must in this place.
     pub fn new(keeping: Keeping, parts: Parts) -> Arc<Self> {
-        let Parts { limits, trust, audit, pins, rules } = parts;
+        let Parts { limits, trust, audit, pins, rules, telemetry } = parts;
         let breakers = Breakers::new(limits.breaker.clone());
         let (limits, gateway) = (Limits::new(limits), OnceLock::new());
-        Arc::new(Self { keeping, limits, breakers, audit, trust, pins, rules, gateway })
+        Arc::new(Self { keeping, limits, breakers, audit, trust, pins, rules, telemetry, gateway })
     }
 
     /// Who may see and call what.
@@ -101,10 +106,15 @@ impl Guard {
         &self.trust
     }
 
+    /// The way to a collector, if there is one.
+    pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        self.telemetry.as_ref()
+    }
+
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
-        builder
+        let builder = builder
             // Guessing names costs a caller too.
             .gate(self.limits.gate())
             .ward(self.rules.clone())
@@ -118,7 +128,11 @@ impl Guard {
             .screen(self.pins.clone())
             .sight(self.rules.clone())
             .sight(self.pins.clone())
-            .witness(self.audit.witness())
+            .witness(self.audit.witness());
+        match &self.telemetry {
+            Some(telemetry) => builder.witness(TracingWitness(telemetry.clone())),
+            None => builder,
+        }
     }
 
     /// Remembers the gateway, once it is built. A guard guards one.

@@ -31,6 +31,7 @@ pub mod guard;
 mod pages;
 pub mod reload;
 mod server;
+pub mod telemetry;
 pub mod vault;
 
 pub use admin::{Admin, Kept};

@@ -28,7 +28,7 @@ use crate::reply::{Outcome, Reply};
 use crate::running::Step;
 
 /// Takes a batch all the way. Dropping it gives up every call of it that is under way.
-pub(crate) async fn run(gateway: Arc<Gateway>, call: Call, exchange: Exchange) -> Outcome {
+pub(crate) async fn run(gateway: Arc<Gateway>, call: Arc<Call>, exchange: Exchange) -> Outcome {
     let plan = Plan::read(&call.params, gateway.settings())?;
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
     let questions = Arc::new(Questions::new(exchange.clone(), call.takes_questions));
@@ -39,7 +39,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, call: Call, exchange: Exchange) -
 /// A batch under way.
 struct Batch {
     gateway: Arc<Gateway>,
-    call: Call,
+    call: Arc<Call>,
     exchange: Exchange,
     questions: Arc<Questions>,
     plan: Plan,
@@ -103,6 +103,7 @@ impl Batch {
             self.fill(planned).map_err(|error| Box::new(Ending::unmade(&error)))?;
         let mut call = Call::new(method, params, self.call.caller.clone());
         call.log_level = self.call.log_level;
+        call.trace = self.call.trace.clone();
         Ok(call)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_protocol::{Level, Method, ParamsHead, RawJson};
+use gantry_protocol::{Level, Method, ParamsHead, RawJson, Trace};
 
 use crate::caller::Caller;
 
@@ -27,15 +27,6 @@ pub struct Call {
     pub trace: Option<Arc<Trace>>,
     /// Whether the client can take a provider's questions over with the reply, and come back.
     pub takes_questions: bool,
-}
-
-/// The trace that a call is a part of, as its client said.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trace {
-    /// `traceparent`
-    pub parent: String,
-    /// `tracestate`
-    pub state: Option<String>,
 }
 
 /// What a client sends back when it takes up a call that had asked for input.

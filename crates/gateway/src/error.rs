@@ -82,6 +82,11 @@ impl ErrorKind {
         }
     }
 
+    /// Whether it is a policy that says no.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused | Self::LimitExceeded { .. })
+    }
+
     /// Whether it is a failure of a tool, which a model should read, rather than of the request.
     pub(crate) fn is_of_tool(&self) -> bool {
         matches!(

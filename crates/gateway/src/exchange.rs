@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Level, Method, RawJson};
+use gantry_protocol::{Level, Method, RawJson, Trace};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
@@ -16,6 +16,7 @@ use crate::call::Call;
 use crate::caller::Caller;
 use crate::outbox::{Notice, Outbox};
 use crate::policy::Decision;
+use crate::span::Span;
 
 pub use number::CallNumber;
 
@@ -26,7 +27,7 @@ pub struct Exchange(Arc<Line>);
 #[derive(Debug)]
 struct Line {
     number: CallNumber,
-    caller: Arc<Caller>,
+    call: Arc<Call>,
     wants_progress: bool,
     log_level: Option<Level>,
     outbox: Outbox,
@@ -42,6 +43,8 @@ struct Line {
     is_task: AtomicBool,
     /// Whether a process was waiting for the call, once that is known.
     standby: OnceLock<bool>,
+    /// Its place in a trace, if one is recorded here.
+    span: OnceLock<Span>,
     /// What the policies decided, in order.
     decisions: Mutex<Vec<Decision>>,
 }
@@ -72,13 +75,13 @@ pub struct Progress {
 
 impl Exchange {
     /// The line of one call.
-    pub(crate) fn new(call: &Call, notices: usize, answer_within: Duration) -> Self {
+    pub(crate) fn new(call: Arc<Call>, notices: usize, answer_within: Duration) -> Self {
         let state = State { responses: call.input.responses.clone(), ..State::default() };
         Self(Arc::new(Line {
             number: CallNumber::next(),
-            caller: call.caller.clone(),
             wants_progress: call.wants_progress,
             log_level: call.log_level,
+            call,
             outbox: Outbox::new(notices),
             answer_within,
             state: Mutex::new(state),
@@ -88,6 +91,7 @@ impl Exchange {
             is_long: AtomicBool::new(false),
             is_task: AtomicBool::new(false),
             standby: OnceLock::new(),
+            span: OnceLock::new(),
             decisions: Mutex::default(),
         }))
     }
@@ -95,6 +99,11 @@ impl Exchange {
     /// Which call it is.
     pub fn number(&self) -> CallNumber {
         self.0.number
+    }
+
+    /// The call as it came.
+    pub fn call(&self) -> &Call {
+        &self.0.call
     }
 
     /// Notes what a policy decided, for the record.
@@ -107,9 +116,28 @@ impl Exchange {
         self.0.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Gives the call its place in a trace. The first word counts.
+    pub fn set_span(&self, span: Span) {
+        let _ = self.0.span.set(span);
+    }
+
+    /// The call's place in a trace, if one is recorded here.
+    pub fn span(&self) -> Option<&Span> {
+        self.0.span.get()
+    }
+
+    /// The trace to name to whatever stands behind the gateway: the one recorded here, or else the
+    /// one that the call came with.
+    pub fn trace(&self) -> Option<Arc<Trace>> {
+        match self.span() {
+            Some(span) => Some(Arc::new(span.onward())),
+            None => self.0.call.trace.clone(),
+        }
+    }
+
     /// Who is on the other end.
     pub fn caller(&self) -> &Caller {
-        &self.0.caller
+        &self.0.call.caller
     }
 
     /// Reports progress, if the client wants it. A value that does not rise is left out, and so
@@ -196,7 +224,7 @@ impl Exchange {
 
     /// Asks the client and waits for its answer. The key must be unique within the call.
     pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
-        ask.check(&self.0.caller.capabilities)?;
+        ask.check(&self.0.call.caller.capabilities)?;
         if let Some(answer) = self.answered_before(key) {
             return Ok(answer);
         }
@@ -206,7 +234,7 @@ impl Exchange {
     /// The same, whatever answers came with the call: who asks for leave must not take a word that
     /// was given before the question.
     pub async fn ask_anew(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
-        ask.check(&self.0.caller.capabilities)?;
+        ask.check(&self.0.call.caller.capabilities)?;
         let (answer, answered) = oneshot::channel();
         let _waiting = Waiting::start(self);
         self.0.outbox.ask(Question { key: key.to_owned(), ask, answer });

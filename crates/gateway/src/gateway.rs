@@ -155,12 +155,13 @@ impl Gateway {
 
     /// Starts a call. It runs while the door steps it.
     pub fn start(self: &Arc<Self>, call: Call) -> Running {
-        let exchange = Exchange::new(&call, self.settings.notices, self.settings.answer_within);
+        let call = Arc::new(call);
+        let Settings { notices, answer_within, .. } = self.settings;
+        let exchange = Exchange::new(call.clone(), notices, answer_within);
         let (gateway, line) = (self.clone(), exchange.clone());
         if call.method == Method::Batch {
             return Running::new(batch::run(gateway, call, line), exchange);
         }
-        let call = Arc::new(call);
         Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
     }
 
@@ -170,7 +171,8 @@ impl Gateway {
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
-        let exchange = Exchange::new(call, self.settings.notices, self.settings.answer_within);
+        let Settings { notices, answer_within, .. } = self.settings;
+        let exchange = Exchange::new(Arc::new(call.clone()), notices, answer_within);
         Running::new(work(exchange.clone()), exchange)
     }
 

@@ -12,6 +12,7 @@ mod caller;
 mod catalog;
 mod change;
 pub mod contract;
+mod current;
 mod entry;
 mod error;
 mod events;
@@ -27,15 +28,17 @@ mod provider;
 mod reply;
 mod running;
 mod schema;
+mod span;
 mod version;
 mod watching;
 
 pub use ask::{Ask, AskError, Question};
 pub use badge::Badge;
-pub use call::{Call, Input, Trace};
+pub use call::{Call, Input};
 pub use caller::{Caller, Scope};
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};
 pub use change::{Change, Class, changes, demanded, suffices};
+pub use current::with_current;
 pub use entry::{
     Effect, EntryError, Origin, Own, PromptEntry, ResourceEntry, TOOL_META, TaskSupport,
     TemplateEntry, ToolEntry,
@@ -44,6 +47,7 @@ pub use error::{Blame, CallError, ErrorKind};
 pub use events::{Event, Interest, Subscription};
 pub use exchange::{CallNumber, Exchange, Progress};
 pub use failure::ErrorDetail;
+pub use gantry_protocol::Trace;
 pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Settings};
 pub use outbox::Notice;
 pub use page::{ListKind, Page};
@@ -53,5 +57,6 @@ pub use provider::{Matcher, Provider, Resolved, Target};
 pub use reply::{InputRequired, Outcome, Reply};
 pub use running::{Running, Step};
 pub use schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};
+pub use span::Span;
 pub use version::{Version, VersionError};
 pub use watching::Watched;

@@ -15,13 +15,14 @@ use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
 use crate::caller::Caller;
 use crate::catalog::Catalog;
+use crate::current;
 use crate::error::{CallError, ErrorKind};
 use crate::events::Audience;
 use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
 use crate::policy::{
-    Deadline, Gate, InFlight, Meter, Screen, Sight, View, Ward, Witness, check_arguments,
+    Deadline, Decision, Gate, InFlight, Meter, Screen, Sight, View, Ward, Witness, check_arguments,
     check_result,
 };
 use crate::provider::Resolved;
@@ -65,10 +66,14 @@ pub(crate) struct Policies {
 impl Pipeline {
     /// Takes one call all the way.
     pub(crate) async fn serve(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
+        current::scope(exchange.clone(), self.take(call, exchange)).await
+    }
+
+    async fn take(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
         let mut record = Record::open(self, &call, &exchange);
         let method = call.method.clone();
         let outcome = self.admit(call, &exchange, &mut record).await;
-        let outcome = as_tool_result(&method, record.release(outcome));
+        let outcome = as_tool_result(&method, record.release(outcome).map_err(told));
         record.close(outcome).await
     }
 
@@ -79,7 +84,8 @@ impl Pipeline {
         record: &mut Record<'_>,
     ) -> Outcome {
         let policies = &self.policies;
-        let _permit = policies.in_flight.enter()?;
+        let permit = policies.in_flight.enter();
+        let _permit = permit.inspect_err(|_| exchange.note_decision(full()))?;
         for gate in &policies.gates {
             record.hold(gate.admit(&call, exchange).verdict().await?);
         }
@@ -162,7 +168,20 @@ fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
     let name = resolved.target.name();
     tracing::error!(name, panic = text, "a provider panicked");
     CallError::new(ErrorKind::ToolFailed, format!("`{name}` failed inside; its log says more"))
-        .with_private(text)
+}
+
+/// That as many calls are under way as may be.
+fn full() -> Decision {
+    Decision { allowed: false, policy: "in flight", rule: "calls at once".into() }
+}
+
+/// Tells the log what only the log may say, here, where the line names the call.
+fn told(mut error: CallError) -> CallError {
+    if let Some(private) = error.private.take() {
+        let (blame, retryable) = (error.blame(), error.is_retryable());
+        tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");
+    }
+    error
 }
 
 fn list_kind(method: &Method) -> Option<ListKind> {

@@ -14,7 +14,7 @@ pub use deadline::Deadline;
 pub use decision::Decision;
 pub use limit::{InFlight, Permit};
 pub(crate) use meter::ToolMeter;
-pub use meter::{Ending, Histogram, Meter, ToolStatistics};
+pub use meter::{Ending, Histogram, Meter, ToolStatistics, failure_type};
 pub use screen::Screen;
 pub use sight::{Sight, View};
 pub use validate::{check_arguments, check_result};
@@ -44,6 +44,9 @@ pub trait Ward: Send + Sync {
 
 /// A policy that sees every call, refused ones too: the record.
 pub trait Witness: Send + Sync {
+    /// A call has come, and nothing is known of it yet but what it says itself.
+    fn arrived(&self, _call: &Call, _exchange: &Exchange) {}
+
     /// A call has passed every policy, and its provider is next. A future that is given back is
     /// waited for first, and an error of it refuses the call.
     fn begun(&self, _call: &CallSummary<'_>) -> Option<BoxFuture<'static, Result<(), CallError>>> {

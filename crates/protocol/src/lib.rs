@@ -16,6 +16,7 @@ pub mod redact;
 pub mod revision;
 mod secret;
 pub mod timestamp;
+pub mod trace;
 pub mod wire;
 
 pub use capability::ClientCapabilities;
@@ -29,3 +30,4 @@ pub use params::ParamsHead;
 pub use redact::Redactor;
 pub use revision::Revision;
 pub use secret::Secret;
+pub use trace::{Trace, TraceParent};

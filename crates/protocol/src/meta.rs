@@ -2,6 +2,7 @@
 
 use crate::capability::ClientCapabilities;
 use crate::json::RawJson;
+use crate::trace::{TRACEPARENT, TRACESTATE, Trace};
 
 /// The keys that the protocol reserves.
 pub mod key {
@@ -53,6 +54,8 @@ pub struct RequestMeta {
     pub log_level: Option<RawJson>,
     /// What progress notices carry back.
     pub progress_token: Option<RawJson>,
+    /// The trace that the request is a part of.
+    pub trace: Option<Trace>,
 }
 
 impl RequestMeta {
@@ -60,6 +63,7 @@ impl RequestMeta {
     pub fn read(meta: Option<&RawJson>) -> Self {
         let mut read = Self::default();
         let Some(meta) = meta else { return read };
+        let (mut parent, mut state) = (None, None);
         for member in meta.members() {
             let value = member.value();
             let name = member.key_bytes();
@@ -74,8 +78,13 @@ impl RequestMeta {
                 read.log_level = Some(value);
             } else if is(key::PROGRESS_TOKEN) {
                 read.progress_token = Some(value);
+            } else if is(TRACEPARENT) {
+                parent = Some(value);
+            } else if is(TRACESTATE) {
+                state = Some(value);
             }
         }
+        read.trace = Trace::of_meta(parent.as_ref(), state.as_ref());
         read
     }
 }

@@ -51,6 +51,15 @@ struct Sources {
     added: Vec<Arc<Manifest>>,
 }
 
+/// How many processes there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Processes {
+    /// Those that serve a call.
+    pub running: usize,
+    /// Those that wait for one, or are about to.
+    pub standby: usize,
+}
+
 /// What a registration did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registration {
@@ -90,6 +99,11 @@ impl Tools {
     /// How many tools there are.
     pub fn count(&self) -> usize {
         self.0.registry.load().count()
+    }
+
+    /// How many processes serve calls, and how many wait for one.
+    pub fn processes(&self) -> Processes {
+        self.0.runner.processes()
     }
 
     /// Every version of every tool, sorted by name, the newest of each first.

@@ -17,9 +17,9 @@ mod task;
 mod task_book;
 mod ticket;
 
-pub(crate) use arrival::Arrival;
+pub(crate) use arrival::{Arrival, named_trace};
 pub(crate) use checks::unsupported;
-pub(crate) use errors::{Status, log_private};
+pub(crate) use errors::Status;
 pub(crate) use handshake::Handshake;
 pub(crate) use listen::Listening;
 pub(crate) use parking::Parking;

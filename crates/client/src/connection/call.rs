@@ -57,7 +57,10 @@ impl Link {
             }
             false => None,
         };
-        let Begun { underway, message, headers } = self.begin(agreed, request, line)?;
+        let Begun { underway, message, mut headers } = self.begin(agreed, request, line)?;
+        if let Some(trace) = request.trace.as_ref().filter(|_| !self.is_pipe()) {
+            headers.extend(compose::traced(trace));
+        }
         let mut clock = Clock::start(silence, at_most);
         let sent = select! {
             // Mostly there is room at once, and then no timer need be set.

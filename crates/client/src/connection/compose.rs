@@ -4,7 +4,8 @@
 use gantry_protocol::headers::{self, argument_value, encode_value};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, ParamsHead, RawJson, Revision, wire};
+use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
+use gantry_protocol::{Method, ParamsHead, RawJson, Revision, Trace, wire};
 use http::{HeaderName, HeaderValue};
 
 use super::link::Agreed;
@@ -119,6 +120,15 @@ fn after_handshake(agreed: &Agreed, request: &Request, id: u64) -> RawJson {
 
 fn number(id: u64) -> RawJson {
     gantry_protocol::Id::number(id).raw().clone()
+}
+
+/// The headers that name the trace a request is a part of.
+pub(super) fn traced(trace: &Trace) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let state = trace.state.as_deref().map(|state| (TRACESTATE, state));
+    let named = [(TRACEPARENT, trace.parent.as_str())].into_iter().chain(state);
+    named.filter_map(|(name, value)| {
+        Some((HeaderName::from_static(name), HeaderValue::try_from(value).ok()?))
+    })
 }
 
 /// The headers that repeat parts of a request to a server without handshake. `name` is that of what

@@ -126,6 +126,7 @@ fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
         ("state", before.state != config.state),
         ("uv", before.uv != config.uv),
         ("standby", before.standby != config.standby),
+        ("telemetry", before.telemetry != config.telemetry),
         ("toolLimits", before.tool_limits != config.tool_limits),
         ("tools", manifests(before) != manifests(config)),
     ];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::guard::{Guard, Keeping, Parts};
+use gantry::telemetry::Telemetry;
 use gantry_gateway::Target;
 use gantry_policy::trust::{Level, TrustSettings};
 use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Pins, Rules, Signer, Trust};
@@ -25,7 +26,10 @@ pub(crate) struct Guarding {
 }
 
 /// Puts the policies together, with everything they have kept.
-pub(crate) async fn open(config: Option<&Config>) -> Result<Guarding, Exit> {
+pub(crate) async fn open(
+    config: Option<&Config>,
+    telemetry: Option<Arc<Telemetry>>,
+) -> Result<Guarding, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
     let keeping = Keeping { cabinet, signer: Signer::new(state::key()?) };
     let audit = KeptAudit::open(config)?;
@@ -37,6 +41,7 @@ pub(crate) async fn open(config: Option<&Config>) -> Result<Guarding, Exit> {
         audit: audit.audit.clone(),
         rules: rules(config),
         pins,
+        telemetry,
     };
     Ok(Guarding { guard: Guard::new(keeping, parts), audit })
 }

@@ -1,13 +1,21 @@
-//! Log lines: on standard error, readable or as JSON, chosen by `GANTRY_LOG`.
+//! Log lines: on standard error, readable or as JSON, chosen by `GANTRY_LOG`. A line that is made
+//! while a call is under way names it.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwap;
 use gantry::config::Config;
-use gantry_protocol::{Redactor, Secret};
+use gantry_gateway::{Exchange, with_current};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{RawJson, Redactor, Secret};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::{JsonFields, Writer};
+use tracing_subscriber::fmt::{self as lines, FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
 
 use super::args::LogFormat;
 
@@ -44,12 +52,69 @@ impl Write for Lines {
 pub(crate) fn start(format: LogFormat, stays: bool) {
     let level = if stays { "info" } else { "warn" };
     let filter = EnvFilter::try_from_env("GANTRY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Lines);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Lines);
     match format {
         LogFormat::Text => {
             let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            lines.with_target(false).with_ansi(colour).init();
+            let plain = lines::format().with_target(false).with_ansi(colour);
+            log.with_ansi(colour).event_format(OfCall { lines: plain, add: add_words }).init();
         }
-        LogFormat::Json => lines.json().init(),
+        LogFormat::Json => {
+            let json = OfCall { lines: lines::format().json(), add: add_members };
+            log.fmt_fields(JsonFields::new()).event_format(json).init();
+        }
+    }
+}
+
+/// Lines with what is to be said of the call that is under way.
+struct OfCall<F> {
+    lines: F,
+    /// Adds it to a line.
+    add: fn(&mut String, &Exchange),
+}
+
+impl<S, N, F> FormatEvent<S, N> for OfCall<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        ctx: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::with_capacity(256);
+        self.lines.format_event(ctx, Writer::new(&mut line), event)?;
+        line.truncate(line.trim_end().len());
+        with_current(|exchange| (self.add)(&mut line, exchange));
+        writeln!(writer, "{line}")
+    }
+}
+
+/// For people: enough to find everything else.
+fn add_words(line: &mut String, exchange: &Exchange) {
+    let _ = write!(line, " call={}", exchange.number());
+    if let Some(trace) = exchange.trace() {
+        let _ = write!(line, " trace={}", trace.id());
+    }
+}
+
+/// For programs: members at the end of the object.
+fn add_members(line: &mut String, exchange: &Exchange) {
+    let call = exchange.call();
+    let named = call.head.name.as_ref().or(call.head.uri.as_ref());
+    let trace = exchange.trace();
+    let members = ObjectWriter::new()
+        .value("call", &exchange.number().to_string())
+        .value("principal", &*call.caller.principal)
+        .value("method", call.method.as_str())
+        .value_some("name", named.and_then(RawJson::to_text))
+        .value_some("trace_id", trace.as_ref().map(|trace| trace.id()))
+        .finish();
+    if line.pop() == Some('}') {
+        line.push(',');
+        line.push_str(members.as_str().trim_start_matches('{'));
     }
 }

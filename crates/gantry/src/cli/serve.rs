@@ -17,8 +17,9 @@ use super::door::Door;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::lock::LockFile;
+use super::metrics::Measured;
 use super::origin::{self, Offer};
-use super::{courier, guard, ledger, render, state};
+use super::{courier, guard, ledger, render, state, telemetry};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -39,7 +40,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         ..UpstreamSettings::default()
     });
     let store = state::store(config.as_ref())?;
-    let guarding = guard::open(config.as_ref()).await?;
+    let telemetry = telemetry::open(config.as_ref())?;
+    let guarding = guard::open(config.as_ref(), telemetry.clone()).await?;
     let guard = guarding.guard.clone();
     let lock = LockFile::of(config.as_ref())?;
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
@@ -48,11 +50,13 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
     let is_listening = !options.stdio || options.listen.is_some();
     let callers = Callers::open(auth.unwrap_or_default(), guard.keeping(), is_listening).await?;
-    let (measured, audit) = (guard.clone(), guarding.audit.clone());
+    let measured = Measured::new(upstreams.clone(), offer.tools.clone(), telemetry.clone());
+    let (counted, audit) = (guard.clone(), guarding.audit.clone());
     offer.builder = callers
         .install(offer.builder, admin)
         .guard(guard.clone())
-        .metrics(move |out| measured.write_metrics(out))
+        .metrics(move |out| measured.write(out))
+        .metrics(move |out| counted.write_metrics(out))
         .metrics(move |out| audit.measure(out))
         .door_settings(doors)
         .upstreams(upstreams.clone())
@@ -84,6 +88,9 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     ledger.stop().await;
     budgets.stop().await;
     guarding.close().await;
+    if let Some(telemetry) = telemetry {
+        telemetry.stop().await;
+    }
     served
 }
 

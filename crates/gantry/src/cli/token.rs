@@ -175,7 +175,7 @@ impl Office {
             }
         }
         let config = origin::configuration(reach.config.as_deref())?;
-        let guard = guard::open(config.as_ref()).await?.guard;
+        let guard = guard::open(config.as_ref(), None).await?.guard;
         Ok(Self::Store(callers::tokens(guard.keeping()).await?))
     }
 }

@@ -112,7 +112,7 @@ impl Court {
             Ok(_) => Ok(Self::Running(running)),
             Err(exit) if exit.code == Code::Unreachable && reach.url.is_none() => {
                 let config = origin::configuration(reach.config.as_deref())?;
-                let guard = guard::open(config.as_ref()).await?;
+                let guard = guard::open(config.as_ref(), None).await?;
                 Ok(Self::Store(Box::new(guard.guard.trust().clone())))
             }
             Err(exit) => Err(exit),

@@ -14,6 +14,7 @@ impl Config {
         self.uv = self.uv.take().or(other.uv);
         self.pins = self.pins.take().or(other.pins);
         self.standby = self.standby.take().or(other.standby);
+        self.telemetry = self.telemetry.take().or(other.telemetry);
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;
         }

@@ -11,7 +11,8 @@ use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
 use super::{
-    audit, auth, call_limits, dialect, include, limits, pins, policy, profiles, servers, standby,
+    audit, auth, call_limits, dialect, include, limits, otlp, pins, policy, profiles, servers,
+    standby,
 };
 
 const KEYS: &[&str] = &[
@@ -30,6 +31,7 @@ const KEYS: &[&str] = &[
     "pins",
     "state",
     "audit",
+    "telemetry",
     "servers",
     "inputs",
     "mcp",
@@ -105,6 +107,7 @@ impl Reader<'_> {
                 Some(value) => policy::read(self, &value)?,
                 None => Policy::default(),
             },
+            telemetry: document.get("telemetry").map(|it| otlp::read(self, &it)).transpose()?,
             ..Config::default()
         };
         if let Some(value) = document.get("policy") {

@@ -35,7 +35,14 @@ impl Config {
             .raw_some("pins", self.pins.as_ref().map(pins::to_json).as_ref())
             .value_some("state", self.state.as_ref())
             .raw_some("audit", self.audit.as_ref().map(AuditConfig::to_json).as_ref())
+            .raw_some("telemetry", self.telemetry().as_ref())
             .finish()
+    }
+
+    fn telemetry(&self) -> Option<RawJson> {
+        let telemetry = self.telemetry.as_ref()?;
+        let collector = telemetry.collector.as_ref().map(ToString::to_string);
+        Some(telemetry.to_json(collector.map(|url| self.without_secrets(&address(&url)))))
     }
 
     /// A text without the secrets that were met when the configuration was read.

@@ -12,7 +12,7 @@ async fn said(say: impl AsyncFnOnce(&Exchange)) -> Vec<String> {
     let caller = Arc::new(Caller::new("someone"));
     let mut call = Call::new(Method::ToolsCall, RawJson::EMPTY_OBJECT, caller);
     (call.wants_progress, call.log_level) = (true, Some(Level::Warning));
-    let exchange = Exchange::new(&call, 8, Duration::from_secs(1));
+    let exchange = Exchange::new(Arc::new(call), 8, Duration::from_secs(1));
     say(&exchange).await;
     let mut said = Vec::new();
     while let Poll::Ready(Item::Notice(notice)) = exchange.outbox().poll(Waker::noop(), false) {
@@ -57,7 +57,7 @@ async fn messages_that_are_not_wanted_are_not_passed_on() {
 fn a_number_is_no_name() {
     let caller = Arc::new(Caller::new("someone"));
     let call = Call::new(Method::ToolsCall, RawJson::EMPTY_OBJECT, caller);
-    let exchange = Exchange::new(&call, 8, Duration::from_secs(1));
+    let exchange = Exchange::new(Arc::new(call), 8, Duration::from_secs(1));
     let numbered = exchange.number_question(&Method::RootsList);
     let cases = [
         (&*numbered, None),

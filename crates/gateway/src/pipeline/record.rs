@@ -30,6 +30,9 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     pub(super) fn open(pipeline: &'a Pipeline, call: &Arc<Call>, exchange: &'a Exchange) -> Self {
+        for witness in &pipeline.policies.witnesses {
+            witness.arrived(call, exchange);
+        }
         Self {
             policies: &pipeline.policies,
             call: call.clone(),
@@ -92,6 +95,13 @@ impl<'a> Record<'a> {
         let took = self.started.elapsed();
         let ending = Ending::of(outcome);
         self.policies.meter.record(&self.call.method, ending, took);
+        tracing::debug!(?took, error_type = ending.error_type(), "a call has ended");
+        if let Err(error) = outcome
+            && error.kind.is_refusal()
+        {
+            let refusal = self.exchange.decisions().into_iter().rfind(|it| !it.allowed);
+            self.policies.meter.record_refusal(refusal.map_or("other", |it| it.policy));
+        }
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
             if let Some(hit) = self.exchange.standby() {

@@ -2,6 +2,7 @@
 
 mod probe;
 mod statistics;
+mod traces;
 
 use std::sync::Arc;
 use std::time::Duration;

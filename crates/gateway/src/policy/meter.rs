@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use gantry_protocol::Method;
 
-pub use ending::Ending;
+pub use ending::{Ending, failure_type};
 pub use histogram::Histogram;
 pub(crate) use tool::ToolMeter;
 pub use tool::ToolStatistics;
@@ -44,6 +44,8 @@ pub struct Meter {
     rows: [Row; METHODS.len() + 1],
     tools: ToolMeters,
     gauges: Mutex<BTreeMap<&'static str, Gauge>>,
+    /// Refused calls by policy. Policies are named in code, so there are only so many.
+    refused: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 /// What a gauge is for, and what it shows.
@@ -64,7 +66,8 @@ impl Meter {
     /// Counters that tell at most so many tools apart in the metrics, and so many at all.
     pub(crate) fn new(labels: usize, tools: usize) -> Self {
         let tools = ToolMeters::new(labels, tools);
-        Self { rows: Default::default(), tools, gauges: Mutex::default() }
+        let (gauges, refused) = Default::default();
+        Self { rows: Default::default(), tools, gauges, refused }
     }
 
     /// Counts one call.
@@ -75,6 +78,12 @@ impl Meter {
         row.outcomes[label(ending)].fetch_add(1, Relaxed);
         row.buckets[BOUNDS.partition_point(|bound| *bound < micros)].fetch_add(1, Relaxed);
         row.micros.fetch_add(micros, Relaxed);
+    }
+
+    /// Counts a call that a policy refused.
+    pub(crate) fn record_refusal(&self, policy: &'static str) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner).entry(policy).or_default() +=
+            1;
     }
 
     /// How many calls have ended, whatever their outcome.
@@ -115,11 +124,20 @@ impl Meter {
         out.push_str("# HELP gantry_call_seconds How long calls took.\n");
         out.push_str("# TYPE gantry_call_seconds histogram\n");
         self.each(|method, row| row.write_histogram(method, out));
+        self.write_refusals(out);
         self.tools.write(out);
         for (name, Gauge { help, value }) in
             &*self.gauges.lock().unwrap_or_else(PoisonError::into_inner)
         {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+        }
+    }
+
+    fn write_refusals(&self, out: &mut String) {
+        const NAME: &str = "gantry_calls_refused_total";
+        let _ = writeln!(out, "# HELP {NAME} Calls refused, by policy.\n# TYPE {NAME} counter");
+        for (policy, count) in &*self.refused.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = writeln!(out, "{NAME}{{policy=\"{policy}\"}} {count}");
         }
     }
 

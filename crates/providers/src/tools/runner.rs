@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::manifest::Manifest;
-use super::{ToolSettings, contract};
+use super::{Processes, ToolSettings, contract};
 use launch::Launcher;
 use service::Service;
 use standby::Standby;
@@ -79,6 +79,11 @@ impl Runner {
         };
         self.standby.learn(manifest, finished.input_read);
         contract::read(&manifest.name, self.settings.timeout_of(manifest), &finished)
+    }
+
+    /// How many processes there are.
+    pub(super) fn processes(&self) -> Processes {
+        Processes { running: self.standby.running(), standby: self.standby.len() }
     }
 
     /// Takes up what the folders hold now: what waits for other tools, or for what these were

@@ -106,6 +106,7 @@ impl Face {
     fn errand(&self, resolved: &Resolved, exchange: &Exchange) -> Option<Errand> {
         let view = self.view.load();
         let (server, request) = view.request(resolved)?;
+        let request = serve::traced(request, exchange.trace());
         let aliases = view.routes.aliases(server.name()).cloned();
         let takes_questions = resolved.call.takes_questions;
         Some(Errand { server, aliases, request, exchange: exchange.clone(), takes_questions })

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use gantry_client::{Answer, Client, ClientError, InputRequired, Request, TaskWish};
 use gantry_gateway::{Call, CallError, ErrorKind, Exchange, Outcome, Reply};
-use gantry_protocol::{Method, RawJson, RpcError, code};
+use gantry_protocol::meta::key;
+use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
+use gantry_protocol::{Method, RawJson, RpcError, Trace, code};
 
 use super::aliases::Aliases;
 use super::failure::Failed;
@@ -119,6 +121,29 @@ pub(super) fn request(call: &Call, params: RawJson) -> Request {
         input: InputRequired { entries: input.responses.clone(), state: input.state.clone() },
         ..Request::new(call.method.clone(), params)
     }
+}
+
+/// The request with the trace that it is a part of.
+pub(super) fn traced(request: Request, trace: Option<Arc<Trace>>) -> Request {
+    let Some(trace) = trace else { return request };
+    let meta = request.params.get(key::META).filter(RawJson::is_object);
+    let meta = meta.unwrap_or(RawJson::EMPTY_OBJECT);
+    let named = meta.get(TRACEPARENT).and_then(|named| named.to_text());
+    let params = match named.as_deref() == Some(trace.parent.as_str()) {
+        // As the client wrote it.
+        true => request.params,
+        false => {
+            let state = trace.state.as_deref().map(RawJson::string);
+            let meta = meta
+                .edit()
+                .remove(TRACESTATE)
+                .set(TRACEPARENT, RawJson::string(&trace.parent))
+                .set_some(TRACESTATE, state)
+                .apply();
+            request.params.edit().set(key::META, meta).apply()
+        }
+    };
+    Request { params, trace: Some(trace), ..request }
 }
 
 /// That a call is made a task: because it cannot be made otherwise, or its client takes them.

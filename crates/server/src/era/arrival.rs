@@ -1,7 +1,9 @@
 //! A request as it arrived, with what everyone needs of it found once.
 
 use gantry_protocol::meta::RequestMeta;
-use gantry_protocol::{Id, Method, ParamsHead, RawJson, Request};
+use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
+use gantry_protocol::{Id, Method, ParamsHead, RawJson, Request, Trace};
+use http::HeaderMap;
 
 /// A request as it arrived.
 #[derive(Debug)]
@@ -23,8 +25,24 @@ impl Arrival {
         Self { id, method, params, head, meta }
     }
 
+    /// The same with the trace that the headers name, unless the request names one itself.
+    pub(crate) fn traced_by(mut self, headers: &HeaderMap) -> Self {
+        self.meta.trace = self.meta.trace.take().or_else(|| named_trace(headers));
+        self
+    }
+
     /// Whether the request says that it stands alone.
     pub(crate) fn is_stateless(&self) -> bool {
         self.meta.version.is_some()
     }
+}
+
+/// The trace that the headers of a request name. One that is named twice is none.
+pub(crate) fn named_trace(headers: &HeaderMap) -> Option<Trace> {
+    let mut parents = headers.get_all(TRACEPARENT).iter();
+    let (Some(parent), None) = (parents.next(), parents.next()) else { return None };
+    let states: Vec<&str> =
+        headers.get_all(TRACESTATE).iter().filter_map(|state| state.to_str().ok()).collect();
+    let state = (!states.is_empty()).then(|| states.join(","));
+    Trace::read(parent.to_str().ok()?.trim(), state.as_deref())
 }

@@ -5,7 +5,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Revision, RpcError, code};
 
 /// Writes down what of a failure only the log may say.
-pub(crate) fn log_private(error: &CallError) {
+fn log_private(error: &CallError) {
     if let Some(private) = &error.private {
         let (blame, retryable) = (error.blame(), error.is_retryable());
         tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");

@@ -202,6 +202,7 @@ impl Session {
         let (token, caller) = (meta.progress_token, self.caller.clone());
         let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
         call.wants_progress = token.is_some();
+        call.trace = meta.trace.map(Arc::new);
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
         let json_content = lobby.settings.json_content || caller.capabilities.json_content;

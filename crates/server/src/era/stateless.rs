@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gantry_gateway::{Call, CallError, ErrorKind, Input, Notice, Outcome, Reply, Running, Step};
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, jsonrpc};
+use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, Trace, jsonrpc};
 use http::HeaderMap;
 
 use super::arrival::Arrival;
@@ -52,7 +52,7 @@ pub(crate) fn prepare(
     let (caller, log_level) = checked.map_err(|refusal| refusal.of(id))?;
     let Arrival { id, method, params, head, meta } = arrival;
     let json_content = lobby.settings.json_content || caller.capabilities.json_content;
-    let token = meta.progress_token;
+    let (token, trace) = (meta.progress_token, meta.trace.map(Arc::new));
     let ticket = Ticket { id, method, params, token, caller, json_content, task: None };
     match ticket.method {
         Method::Discover => {
@@ -62,7 +62,7 @@ pub(crate) fn prepare(
         Method::Listen => Listening::open(lobby, &ticket)
             .map(Prepared::Listening)
             .map_err(|error| checks::Refused::from(error).of(&ticket.id)),
-        _ => Ok(Live::start(lobby, ticket, head, log_level)),
+        _ => Ok(Live::start(lobby, ticket, head, log_level, trace)),
     }
 }
 
@@ -90,12 +90,14 @@ impl Live {
         ticket: Ticket,
         head: ParamsHead,
         log_level: Option<Level>,
+        trace: Option<Arc<Trace>>,
     ) -> Prepared {
         let (method, params) = (ticket.method.clone(), ticket.params.clone());
         let mut call = Call::with_head(method, params, head, ticket.caller.clone());
         // What it says of its progress is shown with a task.
         call.wants_progress = ticket.token.is_some() || ticket.caller.capabilities.tasks;
         call.log_level = log_level;
+        call.trace = trace;
         call.takes_questions = true;
         let live = Self { lobby: lobby.clone(), ticket, running: None, becoming: None };
         let mut live = Box::new(live);

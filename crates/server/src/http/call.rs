@@ -6,7 +6,7 @@ use gantry_gateway::contract::{
     CONTRACT_HEADER, CONTRACT_VERSION, ContractError, ErrorType, Status, ToolCall, ToolResult,
     check_version,
 };
-use gantry_gateway::{Call, Caller, ErrorDetail, Outcome, Step};
+use gantry_gateway::{Call, Caller, ErrorDetail, Outcome, Step, Trace};
 use gantry_protocol::Method;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
@@ -17,7 +17,7 @@ use super::body::{self, Body};
 use super::endpoint::is_json;
 use super::{Hall, answer};
 use crate::doorman::Visitor;
-use crate::era::log_private;
+use crate::era::named_trace;
 
 const HEADER: HeaderName = HeaderName::from_static(CONTRACT_HEADER);
 
@@ -31,7 +31,9 @@ pub(crate) async fn serve(
         return marked(answer::not_allowed("POST"));
     }
     match read(hall, request).await {
-        Ok(call) => respond(&ToolResult::from_outcome(&run(hall, visitor, &call).await), None),
+        Ok((call, trace)) => {
+            respond(&ToolResult::from_outcome(&run(hall, visitor, &call, trace).await), None)
+        }
         Err((status, reason)) => {
             let detail = ErrorDetail::new(ErrorType::ValidationError, reason);
             respond(&ToolResult::failure(detail), Some(status))
@@ -43,14 +45,15 @@ pub(crate) async fn serve(
 async fn read(
     hall: &Arc<Hall>,
     request: Request<Incoming>,
-) -> Result<ToolCall, (StatusCode, String)> {
+) -> Result<(ToolCall, Option<Trace>), (StatusCode, String)> {
     let (parts, incoming) = request.into_parts();
     let settings = &hall.lobby.settings;
     let wrong = |error: ContractError| (StatusCode::BAD_REQUEST, error.to_string());
     check_headers(&parts.headers)?;
     check_asked(&parts.headers).map_err(wrong)?;
     let text = body::read(settings, &parts.headers, incoming).await?;
-    ToolCall::parse(text, settings.message).map_err(wrong)
+    let call = ToolCall::parse(text, settings.message).map_err(wrong)?;
+    Ok((call, named_trace(&parts.headers)))
 }
 
 fn check_headers(headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
@@ -75,17 +78,14 @@ fn check_asked(headers: &HeaderMap) -> Result<(), ContractError> {
 
 /// Runs the call. There is nobody to tell of progress or to ask: a question that the caller's
 /// lack of capabilities does not stop is dropped, which tells the tool that no answer will come.
-async fn run(hall: &Arc<Hall>, visitor: Visitor, call: &ToolCall) -> Outcome {
+async fn run(hall: &Arc<Hall>, visitor: Visitor, call: &ToolCall, trace: Option<Trace>) -> Outcome {
     let lobby = &hall.lobby;
     let caller = Caller { scope: visitor.scope, ..Caller::new(visitor.principal) };
-    let caller = Arc::new(caller);
-    let call = Call::new(Method::ToolsCall, call.to_params(), caller);
+    let mut call = Call::new(Method::ToolsCall, call.to_params(), Arc::new(caller));
+    call.trace = trace.map(Arc::new);
     let mut running = lobby.gateway.start(call);
     loop {
         if let Step::Done(outcome) = running.step().await {
-            if let Err(error) = &outcome {
-                log_private(error);
-            }
             return outcome;
         }
     }

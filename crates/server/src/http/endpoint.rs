@@ -77,7 +77,7 @@ async fn dispatch(
     let version = header(knock.headers, headers::PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let request = match message {
-        Message::Request(request) => Arrival::new(request),
+        Message::Request(request) => Arrival::new(request).traced_by(knock.headers),
         other if by_header && eras != Eras::Legacy => return stateless::take(&other),
         other => return session::take(hall, knock, other),
     };

@@ -96,6 +96,23 @@ async fn a_session_is_kept_and_ended() {
 }
 
 #[tokio::test]
+async fn the_trace_of_a_request_is_named_in_headers() {
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    for rule in [older, newer] {
+        for state in [None, Some("a=1")] {
+            let mut site = Site::open(rule).await;
+            let connection = site.connect().await.unwrap();
+            let trace = gantry_protocol::Trace::read(parent, state).map(Arc::new);
+            let traced = Request { trace, ..call("t") };
+            complete(connection.request(traced, &Silent).await);
+            let seen = site.next("tools/call").await;
+            assert_eq!(seen.header("traceparent"), Some(parent));
+            assert_eq!(seen.header("tracestate"), state);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_is_lost_is_told() {
     let site = Site::open(|seen| match seen.method() {
         "tools/call" => Some((404, "", Value::Null)),

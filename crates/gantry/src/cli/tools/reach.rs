@@ -17,7 +17,7 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
         return remote(url, &reach.header).await;
     }
     let config = origin::configuration(reach.origin.config.as_deref())?;
-    let guarding = guard::open(config.as_ref()).await?;
+    let guarding = guard::open(config.as_ref(), None).await?;
     let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guarding))?;
     let lock = LockFile::of(config.as_ref())?;
     let config = config.unwrap_or_default();

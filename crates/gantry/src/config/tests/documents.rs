@@ -65,6 +65,12 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"policy": {"rules": [{"effect": "forbid"}]}}), false),
         (json!({"policy": {"rules": [{"effect": "deny", "who": {"principals": []}}]}}), false),
         (json!({"policy": {"default": "no"}}), false),
+        (json!({"telemetry": {"otlp": "http://c:1", "headers": {"k": "v"}, "sample": 0.5}}), true),
+        (json!({"telemetry": {"logs": false, "service": "s"}}), true),
+        (json!({"telemetry": {"otpl": "http://c:1"}}), false),
+        (json!({"telemetry": {"sample": 2}}), false),
+        (json!({"telemetry": {"headers": {"k": 1}}}), false),
+        (json!({"telemetry": true}), false),
         (json!({"include": []}), true),
         (json!({"include": 1}), false),
     ];

@@ -25,3 +25,14 @@ fn secrets_are_not_shown() {
     assert!(problem.contains("the variable `NO`"), "{problem}");
     assert_eq!(shown["profiles"]["a"]["servers"], json!(["p"]));
 }
+
+#[test]
+fn the_secrets_of_telemetry_are_not_shown() {
+    let text = r#"{"telemetry": {"otlp": "https://example.com/${SET}?key=abc", "sample": 0.5,
+        "headers": {"Authorization": "Bearer abc"}}}"#;
+    let shown = parse(text).expect("it is right").to_json();
+    let shown: Value = serde_json::from_str(shown.as_str()).expect("JSON");
+    let telemetry = json!({"otlp": "https://example.com/…?…", "sample": 0.5,
+        "headers": {"Authorization": "…"}});
+    assert_eq!(shown["telemetry"], telemetry);
+}

@@ -42,7 +42,7 @@ pub enum Ending {
 impl Ending {
     /// How a call with this outcome ended.
     pub fn of(outcome: &Outcome) -> Self {
-        match (outcome, error_type(outcome)) {
+        match (outcome, failure_type(outcome)) {
             (Ok(Reply::InputRequired(_)), _) => Self::InputRequired,
             (Ok(_), None) => Self::Good,
             (Ok(_), Some(error_type)) => Self::ToolError(error_type),
@@ -59,8 +59,8 @@ impl Ending {
     }
 }
 
-/// The type of the error that a call ended in; none when it ended well.
-fn error_type(outcome: &Outcome) -> Option<&'static str> {
+/// The type of the failure that a call ended in, one of a fixed list; none when it ended well.
+pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
     match outcome {
         Ok(Reply::Result(result)) => reported(result),
         Ok(_) => None,

@@ -159,13 +159,13 @@ impl Standby {
         state.queues.values().flat_map(|queue| &queue.waiting).map(|it| it.child.id()).collect()
     }
 
-    /// How many wait or soon will, for tests.
-    #[cfg(test)]
+    /// How many wait or soon will.
     pub(super) fn len(&self) -> usize {
         self.state().len()
     }
 
-    fn running(&self) -> usize {
+    /// How many serve a call.
+    pub(super) fn running(&self) -> usize {
         self.settings.children.saturating_sub(self.places.available_permits())
     }
 

@@ -1,0 +1,90 @@
+//! What is noted of a call at its end: only handles, so that the call does not wait for text to be
+//! written.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use gantry_gateway::policy::{CallSummary, Decision, failure_type};
+use gantry_gateway::{CallNumber, Caller, Outcome, Span, Target, Trace};
+use gantry_protocol::{Method, RawJson};
+
+/// Something to send.
+#[derive(Debug)]
+pub(super) enum Item {
+    Call(Box<ObservedCall>),
+    Record(ObservedRecord),
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub(super) struct ObservedCall {
+    pub(super) number: CallNumber,
+    pub(super) method: Method,
+    /// What the client calls the target.
+    pub(super) named: Option<RawJson>,
+    /// The target, if there is one of that name.
+    pub(super) target: Option<Target>,
+    pub(super) caller: Arc<Caller>,
+    pub(super) decision: Option<Decision>,
+    pub(super) failure: Option<&'static str>,
+    pub(super) trace: u128,
+    pub(super) parent: Option<u64>,
+    pub(super) state: Option<String>,
+    /// The call as a whole.
+    pub(super) whole: Part,
+    /// The part of its provider, if it was reached.
+    pub(super) work: Option<Part>,
+}
+
+/// A span's id and time.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) id: u64,
+    pub(super) start: SystemTime,
+    pub(super) end: SystemTime,
+}
+
+/// A record of a call.
+#[derive(Debug)]
+pub(super) struct ObservedRecord {
+    pub(super) at: SystemTime,
+    pub(super) record: RawJson,
+    pub(super) trace: Option<Trace>,
+}
+
+impl Item {
+    /// How many spans or records it becomes.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            Self::Call(call) => 1 + u64::from(call.work.is_some()),
+            Self::Record(_) => 1,
+        }
+    }
+}
+
+impl ObservedCall {
+    pub(super) fn new(
+        summary: &CallSummary<'_>,
+        span: &Span,
+        outcome: &Outcome,
+        took: Duration,
+    ) -> Self {
+        let CallSummary { call, target, exchange } = summary;
+        let end = SystemTime::now();
+        let part = |id, took| Part { id, start: end.checked_sub(took).unwrap_or(end), end };
+        Self {
+            number: exchange.number(),
+            method: call.method.clone(),
+            named: call.head.name.clone().or_else(|| call.head.uri.clone()),
+            target: target.cloned(),
+            caller: call.caller.clone(),
+            decision: exchange.decisions().pop(),
+            failure: failure_type(outcome),
+            trace: span.trace,
+            parent: span.parent,
+            state: span.state.clone(),
+            whole: part(span.call, took),
+            work: span.worked().map(|took| part(span.work, took)),
+        }
+    }
+}
