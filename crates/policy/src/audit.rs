@@ -3,7 +3,6 @@
 
 mod arguments;
 mod line;
-mod redaction;
 mod settings;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +17,6 @@ use gantry_protocol::{JsonLimits, Method, RawJson};
 use tokio::sync::mpsc;
 
 use line::Phase;
-pub use redaction::Redaction;
 pub use settings::{AuditMode, AuditSettings, AuditedArguments};
 
 /// The name of this policy in decisions.
@@ -38,6 +36,9 @@ pub trait AuditLog: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AuditLogError(pub String);
+
+/// Makes of arguments what may be kept of them.
+pub type Redaction = Arc<dyn Fn(&RawJson) -> RawJson + Send + Sync>;
 
 /// Records every call.
 pub struct Audit {

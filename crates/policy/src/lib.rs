@@ -34,7 +34,6 @@ pub use limits::{
     BudgetKeeper, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits, Patterns,
     Rate, RateError,
 };
-pub use mask::masked;
 pub use pins::{PinMode, PinSettings, Pins, Suspicious};
 pub use rules::{
     Annotations, Condition, ConditionBounds, ConditionError, Explanation, Finding, Judged,

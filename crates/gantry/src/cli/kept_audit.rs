@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use gantry::config::{AuditConfig, Config};
-use gantry_policy::{Audit, AuditLog, AuditLogError, Redaction, Signer};
-use gantry_protocol::redact::names_a_secret;
+use gantry_policy::{Audit, AuditLog, AuditLogError, Signer};
 use gantry_protocol::timestamp;
 use gantry_store::audit::{AuditError, AuditSettings, Journal};
 
@@ -33,7 +32,7 @@ impl KeptAudit {
         let journal = Journal::open(folder()?, &key()?, timestamp::write, program, settings);
         let failed = |error| Exit::new(Code::Failed, format!("no thread can be started: {error}"));
         let journal = Arc::new(journal.map_err(failed)?);
-        let redaction = Redaction::new(names_a_secret, logging::redacted);
+        let redaction = Arc::new(logging::shown);
         let audit = Audit::new(Arc::new(Log(journal.clone())), said.settings(), redaction);
         Ok(Self { journal, audit })
     }

@@ -1,7 +1,6 @@
 //! Log lines: on standard error, readable or as JSON, chosen by `GANTRY_LOG`. A line that is made
 //! while a call is under way names it.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, LazyLock};
@@ -28,9 +27,9 @@ pub(crate) fn hide(config: &Config) {
     HIDDEN.store(Arc::new(Redactor::new(secrets)));
 }
 
-/// The text without what no line may show.
-pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
-    HIDDEN.load().text(text)
+/// The value as people may see it.
+pub(crate) fn shown(value: &RawJson) -> RawJson {
+    HIDDEN.load().value(value)
 }
 
 /// Standard error, but for secrets. A line comes as a whole.

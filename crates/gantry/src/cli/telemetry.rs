@@ -4,9 +4,24 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::telemetry::{Telemetry, TelemetrySettings};
+use gantry_policy::Audit;
+use tokio::task::JoinHandle;
 
 use super::exit::{Code, Exit};
 use super::origin;
+
+/// Records that may wait until they are sent; more are left out and counted.
+const UNREAD: usize = 4096;
+
+/// Sends the record of every call too, until the task is ended.
+pub(crate) fn follow(telemetry: &Arc<Telemetry>, audit: &Audit) -> Option<JoinHandle<()>> {
+    let (telemetry, mut records) = (telemetry.clone(), audit.listen(UNREAD)?);
+    Some(tokio::spawn(async move {
+        while let Some(record) = records.recv().await {
+            telemetry.export_record(&record, None);
+        }
+    }))
+}
 
 /// Begins to send to the collector that the configuration or the environment names, if any.
 pub(crate) fn open(config: Option<&Config>) -> Result<Option<Arc<Telemetry>>, Exit> {

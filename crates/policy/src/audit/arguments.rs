@@ -4,7 +4,7 @@ use gantry_gateway::Call;
 use gantry_protocol::RawJson;
 use sha2::{Digest, Sha256};
 
-use super::redaction::Redaction;
+use super::Redaction;
 use super::settings::{AuditSettings, AuditedArguments};
 
 /// Writes what is kept of them as a member; nothing when there are none, or when nothing is to be
@@ -18,7 +18,7 @@ pub(super) fn put(call: &Call, settings: &AuditSettings, redaction: &Redaction, 
         AuditedArguments::Redacted if arguments.bytes().len() > 4 * settings.redacted => {
             put_digest(arguments, out);
         }
-        AuditedArguments::Redacted => match redaction.apply(arguments) {
+        AuditedArguments::Redacted => match redaction(arguments) {
             redacted if redacted.bytes().len() <= settings.redacted => {
                 out.push_str(",\"arguments\":");
                 out.push_str(redacted.as_str());

@@ -8,8 +8,8 @@ use gantry_gateway::policy::{CallSummary, Decision, Ending};
 use gantry_gateway::{ErrorKind, Outcome, Target};
 use gantry_protocol::{Method, RawJson, timestamp};
 
+use super::Redaction;
 use super::arguments;
-use super::redaction::Redaction;
 use super::settings::AuditSettings;
 
 /// How far a call has come.

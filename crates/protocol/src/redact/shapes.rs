@@ -6,17 +6,19 @@ use std::ops::Range;
 
 use super::HIDDEN;
 
-/// Parts of names whose values are secrets.
-const NAMES: [&str; 10] = [
+/// Parts of names whose values are secrets, in small letters and without `_` and `-`.
+const NAMES: [&str; 12] = [
     "token",
     "secret",
     "password",
     "passwd",
+    "passphrase",
     "apikey",
-    "api_key",
-    "api-key",
+    "accesskey",
+    "privatekey",
     "authorization",
     "credential",
+    "cookie",
     "private",
 ];
 
@@ -55,7 +57,9 @@ const SHORTEST_VALUE: usize = 8;
 pub fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_key = name == "key" || name.ends_with("_key") || name.ends_with("-key");
-    is_key || NAMES.iter().any(|it| name.contains(it))
+    let plain: String = name.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
+    // A number of tokens is what models are given.
+    is_key || (NAMES.iter().any(|it| plain.contains(it)) && !plain.ends_with("tokens"))
 }
 
 /// Whether a text begins as well-known secrets do, and is as long as one.

@@ -54,3 +54,31 @@ fn known_secrets_are_hidden_wherever_they_stand() {
     let number = Redactor::new(["123456"]).json(RawJson::from_static(r#"{"a":123456}"#));
     assert_eq!(number.as_str(), r#""…""#, "what is no JSON any more is hidden whole");
 }
+
+#[test]
+fn values_are_shown_but_for_secrets() {
+    let redactor = Redactor::new(["known-secret"]);
+    let cases = [
+        (
+            r#"{ "path":"/tmp/a", "n":1.50, "b": [true, null] }"#,
+            r#"{"path":"/tmp/a","n":1.50,"b":[true,null]}"#,
+        ),
+        (r#"{"password":"x","token":true}"#, r#"{"password":"…","token":true}"#),
+        (
+            r#"{"API_KEY":12,"accessKey":"x","Cookie":"y"}"#,
+            r#"{"API_KEY":"…","accessKey":"…","Cookie":"…"}"#,
+        ),
+        (
+            r#"{"auth":{"accessToken":"x","user":"u"}}"#,
+            r#"{"auth":{"accessToken":"…","user":"u"}}"#,
+        ),
+        (r#"{"max_tokens":5,"keyboard":"k"}"#, r#"{"max_tokens":5,"keyboard":"k"}"#),
+        (r#"{"my_secret":{"deep":[1]}}"#, r#"{"my_secret":"…"}"#),
+        (r#"{"\u0074oken":"x"}"#, r#"{"token":"…"}"#),
+        (r#"["sk-0123456789abcdef!","a known-secret","\n"]"#, r#"["…!","a …","\n"]"#),
+        (r#"{"known-secret":1}"#, r#"{"…":1}"#),
+    ];
+    for (given, expected) in cases {
+        assert_eq!(redactor.value(&RawJson::from_static(given)).as_str(), expected, "{given}");
+    }
+}
