@@ -16,7 +16,7 @@ use super::{guard, origin};
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyVerb {
     /// Say which rule decides a call, and why.
-    Explain(explain::ExplainOptions),
+    Explain(Box<explain::ExplainOptions>),
     /// List the rules, and say which of them most likely miss what is meant.
     Check(CheckOptions),
 }

@@ -11,10 +11,12 @@ const SHARDS: usize = 64;
 /// Findings by a number that is spread evenly. When there is no more room, some are forgotten.
 #[derive(Debug)]
 pub(super) struct Remembered<T> {
-    shards: Box<[ArcSwap<HashMap<u64, Arc<T>>>]>,
+    shards: Box<[ArcSwap<Shard<T>>]>,
     /// The most that one of them holds.
     limit: usize,
 }
+
+type Shard<T> = HashMap<u64, Arc<T>>;
 
 impl<T> Remembered<T> {
     /// Room for about so many.

@@ -134,7 +134,7 @@ async fn a_refusal_names_the_rule_and_where_it_stands() {
     }
     rules.put(set(vec![], false));
     let outcome = run(&gateway, &caller("ann"), Method::ToolsCall, r#"{"name":"get_a"}"#).await;
-    let text = outcome.err().expect("it is refused").public;
+    let text = outcome.expect_err("it is refused").public;
     assert!(text.contains("no rule allows it"), "{text}");
 }
 
