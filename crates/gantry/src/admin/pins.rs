@@ -19,9 +19,10 @@ pub(super) fn answer(
     request: &Request<Bytes>,
 ) -> Option<Result<Answer, &'static str>> {
     let rest = super::path(request).strip_prefix("pins")?;
-    if rest.is_empty() {
+    if rest.is_empty() || rest == "/lock" {
         let is_asked = request.method() == Method::GET;
-        return Some(if is_asked { Ok((StatusCode::OK, pins.report())) } else { Err("GET") });
+        let told = || if rest.is_empty() { pins.report() } else { pins.to_lock() };
+        return Some(if is_asked { Ok((StatusCode::OK, told())) } else { Err("GET") });
     }
     let (name, deed) = rest.strip_prefix('/')?.split_once('/')?;
     let name = decode(name).filter(|name| !name.is_empty())?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gantry::config::Config;
-use gantry::edit;
+use gantry::{RawJson, edit};
 use gantry_policy::Pins;
 use gantry_policy::pins::LockError;
 
@@ -101,14 +101,14 @@ impl LockFile {
         if self.known().is_wrong && file.is_file() {
             return Err(Trouble::Left(file));
         }
-        let text = render::pretty(&pins.to_lock()) + "\n";
-        edit::save(&file, &text).map_err(|error| Trouble::Lost { file: file.clone(), error })?;
+        edit::save(&file, &text(&pins.to_lock()))
+            .map_err(|error| Trouble::Lost { file: file.clone(), error })?;
         *self.known() = Known { stamp: stamp(&file), is_wrong: false };
         Ok(())
     }
 
     /// Writes the pins down beside the configuration, where they are kept from then on.
-    pub(crate) fn save_beside(&self, pins: &str) -> Result<PathBuf, Exit> {
+    pub(crate) fn save_beside(&self, lock: &RawJson) -> Result<PathBuf, Exit> {
         let Some(file) = self.beside.clone() else {
             return Err(Exit::new(
                 Code::NotFound,
@@ -119,7 +119,7 @@ impl LockFile {
         let failed = |error| {
             Exit::new(Code::Failed, Trouble::Lost { file: file.clone(), error }.to_string())
         };
-        edit::save(&file, pins).map_err(failed)?;
+        edit::save(&file, &text(lock)).map_err(failed)?;
         Ok(file)
     }
 
@@ -132,14 +132,14 @@ impl LockFile {
         }
     }
 
-    /// What is written in the file that counts now.
-    pub(crate) fn text(&self) -> Option<String> {
-        std::fs::read_to_string(self.place()).ok()
-    }
-
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The pins as they stand in the file.
+fn text(lock: &RawJson) -> String {
+    render::pretty(lock) + "\n"
 }
 
 /// The name of a configuration's own file in the state directory: two projects may call different

@@ -182,6 +182,6 @@ fn differences_of(kind: Kind, before: &RawJson, now: &RawJson) -> Vec<Change> {
     };
     let both: BTreeSet<String> = keys(before).union(&keys(now)).cloned().collect();
     let mut found: Vec<Change> = both.into_iter().filter(changed).map(change).collect();
-    found.sort_by(|one, other| other.class.cmp(&one.class));
+    found.sort_by_key(|change| std::cmp::Reverse(change.class));
     found
 }

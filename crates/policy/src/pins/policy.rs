@@ -27,7 +27,7 @@ impl Sight for Pins {
         let key = VIEW | (verdicts.number & u64::from(u32::MAX));
         let sees = Arc::new(move |target: &_| {
             let judged = Subject::of(target).and_then(|subject| verdicts.of(subject.address()));
-            judged.map_or_else(|| pins.is_in_order(target), |held| held.is_none())
+            judged.map_or_else(|| pins.is_in_order(target), Option::is_none)
         });
         Some(View { key, sees })
     }

@@ -112,7 +112,7 @@ fn blob(text: &str) -> Option<usize> {
     }
     let mut at = 0;
     for word in text.split(|it: char| !is_encoded(it)) {
-        let has = |sort: fn(&u8) -> bool| word.as_bytes().iter().any(|it| sort(it));
+        let has = |sort: fn(&u8) -> bool| word.as_bytes().iter().any(sort);
         let is_mixed =
             has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
         if word.len() >= BLOB && is_mixed && word.matches('/').count() * 12 < word.len() {

@@ -98,7 +98,7 @@ pub(super) async fn run(options: &PinOptions) -> Result<(), Exit> {
         }
     }
     if options.lock {
-        let file = book.save_beside()?;
+        let file = book.save_beside().await?;
         render::say(&format!("the pins are kept in {} from now on", file.display()));
     }
     match options.check && !meant.is_empty() {

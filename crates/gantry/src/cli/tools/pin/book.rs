@@ -10,9 +10,9 @@ use super::HeldRow;
 use crate::cli::args::{Origin, Reach};
 use crate::cli::exit::{Code, Exit};
 use crate::cli::lock::LockFile;
+use crate::cli::origin;
 use crate::cli::running::{self, Running};
 use crate::cli::tools::{Opened, reach};
-use crate::cli::{origin, render};
 
 /// Whose pins are meant.
 pub(super) struct Book {
@@ -90,13 +90,12 @@ impl Book {
     }
 
     /// Puts the pins as they are beside the configuration.
-    pub(super) fn save_beside(&self) -> Result<PathBuf, Exit> {
-        let text = match &self.place {
-            Place::Here { pins, .. } => Some(render::pretty(&pins.to_lock()) + "\n"),
-            Place::There(_) => self.lock.text(),
+    pub(super) async fn save_beside(&self) -> Result<PathBuf, Exit> {
+        let lock = match &self.place {
+            Place::Here { pins, .. } => pins.to_lock(),
+            Place::There(running) => running.get("/api/pins/lock").await?,
         };
-        let none = || Exit::new(Code::NotFound, "nothing is pinned yet");
-        self.lock.save_beside(&text.ok_or_else(none)?)
+        self.lock.save_beside(&lock)
     }
 
     fn keep(&self, pins: &Pins, done: Result<(), PinError>) -> Result<(), Exit> {
