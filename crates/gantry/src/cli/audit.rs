@@ -7,12 +7,12 @@ mod row;
 mod tail;
 mod verify;
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
-use gantry::RawJson;
 use gantry_store::audit::{AuditError, VolumeFile, volumes};
 
 use self::filter::Filter;
@@ -122,24 +122,26 @@ fn show(record: &Record, json: bool) -> Result<bool, Exit> {
 /// Every line as it was recorded, also where a call has two.
 fn export(options: &ExportOptions) -> Result<(), Exit> {
     let filter = options.filter.read()?;
-    let mut out: Box<dyn FnMut(&RawJson) -> Result<bool, Exit>> = match &options.out {
-        None => Box::new(|object| render::stream(&format!("{object}\n"))),
-        Some(path) => {
-            let failed = |error| Exit::new(Code::Failed, format!("{}: {error}", path.display()));
-            let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-            Box::new(move |object| {
-                let written = writeln!(file, "{object}").and_then(|()| file.flush());
-                written.map(|()| true).map_err(failed)
-            })
-        }
+    let unwritten = |error: std::io::Error| {
+        let place = options.out.as_deref().unwrap_or(Path::new("-"));
+        Exit::new(Code::Failed, format!("{} cannot be written: {error}", place.display()))
     };
+    // It may tell as much as the record itself, which nobody else may read either.
+    let create = |path: &Path| {
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    };
+    let mut file = options.out.as_deref().map(create).transpose().map_err(unwritten)?;
     for volume in all(&filter)? {
         let text = volume.read().map_err(failed)?;
         let records = VolumeFile::records(&text).filter_map(Record::parse);
-        for record in records.filter(|it| filter.fits(it)) {
-            if !out(&record.object)? {
-                return Ok(());
-            }
+        let records = records.filter(|record| filter.fits(record));
+        let lines: String = records.map(|record| format!("{}\n", record.object)).collect();
+        let goes_on = match &mut file {
+            Some(file) => file.write_all(lines.as_bytes()).map(|()| true).map_err(unwritten)?,
+            None => render::stream(&lines)?,
+        };
+        if !goes_on {
+            break;
         }
     }
     Ok(())

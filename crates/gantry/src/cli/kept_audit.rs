@@ -97,7 +97,7 @@ fn public(error: &AuditError) -> String {
 
 /// The folder of the record.
 pub(crate) fn folder() -> Result<PathBuf, Exit> {
-    Ok(state::audit()?)
+    state::audit()
 }
 
 /// The key of the record: made of the key of this state directory, and good for nothing else.

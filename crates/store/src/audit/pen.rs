@@ -90,7 +90,9 @@ impl Pen {
         let mut lost = batch.dropped;
         let mut waiters = batch.waiters;
         // What is gathered is bounded by itself; only what could not be written adds up.
-        if self.backlog.is_empty() || self.backlog.len() + batch.text.len() <= room {
+        if self.backlog.is_empty() {
+            self.backlog = batch.text;
+        } else if self.backlog.len() + batch.text.len() <= room {
             self.backlog.extend_from_slice(&batch.text);
         } else {
             lost += memchr::memchr_iter(b'\n', &batch.text).count() as u64;

@@ -116,7 +116,10 @@ impl Queue {
             }
             state = self.wait(state, Some(left));
         }
-        (std::mem::take(&mut state.batch), state.closed)
+        // As much will come again.
+        let text = Vec::with_capacity(state.batch.text.len().min(2 * self.batch));
+        let next = Batch { text, ..Batch::default() };
+        (std::mem::replace(&mut state.batch, next), state.closed)
     }
 
     fn is_due(&self, state: &State) -> bool {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{VerifyOptions, failed};
 use crate::cli::exit::{Code, Exit};
-use crate::cli::render::{self, Style, Table};
-use crate::cli::{kept_audit, render::one_line};
+use crate::cli::kept_audit;
+use crate::cli::render::{self, Style, Table, one_line};
 
 pub(super) fn run(options: &VerifyOptions) -> Result<(), Exit> {
     let report = verify(&kept_audit::folder()?, &kept_audit::key()?).map_err(failed)?;
