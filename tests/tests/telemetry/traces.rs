@@ -106,7 +106,8 @@ async fn a_trace_passes_as_it_came() {
     let station = Station::open("passes", &config, &[]).await;
     station.until_ready("up_told").await;
     let whole = json!({"traceparent": PARENT, "tracestate": "a=1", "baggage": "b=2"});
-    let cases: [(Value, &[(&str, &str)], Value); 8] = [
+    type Headers = &'static [(&'static str, &'static str)];
+    let cases: [(Value, Headers, Value); 8] = [
         (json!({}), &[], json!({})),
         (whole.clone(), &[], whole.clone()),
         // What the message says comes first.
