@@ -88,6 +88,8 @@ impl Station {
             .args(["serve", "--log-format", "json", "--listen", "127.0.0.1:0", "--config"])
             .arg(file)
             .env("XDG_STATE_HOME", &bench.folder)
+            .env("GANTRY_AUTH", "none")
+            .env("GANTRY_TRUST", "trusted")
             .env_remove("GANTRY_LISTEN")
             .env_remove("GANTRY_LOG")
             .envs(variables.iter().copied())
