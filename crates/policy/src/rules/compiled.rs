@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gantry_gateway::Effect;
 
+use super::condition::{Circumstances, Unanswered};
 use super::glob::{self, Glob};
 use super::rule::{Annotations, Rule, RuleEffect};
 use super::thing::{Kind, Thing};
@@ -111,6 +112,44 @@ impl Compiled {
             Kind::Tool => &self.tools,
             Kind::Resource => &self.resources,
             Kind::Prompt => &self.prompts,
+        }
+    }
+}
+
+impl Compiled {
+    /// Whether the condition holds. One that cannot be answered allows nothing, and stops nothing
+    /// from being refused.
+    pub(super) fn holds(&self, case: &Circumstances<'_>) -> bool {
+        match self.answer(case) {
+            Ok(holds) => holds,
+            Err(error) => {
+                self.tell(&error);
+                self.rule.effect != RuleEffect::Allow
+            }
+        }
+    }
+
+    pub(super) fn answer(&self, case: &Circumstances<'_>) -> Result<bool, Unanswered> {
+        self.rule.when.as_ref().map_or(Ok(true), |condition| condition.holds(case))
+    }
+
+    /// Whether the condition holds for some arguments or for all.
+    pub(super) fn fits_some(&self, case: &Circumstances<'_>) -> Fit {
+        match &self.rule.when {
+            Some(condition) if condition.needs_arguments() => Fit::Partly,
+            _ if self.holds(case) => Fit::Whole,
+            _ => Fit::None,
+        }
+    }
+
+    fn tell(&self, error: &Unanswered) {
+        if self.rule.when.as_ref().is_some_and(|condition| condition.tell_once()) {
+            let (rule, effect) = (&*self.rule.name, self.rule.effect);
+            tracing::warn!(
+                rule,
+                "the condition of a rule cannot be answered: {error}; an allow rule then does not \
+                 fit, any other does, as this {effect} rule"
+            );
         }
     }
 }

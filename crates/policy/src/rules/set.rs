@@ -9,7 +9,7 @@ use gantry_protocol::{Method, RawJson};
 
 use super::bits::Bits;
 use super::compiled::{Compiled, Fit, NameGlob};
-use super::condition::{Circumstances, Unanswered};
+use super::condition::Circumstances;
 use super::remembered::Remembered;
 use super::rule::{Rule, RuleEffect};
 use super::thing::{Kind, Prefixes, Thing, is_alone};
@@ -258,44 +258,6 @@ impl RuleSet {
 
     fn otherwise(&self) -> Ruling<'_> {
         if self.default_allows { Ruling::Unopposed } else { Ruling::Default }
-    }
-}
-
-impl Compiled {
-    /// Whether the condition holds. One that cannot be answered allows nothing, and stops nothing
-    /// from being refused.
-    pub(super) fn holds(&self, case: &Circumstances<'_>) -> bool {
-        match self.answer(case) {
-            Ok(holds) => holds,
-            Err(error) => {
-                self.tell(&error);
-                self.rule.effect != RuleEffect::Allow
-            }
-        }
-    }
-
-    pub(super) fn answer(&self, case: &Circumstances<'_>) -> Result<bool, Unanswered> {
-        self.rule.when.as_ref().map_or(Ok(true), |condition| condition.holds(case))
-    }
-
-    /// Whether the condition holds for some arguments or for all.
-    fn fits_some(&self, case: &Circumstances<'_>) -> Fit {
-        match &self.rule.when {
-            Some(condition) if condition.needs_arguments() => Fit::Partly,
-            _ if self.holds(case) => Fit::Whole,
-            _ => Fit::None,
-        }
-    }
-
-    fn tell(&self, error: &Unanswered) {
-        if self.rule.when.as_ref().is_some_and(|condition| condition.tell_once()) {
-            let (rule, effect) = (&*self.rule.name, self.rule.effect);
-            tracing::warn!(
-                rule,
-                "the condition of a rule cannot be answered: {error}; an allow rule then does not \
-                 fit, any other does, as this {effect} rule"
-            );
-        }
     }
 }
 
