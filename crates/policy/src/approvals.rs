@@ -98,6 +98,9 @@ impl Approvals {
         let archive = Archive::new(cabinet, signer);
         let mut past: Vec<Past> = archive.all(PAST).await?;
         past.sort_by_key(|it| it.at);
+        for old in past.drain(..past.len().saturating_sub(settings.past)) {
+            archive.remove(PAST, &old.pending.id).await?;
+        }
         let mut grants = Vec::new();
         for grant in archive.all::<Grant>(GRANTS).await? {
             let id = grant.id.clone();
@@ -146,7 +149,7 @@ impl Approvals {
     /// Answers a call. Of two answers the first counts, and the other is told whose that was.
     pub async fn answer(&self, id: &str, answer: &Answer) -> Result<Option<Grant>, AnswerError> {
         let concluded = self.board().answer(id, answer, &self.0.settings.load(), &self.0.clock)?;
-        let Concluded { past, grant, displaced, forgotten } = concluded;
+        let Concluded { past, grant, displaced } = concluded;
         tracing::info!(
             id,
             tool = past.pending.tool,
@@ -155,7 +158,7 @@ impl Approvals {
             by = past.by,
             "an approval was answered"
         );
-        self.keep(&past, &forgotten).await;
+        self.keep(&past).await;
         if let Some(grant) = grant.as_ref().filter(|it| it.is_kept()) {
             complain(self.0.archive.put(GRANTS, &grant.id, grant).await);
         }
@@ -207,9 +210,10 @@ impl Approvals {
     }
 
     /// Writes a past approval down, over the oldest ones.
-    async fn keep(&self, past: &Past, forgotten: &[String]) {
+    async fn keep(&self, past: &Past) {
         complain(self.0.archive.put(PAST, &past.pending.id, past).await);
-        for id in forgotten {
+        let forgotten = self.board().take_forgotten();
+        for id in &forgotten {
             complain(self.0.archive.remove(PAST, id).await.map(drop));
         }
     }

@@ -24,6 +24,8 @@ const CONTINUED_WITHIN: Duration = Duration::from_secs(15 * 60);
 pub(super) struct Board {
     pending: BTreeMap<String, Waiting>,
     past: VecDeque<Past>,
+    /// Past calls that had to give way and may still be written down somewhere.
+    forgotten: Vec<String>,
     grants: Vec<InForce>,
     /// Calls that were let through, and whose provider then asked the client something.
     continued: VecDeque<(Asking, Instant)>,
@@ -55,8 +57,6 @@ pub(super) struct Concluded {
     pub(super) grant: Option<Grant>,
     /// A grant that had to give way.
     pub(super) displaced: Option<Grant>,
-    /// Past calls that had to give way.
-    pub(super) forgotten: Vec<String>,
 }
 
 impl Board {
@@ -145,9 +145,10 @@ impl Board {
             self.grants.push(in_force);
         }
         let verdict = if answer.approve { Verdict::Approved } else { Verdict::Denied };
-        let concluded = self.conclude(id, verdict, &answer.by, settings, clock);
-        let Some((past, forgotten)) = concluded else { return Err(self.absent(id)) };
-        Ok(Concluded { past, grant, displaced, forgotten })
+        match self.conclude(id, verdict, &answer.by, settings, clock) {
+            Some(past) => Ok(Concluded { past, grant, displaced }),
+            None => Err(self.absent(id)),
+        }
     }
 
     /// Ends the wait of a call, unless it has ended.
@@ -158,17 +159,24 @@ impl Board {
         by: &str,
         settings: &ApprovalSettings,
         clock: &Clock,
-    ) -> Option<(Past, Vec<String>)> {
+    ) -> Option<Past> {
         let waiting = self.pending.remove(id)?;
         let granted = self.grants.iter().any(|it| it.grant.id == id);
         let (by, at) = (by.to_owned(), clock.seconds());
         let past = Past { pending: waiting.shown, verdict, by, at, granted };
         self.past.push_back(past.clone());
         let beyond = self.past.len().saturating_sub(settings.past);
-        let forgotten = self.past.drain(..beyond).map(|it| it.pending.id).collect();
+        // Those whose client left were never written down.
+        let kept = self.past.drain(..beyond).filter(|it| it.verdict != Verdict::Withdrawn);
+        self.forgotten.extend(kept.map(|it| it.pending.id));
         // Nobody may be there to hear it any more.
         let _ = waiting.tell.send(past.clone());
-        Some((past, forgotten))
+        Some(past)
+    }
+
+    /// Past calls that are to be removed from where they are written down.
+    pub(super) fn take_forgotten(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.forgotten)
     }
 
     /// The grant that covers a call, and those whose time is over.

@@ -156,8 +156,8 @@ impl Approvals {
     async fn expire(&self, id: &str) {
         let settings = self.0.settings.load_full();
         let ended = self.board().conclude(id, Verdict::Expired, NOBODY, &settings, self.clock());
-        if let Some((past, forgotten)) = ended {
-            self.keep(&past, &forgotten).await;
+        if let Some(past) = ended {
+            self.keep(&past).await;
         }
     }
 

@@ -201,13 +201,17 @@ async fn grants_and_the_past_are_bounded_and_grants_can_be_ended() {
         let first = call("destroys", &arguments, Caller::new("me"));
         house.call_answered(first, scope(false, None, Some(Matching::Exact))).await;
     }
-    for house in [&house, &House::open(plan).await] {
+    assert_eq!(plan.cabinet.all(PAST).await.unwrap().len(), 2, "the rest is forgotten");
+    for house in [&house, &House::open(plan.clone()).await] {
         let approvals = house.trust.approvals();
         assert_eq!((approvals.grants().len(), approvals.past().len()), (2, 2));
         let running =
             |n: u8| house.start(call("destroys", &format!(r#"{{"n":{n}}}"#), Caller::new("me")));
         assert!(!is_done(running(0)).await && is_done(running(2)).await, "the oldest gave way");
     }
+    let few = ApprovalSettings { past: 1, ..Default::default() };
+    House::open(Plan { approvals: few, ..plan.clone() }).await;
+    assert_eq!(plan.cabinet.all(PAST).await.unwrap().len(), 1, "fewer are to be remembered");
     let id = house.trust.approvals().grants()[1].id.clone();
     assert!(house.trust.approvals().end_grant(&id).await.unwrap());
     assert!(!house.trust.approvals().end_grant(&id).await.unwrap());
