@@ -39,7 +39,7 @@ pub(crate) async fn serve(
         Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
         Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {
             Some(permit) => {
-                let source = ListenEvents::new(listening);
+                let source = ListenEvents::new(*listening);
                 answer::events(events::stream(&hall.lobby, source, permit))
             }
             None => too_many_streams(&id),
