@@ -90,8 +90,8 @@ fn meta(
     let mut meta = ObjectWriter::with_capacity(room + 256);
     for member in given.into_iter().flat_map(RawJson::members) {
         let name = member.key_bytes();
-        let ours = |own: &&str| own.as_bytes() == &*name;
-        if !key::OF_ONE_HOP.iter().chain([&key::PROGRESS_TOKEN]).any(|own| ours(&own)) {
+        let mut own = key::OF_ONE_HOP.iter().chain([&key::PROGRESS_TOKEN]);
+        if !own.any(|own| own.as_bytes() == &*name) {
             meta = meta.member(&member);
         }
     }

@@ -55,7 +55,7 @@ impl Connection {
         }
     }
 
-    async fn run_listening(&self, id: &Id, mut listening: Listening) {
+    async fn run_listening(&self, id: &Id, mut listening: Box<Listening>) {
         let place = self.listeners.try_acquire();
         let (Ok(_place), Some(_permit)) = (place, self.lobby.open_stream()) else {
             return self.refuse_listener(id).await;

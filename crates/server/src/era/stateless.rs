@@ -37,7 +37,7 @@ pub(crate) enum Prepared {
     /// It is answered.
     Answered(Bytes),
     /// It opens a stream of changes.
-    Listening(Listening),
+    Listening(Box<Listening>),
 }
 
 /// Checks a request and starts it.
@@ -60,7 +60,7 @@ pub(crate) fn prepare(
             Ok(Prepared::Answered(result.into_bytes()))
         }
         Method::Listen => Listening::open(lobby, &ticket)
-            .map(Prepared::Listening)
+            .map(|listening| Prepared::Listening(Box::new(listening)))
             .map_err(|error| checks::Refused::from(error).of(&ticket.id)),
         _ => Ok(Live::start(lobby, ticket, head, log_level, trace)),
     }

@@ -42,7 +42,7 @@ pub(crate) async fn serve(
         Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
         Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {
             Some(permit) => {
-                let source = ListenEvents::new(listening);
+                let source = ListenEvents::new(*listening);
                 answer::events(events::stream(&hall.lobby, knock.visitor, source, permit))
             }
             None => too_many_streams(&id),
