@@ -56,7 +56,7 @@ async fn two_answers_at_once_have_one_winner() {
         match statuses {
             (200, 409) => assert_eq!(desk.runs(), before + 1, "round {round}: {answer}"),
             (409, 200) => {
-                assert!(refusal(&answer).contains("denied it"), "round {round}: {answer}")
+                assert!(refusal(&answer).contains("denied it"), "round {round}: {answer}");
             }
             other => panic!("round {round}: {other:?}"),
         }

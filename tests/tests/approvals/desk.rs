@@ -50,7 +50,7 @@ impl Desk {
     }
 
     async fn start(bench: Bench, policy: Value) -> Self {
-        configure(&bench, policy);
+        configure(&bench, &policy);
         let mut gateway = command(program())
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(bench.folder.join("gantry.json"))
@@ -105,7 +105,7 @@ impl Desk {
         soon("the tool", listed).await;
     }
 
-    pub(crate) fn configure(&self, policy: Value) {
+    pub(crate) fn configure(&self, policy: &Value) {
         configure(&self.bench, policy);
     }
 
@@ -213,7 +213,7 @@ pub(crate) fn refusal(answer: &Value) -> String {
 }
 
 /// Writes the configuration in one step, as an editor does.
-fn configure(bench: &Bench, policy: Value) {
+fn configure(bench: &Bench, policy: &Value) {
     let config = json!({"tools": ["./tools"], "policy": policy});
     let draft = bench.folder.join("gantry.json.new");
     fs::write(&draft, config.to_string()).expect("a file");

@@ -21,9 +21,9 @@ async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
         soon(expected, changed).await;
     };
     until("nobody approved it").await;
-    desk.configure(json!({"trust": "untrusted"}));
+    desk.configure(&json!({"trust": "untrusted"}));
     until("locked down").await;
-    desk.configure(json!({"trust": "trusted!"}));
+    desk.configure(&json!({"trust": "trusted!"}));
     let told = async {
         while !desk.log().contains("what was in force stays so") {
             tokio::task::yield_now().await;
@@ -31,9 +31,9 @@ async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
     };
     soon("the complaint", told).await;
     until("locked down").await;
-    desk.configure(json!({"trust": "trusted"}));
+    desk.configure(&json!({"trust": "trusted"}));
     until("").await;
-    desk.configure(json!({"trust": "trusted", "approve": ["file.*"], "approvals": {"wait": 100}}));
+    desk.configure(&json!({"trust": "trusted", "approve": ["file.*"], "approvals": {"wait": 100}}));
     until("wants every call of it to be approved").await;
 }
 
@@ -50,7 +50,7 @@ async fn mistakes_are_told_with_their_place() {
         (json!([]), "`policy` has the wrong form"),
     ];
     for (policy, expected) in cases {
-        desk.configure(policy.clone());
+        desk.configure(&policy);
         let (code, said) = desk.gantry_alone(&["config", "check"]).await;
         assert!(
             code == 3 && said.contains(expected) && said.contains("gantry.json:1"),
