@@ -134,7 +134,7 @@ async fn settings_change_while_the_gateway_runs() {
     let mut desk = Desk::open("reload", json!("off")).await;
     desk.call("count", 1).await;
     assert_eq!(volumes(&desk.bench), Vec::<std::path::PathBuf>::new(), "nothing is recorded");
-    configure(&desk.bench, json!("strict"));
+    configure(&desk.bench, &json!("strict"));
     let folder = desk.bench.folder.clone();
     let bench = Bench { folder };
     processes::until("the reload", || log(&bench).contains("the configuration has changed")).await;

@@ -40,7 +40,7 @@ impl Desk {
         audit: Value,
         alter: impl Fn(Command) -> Command,
     ) -> Self {
-        configure(&bench, audit);
+        configure(&bench, &audit);
         let mut start = alter(command(program()));
         start
             .args(["serve", "--stdio", "--config"])
@@ -140,7 +140,7 @@ impl Desk {
 }
 
 /// Saves a configuration with that `audit`, in one step as an editor does.
-pub(crate) fn configure(bench: &Bench, audit: Value) {
+pub(crate) fn configure(bench: &Bench, audit: &Value) {
     let server = std::env::current_exe().expect("a path");
     let server = server.ancestors().nth(2).expect("tests stand in `deps`").join("tally-server");
     let entry = json!({"command": server, "args": [bench.folder.join("tally")]});
