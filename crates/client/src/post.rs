@@ -3,13 +3,13 @@
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Request, Uri};
+use http::{Method, Request, Response, Uri};
 use http_body_util::Full;
 
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
-use crate::wire::http::Http;
+use crate::wire::http::{Body, Http, request_target};
 
 /// Bytes that are read of an answer, so that its connection can be used again.
 const ANSWER: usize = 64 * 1024;
@@ -18,24 +18,36 @@ const ANSWER: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Post {
     http: Http,
-    /// The path of the address, without a slash at its end.
-    path: String,
+    url: Uri,
 }
 
 impl Post {
     /// Connects to nothing yet.
     pub fn new(endpoint: &Endpoint) -> Result<Self, ClientError> {
         let http = Http::new(endpoint, &Settings::default())?;
-        Ok(Self { http, path: endpoint.url.path().trim_end_matches('/').to_owned() })
+        Ok(Self { http, url: endpoint.url.clone() })
     }
 
-    /// Posts a JSON text to a path below the address, which begins with a slash or is empty. Gives
-    /// the status of the answer; 401 and 403 are errors. It sets no limit to the time.
-    pub async fn json(&self, below: &str, text: Bytes) -> Result<u16, ClientError> {
-        let target = format!("{}{below}", self.path);
-        let target = if target.is_empty() { "/".to_owned() } else { target };
+    /// Posts a JSON text to a path below the address, which begins with a slash. Gives the status of
+    /// the answer; 401 and 403 are errors. It sets no limit to the time.
+    pub async fn below(&self, path: &str, text: Bytes) -> Result<u16, ClientError> {
+        let target = format!("{}{path}", self.url.path().trim_end_matches('/'));
         let unusable = |_| ClientError::Unreachable(format!("`{target}` is no path"));
-        let target: Uri = target.parse().map_err(unusable)?;
+        let response = self.send(target.parse().map_err(unusable)?, text).await?;
+        let status = response.status().as_u16();
+        response.into_body().beginning(ANSWER).await;
+        Ok(status)
+    }
+
+    /// Posts a JSON text to the address itself. Gives the status and the body of the answer, if that
+    /// is not too long; 401 and 403 are errors. It sets no limit to the time.
+    pub async fn json(&self, text: Bytes, longest: usize) -> Result<(u16, Bytes), ClientError> {
+        let response = self.send(request_target(&self.url), text).await?;
+        let status = response.status().as_u16();
+        Ok((status, response.into_body().whole(longest).await?))
+    }
+
+    async fn send(&self, target: Uri, text: Bytes) -> Result<Response<Body>, ClientError> {
         let request = || {
             let mut request = Request::new(Full::new(text.clone()));
             *request.method_mut() = Method::POST;
@@ -45,9 +57,6 @@ impl Post {
             request.headers_mut().insert(CONTENT_TYPE, json);
             request
         };
-        let response = self.http.send(request).await?;
-        let status = response.status().as_u16();
-        response.into_body().beginning(ANSWER).await;
-        Ok(status)
+        self.http.send(request).await
     }
 }

@@ -144,7 +144,12 @@ pub(crate) fn configure(bench: &Bench, audit: &Value) {
     let server = std::env::current_exe().expect("a path");
     let server = server.ancestors().nth(2).expect("tests stand in `deps`").join("tally-server");
     let entry = json!({"command": server, "args": [bench.folder.join("tally")]});
-    let config = json!({"audit": audit, "mcpServers": {"tally": entry}});
+    let config = json!({
+        "audit": audit,
+        "policy": {"trust": "trusted"},
+        "limits": {"default": "off"},
+        "mcpServers": {"tally": entry},
+    });
     let draft = bench.folder.join("draft");
     fs::write(&draft, config.to_string()).expect("a file");
     fs::rename(draft, bench.folder.join("gantry.json")).expect("a file");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry::RawJson;
-use gantry_client::{ClientError, Endpoint, Hook};
+use gantry_client::{ClientError, Endpoint, Post};
 use gantry_policy::Approvals;
 use gantry_policy::approvals::Messenger;
 use gantry_protocol::JsonLimits;
@@ -58,12 +58,12 @@ async fn post(url: &str, letter: &RawJson) -> Result<(u16, RawJson), ClientError
     let unusable = |error| ClientError::Unreachable(format!("it is no address: {error}"));
     let endpoint = Endpoint::new(url.parse().map_err(unusable)?);
     let wait = Duration::from_secs(1);
-    let hook = Hook::new(&endpoint)?;
-    let posted = match hook.post(letter.bytes().clone(), LONGEST).await {
+    let post = Post::new(&endpoint)?;
+    let posted = match post.json(letter.bytes().clone(), LONGEST).await {
         // It has surely not seen the letter.
         Err(ClientError::Unreachable(_)) => {
             tokio::time::sleep(wait).await;
-            hook.post(letter.bytes().clone(), LONGEST).await
+            post.json(letter.bytes().clone(), LONGEST).await
         }
         posted => posted,
     };

@@ -97,7 +97,7 @@ impl Exporter {
         let body = bytes::Bytes::from(body.to_string());
         let mut wait = self.settings.first_wait;
         for attempt in 1..=self.settings.tries.max(1) {
-            let posted = self.post.json(path, body.clone());
+            let posted = self.post.below(path, body.clone());
             let failure = match timeout(self.settings.send_within, posted).await {
                 Ok(Ok(status @ 200..=299)) => return self.taken(status),
                 Ok(Ok(status)) => (format!("it answers {status}"), is_passing(status)),

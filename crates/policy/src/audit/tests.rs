@@ -96,7 +96,7 @@ fn house(settings: AuditSettings) -> House {
     let audit = Audit::new(
         lines.clone(),
         settings,
-        Arc::new(|it: &RawJson| it.edit().set("pin", RawJson::string("…")).apply()),
+        Arc::new(|it: &RawJson| it.edit().set("pin", RawJson::string("…")).apply().compact()),
     );
     let gateway = Gateway::builder(Identity::new("test", "1"))
         .witness(audit.witness())

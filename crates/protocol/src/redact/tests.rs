@@ -57,7 +57,7 @@ fn known_secrets_are_hidden_wherever_they_stand() {
 
 #[test]
 fn values_are_shown_but_for_secrets() {
-    let redactor = Redactor::new(["known-secret"]);
+    let redactor = Redactor::new(["known-phrase"]);
     let cases = [
         (
             r#"{ "path":"/tmp/a", "n":1.50, "b": [true, null] }"#,
@@ -75,8 +75,8 @@ fn values_are_shown_but_for_secrets() {
         (r#"{"max_tokens":5,"keyboard":"k"}"#, r#"{"max_tokens":5,"keyboard":"k"}"#),
         (r#"{"my_secret":{"deep":[1]}}"#, r#"{"my_secret":"…"}"#),
         (r#"{"\u0074oken":"x"}"#, r#"{"token":"…"}"#),
-        (r#"["sk-0123456789abcdef!","a known-secret","\n"]"#, r#"["…!","a …","\n"]"#),
-        (r#"{"known-secret":1}"#, r#"{"…":1}"#),
+        (r#"["sk-0123456789abcdef!","a known-phrase","\n"]"#, r#"["…!","a …","\n"]"#),
+        (r#"{"known-phrase":1}"#, r#"{"…":1}"#),
     ];
     for (given, expected) in cases {
         assert_eq!(redactor.value(&RawJson::from_static(given)).as_str(), expected, "{given}");

@@ -148,7 +148,7 @@ fn what_is_missing_around_it_concerns_one_server_only() {
             "1:50: `envFile`: the file /etc/no.env cannot",
         ),
         (r#"{"command": "${keychain:../x}"}"#, "1:34: `command`: `../x` is no name of a secret"),
-        (r#"{"command": "${keychain:no}"}"#, "1:34: `command`: the file /home/me/.config/gantry/"),
+        (r#"{"command": "${keychain:no}"}"#, "1:34: `command`: there is no secret `no`;"),
     ];
     for (entry, expected) in cases {
         let text = format!("{{\"mcpServers\": {{\"s\": {entry}, \"t\": {{\"command\": \"x\"}}}}}}");
