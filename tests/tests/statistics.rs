@@ -172,17 +172,30 @@ async fn two_programs_add_up() {
 }
 
 #[tokio::test]
-async fn a_damaged_store_is_told_and_calls_go_on() {
+async fn a_store_that_is_damaged_meanwhile_is_told_and_calls_go_on() {
     let home = Home::new("damaged");
-    fs::create_dir_all(home.database().parent().expect("a folder")).expect("made");
-    fs::write(home.database(), "not a database").expect("a file");
     let mut gateway = Gateway::start(&home).await;
+    fs::write(home.database(), "not a database").expect("a file");
     assert_eq!(gateway.call(json!("x")).await["structuredContent"], json!({"ok": true}));
     let log = gateway.stop().await;
     assert!(log.contains("gantry.db") && log.contains("move it away"), "{log}");
     let refused = home.stats(&[]).await;
     assert_eq!(refused.status.code(), Some(1));
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("move it away"), "{told}");
+    assert_eq!(fs::read(home.database()).expect("a file"), b"not a database", "left as it was");
+}
+
+/// It holds what was decided about trust: without it nothing could be refused that must be.
+#[tokio::test]
+async fn a_store_that_is_damaged_is_no_ground_to_start_on() {
+    let home = Home::new("damaged-before");
+    fs::create_dir_all(home.database().parent().expect("a folder")).expect("made");
+    fs::write(home.database(), "not a database").expect("a file");
+    let served = home.program().args(["serve", "--stdio"]).stdin(Stdio::null()).output();
+    let output = soon("the end", served).await.expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{told}");
     assert!(told.contains("move it away"), "{told}");
     assert_eq!(fs::read(home.database()).expect("a file"), b"not a database", "left as it was");
 }

@@ -21,8 +21,7 @@ async fn a_secret_reaches_its_server_and_no_reader() {
     // The file of secrets is one of the configuration's files: a change of it is seen at once.
     keep(&yard, "search").await;
     yard.until_listed("odd").await;
-    let tool = yard.tools("odd").await.first().cloned().expect("a tool");
-    let failed = yard.call(&format!("odd_{tool}"), json!({})).await.expect_err("it tells");
+    let failed = yard.call("odd_odd", json!({})).await.expect_err("it tells");
     assert!(failed.contains("the key … is not valid"), "{failed}");
     let shown = [yard.log(), yard.status("odd").await.to_string(), failed];
     for text in shown {

@@ -1,5 +1,7 @@
 //! What policies keep, in the store.
 
+use std::path::Path;
+
 use futures_util::future::BoxFuture;
 use gantry_policy::{Cabinet, CabinetError};
 use gantry_store::{Document, Settings, Store, StoreError};
@@ -10,6 +12,11 @@ use gantry_store::{Document, Settings, Store, StoreError};
 pub(crate) struct StoreCabinet(pub(crate) String);
 
 impl StoreCabinet {
+    /// Whether the store is a file that nobody has made yet.
+    fn is_new(&self) -> bool {
+        self.0.strip_prefix("sqlite://").is_some_and(|path| !Path::new(path).exists())
+    }
+
     async fn with<T>(
         &self,
         work: impl AsyncFnOnce(&Store) -> Result<T, StoreError>,
@@ -28,6 +35,10 @@ impl Cabinet for StoreCabinet {
         kind: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>> {
         Box::pin(async move {
+            // To look must not make what is not there.
+            if self.is_new() {
+                return Ok(Vec::new());
+            }
             let all = self.with(async |store| store.documents(kind).await).await?;
             Ok(all.into_iter().map(|it| (it.key, it.content)).collect())
         })

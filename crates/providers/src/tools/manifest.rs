@@ -137,13 +137,13 @@ impl Manifest {
         about.finish()
     }
 
-    /// Whether a call may destroy something. A tool that says nothing may, as in the protocol.
+    /// Whether a call may destroy something: if it says so. Whoever put it into the folder knows it,
+    /// unlike a tool of another server that says nothing.
     pub(super) fn is_destructive(&self) -> bool {
         let flag = |object: &Option<RawJson>, key| object.as_ref()?.get(key)?.read::<bool>();
         let stated =
             [flag(&self.metadata, "destructive"), flag(&self.annotations, "destructiveHint")];
-        let stated = stated.into_iter().flatten().reduce(|one, other| one || other);
-        stated.unwrap_or(flag(&self.annotations, "readOnlyHint") != Some(true))
+        stated.into_iter().flatten().any(|stated| stated)
     }
 }
 

@@ -61,7 +61,8 @@ fn where_programs_are_found() {
 #[test]
 fn what_may_be_destroyed() {
     let cases = [
-        (json!({}), true),
+        (json!({}), false),
+        (json!({"annotations": {"destructiveHint": true}}), true),
         (json!({"annotations": {"readOnlyHint": true}}), false),
         (json!({"annotations": {"destructiveHint": false}}), false),
         (json!({"metadata": {"destructive": false}}), false),

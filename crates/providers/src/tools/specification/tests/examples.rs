@@ -91,10 +91,11 @@ fn hints_become_sentences() {
     case(json!({"readOnlyHint": true}), &["Idempotent: the tool only reads.", "It is read only"]);
     case(
         json!({"idempotentHint": true}),
-        &["Idempotent: repeating a call", "It is destructive, or"],
+        &["Idempotent: repeating a call", "It may make changes, and does not say"],
     );
     case(json!({"idempotentHint": false}), &["Not idempotent: each call"]);
     case(json!({}), &["Not stated:", "It does not say whether it reaches outside"]);
+    case(json!({"destructiveHint": true}), &["It is destructive: a call may delete"]);
     case(json!({"destructiveHint": false}), &["It makes changes, and destroys nothing."]);
     case(json!({"openWorldHint": true}), &["It reaches into an open world"]);
 }

@@ -55,10 +55,11 @@ fn effect(tool: &Manifest) -> &'static str {
     if hint(tool, "readOnlyHint") == Some(true) && !tool.is_destructive() {
         "It is read only: it changes nothing."
     } else if tool.is_destructive() {
-        "It is destructive, or does not say that it is not: a call may delete or overwrite. Ask a \
-         person before calling it."
-    } else {
+        "It is destructive: a call may delete or overwrite. Ask a person before calling it."
+    } else if hint(tool, "destructiveHint") == Some(false) {
         "It makes changes, and destroys nothing."
+    } else {
+        "It may make changes, and does not say that it destroys anything."
     }
 }
 
