@@ -79,7 +79,7 @@ fn set(vault: &Vault, options: &SetOptions) -> Result<(), Exit> {
     if secret.expose().is_empty() {
         return Err(Exit::new(Code::Usage, "the secret is empty; nothing was kept"));
     }
-    let place = vault.set(name, &secret).map_err(failed)?;
+    let place = vault.set(name, &secret).map_err(|error| failed(&error))?;
     render::say(&format!(
         "kept `{name}` in the {}; write ${{keychain:{name}}} where the configuration needs it",
         place.word()
@@ -88,7 +88,7 @@ fn set(vault: &Vault, options: &SetOptions) -> Result<(), Exit> {
 }
 
 fn remove(vault: &Vault, name: &str) -> Result<(), Exit> {
-    match vault.remove(name).map_err(failed)? {
+    match vault.remove(name).map_err(|error| failed(&error))? {
         true => render::say(&format!("forgot `{name}`")),
         false => {
             return Err(Exit::new(Code::NotFound, format!("there is no secret `{name}`"))
@@ -99,7 +99,7 @@ fn remove(vault: &Vault, name: &str) -> Result<(), Exit> {
 }
 
 fn list(vault: &Vault, options: &ListSecretsOptions) -> Result<(), Exit> {
-    let names = vault.names().map_err(failed)?;
+    let names = vault.names().map_err(|error| failed(&error))?;
     let config = origin::configuration(options.config.as_deref())?;
     let files = config.map(|config| config.files).unwrap_or_default();
     let texts: Vec<(String, String)> = files
@@ -166,7 +166,7 @@ fn unread(what: &str, error: &std::io::Error) -> Exit {
     Exit::new(Code::Failed, format!("{what} cannot be read: {error}"))
 }
 
-fn failed(error: VaultError) -> Exit {
+fn failed(error: &VaultError) -> Exit {
     let code = if matches!(error, VaultError::Name(_)) { Code::Usage } else { Code::Failed };
     Exit::new(code, error.to_string())
 }

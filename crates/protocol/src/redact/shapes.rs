@@ -57,7 +57,7 @@ const SHORTEST_VALUE: usize = 8;
 pub fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_key = name == "key" || name.ends_with("_key") || name.ends_with("-key");
-    let plain: String = name.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     // A number of tokens is what models are given.
     is_key || (NAMES.iter().any(|it| plain.contains(it)) && !plain.ends_with("tokens"))
 }
@@ -99,9 +99,9 @@ fn find(text: &str) -> Vec<Range<usize>> {
         let gap = before.as_ref().map_or("", |before| &text[before.end..word.start]);
         let name = before.as_ref().map_or("", |before| &text[before.clone()]);
         let it = &text[word.clone()];
-        if is_key(it) || (SCHEMES.contains(&name) && gap == " " && it.len() >= SHORTEST_VALUE) {
-            found.push(word.clone());
-        } else if is_assigned(gap) && names_a_secret(name) && is_random(it) {
+        let follows_scheme = SCHEMES.contains(&name) && gap == " " && it.len() >= SHORTEST_VALUE;
+        let is_value = || is_assigned(gap) && names_a_secret(name) && is_random(it);
+        if is_key(it) || follows_scheme || is_value() {
             found.push(word.clone());
         }
         before = Some(word);
