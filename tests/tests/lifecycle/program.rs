@@ -16,7 +16,7 @@ pub(crate) struct Program {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<Lines<BufReader<ChildStdout>>>,
-    log: Lines<BufReader<ChildStderr>>,
+    log: Option<Lines<BufReader<ChildStderr>>>,
 }
 
 /// How the program ended.
@@ -66,7 +66,7 @@ impl Program {
             .expect("the binary runs");
         let output = child.stdout.take().map(|it| BufReader::new(it).lines());
         let log = child.stderr.take().expect("standard error is piped");
-        Self { input: child.stdin.take(), output, log: BufReader::new(log).lines(), child }
+        Self { input: child.stdin.take(), output, log: Some(BufReader::new(log).lines()), child }
     }
 
     /// Starts `serve` on a free port and waits until it listens.
@@ -79,7 +79,7 @@ impl Program {
     /// Waits until it says where it listens.
     pub(crate) async fn address(&mut self) -> SocketAddr {
         loop {
-            let line = soon("the address", self.log.next_line()).await.expect("text");
+            let line = soon("the address", self.log().next_line()).await.expect("text");
             let line = line.expect("it says where it listens before it ends");
             if let Some((_, rest)) = line.split_once("http://")
                 && let Some((address, _)) = rest.split_once("/mcp")
@@ -92,7 +92,7 @@ impl Program {
     /// Waits until it logs a line with this text, and returns the line.
     pub(crate) async fn logged(&mut self, text: &str) -> String {
         loop {
-            let line = soon(text, self.log.next_line()).await.expect("text");
+            let line = soon(text, self.log().next_line()).await.expect("text");
             let line = line.unwrap_or_else(|| panic!("it ended before it logged `{text}`"));
             if line.contains(text) {
                 return line;
@@ -110,6 +110,15 @@ impl Program {
     /// Closes its standard input.
     pub(crate) fn end_input(&mut self) {
         self.input = None;
+    }
+
+    /// Closes its standard error.
+    pub(crate) fn end_log(&mut self) {
+        self.log = None;
+    }
+
+    fn log(&mut self) -> &mut Lines<BufReader<ChildStderr>> {
+        self.log.as_mut().expect("standard error is open")
     }
 
     /// Closes its standard output.
@@ -134,8 +143,10 @@ impl Program {
     pub(crate) async fn end(mut self) -> End {
         let status = soon("the end of the program", self.child.wait()).await.expect("a status");
         let mut log = String::new();
-        let rest = self.log.get_mut().read_to_string(&mut log);
-        soon("the end of the log", rest).await.expect("text");
+        if let Some(lines) = &mut self.log {
+            let rest = lines.get_mut().read_to_string(&mut log);
+            soon("the end of the log", rest).await.expect("text");
+        }
         End { code: status.code(), log }
     }
 

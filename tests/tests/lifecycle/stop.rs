@@ -50,6 +50,14 @@ async fn calls_under_way_finish() {
 }
 
 #[tokio::test]
+async fn a_log_that_nobody_reads_does_not_hold_up_the_end() {
+    let (mut program, _) = Program::serve(&state("unread")).await;
+    program.end_log();
+    program.signal(Signal::TERM);
+    assert_eq!(program.end().await.code, Some(0));
+}
+
+#[tokio::test]
 async fn idle_clients_do_not_hold_up_the_end() {
     let (program, address) = Program::serve(&state("idle")).await;
     let opened = initialize("2025-11-25").send(address).await;

@@ -38,11 +38,13 @@ struct Lines;
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let shown = HIDDEN.load().text(&String::from_utf8_lossy(line)).into_owned();
-        io::stderr().write_all(shown.as_bytes()).map(|()| line.len())
+        // Nobody can be told that nobody reads the log, and the work goes on.
+        let _ = io::stderr().write_all(shown.as_bytes());
+        Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use clap_complete::ArgValueCompleter;
 use gantry::policy::{Explanation, Finding};
 use gantry::{Caller, Method, ObjectWriter, RawJson};
 use gantry_gateway::{Call, Effect, PromptEntry, Scope, Target};
+use gantry_policy::trust::{Outcome, Standing, decide};
 use gantry_protocol::JsonLimits;
 
 use crate::cli::args::Reach;
@@ -73,9 +74,20 @@ pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
     let arguments = options.arguments(&target)?;
     let rules = guard::rules(config.as_ref()).current();
     let explained = rules.explain(&caller, &target, &method, Some(&arguments));
+    let trust = opened.guarding.as_ref().map(|it| it.guard.trust());
+    let gate = trust.map(|it| it.standing(&target, explained.needs_approval));
+    let gate = gate.filter(|_| explained.allowed && options.tool.is_some());
     match options.json {
-        true => render::print(&render::pretty(&to_json(&explained, options, &target)))?,
-        false => tell(&explained, options, &target)?,
+        true => {
+            let json = to_json(&explained, options, &target, gate.as_ref());
+            render::print(&render::pretty(&json))?;
+        }
+        false => {
+            tell(&explained, options, &target)?;
+            if let Some(standing) = &gate {
+                render::print(&trusted(standing))?;
+            }
+        }
     }
     if explained.allowed { Ok(()) } else { Err(Exit::silent(Code::Refused)) }
 }
@@ -183,7 +195,24 @@ fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> R
     render::print(&format!("`{name}` {effect}{server}; it is {seen} in the lists of `{who}`"))
 }
 
-fn to_json(explained: &Explanation, options: &ExplainOptions, target: &Target) -> RawJson {
+/// What the trust gate makes of a call that the rules allow.
+fn trusted(standing: &Standing) -> String {
+    let level = standing.level().as_str();
+    match decide(standing) {
+        Outcome::Run => format!("it is {level}, and runs at once"),
+        Outcome::NeedsApproval(reason) => {
+            format!("it is {level}, and waits for a person to approve the call: {}", reason.text())
+        }
+        Outcome::Refuse(reason) => format!("it is {level}, and does not run: {}", reason.text()),
+    }
+}
+
+fn to_json(
+    explained: &Explanation,
+    options: &ExplainOptions,
+    target: &Target,
+    gate: Option<&Standing>,
+) -> RawJson {
     let finding = |Finding { rule, judged }: &Finding| {
         ObjectWriter::new()
             .value("rule", &*rule.name)
@@ -204,6 +233,8 @@ fn to_json(explained: &Explanation, options: &ExplainOptions, target: &Target) -
         .value("by", &*explained.by)
         .value("seen", &explained.is_seen)
         .value("effect", effect(target))
+        .value_some("trust", gate.map(|standing| standing.level().as_str()))
+        .value_some("gate", gate.map(trusted))
         .array("rules", &findings)
         .finish()
 }
