@@ -8,7 +8,8 @@ use crate::bench::Bench;
 fn marks_stand_before_the_description() {
     let bench = Bench::new("list-marks");
     let cases = [
-        ("test.silent", json!({}), json!({}), "destructive  Does it."),
+        ("test.harsh", json!({"destructiveHint": true}), json!({}), "destructive  Does it."),
+        ("test.silent", json!({}), json!({}), "             Does it."),
         ("test.reads", json!({"readOnlyHint": true}), json!({}), "             Does it."),
         ("test.mild", json!({"destructiveHint": false}), json!({}), "             Does it."),
         (
@@ -32,7 +33,7 @@ fn marks_stand_before_the_description() {
         let line = format!("{name:<11}  1.0.0  {expected}");
         assert!(listed.out.lines().any(|it| it == line), "{line}: {listed:?}");
     }
-    let both = (json!({}), json!({"deprecated_in": "1.0.0"}));
+    let both = (json!({}), json!({"destructive": true, "deprecated_in": "1.0.0"}));
     write("test.both", &both.0, &both.1);
     let listed = bench.run(&["tools", "--tools", "tools"]);
     assert!(listed.out.contains("destructive, deprecated  Does it."), "{listed:?}");
