@@ -140,6 +140,8 @@ impl ServerHandler for Peer {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = self.state.changes.subscribe();
+        // The library has acknowledged before this runs: what changed in between was told to nobody.
+        drop(context.sink().notify_tool_list_changed().await);
         loop {
             let change = tokio::select! {
                 change = changes.recv() => change,

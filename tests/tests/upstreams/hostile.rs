@@ -82,6 +82,9 @@ impl Case {
                 status["state"] == state && text(&status["reason"]).contains(reason) && is_listed
             })
             .await;
+        if self.tools != 0 {
+            yard.until_offered("odd").await;
+        }
         for (number, call) in self.calls.iter().enumerate() {
             let heard = yard.call("odd_odd", json!({})).await;
             let is_right = match (call, &heard) {
