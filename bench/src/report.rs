@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn only_a_gated_row_over_its_limit_breaks_a_run() {
         for (row, value, broken) in [
-            (Row::Idle, 11.0, 0),
-            (Row::Idle, 19.0, 0),
-            (Row::Idle, 21.0, 1),
+            (Row::Binary, 11.0, 0),
+            (Row::Binary, 29.0, 0),
+            (Row::Binary, 31.0, 1),
             (Row::Tail, 9.0, 0),
             (Row::List, f64::NAN, 1),
         ] {
