@@ -1,11 +1,13 @@
 //! What all parts of a connection share: the way to the server, the board, and what was agreed.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_protocol::{Level, Revision};
 use gantry_transport::child::Session;
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
@@ -14,6 +16,9 @@ use crate::event::Event;
 use crate::peer::Peer;
 use crate::settings::Settings;
 use crate::wire::streamable::{Posted, Streamable};
+
+/// How long a server that takes no more messages has to say, or show by its end, why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(super) struct Link {
     pub(super) settings: Arc<Settings>,
@@ -108,7 +113,10 @@ impl Link {
     /// Sends a message that has no answer.
     pub(super) async fn say(&self, message: Bytes) -> Result<(), ClientError> {
         match &self.way {
-            Way::Pipe { outgoing, .. } => outgoing.send(message).await.map_err(|_| self.gone()),
+            Way::Pipe { outgoing, .. } => match outgoing.send(message).await {
+                Ok(()) => Ok(()),
+                Err(_) => Err(self.cut_off().await),
+            },
             Way::Http { wire, .. } => match wire.post(message, &[]).await {
                 Ok(Posted::Refused { status, .. }) => Err(ClientError::Lost(format!(
                     "the server refused a message with HTTP status {status}"
@@ -135,6 +143,13 @@ impl Link {
     pub(super) fn gone(&self) -> ClientError {
         let reason = self.board.end_reason();
         ClientError::Unreachable(reason.unwrap_or_else(|| "the connection has ended".to_owned()))
+    }
+
+    /// There is no way out any more, and the message was not sent. Who ends closes one way first,
+    /// and what is known of why comes over the other.
+    pub(super) async fn cut_off(&self) -> ClientError {
+        let _ = timeout(LAST_WORDS, self.board.ended()).await;
+        self.gone()
     }
 
     /// Tells of something that belongs to no request.

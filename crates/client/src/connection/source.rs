@@ -44,9 +44,11 @@ impl Source {
                 match outgoing.try_send(message) {
                     Ok(()) => {}
                     Err(TrySendError::Full(message)) => {
-                        Box::pin(outgoing.send(message)).await.map_err(|_| link.gone())?;
+                        if Box::pin(outgoing.send(message)).await.is_err() {
+                            return Err(Box::pin(link.cut_off()).await);
+                        }
                     }
-                    Err(TrySendError::Closed(_)) => return Err(link.gone()),
+                    Err(TrySendError::Closed(_)) => return Err(Box::pin(link.cut_off()).await),
                 }
                 State::Mailbox
             }

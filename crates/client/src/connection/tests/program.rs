@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use gantry_transport::child::Program;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::{SOON, call, complete};
-use crate::connection::Connection;
+use crate::connection::{Connection, Link, Way};
 use crate::error::ClientError;
 use crate::line::Silent;
 use crate::settings::{Era, Settings};
@@ -64,6 +66,18 @@ async fn its_end_is_told_with_its_last_words() {
     assert!(matches!(&answer, Err(ClientError::Lost(told)) if told == reason), "{answer:?}");
     assert_eq!(ended(&connection).await, reason);
     assert_eq!(connection.log(), "oh\nno more\n");
+}
+
+/// The way to it is seen to be closed before its end is heard of.
+#[tokio::test]
+async fn who_writes_to_one_that_has_ended_is_told_why() {
+    let (outgoing, _) = mpsc::channel(1);
+    let way = Way::Pipe { outgoing, program: None, stop: CancellationToken::new() };
+    let link = Link::new(Arc::new(legacy()), way, mpsc::channel(1).0);
+    let reason = "the program ended with status 7";
+    let end = async { link.board.end(reason) };
+    let (sent, ()) = tokio::join!(link.say(Bytes::from_static(b"{}")), end);
+    assert!(matches!(&sent, Err(ClientError::Unreachable(told)) if told == reason), "{sent:?}");
 }
 
 #[tokio::test]
