@@ -135,13 +135,13 @@ impl ServerHandler for Peer {
         &self,
         wanted: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        // The library acknowledges between this and `listen`: who is promised changes hears from now.
+        self.state.expect_listener();
         Some(wanted.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.state.changes.subscribe();
-        // The library has acknowledged before this runs: what changed in between was told to nobody.
-        drop(context.sink().notify_tool_list_changed().await);
+        let mut changes = self.state.next_listener();
         loop {
             let change = tokio::select! {
                 change = changes.recv() => change,

@@ -1,6 +1,7 @@
 //! The tools, and what they share.
 #![expect(deprecated, reason = "logging is still part of the protocol")]
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -22,7 +23,9 @@ pub(crate) const NOTE: &str = "peer://note";
 /// What all connections share.
 pub(crate) struct State {
     pub(crate) fixtures: Value,
-    pub(crate) changes: broadcast::Sender<Change>,
+    changes: broadcast::Sender<Change>,
+    /// What those hear who were accepted and do not listen yet, the first one first.
+    accepted: Mutex<VecDeque<broadcast::Receiver<Change>>>,
     cancelled: AtomicU64,
     grown: AtomicBool,
     /// Clients that have shaken hands.
@@ -44,6 +47,7 @@ impl Default for State {
         Self {
             fixtures: serde_json::from_str(fixtures).expect("the fixtures are JSON"),
             changes: broadcast::channel(64).0,
+            accepted: Mutex::default(),
             cancelled: AtomicU64::default(),
             grown: AtomicBool::default(),
             clients: Mutex::default(),
@@ -59,6 +63,18 @@ impl State {
             tools.push(self.fixtures["grown"].clone());
         }
         tools
+    }
+
+    /// Keeps what changes from now on for the next who listens.
+    pub(crate) fn expect_listener(&self) {
+        let changes = self.changes.subscribe();
+        self.accepted.lock().expect("no holder panics").push_back(changes);
+    }
+
+    /// What changed since the next listener was accepted.
+    pub(crate) fn next_listener(&self) -> broadcast::Receiver<Change> {
+        let accepted = self.accepted.lock().expect("no holder panics").pop_front();
+        accepted.unwrap_or_else(|| self.changes.subscribe())
     }
 
     pub(crate) fn watch(&self, client: Client<RoleServer>) {
