@@ -14,10 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use futures_util::future::BoxFuture;
 use gantry_client::{ClientError, Post};
-use gantry_gateway::policy::{CallSummary, Witness};
-use gantry_gateway::{Call, CallError, Exchange, Outcome, Trace};
+use gantry_gateway::policy::{CallSummary, Known, Witness};
+use gantry_gateway::{Call, Exchange, Outcome, Trace};
 use gantry_protocol::RawJson;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -136,19 +135,14 @@ impl Witness for TracingWitness {
         exchange.set_span(self.0.ids.span(call.trace.as_deref()));
     }
 
-    fn begun(&self, call: &CallSummary<'_>) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn begun(&self, call: &CallSummary<'_>) -> Known {
         if let Some(span) = call.exchange.span().filter(|span| span.sampled) {
             let _ = span.begun.set(Instant::now());
         }
         None
     }
 
-    fn ended(
-        &self,
-        call: &CallSummary<'_>,
-        outcome: &Outcome,
-        took: Duration,
-    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn ended(&self, call: &CallSummary<'_>, outcome: &Outcome, took: Duration) -> Known {
         if let Some(span) = call.exchange.span().filter(|span| span.sampled) {
             let observed = ObservedCall::new(call, span, outcome, took);
             self.0.put(Item::Call(Box::new(observed)));

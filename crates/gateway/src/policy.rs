@@ -42,6 +42,9 @@ pub trait Ward: Send + Sync {
     fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a>;
 }
 
+/// What a call has to wait for until a witness knows of it, if for anything; an error of it counts.
+pub type Known = Option<BoxFuture<'static, Result<(), CallError>>>;
+
 /// A policy that sees every call, refused ones too: the record.
 pub trait Witness: Send + Sync {
     /// A call has come, and nothing is known of it yet but what it says itself.
@@ -49,19 +52,14 @@ pub trait Witness: Send + Sync {
 
     /// A call has passed every policy, and its provider is next. A future that is given back is
     /// waited for first, and an error of it refuses the call.
-    fn begun(&self, _call: &CallSummary<'_>) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn begun(&self, _call: &CallSummary<'_>) -> Known {
         None
     }
 
     /// A call has ended in this way. A future that is given back is waited for before the answer
     /// is given, and an error of it takes the answer's place; a call that was given up waits for
     /// nothing.
-    fn ended(
-        &self,
-        call: &CallSummary<'_>,
-        outcome: &Outcome,
-        took: Duration,
-    ) -> Option<BoxFuture<'static, Result<(), CallError>>>;
+    fn ended(&self, call: &CallSummary<'_>, outcome: &Outcome, took: Duration) -> Known;
 }
 
 /// What a witness is told of a call.

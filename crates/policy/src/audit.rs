@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Decision, Witness};
+use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
 use gantry_gateway::{Blame, CallError, ErrorKind, Outcome};
-use gantry_protocol::{JsonLimits, Method, RawJson};
+use gantry_protocol::{JsonLimits, RawJson};
 use tokio::sync::mpsc;
 
 use line::Phase;
@@ -99,7 +99,7 @@ impl Audit {
 }
 
 impl Witness for Recorder {
-    fn begun(&self, call: &CallSummary<'_>) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn begun(&self, call: &CallSummary<'_>) -> Known {
         let settings = self.0.settings.load();
         if settings.mode != AuditMode::Strict {
             return None;
@@ -119,14 +119,9 @@ impl Witness for Recorder {
         }))
     }
 
-    fn ended(
-        &self,
-        call: &CallSummary<'_>,
-        outcome: &Outcome,
-        took: Duration,
-    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn ended(&self, call: &CallSummary<'_>, outcome: &Outcome, took: Duration) -> Known {
         let settings = self.0.settings.load();
-        if settings.mode == AuditMode::Off || (is_list(&call.call.method) && !settings.lists) {
+        if settings.mode == AuditMode::Off || (call.call.method.is_list() && !settings.lists) {
             return None;
         }
         let phase = Phase::Ended { outcome, took };
@@ -153,16 +148,6 @@ impl Witness for Recorder {
             })
         }))
     }
-}
-
-fn is_list(method: &Method) -> bool {
-    matches!(
-        method,
-        Method::ToolsList
-            | Method::ResourcesList
-            | Method::ResourceTemplatesList
-            | Method::PromptsList
-    )
 }
 
 impl std::fmt::Debug for Audit {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{Admission, CallSummary, Decision, Ward, Witness};
+use gantry_gateway::policy::{Admission, CallSummary, Decision, Known, Ward, Witness};
 use gantry_gateway::{
     Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, Input, InputRequired, Listing,
     Origin, Outcome, Provider, Publisher, Question, Reply, Resolved, Running, Snapshot, Step,
@@ -234,12 +234,7 @@ impl Ward for Rule {
 struct Record(Arc<Mutex<Vec<Decision>>>);
 
 impl Witness for Record {
-    fn ended(
-        &self,
-        call: &CallSummary<'_>,
-        _: &Outcome,
-        _: std::time::Duration,
-    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn ended(&self, call: &CallSummary<'_>, _: &Outcome, _: std::time::Duration) -> Known {
         *self.0.lock().unwrap() = call.exchange.decisions();
         None
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Decision, Witness};
+use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
 use gantry_gateway::{
     Call, CallError, Caller, ErrorKind, Exchange, Gateway, GatewayBuilder, Identity, Listing,
     Origin, Outcome, Provider, Reply, Resolved, Running, Step, ToolEntry,
@@ -132,12 +132,7 @@ impl Provider for Actor {
 }
 
 impl Witness for Actor {
-    fn ended(
-        &self,
-        call: &CallSummary<'_>,
-        _: &Outcome,
-        _: Duration,
-    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn ended(&self, call: &CallSummary<'_>, _: &Outcome, _: Duration) -> Known {
         self.0.decisions.lock().unwrap().extend(call.exchange.decisions());
         None
     }

@@ -78,6 +78,14 @@ methods! {
 }
 
 impl Method {
+    /// Whether it asks for a list of what there is.
+    pub fn is_list(&self) -> bool {
+        matches!(
+            self,
+            Self::ToolsList | Self::ResourcesList | Self::ResourceTemplatesList | Self::PromptsList
+        )
+    }
+
     /// The method named by a JSON string.
     pub(crate) fn from_json(raw: &RawJson) -> Option<Self> {
         match raw.as_text() {

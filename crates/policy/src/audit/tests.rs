@@ -10,6 +10,8 @@ use gantry_gateway::{
     Reply, Resolved, Step, ToolEntry, Trace,
 };
 
+use gantry_protocol::Method;
+
 use super::*;
 
 /// A log that keeps everything, until it is broken.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use gantry_gateway::policy::{Admission, Gate, Ward};
 use gantry_gateway::{Call, CallError, Exchange, Resolved, Target, ToolEntry};
-use gantry_protocol::Method;
 
 use super::patterns::Patterns;
 use super::rate::Rate;
@@ -23,7 +22,7 @@ impl Gate for CallerRates {
     fn admit<'a>(&'a self, call: &'a Call, exchange: &'a Exchange) -> Admission<'a> {
         let settings = self.0.settings.load();
         // Lists come from memory and cost nobody anything.
-        if is_list(&call.method) {
+        if call.method.is_list() {
             return Admission::GRANTED;
         }
         let checked = self.0.check_arguments(call, &settings, exchange);
@@ -159,14 +158,4 @@ fn default_rate(default: DefaultRate, tool: &ToolEntry) -> Option<Rate> {
         DefaultRate::Every(rate) => Some(rate),
         DefaultRate::Outside(rate) => tool.reaches_outside().then_some(rate),
     }
-}
-
-fn is_list(method: &Method) -> bool {
-    matches!(
-        method,
-        Method::ToolsList
-            | Method::ResourcesList
-            | Method::ResourceTemplatesList
-            | Method::PromptsList
-    )
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 
-use crate::policy::{Admission, CallSummary, Gate, Held, Pass, Ward, Witness};
+use crate::policy::{Admission, CallSummary, Gate, Held, Known, Pass, Ward, Witness};
 use crate::{
     Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
     Outcome, Provider, Publisher, Reply, Resolved, Settings, Step, ToolEntry,
@@ -127,9 +127,6 @@ impl Held for Probe {
         Ok(())
     }
 }
-
-/// What a witness has to wait for.
-type Known = Option<BoxFuture<'static, Result<(), CallError>>>;
 
 impl Witness for Probe {
     fn begun(&self, summary: &CallSummary<'_>) -> Known {

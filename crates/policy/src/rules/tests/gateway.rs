@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Witness};
+use gantry_gateway::policy::{CallSummary, Known, Witness};
 use gantry_gateway::{
     Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply, Step,
 };
@@ -28,12 +28,7 @@ impl Provider for Echo {
 struct Record(Arc<Mutex<Vec<String>>>);
 
 impl Witness for Record {
-    fn ended(
-        &self,
-        call: &CallSummary<'_>,
-        _: &Outcome,
-        _: Duration,
-    ) -> Option<BoxFuture<'static, Result<(), CallError>>> {
+    fn ended(&self, call: &CallSummary<'_>, _: &Outcome, _: Duration) -> Known {
         let word = |it: &Decision| format!("{} {} {}", it.policy, it.allowed, it.rule);
         let all: Vec<String> = call.exchange.decisions().iter().map(word).collect();
         self.0.lock().expect("nobody panicked").push(all.join(", "));
