@@ -5,29 +5,20 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, ready};
 
+/// What a cabinet gives in time.
+pub type Kept<'a, T> = BoxFuture<'a, Result<T, CabinetError>>;
+
 /// Small documents by kind and key, each of them JSON. They are read at the start and kept in
 /// memory by who needs them, so that no call waits for a cabinet.
 pub trait Cabinet: Send + Sync {
     /// All documents of a kind: key and content.
-    fn all<'a>(
-        &'a self,
-        kind: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>>;
+    fn all<'a>(&'a self, kind: &'a str) -> Kept<'a, Vec<(String, String)>>;
 
     /// Writes a document down, over what was written under its key before.
-    fn put<'a>(
-        &'a self,
-        kind: &'a str,
-        key: &'a str,
-        content: String,
-    ) -> BoxFuture<'a, Result<(), CabinetError>>;
+    fn put<'a>(&'a self, kind: &'a str, key: &'a str, content: String) -> Kept<'a, ()>;
 
     /// Removes a document. Gives whether there was one.
-    fn remove<'a>(
-        &'a self,
-        kind: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<bool, CabinetError>>;
+    fn remove<'a>(&'a self, kind: &'a str, key: &'a str) -> Kept<'a, bool>;
 }
 
 /// Why something could not be kept or found.
@@ -43,39 +34,27 @@ impl MemoryCabinet {
     fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut BTreeMap<(String, String), String>) -> T,
-    ) -> BoxFuture<'static, Result<T, CabinetError>> {
+    ) -> Kept<'static, T> {
         let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         Box::pin(ready(Ok(done)))
     }
 }
 
 impl Cabinet for MemoryCabinet {
-    fn all<'a>(
-        &'a self,
-        kind: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>> {
+    fn all<'a>(&'a self, kind: &'a str) -> Kept<'a, Vec<(String, String)>> {
         self.with(|documents| {
             let of_kind = documents.iter().filter(|((it, _), _)| it == kind);
             of_kind.map(|((_, key), content)| (key.clone(), content.clone())).collect()
         })
     }
 
-    fn put<'a>(
-        &'a self,
-        kind: &'a str,
-        key: &'a str,
-        content: String,
-    ) -> BoxFuture<'a, Result<(), CabinetError>> {
+    fn put<'a>(&'a self, kind: &'a str, key: &'a str, content: String) -> Kept<'a, ()> {
         self.with(|documents| {
             documents.insert((kind.to_owned(), key.to_owned()), content);
         })
     }
 
-    fn remove<'a>(
-        &'a self,
-        kind: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<bool, CabinetError>> {
+    fn remove<'a>(&'a self, kind: &'a str, key: &'a str) -> Kept<'a, bool> {
         self.with(|documents| documents.remove(&(kind.to_owned(), key.to_owned())).is_some())
     }
 }

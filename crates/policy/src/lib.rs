@@ -28,7 +28,7 @@ pub use audit::{
     Audit, AuditLog, AuditLogError, AuditMode, AuditSettings, AuditedArguments, Redaction,
 };
 pub use breaker::{BreakerSettings, BreakerState, Breakers};
-pub use cabinet::{Cabinet, CabinetError, MemoryCabinet};
+pub use cabinet::{Cabinet, CabinetError, Kept, MemoryCabinet};
 pub use clock::Clock;
 pub use limits::{
     BudgetKeeper, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits, Patterns,

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use futures_util::future::BoxFuture;
-use gantry_policy::{Cabinet, CabinetError};
+use gantry_policy::{Cabinet, CabinetError, Kept};
 use gantry_store::{Document, Settings, Store, StoreError};
 
 /// A cabinet in the store at this address. It is open only while something is read or written:
@@ -30,10 +29,7 @@ impl StoreCabinet {
 }
 
 impl Cabinet for StoreCabinet {
-    fn all<'a>(
-        &'a self,
-        kind: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, CabinetError>> {
+    fn all<'a>(&'a self, kind: &'a str) -> Kept<'a, Vec<(String, String)>> {
         Box::pin(async move {
             // To look must not make what is not there.
             if self.is_new() {
@@ -44,23 +40,14 @@ impl Cabinet for StoreCabinet {
         })
     }
 
-    fn put<'a>(
-        &'a self,
-        kind: &'a str,
-        key: &'a str,
-        content: String,
-    ) -> BoxFuture<'a, Result<(), CabinetError>> {
+    fn put<'a>(&'a self, kind: &'a str, key: &'a str, content: String) -> Kept<'a, ()> {
         let document = Document { key: key.to_owned(), content };
         Box::pin(async move {
             self.with(async |store| store.save_document(kind, &document).await).await
         })
     }
 
-    fn remove<'a>(
-        &'a self,
-        kind: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<bool, CabinetError>> {
+    fn remove<'a>(&'a self, kind: &'a str, key: &'a str) -> Kept<'a, bool> {
         Box::pin(
             async move { self.with(async |store| store.remove_document(kind, key).await).await },
         )

@@ -155,31 +155,13 @@ const DIGEST: &str = "sha256:015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebea
 #[tokio::test]
 async fn what_is_recorded_of_each_call() {
     let house = house(AuditSettings::default());
+    let allowed = r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#;
+    let refused = r#""decision":{"allowed":false,"policy":"rules","rule":"no refused"},"#;
     let cases = [
-        (
-            "good",
-            "{ \"a\": 1 }",
-            r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#,
-            "ok",
-        ),
-        (
-            "good",
-            "{\"a\":1}",
-            r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#,
-            "ok",
-        ),
-        (
-            "fails",
-            "{\"a\":1}",
-            r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#,
-            "ToolExecutionError",
-        ),
-        (
-            "refused",
-            "{\"a\":1}",
-            r#""decision":{"allowed":false,"policy":"rules","rule":"no refused"},"#,
-            "PermissionError",
-        ),
+        ("good", "{ \"a\": 1 }", allowed, "ok"),
+        ("good", "{\"a\":1}", allowed, "ok"),
+        ("fails", "{\"a\":1}", allowed, "ToolExecutionError"),
+        ("refused", "{\"a\":1}", refused, "PermissionError"),
         ("unheard_of", "{\"a\":1}", "", "ToolNotFoundError"),
     ];
     for (name, arguments, decision, outcome) in cases {

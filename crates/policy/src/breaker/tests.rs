@@ -1,5 +1,7 @@
 //! The breaker of a server, in a gateway.
 
+use gantry_gateway::Running;
+
 use super::*;
 use crate::stage::Stage;
 
@@ -22,6 +24,16 @@ async fn open(stage: &Stage, breakers: &Breakers) {
         assert_eq!(stage.told("a", "far_get").await, "as it was told");
     }
     assert_eq!(breakers.state("far"), BreakerState::Open);
+}
+
+/// Lets the time of rest pass, and begins the call that is a try of the server, which does not end.
+async fn probe(stage: &Stage) -> Running {
+    stage.actor.fails(None);
+    tokio::time::advance(Duration::from_secs(13)).await;
+    stage.actor.hold();
+    let mut probe = stage.start("a", "far_get", "{}");
+    assert!(futures_util::poll!(Box::pin(probe.step())).is_pending());
+    probe
 }
 
 #[tokio::test(start_paused = true)]
@@ -54,11 +66,7 @@ async fn a_server_that_fails_is_left_alone_and_then_tried() {
 async fn one_call_at_a_time_is_a_try() {
     let (stage, breakers) = stage();
     open(&stage, &breakers).await;
-    stage.actor.fails(None);
-    tokio::time::advance(Duration::from_secs(13)).await;
-    stage.actor.hold();
-    let mut probe = stage.start("a", "far_get", "{}");
-    assert!(futures_util::poll!(Box::pin(probe.step())).is_pending());
+    let probe = probe(&stage).await;
     assert_eq!(breakers.state("far"), BreakerState::HalfOpen);
     assert!(stage.told("b", "far_get").await.contains("is left alone"));
     // One that is given up has shown nothing; the next call is another.
@@ -73,11 +81,7 @@ async fn one_call_at_a_time_is_a_try() {
 async fn a_try_that_takes_long_does_not_keep_others_from_it() {
     let (stage, breakers) = stage();
     open(&stage, &breakers).await;
-    stage.actor.fails(None);
-    tokio::time::advance(Duration::from_secs(13)).await;
-    stage.actor.hold();
-    let mut probe = stage.start("a", "far_get", "{}");
-    assert!(futures_util::poll!(Box::pin(probe.step())).is_pending());
+    let probe = probe(&stage).await;
     tokio::time::advance(Duration::from_secs(11)).await;
     stage.actor.release(2);
     assert_eq!(stage.told("b", "far_get").await, "ok");
