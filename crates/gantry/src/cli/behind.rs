@@ -86,7 +86,9 @@ impl Behind {
     /// Tells of rules that most likely do not do what they are meant to.
     fn warn(&self) {
         let targets = self.gateway.catalog().with(Snapshot::targets);
-        for warning in self.guarding.guard.rules().current().lookalikes(&targets) {
+        let rules = self.guarding.guard.rules().current();
+        // Every rule is held against every name, which must not hold up calls.
+        for warning in tokio::task::block_in_place(|| rules.lookalikes(&targets)) {
             tracing::warn!("{warning}");
         }
     }

@@ -1,18 +1,32 @@
 //! Patterns that fit nothing, while a name that differs in its letters' case only is there: names
 //! are compared exactly, so that such a rule does not do what was meant.
 
+use std::collections::BTreeMap;
+
+use gantry_gateway::pattern::matches;
 use gantry_gateway::{Caller, Target};
 
 use super::compiled::{Fit, NameGlob};
 use super::set::RuleSet;
 use super::thing::{Kind, Thing};
 
+/// Servers by name, each with its name in small letters.
+type Servers<'a> = BTreeMap<&'a str, String>;
+
+/// A thing, and the same with all its names in small letters.
+struct Pair<'a> {
+    thing: Thing<'a>,
+    folded: Thing<'a>,
+}
+
 impl RuleSet {
     /// What is most likely not meant, given everything that is there.
     pub fn lookalikes(&self, targets: &[Target]) -> Vec<String> {
         let nobody = Caller::default();
-        let things: Vec<Thing<'_>> =
-            targets.iter().map(|target| Thing::of(target, &nobody, &self.prefixes)).collect();
+        let things = || targets.iter().map(|target| Thing::of(target, &nobody, &self.prefixes));
+        let names = things().filter_map(|thing| thing.server);
+        let servers: Servers<'_> = names.map(|name| (name, name.to_lowercase())).collect();
+        let pairs: Vec<Pair<'_>> = things().map(|thing| Pair::new(thing, &servers)).collect();
         let mut warnings = Vec::new();
         for compiled in &self.rules {
             let rule = &compiled.rule;
@@ -24,10 +38,11 @@ impl RuleSet {
                 (Kind::Prompt, &rule.what.prompts),
             ];
             let patterns = names.iter().flat_map(|(kind, texts)| {
-                texts.iter().map(|text| (text, lookalike(&things, *kind, text, has_servers)))
+                texts.iter().map(|text| (text, lookalike(&pairs, *kind, text, has_servers)))
             });
-            let servers = rule.what.servers.iter().map(|text| (text, server_like(&things, text)));
-            for (text, found) in patterns.chain(servers) {
+            let of_servers = rule.what.servers.iter();
+            let of_servers = of_servers.map(|text| (text, server_like(&servers, text)));
+            for (text, found) in patterns.chain(of_servers) {
                 if let Some(found) = found {
                     warnings.push(format!(
                         "{place}`{text}` of the rule `{}` fits nothing, but there is `{found}`; \
@@ -41,40 +56,39 @@ impl RuleSet {
     }
 }
 
+impl<'a> Pair<'a> {
+    fn new(thing: Thing<'a>, servers: &'a Servers<'_>) -> Self {
+        let folded = Thing {
+            server: thing.server.and_then(|name| servers.get(name)).map(String::as_str),
+            main: thing.main.to_lowercase().into(),
+            own: thing.own.to_lowercase().into(),
+            ..thing
+        };
+        Self { thing, folded }
+    }
+}
+
 /// A name that the pattern would fit if case did not matter, when it fits none as it is.
 fn lookalike<'a>(
-    things: &'a [Thing<'_>],
+    pairs: &'a [Pair<'_>],
     kind: Kind,
     text: &str,
     has_servers: bool,
 ) -> Option<&'a str> {
-    let of_kind = || things.iter().filter(|thing| thing.kind == kind);
-    let glob = NameGlob::new(text);
-    if of_kind().any(|thing| glob.fits(thing, has_servers) != Fit::None) {
+    let of_kind = || pairs.iter().filter(|pair| pair.thing.kind == kind);
+    let fits = |glob: &NameGlob, thing: &Thing<'_>| glob.fits(thing, has_servers) != Fit::None;
+    let (glob, folded) = (NameGlob::new(text), NameGlob::new(&text.to_lowercase()));
+    if of_kind().any(|pair| fits(&glob, &pair.thing)) {
         return None;
     }
-    let folded = NameGlob::new(&text.to_lowercase());
-    let fits_folded = |thing: &&Thing<'_>| {
-        let server = thing.server.map(str::to_lowercase);
-        let same = Thing {
-            kind,
-            server: server.as_deref(),
-            main: thing.main.to_lowercase().into(),
-            own: thing.own.to_lowercase().into(),
-            is_template: thing.is_template,
-        };
-        folded.fits(&same, has_servers) != Fit::None
-    };
-    of_kind().find(fits_folded).map(|thing| &*thing.main)
+    of_kind().find(|pair| fits(&folded, &pair.folded)).map(|pair| &*pair.thing.main)
 }
 
 /// The same for the name of a server.
-fn server_like<'a>(things: &[Thing<'a>], text: &str) -> Option<&'a str> {
-    use gantry_gateway::pattern::matches;
-    let servers = || things.iter().filter_map(|thing| thing.server);
-    if servers().any(|server| matches(text, server)) {
+fn server_like<'a>(servers: &Servers<'a>, text: &str) -> Option<&'a str> {
+    if servers.keys().any(|server| matches(text, server)) {
         return None;
     }
-    let folded = text.to_lowercase();
-    servers().find(|server| matches(&folded, &server.to_lowercase()))
+    let text = text.to_lowercase();
+    servers.iter().find(|(_, folded)| matches(&text, folded)).map(|(server, _)| *server)
 }
