@@ -136,6 +136,13 @@ impl Pins {
         self.0.verdicts.load().of(subject.address())?.clone()
     }
 
+    /// The pin of a thing; none if it has none, or if such things are not pinned.
+    pub fn pin_of(&self, target: &Target) -> Option<Arc<Pin>> {
+        let key = Subject::of(target)?.key();
+        let book = self.book();
+        book.pins.get(&key).filter(|_| book.concerns(&key)).cloned()
+    }
+
     /// Everything that is held back and still offered, by server and name.
     pub fn held(&self) -> Vec<Arc<Held>> {
         self.change(|book| (false, book.forget_gone()));

@@ -7,7 +7,7 @@ mod characters;
 mod wording;
 
 use gantry_protocol::RawJson;
-use gantry_protocol::json::JsonKind;
+use gantry_protocol::json::{JsonKind, ObjectWriter};
 
 pub use characters::visible;
 
@@ -52,6 +52,18 @@ pub fn suspicions(definition: &RawJson) -> Vec<Suspicion> {
     let mut search = Search::default();
     search.value(definition);
     search.found
+}
+
+impl Suspicion {
+    /// As reports have it.
+    pub fn to_json(&self) -> RawJson {
+        ObjectWriter::new()
+            .value("place", &self.place)
+            .value("sort", self.sort.word())
+            .value("what", &self.what)
+            .value("excerpt", &self.excerpt)
+            .finish()
+    }
 }
 
 impl Sort {

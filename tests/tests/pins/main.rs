@@ -3,6 +3,7 @@
 
 mod live;
 mod lock;
+mod shown;
 
 use std::fs;
 

@@ -8,6 +8,7 @@ mod pin;
 mod reach;
 mod show;
 mod spec;
+pub(crate) mod standing;
 
 use std::sync::Arc;
 

@@ -88,7 +88,7 @@ impl Book {
             return false;
         }
         let is_new = |seen: &&Arc<Seen>| {
-            self.concerns(seen)
+            self.concerns(&seen.key)
                 && !self.pins.contains_key(&seen.key)
                 && !self.settings.suspicious.holds(&seen.suspicions)
         };
@@ -152,7 +152,7 @@ impl Book {
     /// Why a thing is to be held back, if it is.
     fn reason(&self, seen: &Seen, pin: Option<&Arc<Pin>>) -> Option<Reason> {
         let PinSettings { mode, suspicious, .. } = &self.settings;
-        if !self.concerns(seen) {
+        if !self.concerns(&seen.key) {
             return None;
         }
         let is_suspicious = suspicious.holds(&seen.suspicions);
@@ -167,8 +167,8 @@ impl Book {
     }
 
     /// Whether a thing is pinned at all.
-    fn concerns(&self, seen: &Seen) -> bool {
-        self.settings.mode != PinMode::Off && (self.settings.own || !seen.key.server.is_empty())
+    pub(super) fn concerns(&self, key: &Key) -> bool {
+        self.settings.mode != PinMode::Off && (self.settings.own || !key.server.is_empty())
     }
 
     /// Pins a thing as it is now.

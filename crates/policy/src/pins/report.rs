@@ -77,13 +77,5 @@ fn change(change: &gantry_gateway::Change) -> RawJson {
 }
 
 fn flags(seen: &Seen) -> Vec<RawJson> {
-    let flag = |it: &Suspicion| {
-        ObjectWriter::new()
-            .value("place", &it.place)
-            .value("sort", it.sort.word())
-            .value("what", &it.what)
-            .value("excerpt", &it.excerpt)
-            .finish()
-    };
-    seen.suspicions.iter().map(flag).collect()
+    seen.suspicions.iter().map(Suspicion::to_json).collect()
 }

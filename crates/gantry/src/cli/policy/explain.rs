@@ -7,7 +7,7 @@ use clap_complete::ArgValueCompleter;
 use gantry::policy::{Explanation, Finding};
 use gantry::{Caller, Method, ObjectWriter, RawJson};
 use gantry_gateway::{Call, Effect, PromptEntry, Scope, Target};
-use gantry_policy::trust::{Outcome, Standing, decide};
+use gantry_policy::trust::Standing;
 use gantry_protocol::JsonLimits;
 
 use crate::cli::args::Reach;
@@ -15,6 +15,7 @@ use crate::cli::arguments;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, Style, Table};
 use crate::cli::tools::Opened;
+use crate::cli::tools::standing::{effect_words, gate_words};
 use crate::cli::{completions, guard, origin, tools};
 
 /// Which call to explain.
@@ -85,7 +86,7 @@ pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
         false => {
             tell(&explained, options, &target)?;
             if let Some(standing) = &gate {
-                render::print(&trusted(standing))?;
+                render::print(&gate_words(standing))?;
             }
         }
     }
@@ -195,18 +196,6 @@ fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> R
     render::print(&format!("`{name}` {effect}{server}; it is {seen} in the lists of `{who}`"))
 }
 
-/// What the trust gate makes of a call that the rules allow.
-fn trusted(standing: &Standing) -> String {
-    let level = standing.level().as_str();
-    match decide(standing) {
-        Outcome::Run => format!("it is {level}, and runs at once"),
-        Outcome::NeedsApproval(reason) => {
-            format!("it is {level}, and waits for a person to approve the call: {}", reason.text())
-        }
-        Outcome::Refuse(reason) => format!("it is {level}, and does not run: {}", reason.text()),
-    }
-}
-
 fn to_json(
     explained: &Explanation,
     options: &ExplainOptions,
@@ -234,7 +223,7 @@ fn to_json(
         .value("seen", &explained.is_seen)
         .value("effect", effect(target))
         .value_some("trust", gate.map(|standing| standing.level().as_str()))
-        .value_some("gate", gate.map(trusted))
+        .value_some("gate", gate.map(gate_words))
         .array("rules", &findings)
         .finish()
 }
@@ -242,11 +231,7 @@ fn to_json(
 /// What a call may do, in words.
 fn effect(target: &Target) -> &'static str {
     match target {
-        Target::Tool(tool) => match tool.effect() {
-            Effect::ReadOnly => "only looks",
-            Effect::Changes => "changes things",
-            Effect::Destroys => "may destroy something",
-        },
-        _ => "only looks",
+        Target::Tool(tool) => effect_words(tool.effect()),
+        _ => effect_words(Effect::ReadOnly),
     }
 }

@@ -1,10 +1,12 @@
-//! `gantry tools show`: what a tool takes and gives, for people.
+//! `gantry tools show`: what a tool takes and gives, and how it stands with the policies.
 
 use gantry::RawJson;
 use gantry_gateway::ToolEntry;
+use gantry_policy::visible;
 use gantry_providers::tools::manifest::{Manifest, Runtime};
 
 use super::list::version;
+use super::standing::ToolStanding;
 use crate::cli::args::ShowOptions;
 use crate::cli::arguments::{Form, Shape};
 use crate::cli::exit::Exit;
@@ -13,23 +15,28 @@ use crate::cli::render::{self, Style, Table};
 pub(super) async fn run(options: &ShowOptions) -> Result<(), Exit> {
     let opened = super::reach(&options.reach, Some(&options.name)).await?;
     let tool = opened.find(&options.name)?;
+    let standing = ToolStanding::of(&tool, &opened);
     if options.json {
-        return render::print(&render::pretty(&tool.definition));
+        // Whatever the definition has under this name is another's word.
+        let told = tool.definition.edit().set("gantry", standing.to_json()).apply();
+        return render::print(&render::pretty(&told));
     }
-    let manifest = opened.manifest(&options.name);
-    let mut page = page(&tool, manifest.as_deref(), Style::of_stdout());
-    let title = Style::of_stdout().bold("Call it");
+    let (manifest, style) = (opened.manifest(&options.name), Style::of_stdout());
+    let mut page = page(&tool, manifest.as_deref(), style);
+    page.push_str(&section("Standing", &standing.table(&options.name), style));
+    let title = style.bold("Call it");
     let example = example(&options.name, &shape(&tool, "inputSchema"), &options.reach.words());
-    page.push_str(&format!("\n{title}\n  {example}\n"));
+    page.push_str(&format!("\n{title}\n  {}\n", visible(&render::one_line(&example))));
     render::print(&page)
 }
 
 fn page(tool: &ToolEntry, manifest: Option<&Manifest>, style: Style) -> String {
     let text = |key: &str| tool.definition.get(key).and_then(|it| it.to_text());
-    let title = format!("{} {}", style.bold(&tool.name), style.dim(&version(tool)));
+    let title = format!("{} {}", style.bold(&visible(&tool.name)), style.dim(&version(tool)));
     let mut page = format!("{}\n", title.trim_end());
     for line in text("title").iter().chain(&text("description")).flat_map(|it| it.lines()) {
-        page.push_str(&format!("  {}\n", render::one_line(line)));
+        // What cannot be seen is shown before it would be taken out.
+        page.push_str(&format!("  {}\n", render::one_line(&visible(line))));
     }
     page.push_str(&section("Arguments", &members(&shape(tool, "inputSchema"), true), style));
     page.push_str(&section("Result", &members(&shape(tool, "outputSchema"), false), style));
@@ -57,7 +64,8 @@ fn members(shape: &Shape, is_input: bool) -> Table {
             _ => String::new(),
         };
         let about = member.description().unwrap_or_default();
-        table.row([&name, &kind(&member), &duty, &about]);
+        let cells = [&name, &kind(&member), &duty, &about].map(|cell| visible(cell));
+        table.row(cells.each_ref().map(String::as_str));
     }
     table
 }

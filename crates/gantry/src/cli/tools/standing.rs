@@ -1,0 +1,138 @@
+//! How a tool stands with the policies: what its calls may do, whether they run, whether it says what
+//! was pinned, and what in its definition a person should look at.
+
+use std::sync::Arc;
+
+use gantry::{ObjectWriter, RawJson};
+use gantry_gateway::{Effect, Target, ToolEntry};
+use gantry_policy::pins::{Held, Pin};
+use gantry_policy::trust::{Outcome, Standing, decide};
+use gantry_policy::{Suspicion, suspicions, visible};
+
+use super::Opened;
+use crate::cli::render::Table;
+
+/// How a tool stands.
+pub(super) struct ToolStanding {
+    server: Option<Arc<str>>,
+    effect: Effect,
+    /// Both are unknown for a server that is only visited.
+    gate: Option<Standing>,
+    pin: Option<PinState>,
+    suspicions: Vec<Suspicion>,
+}
+
+/// Whether a tool says what was pinned.
+enum PinState {
+    Pinned(Arc<Pin>),
+    Held(Arc<Held>),
+    /// Nothing holds it back, whatever it says.
+    Free,
+}
+
+impl ToolStanding {
+    pub(super) fn of(tool: &Arc<ToolEntry>, opened: &Opened) -> Self {
+        let target = Target::Tool(tool.clone());
+        let guard = opened.guarding.as_ref().map(|it| &it.guard);
+        let gate = guard.map(|guard| guard.trust().standing(&target, false));
+        Self {
+            server: tool.origin.as_ref().filter(|_| guard.is_some()).map(|it| it.server.clone()),
+            effect: gate.map_or_else(|| tool.effect(), |gate| gate.effect),
+            pin: guard.map(|guard| {
+                match (guard.pins().held_of(&target), guard.pins().pin_of(&target)) {
+                    (Some(held), _) => PinState::Held(held),
+                    (None, Some(pin)) => PinState::Pinned(pin),
+                    (None, None) => PinState::Free,
+                }
+            }),
+            gate,
+            suspicions: suspicions(&tool.own.definition),
+        }
+    }
+
+    /// For people, beside what the tool says of itself.
+    pub(super) fn table(&self, name: &str) -> Table {
+        let mut table = Table::indented(2);
+        if let Some(server) = &self.server {
+            table.row(["server", &visible(server)]);
+        }
+        table.row(["effect", effect_words(self.effect)]);
+        if let Some(gate) = &self.gate {
+            table.row(["trust", &gate_words(gate)]);
+        }
+        if let Some(pin) = &self.pin {
+            table.row(["pin", &visible(&pin.words())]);
+            if matches!(pin, PinState::Held(_)) {
+                table.row(["", &visible(&format!("`gantry tools pin --diff {name}` shows why"))]);
+            }
+        }
+        for Suspicion { place, what, excerpt, .. } in &self.suspicions {
+            table.row(["suspicious", &visible(&format!("{place}: {what}: {excerpt}"))]);
+        }
+        table
+    }
+
+    pub(super) fn to_json(&self) -> RawJson {
+        let flags: Vec<RawJson> = self.suspicions.iter().map(Suspicion::to_json).collect();
+        ObjectWriter::new()
+            .value_some("server", self.server.as_deref())
+            .value("effect", effect_words(self.effect))
+            .value_some("trust", self.gate.map(|gate| gate.level()))
+            .value_some("gate", self.gate.as_ref().map(gate_words))
+            .raw_some("pin", self.pin.as_ref().map(PinState::to_json).as_ref())
+            .array("suspicions", &flags)
+            .finish()
+    }
+}
+
+impl PinState {
+    fn words(&self) -> String {
+        match self {
+            Self::Pinned(pin) => format!("as pinned ({}, {})", pin.accepted_by, pin.first_seen),
+            Self::Held(held) if held.before.is_some() => {
+                format!("held back: {} ({})", held.reason.word(), held.members())
+            }
+            Self::Held(held) => format!("held back: {}", held.reason.word()),
+            Self::Free => "not pinned".to_owned(),
+        }
+    }
+
+    fn to_json(&self) -> RawJson {
+        let object = ObjectWriter::new();
+        match self {
+            Self::Pinned(pin) => object
+                .value("state", "pinned")
+                .value("digest", &pin.digest.to_string())
+                .value("firstSeen", &pin.first_seen)
+                .value("acceptedBy", &pin.accepted_by),
+            Self::Held(held) => object
+                .value("state", "held back")
+                .value("reason", held.reason.word())
+                .value("digest", &held.seen.digest.to_string())
+                .value_some("class", held.class().map(|class| class.to_string())),
+            Self::Free => object.value("state", "not pinned"),
+        }
+        .finish()
+    }
+}
+
+/// What the trust gate makes of a call that the rules allow.
+pub(crate) fn gate_words(standing: &Standing) -> String {
+    let level = standing.level().as_str();
+    match decide(standing) {
+        Outcome::Run => format!("it is {level}, and runs at once"),
+        Outcome::NeedsApproval(reason) => {
+            format!("it is {level}, and waits for a person to approve the call: {}", reason.text())
+        }
+        Outcome::Refuse(reason) => format!("it is {level}, and does not run: {}", reason.text()),
+    }
+}
+
+/// What a call may do, in words.
+pub(crate) fn effect_words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::ReadOnly => "only looks",
+        Effect::Changes => "changes things",
+        Effect::Destroys => "may destroy something",
+    }
+}
