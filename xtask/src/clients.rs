@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::everything::{self, Everything};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Group};
-use crate::{provision, steps, workspace};
+use crate::{build, provision, steps, workspace};
 use manifest::{Client, Runtime, Transport};
 
 /// A script that runs longer hangs.
@@ -62,9 +62,7 @@ fn prepare(root: &Path, client: &Client) -> Outcome {
     if client.runtime != Runtime::Cargo {
         return Ok(());
     }
-    process::run(
-        process::cargo(root).args(["build", "--quiet", "--workspace", "--bin"]).arg(&client.script),
-    )
+    build::tests(root)
 }
 
 /// One client over one transport: what to write in the table, or why it failed.

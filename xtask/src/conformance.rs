@@ -15,7 +15,7 @@ mod verdict;
 use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
-use crate::{everything, process, provision, steps, workspace};
+use crate::{build, everything, provision, steps, workspace};
 use layout::{Binaries, LAYOUTS, Layout};
 use runs::{CLIENT_RUNS, ClientRun, RUNS, Run};
 use verdict::{HEADS, Verdict};
@@ -27,7 +27,7 @@ struct Options {
     url: Option<String>,
     /// Part of the names of the runs to do.
     only: Option<String>,
-    /// A folder of programs that are built already, instead of building them in release.
+    /// A folder of programs that are built already, instead of building them.
     binaries: Option<String>,
 }
 
@@ -101,19 +101,14 @@ fn against(url: &str, layout: &Layout, runs: &[&Run], folder: &Path) -> Outcome<
 /// Where the programs are, built first unless the developer has done so.
 fn binaries(root: &Path, options: &Options) -> Outcome<Binaries> {
     if let Some(folder) = &options.binaries {
-        return Ok(Binaries(root.join(folder)));
+        let folder = root.join(folder);
+        return Ok(Binaries { servers: folder.clone(), client: folder });
     }
     everything::build(root)?;
-    process::run(process::cargo(root).args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "gantry-client",
-        "--example",
-        "conformance",
-    ]))?;
-    Ok(Binaries(workspace::target(root).join("release")))
+    // The client as the tests have it: here it is only asked whether it is right, not how fast.
+    build::tests(root)?;
+    let target = workspace::target(root);
+    Ok(Binaries { servers: target.join("release"), client: target.join("debug") })
 }
 
 fn judge(verdicts: Vec<Verdict>) -> Outcome {

@@ -1,6 +1,7 @@
 //! `cargo xtask VERB`: what developers and CI run. Each verb is a file of its own in this folder.
 
 mod bench;
+mod build;
 mod check;
 mod clients;
 mod conformance;

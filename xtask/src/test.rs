@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
 use crate::steps::Steps;
-use crate::{bench, check, clients, conformance, everything, fuzz, process, provision};
+use crate::{bench, build, check, clients, conformance, everything, fuzz, process, provision};
 
 /// Seconds for each fuzz target in CI.
 const FUZZ_SECONDS: &str = "10";
@@ -64,7 +64,7 @@ fn choose(arguments: &[String]) -> Outcome<Vec<&'static Step>> {
 /// All tests but those in documentation, by nextest where it is installed.
 fn units(root: &Path) -> Outcome {
     // Some tests run the programs themselves, which no test target builds.
-    process::run(process::cargo(root).args(["build", "--quiet", "--workspace", "--bins"]))?;
+    build::tests(root)?;
     let mut cargo = process::cargo(root);
     if process::available("cargo-nextest", &["nextest", "--version"]) {
         cargo.args(["nextest", "run", "--workspace", "--no-fail-fast", "--cargo-quiet"]);

@@ -61,20 +61,23 @@ impl Subject {
     }
 }
 
-/// A folder in which cargo left programs and examples.
-pub(super) struct Binaries(pub(super) PathBuf);
+/// The folders in which cargo left programs and examples.
+pub(super) struct Binaries {
+    pub(super) servers: PathBuf,
+    pub(super) client: PathBuf,
+}
 
 impl Binaries {
     fn gantry(&self) -> PathBuf {
-        self.0.join("gantry")
+        self.servers.join("gantry")
     }
 
     fn everything(&self) -> PathBuf {
-        self.0.join("examples/everything")
+        self.servers.join("examples/everything")
     }
 
     /// The client that plays the suite's scenarios.
     pub(super) fn client(&self) -> PathBuf {
-        self.0.join("examples/conformance")
+        self.client.join("examples/conformance")
     }
 }
