@@ -4,6 +4,8 @@
 
 const KEPT = "gantry-admin-token";
 const PAUSE = 2000;
+// So many characters of arguments may not fit into their box.
+const LONG = 700;
 const SCOPES = [
   ["once", "this once", "once"],
   ["session", "for this session", "session"],
@@ -13,7 +15,8 @@ const SCOPES = [
 ];
 
 const at = (id) => document.getElementById(id);
-let shown = "";
+// What was said last about an answer that failed; the next answer that works takes it away.
+let trouble = "";
 
 function element(name, className, text) {
   const made = document.createElement(name);
@@ -22,14 +25,20 @@ function element(name, className, text) {
   return made;
 }
 
+// The token was not taken, and the page has said so.
+class Refused extends Error {}
+
 async function ask(method, path, body) {
   const headers = { Authorization: `Bearer ${sessionStorage.getItem(KEPT) ?? ""}` };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => {
+    throw new Error("The gateway cannot be reached; trying again.");
+  });
   const told = await response.json().catch(() => ({}));
   if (response.status === 401) {
     sessionStorage.removeItem(KEPT);
-    enter("That is not the token.");
+    enter("That token is not good, or no longer; give the one of the gateway that runs.");
+    throw new Refused();
   }
   if (!response.ok) throw new Error(told.error?.error_message ?? `the gateway answers ${response.status}`);
   return told;
@@ -38,18 +47,30 @@ async function ask(method, path, body) {
 function enter(why) {
   at("board").hidden = true;
   at("entry").hidden = false;
-  at("state").textContent = why;
+  document.title = "Gantry: approvals";
+  say(why, true);
   at("token").focus();
+}
+
+function say(text, isTrouble) {
+  at("state").textContent = text;
+  at("state").className = isTrouble ? "trouble" : "";
 }
 
 function when(seconds) {
   return new Date(seconds * 1000).toLocaleString();
 }
 
+// How long it is until then, roughly.
+function left(seconds) {
+  const rest = Math.max(0, seconds - Date.now() / 1000);
+  return rest < 90 ? `${Math.round(rest)} seconds` : `${Math.round(rest / 60)} minutes`;
+}
+
 function facts(entry) {
-  const client = entry.client ? ` with ${entry.client}` : "";
-  const server = entry.server ? ` · server ${entry.server}` : "";
-  return `${entry.principal}${client}${server} · ${when(entry.since)}`;
+  const parts = [`caller ${entry.principal}`, entry.client && `client ${entry.client}`,
+    entry.server && `server ${entry.server}`, `call ${entry.id}`, when(entry.since)];
+  return parts.filter(Boolean).join(" · ");
 }
 
 function described(entry, className) {
@@ -57,8 +78,18 @@ function described(entry, className) {
   card.append(element("div", "name", entry.tool));
   card.append(element("p", "facts", facts(entry)));
   card.append(element("p", "facts", `Stopped because ${entry.reason}.`));
-  card.append(element("pre", "", exact(entry)));
   return card;
+}
+
+// The arguments, and what a person might miss about them.
+function withArguments(entry) {
+  const text = exact(entry);
+  const pre = element("pre", "", text);
+  pre.tabIndex = 0;
+  const notes = [];
+  if (entry.argumentsText.includes("…")) notes.push("What is shown as … is kept secret or left out.");
+  if (text.length > LONG) notes.push(`These are ${text.length} characters: scroll to see them all.`);
+  return [pre, ...notes.map((note) => element("p", "facts", note))];
 }
 
 // The arguments as they were written. They are laid out only if that loses nothing: a number with
@@ -71,7 +102,10 @@ function exact(entry) {
 
 function waiting(entry) {
   const card = described(entry, "waits");
-  card.append(element("p", "facts", `Refused by itself at ${when(entry.expires)}.`));
+  card.append(...withArguments(entry));
+  const end = element("p", "facts");
+  end.dataset.expires = entry.expires;
+  card.append(end);
   const choice = element("div", "choice");
   const scope = element("select");
   scope.setAttribute("aria-label", "How far the approval reaches");
@@ -86,7 +120,8 @@ function waiting(entry) {
     button.addEventListener("click", () => decide(entry.id, decision, scope.value, choice));
     return button;
   });
-  choice.append(scope, ...buttons);
+  const [approve, deny] = buttons;
+  choice.append(approve, scope, deny);
   card.append(choice);
   return card;
 }
@@ -95,12 +130,19 @@ async function decide(id, decision, scope, choice) {
   for (const control of choice.children) control.disabled = true;
   const body = { decision, by: "the web page" };
   if (decision === "approve") body.scope = SCOPES.find(([value]) => value === scope)[2];
+  await attempt("POST", id, body);
+  for (const control of choice.children) control.disabled = false;
+}
+
+// Sends what a person decided. What went wrong stays on the page until something goes well.
+async function attempt(method, id, body) {
   try {
-    await ask("POST", `/api/approvals/${encodeURIComponent(id)}`, body);
+    await ask(method, `/api/approvals/${encodeURIComponent(id)}`, body);
+    trouble = "";
   } catch (error) {
-    at("state").textContent = error.message;
+    if (error instanceof Refused) return;
+    trouble = error.message;
   }
-  shown = "";
   await refresh();
 }
 
@@ -110,13 +152,12 @@ function granted(grant) {
   const limits = [grant.session && "in one session", grant.arguments && "with the same arguments",
     grant.subset && `with ${grant.subset}`].filter(Boolean).join(", ");
   card.append(element("div", "name", grant.tool));
-  card.append(element("p", "facts", `${grant.principal}${until}${limits ? `, ${limits}` : ""} · by ${grant.by}`));
+  card.append(element("p", "facts", `caller ${grant.principal}${until}${limits ? `, ${limits}` : ""} · given by ${grant.by}`));
   const end = element("button", "no", "End it");
   end.addEventListener("click", async () => {
     end.disabled = true;
-    await ask("DELETE", `/api/approvals/${encodeURIComponent(grant.id)}`).catch(() => {});
-    shown = "";
-    await refresh();
+    await attempt("DELETE", grant.id);
+    end.disabled = false;
   });
   card.append(end);
   return card;
@@ -125,32 +166,51 @@ function granted(grant) {
 function past(entry) {
   const card = described(entry, "");
   card.append(element("p", entry.verdict, `${entry.verdict} by ${entry.by}, ${when(entry.at)}`));
+  const more = element("details");
+  more.append(element("summary", "", "Arguments"), ...withArguments(entry));
+  card.append(more);
   return card;
 }
 
-function fill(place, entries, make) {
-  const cards = entries.map(make);
-  at(place).replaceChildren(...(cards.length ? cards : [element("p", "empty", "None.")]));
+// A card that says the same as before stays as it is: one that is made anew under the hand of a
+// person would lose what they have chosen, or be another than the one they meant.
+function fill(place, entries, make, nothing) {
+  const known = new Map([...at(place).children].map((card) => [card.dataset.entry, card]));
+  const cards = entries.map((entry) => {
+    const key = JSON.stringify(entry);
+    const card = known.get(key) ?? make(entry);
+    card.dataset.entry = key;
+    return card;
+  });
+  const wanted = cards.length ? cards : [element("p", "empty", nothing)];
+  const present = [...at(place).children];
+  for (const card of present) if (!wanted.includes(card)) card.remove();
+  wanted.forEach((card, index) => {
+    const there = at(place).children[index];
+    if (there !== card) at(place).insertBefore(card, there ?? null);
+  });
 }
 
 async function refresh() {
-  if (!sessionStorage.getItem(KEPT)) return enter("");
+  if (!sessionStorage.getItem(KEPT)) {
+    if (at("entry").hidden) enter("");
+    return;
+  }
   try {
     const all = await ask("GET", "/api/approvals");
     at("entry").hidden = true;
     at("board").hidden = false;
     const count = all.pending.length;
-    at("state").textContent = count === 1 ? "1 call waits" : `${count} calls wait`;
+    say(trouble || (count === 1 ? "1 call waits" : count ? `${count} calls wait` : "nothing waits"), trouble);
     document.title = count ? `(${count}) Gantry: approvals` : "Gantry: approvals";
-    const now = JSON.stringify(all);
-    // A page that is made anew under the hand of a person would lose what they have chosen.
-    if (now === shown) return;
-    shown = now;
-    fill("pending", all.pending, waiting);
-    fill("grants", all.grants, granted);
-    fill("past", all.past, past);
+    fill("pending", all.pending, waiting, "No call waits for you. This page looks again by itself.");
+    fill("grants", all.grants, granted, "Nothing was approved for longer than one call.");
+    fill("past", all.past, past, "Nothing was decided yet.");
+    for (const end of document.querySelectorAll("[data-expires]")) {
+      end.textContent = `Refused by itself in ${left(end.dataset.expires)}, at ${when(end.dataset.expires)}.`;
+    }
   } catch (error) {
-    at("state").textContent = error.message;
+    if (!(error instanceof Refused)) say(error.message, true);
   }
 }
 
