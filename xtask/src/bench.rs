@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::everything;
+use crate::build;
 use crate::failure::Outcome;
 use crate::process;
 use crate::provision;
@@ -10,10 +10,9 @@ use crate::workspace;
 
 /// Builds what is measured, then hands every argument to the load generator.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    everything::build(root)?;
+    build::release(root)?;
     // `run` builds one program only, and the bench also starts the tool that it measures.
-    let build = ["build", "--quiet", "--release", "--package", "gantry-bench", "--bins"];
-    process::run(process::cargo(root).args(build))?;
+    build::bench(root)?;
     let mut bench = process::cargo(root);
     bench.args(["run", "--quiet", "--release", "--package", "gantry-bench", "--"]);
     let cache = workspace::cache()?;

@@ -15,7 +15,7 @@ mod verdict;
 use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
-use crate::{build, everything, provision, steps, workspace};
+use crate::{build, provision, steps, workspace};
 use layout::{Binaries, LAYOUTS, Layout};
 use runs::{CLIENT_RUNS, ClientRun, RUNS, Run};
 use verdict::{HEADS, Verdict};
@@ -104,7 +104,7 @@ fn binaries(root: &Path, options: &Options) -> Outcome<Binaries> {
         let folder = root.join(folder);
         return Ok(Binaries { servers: folder.clone(), client: folder });
     }
-    everything::build(root)?;
+    build::release(root)?;
     // The client as the tests have it: here it is only asked whether it is right, not how fast.
     build::tests(root)?;
     let target = workspace::target(root);

@@ -1,4 +1,4 @@
-//! The `everything` example as a test subject: built in release, started on a free port, ended
+//! The `everything` example as a test subject: the release build, started on a free port, ended
 //! with its whole process group when dropped.
 
 use std::path::{Path, PathBuf};
@@ -20,21 +20,7 @@ pub(crate) struct Everything {
     authority: String,
 }
 
-/// Builds the product and the example in release.
-pub(crate) fn build(root: &Path) -> Outcome {
-    process::run(process::cargo(root).args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "gantry",
-        "--bins",
-        "--example",
-        "everything",
-    ]))
-}
-
-/// Where [`build`] leaves the example.
+/// Where [`crate::build::release`] leaves the example.
 pub(crate) fn binary(root: &Path) -> PathBuf {
     workspace::target(root).join("release/examples/everything")
 }
