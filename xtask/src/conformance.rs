@@ -4,6 +4,7 @@
 
 mod client;
 mod impossible;
+mod lanes;
 mod layout;
 mod probe;
 mod runs;
@@ -16,6 +17,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
 use crate::{build, provision, steps, workspace};
+use lanes::side_by_side;
 use layout::{Binaries, LAYOUTS, Layout};
 use runs::{CLIENT_RUNS, ClientRun, RUNS, Run};
 use verdict::{HEADS, Verdict};
@@ -33,7 +35,7 @@ struct Options {
 
 /// The runs to do.
 struct Plan {
-    servers: Vec<(&'static Layout, Vec<&'static Run>)>,
+    servers: Vec<(&'static Layout, &'static Run)>,
     clients: Vec<&'static ClientRun>,
 }
 
@@ -46,8 +48,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let folder = workspace::target(root).join("conformance");
     match &options.url {
         Some(url) => {
-            for (layout, runs) in &plan.servers {
-                verdicts.extend(against(url, layout, runs, &folder)?);
+            for (layout, run) in &plan.servers {
+                verdicts.push(server::perform(layout, run, url, &folder)?);
             }
         }
         None => verdicts.extend(plan.perform(&binaries(root, &options)?, &folder)?),
@@ -61,10 +63,8 @@ impl Plan {
         let mut servers = Vec::new();
         for layout in LAYOUTS.iter().filter(|it| options.url.is_none() || !it.is_through()) {
             let there = RUNS.iter().filter(|run| run.is_through || !layout.is_through());
-            let runs: Vec<_> = there.filter(|it| is_chosen(&layout.run_name(it.name))).collect();
-            if !runs.is_empty() {
-                servers.push((layout, runs));
-            }
+            let runs = there.filter(|it| is_chosen(&layout.run_name(it.name)));
+            servers.extend(runs.map(|run| (layout, run)));
         }
         let clients = CLIENT_RUNS.iter().filter(|it| options.url.is_none() && is_chosen(it.name));
         let clients: Vec<_> = clients.collect();
@@ -75,27 +75,32 @@ impl Plan {
         Err(Failure::new(format!("no such run; there are {}", known.join(", "))))
     }
 
+    /// Does all runs, side by side.
     fn perform(&self, binaries: &Binaries, folder: &Path) -> Outcome<Vec<Verdict>> {
-        let mut verdicts = Vec::new();
-        for (layout, runs) in &self.servers {
-            let subject = layout.start(binaries, &folder.join(layout.run_name("gateway")))?;
-            verdicts.extend(against(&subject.http(), layout, runs, folder)?);
-        }
-        for run in &self.clients {
-            let verdict = client::perform(run, &binaries.client(), folder.join(run.name))?;
-            verdicts.push(verdict);
-        }
-        Ok(verdicts)
+        let servers = self.servers.iter().map(|(layout, run)| Job::Server(layout, run));
+        let clients = self.clients.iter().map(|run| Job::Client(run));
+        let jobs: Vec<Job> = servers.chain(clients).collect();
+        side_by_side(&jobs, |job| job.perform(binaries, folder)).into_iter().collect()
     }
 }
 
-/// The chosen runs of one layout, which listens at `url`.
-fn against(url: &str, layout: &Layout, runs: &[&Run], folder: &Path) -> Outcome<Vec<Verdict>> {
-    let mut verdicts = Vec::new();
-    for run in runs {
-        verdicts.push(server::perform(layout, run, url, folder)?);
+/// One run, with processes, ports and folders of its own.
+enum Job {
+    Server(&'static Layout, &'static Run),
+    Client(&'static ClientRun),
+}
+
+impl Job {
+    fn perform(&self, binaries: &Binaries, folder: &Path) -> Outcome<Verdict> {
+        match self {
+            Self::Server(layout, run) => {
+                let home = folder.join(format!("{}-gateway", layout.run_name(run.name)));
+                let subject = layout.start(binaries, &home)?;
+                server::perform(layout, run, &subject.http(), folder)
+            }
+            Self::Client(run) => client::perform(run, &binaries.client(), folder.join(run.name)),
+        }
     }
-    Ok(verdicts)
 }
 
 /// Where the programs are, built first unless the developer has done so.
@@ -166,8 +171,7 @@ mod tests {
     fn only_selects_by_part_of_the_name() {
         let chosen = |url, part| {
             let plan = Plan::of(&options(url, part)).ok()?;
-            let servers = plan.servers.iter().map(|(_, runs)| runs.len()).sum::<usize>();
-            Some((servers, plan.clients.len()))
+            Some((plan.servers.len(), plan.clients.len()))
         };
         let cases = [
             (None, None, Some((13, 2))),
