@@ -65,11 +65,11 @@ impl Report {
     }
 
     /// The rows that fail a run: those with a gate that exceed their limit or were not measured.
-    pub(crate) fn broken(&self) -> Vec<&'static str> {
+    pub(crate) fn broken(&self) -> Vec<&'static Goal> {
         let fails = |goal: &&Goal| {
             goal.gate && matches!(self.verdict(goal).0, Verdict::Exceeded | Verdict::Missing)
         };
-        GOALS.iter().filter(fails).map(|goal| goal.text).collect()
+        GOALS.iter().filter(fails).collect()
     }
 
     /// The whole report.

@@ -21,7 +21,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// About a minute in all.
+    /// Some two minutes in all.
     pub(crate) const QUICK: Self =
         Self { rounds: 3, warm_up: 100, window: 600, starts: 7, peers: false };
     /// Some minutes.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 use crate::fault::Fault;
+use crate::goals::Row;
 use crate::process::usage::raise_file_limit;
 use crate::programs::Programs;
 use crate::report::Report;
@@ -35,8 +36,6 @@ pub(crate) struct Stage {
     pub(crate) plan: Plan,
     /// For the few requests that this process sends itself.
     pub(crate) runtime: Runtime,
-    /// A part of the names of the sections that are wanted; all if there is none.
-    pub(crate) only: Option<String>,
 }
 
 impl Stage {
@@ -47,39 +46,58 @@ impl Stage {
     }
 }
 
-type Measure = fn(&Stage, &mut Report) -> Result<(), Fault>;
+/// A section of the run.
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    measure: fn(&Stage, &mut Report) -> Result<(), Fault>,
+    /// The rows that it measures.
+    pub(crate) rows: &'static [Row],
+}
 
-const SECTIONS: &[(&str, Measure)] = &[
-    ("echo over HTTP", echo::measure),
-    ("p99 at 64 connections", echo::measure_tail),
-    ("tools/list", list::measure),
-    ("growth", growth::measure),
-    ("hop to HTTP", hop::measure),
-    ("hop to HTTP, p99 at 64 connections", hop::measure_tail),
-    ("hop to stdio", program::measure),
-    ("hop to stdio, peers", program::measure_peers),
-    ("tools/list of two servers", list::measure_servers),
-    ("growth of servers", growth::measure_servers),
-    ("policy on and off", policy::measure),
-    ("start", start::measure),
-    ("idle memory and size", memory::measure_idle),
-    ("sessions and streams", memory::measure_burdens),
-    ("echo over stdio", stdio::measure),
-    ("native tools", native::measure),
-    ("Python tools", python::measure),
-    ("registry", levels::measure),
-    ("scan", levels::measure_scan),
+const fn part(
+    name: &'static str,
+    measure: fn(&Stage, &mut Report) -> Result<(), Fault>,
+    rows: &'static [Row],
+) -> Part {
+    Part { name, measure, rows }
+}
+
+/// All parts, in the order of the report.
+#[rustfmt::skip]
+pub(crate) const PARTS: &[Part] = &[
+    part("echo over HTTP", echo::measure, &[Row::EchoModernBare, Row::EchoLegacyBare, Row::EchoModernRmcp, Row::EchoLegacyRmcp]),
+    part("p99 at 64 connections", echo::measure_tail, &[Row::Tail]),
+    part("tools/list", list::measure, &[Row::List]),
+    part("growth", growth::measure, &[Row::GrowthThousand, Row::GrowthTenThousand]),
+    part("hop to HTTP", hop::measure, &[Row::HopModern, Row::HopLegacy, Row::HopDown, Row::HopUp]),
+    part("hop to HTTP, p99 at 64 connections", hop::measure_tail, &[Row::HopTail]),
+    part("hop to stdio", program::measure, &[Row::StdioModern, Row::StdioLegacy]),
+    part("hop to stdio, peers", program::measure_peers, &[]),
+    part("tools/list of two servers", list::measure_servers, &[Row::ServersList]),
+    part("growth of servers", growth::measure_servers, &[Row::TenServers, Row::HundredServers]),
+    part("policy on and off", policy::measure, &[Row::PolicyModern, Row::PolicyLegacy]),
+    part("start", start::measure, &[Row::Start]),
+    part("idle memory and size", memory::measure_idle, &[Row::Idle, Row::Binary]),
+    part("sessions and streams", memory::measure_burdens, &[Row::Sessions, Row::GetStreams, Row::ListenStreams]),
+    part("echo over stdio", stdio::measure, &[]),
+    part("native tools", native::measure, &[Row::NativeStart, Row::NativeStandby]),
+    part("Python tools", python::measure, &[Row::PythonStandby, Row::PythonFlatOut]),
+    part("registry", levels::measure, &[]),
+    part("scan", levels::measure_scan, &[]),
 ];
 
-/// Runs all sections. A section that fails leaves a gap in the report and the others go on.
-pub(crate) fn run(stage: &Stage, progress: impl Fn(&str)) -> Report {
+/// Runs the parts that are wanted. One that fails leaves a gap in the report and the others go on.
+pub(crate) fn run(
+    stage: &Stage,
+    is_wanted: impl Fn(&Part) -> bool,
+    progress: impl Fn(&str),
+) -> Report {
     raise_file_limit();
     let mut report = Report::default();
-    let wanted = |name: &str| stage.only.as_deref().is_none_or(|part| name.contains(part));
-    for (name, measure) in SECTIONS.iter().filter(|(name, _)| wanted(name)) {
-        progress(name);
-        if let Err(fault) = measure(stage, &mut report) {
-            report.gap(name, &fault);
+    for part in PARTS.iter().filter(|part| is_wanted(part)) {
+        progress(part.name);
+        if let Err(fault) = (part.measure)(stage, &mut report) {
+            report.gap(part.name, &fault);
         }
     }
     report
@@ -87,4 +105,18 @@ pub(crate) fn run(stage: &Stage, progress: impl Fn(&str)) -> Report {
 
 fn megabytes(bytes: f64) -> f64 {
     bytes / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goals::GOALS;
+
+    #[test]
+    fn one_part_measures_a_row() {
+        for goal in GOALS {
+            let parts = PARTS.iter().filter(|part| part.rows.contains(&goal.row)).count();
+            assert_eq!(parts, 1, "{}", goal.text);
+        }
+    }
 }
