@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
     Call, Caller, Exchange, Gateway, Identity, Listing, Origin, Outcome, Own, PromptEntry,
-    Provider, Publisher, Reply, Resolved, Step, ToolEntry,
+    Provider, Publisher, Reply, Resolved, Step, Target, ToolEntry,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use serde_json::{Value, json};
@@ -391,4 +391,21 @@ async fn looking_again_finds_nothing_new() {
     let (before, snapshot) = (number(), bench.gateway.catalog().snapshot());
     bench.pins.look(&snapshot);
     assert_eq!(number(), before, "what was judged is not judged again");
+}
+
+#[test]
+fn the_pin_of_one_thing() {
+    let bench = Bench::usual();
+    bench.offer(&[described("a", "Adds.")]);
+    let pin_of = |name: &str| {
+        let tool = bench.gateway.catalog().snapshot().tool(name).cloned().expect("a tool");
+        bench.pins.pin_of(&Target::Tool(tool)).map(|pin| pin.accepted_by.clone())
+    };
+    assert_eq!(pin_of("s_a").as_deref(), Some("first sight"));
+    bench.offer(&[described("a", "Adds all.")]);
+    assert_eq!(pin_of("s_a").as_deref(), Some("first sight"), "it is held back, and has its pin");
+    bench.pins.accept("s_a", None, "somebody").expect("it is offered");
+    assert_eq!(pin_of("s_a").as_deref(), Some("somebody"));
+    bench.pins.set(PinSettings { mode: PinMode::Off, ..PinSettings::default() });
+    assert_eq!(pin_of("s_a"), None, "nothing is pinned");
 }
