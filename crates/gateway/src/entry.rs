@@ -176,24 +176,43 @@ impl TaskSupport {
 impl ToolEntry {
     /// Reads a tool's definition and compiles its schemas.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
-        let mut tool = Self::ignoring_headers(definition)?;
-        let input = tool.definition.get("inputSchema").unwrap_or(RawJson::NULL);
-        tool.headers = headers::argument_headers(&input)
-            .map_err(|error| EntryError::Header { tool: tool.name.clone(), error })?;
-        Ok(tool)
+        Self::ignoring_headers(definition)?.reading_headers()
+    }
+
+    /// The same for a tool whose schemas are derived from types, and compiled when they are first
+    /// used.
+    pub fn derived(definition: RawJson) -> Result<Self, EntryError> {
+        let schema = |source: &RawJson| Ok(Schema::derived(source, SchemaLimits::default()));
+        Self::read(definition, schema)?.reading_headers()
     }
 
     /// The same for a tool that is not called over HTTP, where annotations with `x-mcp-header` mean
     /// nothing and may be wrong.
     pub fn ignoring_headers(definition: RawJson) -> Result<Self, EntryError> {
+        Self::read(definition, |source| Schema::compile(source, SchemaLimits::default()))
+    }
+
+    fn reading_headers(mut self) -> Result<Self, EntryError> {
+        let input = self.definition.get("inputSchema").unwrap_or(RawJson::NULL);
+        self.headers = headers::argument_headers(&input)
+            .map_err(|error| EntryError::Header { tool: self.name.clone(), error })?;
+        Ok(self)
+    }
+
+    fn read(
+        definition: RawJson,
+        schema: impl Fn(&RawJson) -> Result<Schema, SchemaError>,
+    ) -> Result<Self, EntryError> {
         let name = tool_name(&definition)?;
         let Some(input) = definition.get("inputSchema") else {
             return Err(EntryError::Missing { kind: "a tool", member: "inputSchema" });
         };
-        let compile = |member, schema: &RawJson| {
-            Schema::compile(schema, SchemaLimits::default())
-                .map(Arc::new)
-                .map_err(|error| EntryError::Schema { tool: name.clone(), member, error })
+        let compile = |member, source: &RawJson| {
+            schema(source).map(Arc::new).map_err(|error| EntryError::Schema {
+                tool: name.clone(),
+                member,
+                error,
+            })
         };
         let output = definition.get("outputSchema").map(|it| compile("outputSchema", &it));
         let input = compile("inputSchema", &input)?;

@@ -3,27 +3,20 @@
 //! Nothing is ever fetched. A schema that comes from a stranger can be neither so large, so deep
 //! nor so entangled that compiling it or checking a value against it takes long.
 
+mod compiled;
 mod defaults;
 mod describe;
 mod error;
 mod survey;
 mod violation;
 
-use gantry_protocol::json::{JsonLimits, RawJson};
-use jsonschema::{Draft, PatternOptions, ReferencingError, Registry, Validator};
-use serde_json::Value;
+use std::sync::OnceLock;
 
-use defaults::Defaults;
+use gantry_protocol::json::RawJson;
+
+use compiled::Compiled;
 pub use error::SchemaError;
-use survey::{Survey, Surveyor};
 pub use violation::{Subject, Violation, Violations};
-
-/// The longest value for which all violations are collected. Beyond it only the first is, for a
-/// list of a million wrong items would otherwise become a million messages.
-const EXPLAINED_SIZE: usize = 64 * 1024;
-
-/// The most steps that collecting violations may take by the estimate of the survey.
-const EXPLAINED_STEPS: usize = 1_000_000;
 
 /// Bounds on a schema.
 #[derive(Debug, Clone, Copy)]
@@ -62,29 +55,26 @@ impl Default for SchemaLimits {
     }
 }
 
-/// A compiled schema. Costly to make, cheap to use; share it behind an `Arc`.
+/// A schema. Costly to make ready, cheap to use; share it behind an `Arc`.
 #[derive(Debug)]
 pub struct Schema {
-    validator: Validator,
-    survey: Survey,
-    defaults: Option<Defaults>,
+    source: RawJson,
+    limits: SchemaLimits,
+    /// None if it turned out to be no schema, which nothing fits.
+    compiled: OnceLock<Option<Compiled>>,
 }
 
 impl Schema {
     /// Compiles a schema: JSON Schema 2020-12, or the dialect that its `$schema` names.
-    pub fn compile(raw: &RawJson, limits: SchemaLimits) -> Result<Self, SchemaError> {
-        let bounds = JsonLimits { size: limits.size, depth: limits.depth };
-        let raw = RawJson::parse(raw.bytes().clone(), bounds)?;
-        let document: Value = raw.try_read().map_err(|error| SchemaError::unreadable(&error))?;
-        let draft = draft_of(&document)?;
-        let registry = registry_of(&document, draft)?;
-        let root = jsonschema::uri::from_str(survey::BASE)?;
-        let resolver =
-            registry.resolver(root).in_subresource(draft.create_resource_ref(&document))?;
-        let survey = Surveyor::new(limits).survey(&document, &resolver, draft)?;
-        let validator = build(&document, draft, limits)?;
-        let defaults = Defaults::collect(&raw, &document, &resolver, draft, limits.defaults)?;
-        Ok(Self { validator, survey, defaults })
+    pub fn compile(source: &RawJson, limits: SchemaLimits) -> Result<Self, SchemaError> {
+        let compiled = Compiled::new(source, limits)?;
+        Ok(Self { source: source.clone(), limits, compiled: Some(compiled).into() })
+    }
+
+    /// A schema that a program has derived from its types, and so knows to be one. It is compiled
+    /// when it is first used, so that a program which offers many tools starts at once.
+    pub fn derived(source: &RawJson, limits: SchemaLimits) -> Self {
+        Self { source: source.clone(), limits, compiled: OnceLock::new() }
     }
 
     /// Checks a value.
@@ -92,20 +82,13 @@ impl Schema {
     /// A number beyond the range of a 64-bit float cannot be checked and is a violation; one with
     /// more digits than such a float holds is checked as the nearest float.
     pub fn check(&self, value: &RawJson) -> Result<(), Violations> {
-        let parsed: Value = value.try_read().map_err(|error| Violations::unreadable(&error))?;
-        if self.validator.is_valid(&parsed) {
-            return Ok(());
-        }
-        Err(self.explain(&parsed, value.bytes().len()))
+        self.compiled().map_or_else(|| Err(Violations::unexplained()), |it| it.check(value))
     }
 
     /// Fills in the `default` of every property that is missing, in the object itself and in the
     /// objects it holds. All that is there stays byte for byte.
     pub fn fill_defaults(&self, arguments: &RawJson) -> RawJson {
-        match &self.defaults {
-            Some(defaults) => defaults.fill(arguments),
-            None => arguments.clone(),
-        }
+        self.compiled().map_or_else(|| arguments.clone(), |it| it.fill_defaults(arguments))
     }
 
     /// The arguments as the tool shall see them: `{}` when there are none, defaults filled in,
@@ -118,50 +101,16 @@ impl Schema {
         }
     }
 
-    /// Validating is memoized, collecting violations is not: in a schema that refers to itself
-    /// its cost can grow with every level of the value.
-    fn explain(&self, value: &Value, size: usize) -> Violations {
-        if self.survey.steps(survey::depth_of(value)) > EXPLAINED_STEPS {
-            return Violations::unexplained();
-        }
-        if size > EXPLAINED_SIZE {
-            return match self.validator.validate(value) {
-                Ok(()) => Violations::unexplained(),
-                Err(error) => Violations::collect(std::iter::once(error)),
-            };
-        }
-        Violations::collect(self.validator.iter_errors(value))
+    fn compiled(&self) -> Option<&Compiled> {
+        let compile = || match Compiled::new(&self.source, self.limits) {
+            Ok(compiled) => Some(compiled),
+            Err(error) => {
+                tracing::error!(%error, "a schema that was derived from a type is none");
+                None
+            }
+        };
+        self.compiled.get_or_init(compile).as_ref()
     }
-}
-
-fn draft_of(document: &Value) -> Result<Draft, SchemaError> {
-    match Draft::default().detect(document) {
-        Draft::Unknown => Err(SchemaError::unknown_dialect(document)),
-        draft => Ok(draft),
-    }
-}
-
-fn registry_of(document: &Value, draft: Draft) -> Result<Registry<'_>, ReferencingError> {
-    let resource = draft.create_resource_ref(document);
-    Registry::new().draft(draft).add(survey::BASE, resource)?.prepare()
-}
-
-/// Compiles with the linear-time engine. It knows no look-around, which generated schemas use
-/// (for email addresses, say), so those get the other engine with a bound on its steps.
-fn build(document: &Value, draft: Draft, limits: SchemaLimits) -> Result<Validator, SchemaError> {
-    let options = jsonschema::options().with_draft(draft).offline();
-    let linear = PatternOptions::regex().size_limit(limits.pattern_size);
-    let error = match options.clone().with_pattern_options(linear).build(document) {
-        Ok(validator) => return Ok(validator),
-        Err(error) => SchemaError::from(error),
-    };
-    if limits.backtracks == 0 || !matches!(error, SchemaError::Pattern { .. }) {
-        return Err(error);
-    }
-    let bounded = PatternOptions::fancy_regex()
-        .size_limit(limits.pattern_size)
-        .backtrack_limit(limits.backtracks);
-    options.with_pattern_options(bounded).build(document).map_err(SchemaError::from)
 }
 
 #[cfg(test)]

@@ -265,3 +265,15 @@ fn arguments_are_accepted() {
     assert_eq!(wrong.to_string(), "argument `n` must be an integer; got \"4\"");
     assert!(tool.accept(Some(&RawJson::NULL)).is_err());
 }
+
+#[test]
+fn a_derived_schema_is_compiled_when_it_is_used() {
+    let derive = |text: &str| Schema::derived(&raw(text), SchemaLimits::default());
+    let tool = derive(r#"{"properties":{"n":{"type":"integer","default":3}}}"#);
+    assert!(tool.compiled.get().is_none());
+    assert_eq!(tool.accept(None).unwrap().as_str(), r#"{"n":3}"#);
+    assert_eq!(words(&tool, r#"{"n":"4"}"#), "argument `n` must be an integer; got \"4\"");
+    // What turns out to be none lets nothing through.
+    let none = derive(r#"{"properties":{"n":{"pattern":"("}}}"#);
+    assert!(none.accept(None).is_err() && none.check(&raw("{}")).is_err());
+}

@@ -41,6 +41,8 @@ pub struct Tool {
     description: String,
     input_schema: Option<Value>,
     output_schema: Option<Value>,
+    /// Whether a schema was written by hand and may be none.
+    is_handmade: bool,
     annotations: Map<String, Value>,
     members: Vec<(String, Value)>,
     is_long: bool,
@@ -56,6 +58,7 @@ impl Tool {
             description: description.into(),
             input_schema: None,
             output_schema: None,
+            is_handmade: false,
             annotations: Map::new(),
             members: Vec::new(),
             is_long: false,
@@ -74,6 +77,7 @@ impl Tool {
     #[must_use]
     pub fn input_schema(mut self, schema: Value) -> Self {
         self.input_schema = Some(schema);
+        self.is_handmade = true;
         self
     }
 
@@ -81,6 +85,7 @@ impl Tool {
     #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
+        self.is_handmade = true;
         self
     }
 
@@ -181,7 +186,11 @@ impl Tool {
         for (name, value) in &self.members {
             definition = definition.value(name, value);
         }
-        let entry = ToolEntry::new(definition.finish())?;
+        // Types can be annotated with patterns that are none: a developer hears of it at once.
+        let entry = match self.is_handmade || cfg!(debug_assertions) {
+            true => ToolEntry::new(definition.finish()),
+            false => ToolEntry::derived(definition.finish()),
+        }?;
         Ok((entry, if self.is_long { long(run) } else { run }))
     }
 
