@@ -14,7 +14,7 @@ const KEPT: usize = 64;
 pub(super) struct Parts(Mutex<Vec<(Key, Arc<Snapshot>)>>);
 
 /// The keys of the views that show it.
-type Key = Box<[u64]>;
+type Key = Box<[u128]>;
 
 impl Parts {
     /// The part that these views show. It is made with no lock held: two who ask at once may both
@@ -37,5 +37,45 @@ impl Parts {
 
     fn with<T>(&self, work: impl FnOnce(&mut Vec<(Key, Arc<Snapshot>)>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::snapshot::PageSettings;
+
+    #[test]
+    fn views_share_a_part_only_if_all_their_keys_are_the_same() {
+        let pages = PageSettings { size: 1, ttl_ms: 0, public: false };
+        let parts = Parts::default();
+        let part = |keys: &[u128]| {
+            let view = |key: &u128| View { key: *key, sees: Arc::new(|_| true) };
+            let views: Vec<View> = keys.iter().map(view).collect();
+            parts.find(&views, || Snapshot::merge(&[], &pages))
+        };
+        let known = part(&[7, 8]);
+        let cases: [(&[u128], bool); 6] = [
+            (&[7, 8], true),
+            (&[8, 7], false),
+            (&[7], false),
+            (&[7, 8, 9], false),
+            (&[7, 8 | 1 << 64], false),
+            (&[7 | 1 << 127, 8], false),
+        ];
+        for (keys, expected) in cases {
+            assert_eq!(Arc::ptr_eq(&part(keys), &known), expected, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_part_gives_way() {
+        let pages = PageSettings { size: 1, ttl_ms: 0, public: false };
+        let parts = Parts::default();
+        for key in 0..2 * KEPT as u128 {
+            let view = View { key, sees: Arc::new(|_| true) };
+            parts.find(&[view], || Snapshot::merge(&[], &pages));
+        }
+        assert_eq!(parts.with(|parts| parts.len()), KEPT);
     }
 }

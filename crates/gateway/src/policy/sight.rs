@@ -16,8 +16,9 @@ pub trait Sight: Send + Sync {
 /// of them.
 #[derive(Clone)]
 pub struct View {
-    /// The same for all who see the same, and another one as soon as that changes.
-    pub key: u64,
+    /// The same for all who see the same, and another one as soon as that changes. Where it is a
+    /// hash, it is wide enough that nobody meets two views with one key.
+    pub key: u128,
     /// Whether a thing is seen.
     pub sees: Arc<dyn Fn(&Target) -> bool + Send + Sync>,
 }

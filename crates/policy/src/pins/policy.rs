@@ -9,7 +9,7 @@ use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot}
 use super::{Pins, Subject};
 
 /// Tells the views of pins from those of other policies.
-const VIEW: u64 = 0x7069_6e73 << 32;
+const VIEW: u128 = 0x7069_6e73 << 64;
 
 impl Screen for Pins {
     fn screen(&self, next: &Snapshot) {
@@ -24,7 +24,7 @@ impl Sight for Pins {
             return None;
         }
         let (pins, verdicts) = (self.clone(), arc_swap::Guard::into_inner(verdicts));
-        let key = VIEW | (verdicts.number & u64::from(u32::MAX));
+        let key = VIEW | u128::from(verdicts.number);
         let sees = Arc::new(move |target: &_| {
             let judged = Subject::of(target).and_then(|subject| verdicts.of(subject.address()));
             judged.map_or_else(|| pins.is_in_order(target), Option::is_none)

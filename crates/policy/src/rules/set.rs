@@ -1,6 +1,6 @@
 //! The rules in force, and what they come to for one call or for one list.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,6 +42,7 @@ pub struct RuleSet {
     callers: Remembered<CallerFacts>,
     scopes: Remembered<ScopeFacts>,
     hashing: RandomState,
+    second_hashing: RandomState,
     generation: u64,
 }
 
@@ -111,6 +112,7 @@ impl RuleSet {
             callers: Remembered::new(limits.callers),
             scopes: Remembered::new(limits.callers),
             hashing: RandomState::new(),
+            second_hashing: RandomState::new(),
             generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
             rules,
         }
@@ -221,16 +223,15 @@ impl RuleSet {
         })
     }
 
-    /// A number that callers share who see the same.
-    pub(super) fn sight_key(&self, caller: &Caller, who: &CallerFacts) -> u64 {
-        let mut hasher = self.hashing.build_hasher();
-        self.generation.hash(&mut hasher);
-        who.bits.hash(&mut hasher);
-        caller.scope.as_ref().map(|scope| &scope.allow).hash(&mut hasher);
-        if self.has_caller_conditions {
-            (&who.principal, &who.client, &who.face).hash(&mut hasher);
-        }
-        hasher.finish()
+    /// A number that callers share who see the same. One hash of 64 bits might fall together for
+    /// two who do not, and show one of them what is not theirs: there are two, with keys of their
+    /// own that nobody can guess.
+    pub(super) fn sight_key(&self, caller: &Caller, who: &CallerFacts) -> u128 {
+        let allow = caller.scope.as_ref().map(|scope| &scope.allow);
+        let person = self.has_caller_conditions.then_some((&who.principal, &who.client, &who.face));
+        let seen = (self.generation, &who.bits, allow, person);
+        let half = |hashing: &RandomState| u128::from(hashing.hash_one(&seen));
+        half(&self.hashing) << 64 | half(&self.second_hashing)
     }
 
     /// The rules that are about a thing. For a template all that may be, whatever the address.

@@ -1,5 +1,7 @@
 //! What one may not call one does not see.
 
+use std::collections::HashSet;
+
 use super::*;
 
 fn sees(rules: &Rules, caller: &Caller, target: &Target) -> bool {
@@ -79,4 +81,19 @@ fn those_who_see_the_same_share_a_key() {
     rules.put(set(vec![], true));
     assert_eq!(key(&rules, &ann), None, "nothing is hidden from anyone");
     assert!(key(&rules, &narrow).is_some());
+}
+
+#[test]
+fn each_half_of_a_key_tells_views_apart_by_itself() {
+    let rules = Rules::new(set(vec![rule(Deny, &[], &["y"])], true));
+    let keys: Vec<u128> = (0..100)
+        .filter_map(|number| rules.view(&scoped(&[&format!("x{number}")])))
+        .map(|view| view.key)
+        .collect();
+    let halves = [|key: &u128| key >> 64, |key: &u128| key & u128::from(u64::MAX)];
+    for (which, half) in halves.iter().enumerate() {
+        let different: HashSet<u128> = keys.iter().map(half).collect();
+        assert_eq!(different.len(), 100, "half {which}");
+    }
+    assert!(keys.iter().all(|key| halves[0](key) != halves[1](key)), "the halves are two hashes");
 }
