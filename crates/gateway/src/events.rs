@@ -9,7 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use crate::page::ListKind;
-use crate::watching::{Seat, Watched};
+use crate::watching::{Seat, Watched, Watcher};
 
 /// Something changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,7 @@ impl Events {
             settle: self.settle,
             interest,
             overdue: BTreeSet::new(),
+            watcher: None,
             _seat: None,
         }
     }
@@ -128,14 +129,16 @@ pub struct Subscription {
     settle: Duration,
     /// Resources to tell of because updates were missed.
     overdue: BTreeSet<Arc<str>>,
+    /// Who hears all this.
+    watcher: Option<Watcher>,
     /// What it watches counts as watched for as long as it runs.
     _seat: Option<Seat>,
 }
 
 impl Subscription {
-    /// The same, keeping a seat for as long as it runs.
-    pub(crate) fn seated(self, seat: Seat) -> Self {
-        Self { _seat: Some(seat), ..self }
+    /// The same for someone who keeps a seat for as long as it runs.
+    pub(crate) fn seated(self, seat: Seat, watcher: Watcher) -> Self {
+        Self { _seat: Some(seat), watcher: Some(watcher), ..self }
     }
 
     /// Waits for the next event; none when the gateway is gone. Safe to drop and call again.
@@ -152,7 +155,7 @@ impl Subscription {
                     self.versions.mark_unchanged();
                 }
                 update = self.updates.recv() => match update {
-                    Ok(update) if self.interest.resources_watched.contains(&update.uri) => {
+                    Ok(update) if self.hears_of(&update.uri) => {
                         let Update { uri, metadata } = update;
                         return Some(Event::ResourceUpdated { uri, metadata });
                     }
@@ -183,10 +186,19 @@ impl Subscription {
                 return Some(Event::ListChanged(kind));
             }
         }
-        let overdue = std::iter::from_fn(|| self.overdue.pop_first());
-        // Some may no longer be watched.
-        let uri = overdue.into_iter().find(|uri| self.interest.resources_watched.contains(uri))?;
-        Some(Event::ResourceUpdated { uri, metadata: None })
+        while let Some(uri) = self.overdue.pop_first() {
+            // Some may no longer be watched.
+            if self.hears_of(&uri) {
+                return Some(Event::ResourceUpdated { uri, metadata: None });
+            }
+        }
+        None
+    }
+
+    /// Whether it watches a resource, and may.
+    fn hears_of(&self, uri: &str) -> bool {
+        self.interest.resources_watched.contains(uri)
+            && self.watcher.as_ref().is_none_or(|watcher| watcher.may_hear_of(uri))
     }
 }
 

@@ -24,6 +24,7 @@ use crate::policy::{
 use crate::provider::{Provider, Target};
 use crate::reply::Outcome;
 use crate::running::Running;
+use crate::watching::Watcher;
 
 /// Who this server says it is.
 #[derive(Debug, Clone)]
@@ -181,10 +182,15 @@ impl Gateway {
         &self.catalog
     }
 
-    /// Hears of changes.
-    pub fn subscribe(&self, interest: Interest) -> Subscription {
+    /// Lets a caller hear of changes, of resources only as long as it sees them.
+    pub fn subscribe(&self, interest: Interest, caller: &Arc<Caller>) -> Subscription {
         let seat = self.catalog.watching().seat(&interest.resources_watched);
-        self.events.subscribe(interest).seated(seat)
+        let watcher = Watcher {
+            caller: caller.clone(),
+            catalog: Arc::downgrade(&self.catalog),
+            policies: self.pipeline.policies.clone(),
+        };
+        self.events.subscribe(interest).seated(seat, watcher)
     }
 
     /// Waits until changes of a resource that is watched would be heard of.
@@ -229,7 +235,7 @@ impl Gateway {
 
     /// Whether this caller may watch a resource. What it does not see is not there.
     pub fn has_resource(&self, uri: &str, caller: &Caller) -> Result<(), CallError> {
-        self.catalog.has_resource(uri, &self.pipeline.views(caller))
+        self.catalog.has_resource(uri, &self.pipeline.policies.views(caller))
     }
 
     /// Tells the clients of this gateway and of all its faces that what they see may have changed,
@@ -240,7 +246,7 @@ impl Gateway {
 
     /// What the handshake says to this caller.
     pub fn describe(&self, caller: &Caller) -> Description {
-        let views = self.pipeline.views(caller);
+        let views = self.pipeline.policies.views(caller);
         let count = |kind| self.catalog.count(kind, &views);
         let counts = ObjectWriter::new()
             .value("tools_count", &count(ListKind::Tools))

@@ -63,6 +63,13 @@ pub(crate) struct Policies {
     pub(crate) audience: Audience,
 }
 
+impl Policies {
+    /// What the caller sees, by each policy that has a say; all of them must agree.
+    pub(crate) fn views(&self, caller: &Caller) -> Vec<View> {
+        self.sights.iter().filter_map(|sight| sight.view(caller)).collect()
+    }
+}
+
 impl Pipeline {
     /// Takes one call all the way.
     pub(crate) async fn serve(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
@@ -90,7 +97,7 @@ impl Pipeline {
             record.hold(gate.admit(&call, exchange).verdict().await?);
         }
         if let Some(kind) = list_kind(&call.method) {
-            let views = self.views(&call.caller);
+            let views = policies.views(&call.caller);
             return self.catalog.list(kind, &call.params, &views).map(Reply::Page);
         }
         let resolved = self.catalog.resolve(call)?;
@@ -105,11 +112,6 @@ impl Pipeline {
         let served = pin!(self.converse(resolved, exchange));
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
         check_result(&target, reply)
-    }
-
-    /// What the caller sees, by each policy that has a say; all of them must agree.
-    pub(crate) fn views(&self, caller: &Caller) -> Vec<View> {
-        self.policies.sights.iter().filter_map(|sight| sight.view(caller)).collect()
     }
 
     /// Calls the provider; when it answers with questions and the client cannot take those over,

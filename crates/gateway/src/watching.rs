@@ -1,6 +1,7 @@
 //! Which resources are watched by any client, so that their providers can watch them too.
 
 mod watched;
+mod watcher;
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +14,7 @@ use crate::catalog::Snapshot;
 use crate::provider::Provider;
 
 pub use watched::Watched;
+pub(crate) use watcher::Watcher;
 
 /// Counts who watches what, and tells providers when that changes.
 #[derive(Debug)]

@@ -251,7 +251,7 @@ async fn only_real_changes_are_told() {
         Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
     let one = gateway.attach(Arc::new(Named("one")));
     let two = gateway.attach(Arc::new(Named("two")));
-    let mut subscription = gateway.subscribe(everything);
+    let mut subscription = gateway.subscribe(everything, &Arc::new(Caller::new("someone")));
     let described = |text: &str| Listing { tools: vec![tool("a", text)], ..Listing::default() };
     let steps: [(&Publisher, Listing, bool); 8] = [
         (&one, tools(&["a", "b"]), true),

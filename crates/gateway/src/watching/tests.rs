@@ -8,8 +8,8 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonLimits;
 
 use crate::{
-    Exchange, Gateway, Identity, Interest, Listing, Outcome, Provider, Publisher, Resolved,
-    ResourceEntry, TemplateEntry,
+    Caller, Exchange, Gateway, Identity, Interest, Listing, Outcome, Provider, Publisher, Resolved,
+    ResourceEntry, Subscription, TemplateEntry,
 };
 
 /// A provider that writes down what it hears.
@@ -71,6 +71,10 @@ fn house() -> (Arc<Gateway>, [(Ears, Publisher); 2]) {
     (gateway, both)
 }
 
+fn subscribe(gateway: &Gateway, interest: Interest) -> Subscription {
+    gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
+}
+
 fn watching(uris: &[&str]) -> Interest {
     let interest = Interest::default();
     uris.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10)));
@@ -83,7 +87,7 @@ fn each_provider_hears_of_its_own() {
     let interest = watching(&["a:1", "b:1", "c:1", "a:more/x"]);
     assert_eq!(a.heard(), [""; 0], "nobody listens yet");
     let watched = interest.resources_watched.clone();
-    let subscription = gateway.subscribe(interest);
+    let subscription = subscribe(&gateway, interest);
     assert_eq!((a.heard(), b.heard()), (vec!["a:1 a:more/x".into()], vec!["b:1".into()]));
     watched.add("a:2", 10);
     watched.add("a:2", 10);
@@ -101,10 +105,10 @@ fn each_provider_hears_of_its_own() {
 #[test]
 fn what_several_watch_is_told_once() {
     let (gateway, [(a, _), _]) = house();
-    let first = gateway.subscribe(watching(&["a:1"]));
+    let first = subscribe(&gateway, watching(&["a:1"]));
     let shared = watching(&["a:1", "a:2"]);
-    let second = gateway.subscribe(shared.clone());
-    let third = gateway.subscribe(shared);
+    let second = subscribe(&gateway, shared.clone());
+    let third = subscribe(&gateway, shared);
     assert_eq!(a.heard(), ["a:1", "a:1 a:2"]);
     drop(first);
     drop(third);
@@ -116,7 +120,7 @@ fn what_several_watch_is_told_once() {
 #[test]
 fn what_is_listed_changes_what_is_heard() {
     let (gateway, [(a, one), (b, two)]) = house();
-    let _subscription = gateway.subscribe(watching(&["a:1", "late:1"]));
+    let _subscription = subscribe(&gateway, watching(&["a:1", "late:1"]));
     assert_eq!(a.heard(), ["a:1"]);
     two.publish(listing(&["late:1"], "b:more/"));
     assert_eq!((a.heard(), b.heard()), (vec![], vec!["late:1".into()]));
@@ -131,22 +135,22 @@ fn what_is_listed_changes_what_is_heard() {
 #[test]
 fn a_provider_that_panics_stops_nobody() {
     let (gateway, [(a, _), (b, _)]) = house();
-    let _subscription = gateway.subscribe(watching(&["a:panic", "b:1"]));
+    let _subscription = subscribe(&gateway, watching(&["a:panic", "b:1"]));
     assert_eq!((a.heard(), b.heard()), (vec!["a:panic".into()], vec!["b:1".into()]));
-    let _another = gateway.subscribe(watching(&["b:more/1"]));
+    let _another = subscribe(&gateway, watching(&["b:more/1"]));
     assert_eq!(b.heard(), ["b:1 b:more/1"]);
 }
 
 #[test]
 fn the_last_word_is_right_however_many_change_it() {
     let (gateway, [(a, _), _]) = house();
-    let keeps = gateway.subscribe(watching(&["a:1"]));
+    let keeps = subscribe(&gateway, watching(&["a:1"]));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for round in 0..200 {
                     let uri = format!("a:more/{}", round % 7);
-                    drop(gateway.subscribe(watching(&[&uri])));
+                    drop(subscribe(&gateway, watching(&[&uri])));
                 }
             });
         }

@@ -41,7 +41,7 @@ impl House {
     fn subscribe(&self) -> Subscription {
         let interest =
             Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
-        self.gateway.subscribe(interest)
+        self.gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
     }
 
     async fn call(&self, method: Method, params: Value) -> Outcome {

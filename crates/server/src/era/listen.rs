@@ -68,7 +68,7 @@ impl Listening {
         }
         let tasks = Tasks::open(lobby, ticket, &filter)?;
         let honoured = honoured(&interest, &watched, &tasks.ids);
-        let subscription = lobby.gateway.subscribe(interest);
+        let subscription = lobby.gateway.subscribe(interest, &ticket.caller);
         Ok(Self { id: ticket.id.clone(), honoured, subscription, watched, tasks })
     }
 

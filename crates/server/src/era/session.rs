@@ -179,12 +179,13 @@ impl Session {
 
     /// What this session should hear of, from now on.
     pub(crate) fn changes(&self, lobby: &Lobby) -> Subscription {
-        lobby.gateway.subscribe(Interest {
+        let interest = Interest {
             tools: true,
             prompts: true,
             resources: true,
             resources_watched: self.watched.clone(),
-        })
+        };
+        lobby.gateway.subscribe(interest, &self.caller)
     }
 
     /// Whether anything is going on that memory is needed for.

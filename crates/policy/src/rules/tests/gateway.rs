@@ -7,7 +7,9 @@ use futures_util::future::BoxFuture;
 use gantry_gateway::policy::{CallSummary, Known, Witness};
 use gantry_gateway::{
     Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply, Step,
+    Subscription,
 };
+use tokio::time::timeout;
 
 use super::*;
 
@@ -212,11 +214,66 @@ async fn everyone_hears_that_lists_may_have_changed() {
     drop(gateway.face(Identity::new("gone", "1")));
     let everything =
         || Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
-    let mut subscriptions = [gateway.subscribe(everything()), face.subscribe(everything())];
+    let ann = Arc::new(caller("ann"));
+    let mut subscriptions = [&gateway, &face].map(|gateway| gateway.subscribe(everything(), &ann));
     face.lists_may_have_changed();
     for subscription in &mut subscriptions {
         for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
             assert_eq!(subscription.next().await, Some(Event::ListChanged(kind)));
+        }
+    }
+}
+
+/// Everything that a subscription has to tell by now, sorted.
+async fn heard(subscription: &mut Subscription) -> Vec<String> {
+    let mut heard = Vec::new();
+    // The time stands still until there is nothing left to do.
+    while let Ok(Some(event)) = timeout(Duration::from_secs(1), subscription.next()).await {
+        if let Event::ResourceUpdated { uri, .. } = event {
+            heard.push(uri.to_string());
+        }
+    }
+    heard.sort();
+    heard
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_hidden_while_it_is_watched_is_heard_of_no_more() {
+    let watched = ["file:///private/a", "file:///public/a", "x:open", "x:secret"];
+    let hide = |resources: &[&str]| Rule {
+        who: Who { principals: texts(&["bob"]), ..Who::default() },
+        what: What { resources: texts(resources), ..What::default() },
+        ..Rule::new("hide", Deny)
+    };
+    let rules = Rules::new(set(vec![], true));
+    let gateway = open(&rules, &Record::default());
+    let publisher = gateway.attach(Arc::new(Echo));
+    let mut both = ["ann", "bob"].map(|who| {
+        let interest = Interest::default();
+        watched.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10)));
+        gateway.subscribe(interest, &Arc::new(caller(who)))
+    });
+    let cases = [
+        ("nothing is hidden", vec![], watched.to_vec()),
+        ("one is", vec![hide(&["x:secret"])], watched[..3].to_vec()),
+        (
+            "some of a template is",
+            vec![hide(&["x:secret", "file:///private/*"])],
+            watched[1..3].to_vec(),
+        ),
+        ("all are", vec![hide(&["*"])], vec![]),
+        ("nothing is hidden again", vec![], watched.to_vec()),
+    ];
+    for (case, now, for_bob) in cases {
+        rules.put(set(now, true));
+        // Each by itself, and then as someone hears of it who has missed too much.
+        for missed in [0, 3000] {
+            for uri in watched.iter().copied().chain(std::iter::repeat_n("x:other", missed)) {
+                publisher.resource_updated(uri, None);
+            }
+            for (subscription, expected) in both.iter_mut().zip([&watched[..], &for_bob]) {
+                assert_eq!(heard(subscription).await, expected, "{case}, {missed} missed");
+            }
         }
     }
 }

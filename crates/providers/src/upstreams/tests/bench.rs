@@ -89,7 +89,7 @@ impl Bench {
 
     pub(super) fn changes(&self) -> Subscription {
         let interest = Interest { tools: true, resources: true, ..Interest::default() };
-        self.gateway.subscribe(interest)
+        self.gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
     }
 
     /// Hears of changes of one resource.
@@ -98,7 +98,7 @@ impl Bench {
         watched.add(uri, 1);
         self.upstreams.0.main_face().watched(&[uri.to_owned()].into());
         let interest = Interest { resources_watched: watched, ..Interest::default() };
-        self.gateway.subscribe(interest)
+        self.gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
     }
 
     pub(super) async fn names(&self, method: &str, list: &str, member: &str) -> Vec<String> {
