@@ -2,9 +2,9 @@
 //! shown.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-use gantry_policy::{TokenRecord, TokenRefusal, Tokens};
+use gantry_policy::{Clock, TokenRecord, TokenRefusal, Tokens};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_server::{Doorman, Refusal, Visitor};
@@ -15,7 +15,7 @@ pub struct TokenDoorman(pub Arc<Tokens>);
 
 impl Doorman for TokenDoorman {
     fn admit(&self, shown: Option<&str>) -> Result<Visitor, Refusal> {
-        let checked = self.0.check(shown, SystemTime::now());
+        let checked = self.0.check(shown);
         let refuse = |refusal: TokenRefusal| {
             let shown = refusal != TokenRefusal::Missing;
             Refusal { shown, message: refusal.to_string() }
@@ -30,11 +30,11 @@ impl Doorman for TokenDoorman {
 }
 
 /// A token as it may be shown: everything but its hash. Times are seconds since 1970.
-pub fn row(record: &TokenRecord) -> RawJson {
+pub fn row(record: &TokenRecord, clock: &Clock) -> RawJson {
     ObjectWriter::new()
         .value("name", &record.name)
         .value("id", &record.id)
-        .value("state", state(record))
+        .value("state", state(record, clock))
         .value("allow", &record.allow)
         .value("created", &record.created)
         .value("expires", &record.expires)
@@ -44,9 +44,8 @@ pub fn row(record: &TokenRecord) -> RawJson {
 }
 
 /// `active`, `expired` or `revoked`.
-fn state(record: &TokenRecord) -> &'static str {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    match (record.revoked, record.is_dead(now)) {
+fn state(record: &TokenRecord, clock: &Clock) -> &'static str {
+    match (record.revoked, record.is_dead(clock.seconds())) {
         (Some(_), _) => "revoked",
         (None, true) => "expired",
         (None, false) => "active",

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use gantry_gateway::{Gateway, GatewayBuilder};
 use gantry_policy::{
-    Audit, Breakers, BudgetKeeper, Cabinet, LimitSettings, Limits, Pins, Rules, Signer, Trust,
+    Audit, Breakers, BudgetKeeper, Cabinet, Clock, ClockKeeper, LimitSettings, Limits, Pins, Rules,
+    Signer, Trust,
 };
 
 use crate::telemetry::{Telemetry, TracingWitness};
@@ -48,6 +49,8 @@ pub struct Keeping {
     pub cabinet: Arc<dyn Cabinet>,
     /// Signs what is kept.
     pub signer: Signer,
+    /// Tells when what is kept is over.
+    pub clock: Clock,
 }
 
 impl Guard {
@@ -88,6 +91,12 @@ impl Guard {
     /// Keeps what is used up of daily budgets. It must be stopped for the last of it to be kept.
     pub async fn keep_budgets(&self) -> BudgetKeeper {
         BudgetKeeper::start(self.limits.clone(), self.keeping.cabinet.clone()).await
+    }
+
+    /// Keeps the latest time that was seen. It must be stopped for the last of it to be kept.
+    pub fn keep_time(&self) -> ClockKeeper {
+        let Keeping { cabinet, signer, clock } = self.keeping.clone();
+        ClockKeeper::start(clock, cabinet, signer)
     }
 
     /// Writes what the policies count, as Prometheus reads it.

@@ -30,11 +30,6 @@ impl Badge {
         self.ended.is_cancelled()
     }
 
-    /// Whether its time is over.
-    pub fn is_expired(&self, now: SystemTime) -> bool {
-        self.expires.is_some_and(|expires| expires <= now)
-    }
-
     /// Waits until it is good no more.
     pub async fn over(&self) {
         let Some(expires) = self.expires else { return self.ended.cancelled().await };
@@ -57,10 +52,10 @@ mod tests {
         let now = SystemTime::now();
         let past = Badge::new(Some(now - Duration::from_secs(1)));
         past.over().await;
-        assert!(past.is_expired(now) && !past.is_ended());
+        assert!(!past.is_ended());
         for expires in [None, Some(now + Duration::from_secs(3600))] {
             let badge = Badge::new(expires);
-            assert!(!badge.is_expired(now) && !badge.is_ended());
+            assert!(!badge.is_ended());
             tokio::join!(badge.over(), async { badge.end() });
             assert!(badge.is_ended(), "{expires:?}");
         }

@@ -14,7 +14,7 @@ use gantry_protocol::{JsonLimits, Method, RawJson};
 
 use crate::approvals::{ApprovalSettings, Approvals};
 use crate::cabinet::MemoryCabinet;
-use crate::clock::Clock;
+use crate::clock::{Clock, ClockKeeper};
 use crate::signature::Signer;
 use crate::trust::{Trust, TrustSettings};
 
@@ -24,6 +24,7 @@ pub(crate) struct House {
     pub(crate) trust: Trust,
     pub(crate) now: Arc<AtomicU64>,
     pub(crate) publisher: Publisher,
+    time: ClockKeeper,
     runs: Arc<AtomicUsize>,
     decisions: Arc<Mutex<Vec<Decision>>>,
 }
@@ -59,6 +60,9 @@ impl House {
         let told = now.clone();
         let clock = Clock::new(move || told.load(Ordering::SeqCst));
         let signer = Signer::new([3; 32]);
+        let clock = clock.recall(plan.cabinet.clone(), signer.clone()).await.unwrap();
+        let (keeping, keeper) = (clock.clone(), signer.clone());
+        let time = ClockKeeper::start(keeping, plan.cabinet.clone(), keeper);
         let approvals = Approvals::open(plan.approvals, plan.cabinet, signer, clock).await.unwrap();
         let in_order = Arc::new(move |_: &_| plan.in_order);
         let trust = Trust::open(plan.trust, approvals, in_order).await.unwrap();
@@ -70,7 +74,12 @@ impl House {
             .build();
         let publisher = gateway.attach(Arc::new(Maker(Arc::clone(&runs))));
         publisher.publish(listing("looks at nothing"));
-        Self { gateway, trust, now, publisher, runs, decisions }
+        Self { gateway, trust, now, publisher, time, runs, decisions }
+    }
+
+    /// Ends it in good order.
+    pub(crate) async fn close(self) {
+        self.time.stop().await;
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {

@@ -29,7 +29,7 @@ pub use audit::{
 };
 pub use breaker::{BreakerSettings, BreakerState, Breakers};
 pub use cabinet::{Cabinet, CabinetError, Kept, MemoryCabinet};
-pub use clock::Clock;
+pub use clock::{Clock, ClockKeeper};
 pub use limits::{
     BudgetKeeper, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits, Patterns,
     Rate, RateError,

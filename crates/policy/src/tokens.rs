@@ -20,6 +20,7 @@ use gantry_gateway::Scope;
 use subtle::ConstantTimeEq;
 
 use crate::cabinet::{Cabinet, CabinetError};
+use crate::clock::Clock;
 use crate::signature::Signer;
 use crate::token::{Shown, Token, TokenRecord, hexadecimal};
 use held::Held;
@@ -41,14 +42,19 @@ pub struct Tokens {
     changing: Mutex<()>,
     cabinet: Arc<dyn Cabinet>,
     signer: Signer,
+    clock: Clock,
     limit: usize,
 }
 
 impl Tokens {
-    /// Finds the tokens that were kept.
-    pub async fn open(cabinet: Arc<dyn Cabinet>, signer: Signer) -> Result<Self, CabinetError> {
+    /// Finds the tokens that were kept. Their time is measured by this clock.
+    pub async fn open(
+        cabinet: Arc<dyn Cabinet>,
+        signer: Signer,
+        clock: Clock,
+    ) -> Result<Self, CabinetError> {
         let (book, changing) = (ArcSwap::default(), Mutex::default());
-        let tokens = Self { book, changing, cabinet, signer, limit: LIMIT };
+        let tokens = Self { book, changing, cabinet, signer, clock, limit: LIMIT };
         tokens.refresh().await?;
         Ok(tokens)
     }
@@ -60,31 +66,41 @@ impl Tokens {
         self
     }
 
-    /// Who shows this token, which is noted as a use of it. Neither the answer nor the time it takes tells how much of a wrong
-    /// token is right.
-    pub fn check(&self, shown: Option<&str>, now: SystemTime) -> Result<Principal, TokenRefusal> {
+    /// The clock by which their time is measured.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Who shows this token, which is noted as a use of it. Neither the answer nor the time it takes
+    /// tells how much of a wrong token is right.
+    pub fn check(&self, shown: Option<&str>) -> Result<Principal, TokenRefusal> {
+        let now = self.clock.seconds();
         let held = self.find(shown.ok_or(TokenRefusal::Missing)?, now)?;
-        held.touch(seconds(now));
+        held.touch(now);
         Ok(held.principal())
     }
 
     /// Whether a token opens. That is no use of it.
-    pub fn is_good(&self, token: &Token, now: SystemTime) -> bool {
-        self.find(token.expose(), now).is_ok()
+    pub fn is_good(&self, token: &Token) -> bool {
+        self.find(token.expose(), self.clock.seconds()).is_ok()
     }
 
-    fn find(&self, shown: &str, now: SystemTime) -> Result<Arc<Held>, TokenRefusal> {
+    fn find(&self, shown: &str, now: u64) -> Result<Arc<Held>, TokenRefusal> {
         let shown = Shown::read(shown).ok_or(TokenRefusal::Unknown)?;
         let book = self.book.load();
         let held = book.get(shown.id);
         let expected = held.map_or(&NOBODY, |held| &held.hash);
         let is_right = bool::from(shown.hash().ct_eq(expected));
         let held = held.filter(|_| is_right).ok_or(TokenRefusal::Unknown)?;
-        if held.record.revoked.is_some() || held.badge.is_ended() {
+        if held.record.revoked.is_some() {
             return Err(TokenRefusal::Revoked);
         }
-        if held.badge.is_expired(now) {
+        if held.end_if_over(now) {
             return Err(TokenRefusal::Expired);
+        }
+        // It is just being taken away.
+        if held.badge.is_ended() {
+            return Err(TokenRefusal::Revoked);
         }
         Ok(held.clone())
     }
@@ -111,7 +127,7 @@ impl Tokens {
     ) -> Result<TokenRecord, TokenError> {
         error::check_name(name)?;
         error::check_allow(&allow)?;
-        let now = seconds(SystemTime::now());
+        let now = self.clock.seconds();
         let expires = expires.map(seconds);
         let shown = Shown::read(token.expose()).ok_or(TokenError::Form)?;
         let record = TokenRecord {
@@ -149,7 +165,7 @@ impl Tokens {
     /// Takes a token away, by its name or id. It opens nothing from here on, also when that could
     /// not be written down.
     pub async fn revoke(&self, who: &str) -> Result<TokenRecord, TokenError> {
-        let now = seconds(SystemTime::now());
+        let now = self.clock.seconds();
         let revoked = self.change(|book| {
             let living = || book.values().filter(|held| !held.record.is_dead(now));
             let named = living().find(|held| held.record.name.eq_ignore_ascii_case(who));
@@ -204,10 +220,20 @@ impl Tokens {
         Ok(())
     }
 
+    /// Whoever is inside with a token whose time is over is out, also where the clock on the wall
+    /// was set back.
+    fn end_what_is_over(&self) {
+        let now = self.clock.seconds();
+        for held in self.book.load().values() {
+            held.end_if_over(now);
+        }
+    }
+
     /// Keeps memory and cabinet together for as long as it is awaited, looking once a minute.
     pub async fn keep(&self) {
         loop {
             tokio::time::sleep(MINUTE).await;
+            self.end_what_is_over();
             let kept = async {
                 self.write_uses().await?;
                 self.refresh().await

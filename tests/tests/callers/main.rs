@@ -6,10 +6,11 @@ mod program;
 mod revocation;
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use gantry::callers::TokenDoorman;
-use gantry::policy::{MemoryCabinet, Signer, Tokens};
+use gantry::policy::{Clock, MemoryCabinet, Signer, Tokens};
 use gantry_tests::house::{House, Plan};
 use gantry_tests::request::Request;
 use gantry_tests::tasks;
@@ -18,17 +19,25 @@ use gantry_tests::tasks;
 pub(crate) struct Guarded {
     pub(crate) house: House,
     pub(crate) tokens: Arc<Tokens>,
+    /// Seconds that the clock of the doors is ahead of the machine's.
+    pub(crate) ahead: Arc<AtomicU64>,
 }
 
 impl Guarded {
     pub(crate) async fn open() -> Self {
         let cabinet = Arc::new(MemoryCabinet::default());
-        let tokens = Tokens::open(cabinet, Signer::new([7; 32])).await.expect("memory");
+        let ahead: Arc<AtomicU64> = Arc::default();
+        let added = ahead.clone();
+        let clock = Clock::new(move || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+            now.as_secs() + added.load(Ordering::SeqCst)
+        });
+        let tokens = Tokens::open(cabinet, Signer::new([7; 32]), clock).await.expect("memory");
         let tokens = Arc::new(tokens);
         let doorman: Arc<TokenDoorman> = Arc::new(TokenDoorman(tokens.clone()));
         let house = House::with(Plan { doorman: Some(doorman), ..Plan::default() }).await;
         tasks::add(&house);
-        Self { house, tokens }
+        Self { house, tokens, ahead }
     }
 
     /// A token of that name.

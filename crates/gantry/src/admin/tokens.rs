@@ -1,7 +1,5 @@
 //! `/api/tokens`: the tokens of callers, made and taken away while the gateway runs.
 
-use std::time::SystemTime;
-
 use bytes::Bytes;
 use gantry_gateway::contract::ErrorType;
 use gantry_policy::{TokenError, Tokens};
@@ -59,12 +57,13 @@ impl Page {
     pub(super) async fn answer(self, tokens: &Tokens) -> Answer {
         match self {
             Self::List => {
-                let rows: Vec<RawJson> = tokens.list().iter().map(row).collect();
+                let all = tokens.list();
+                let rows: Vec<RawJson> = all.iter().map(|it| row(it, tokens.clock())).collect();
                 (StatusCode::OK, ObjectWriter::new().array("tokens", &rows).finish())
             }
             Self::Create(body) => create(tokens, body).await,
             Self::Revoke(name) => match tokens.revoke(&name).await {
-                Ok(record) => (StatusCode::OK, row(&record)),
+                Ok(record) => (StatusCode::OK, row(&record, tokens.clock())),
                 Err(error) => failed(&error),
             },
         }
@@ -85,12 +84,15 @@ async fn create(tokens: &Tokens, body: Bytes) -> Answer {
     };
     let lifetime = wanted.expires.as_deref().map(|text| lifetime(text).ok_or(text));
     let expires = match lifetime.transpose() {
-        Ok(lifetime) => lifetime.map(|lifetime| SystemTime::now() + lifetime),
+        Ok(lifetime) => lifetime.map(|lifetime| tokens.clock().now() + lifetime),
         Err(text) => return invalid(&format!("`{text}` is no length of time"), "write it as 30d"),
     };
     match tokens.create(&wanted.name, wanted.allow, expires).await {
         Ok((token, record)) => {
-            let shown = row(&record).edit().set("token", RawJson::string(token.expose())).apply();
+            let shown = row(&record, tokens.clock())
+                .edit()
+                .set("token", RawJson::string(token.expose()))
+                .apply();
             (StatusCode::CREATED, shown)
         }
         Err(error) => failed(&error),
@@ -122,7 +124,7 @@ fn failed(error: &TokenError) -> Answer {
 mod tests {
     use std::sync::Arc;
 
-    use gantry_policy::{MemoryCabinet, Signer};
+    use gantry_policy::{Clock, MemoryCabinet, Signer};
 
     use super::*;
 
@@ -154,7 +156,8 @@ mod tests {
     #[tokio::test]
     async fn made_listed_and_taken_away() {
         let cabinet = Arc::new(MemoryCabinet::default());
-        let tokens = Tokens::open(cabinet, Signer::new([7; 32])).await.expect("memory");
+        let tokens =
+            Tokens::open(cabinet, Signer::new([7; 32]), Clock::system()).await.expect("memory");
         let cases = [
             ("POST", "tokens", "", 400),
             ("POST", "tokens", "[]", 400),

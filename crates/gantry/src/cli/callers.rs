@@ -2,7 +2,6 @@
 //! clients.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use gantry::callers::TokenDoorman;
 use gantry::config::Auth;
@@ -44,7 +43,8 @@ pub(crate) enum Access {
 
 /// Finds the tokens that were kept.
 pub(crate) async fn tokens(keeping: &Keeping) -> Result<Arc<Tokens>, Exit> {
-    let tokens = Tokens::open(keeping.cabinet.clone(), keeping.signer.clone()).await;
+    let Keeping { cabinet, signer, clock } = keeping.clone();
+    let tokens = Tokens::open(cabinet, signer, clock).await;
     tokens.map(Arc::new).map_err(|error| {
         let text = format!("the tokens of callers cannot be read: {error}");
         Exit::new(Code::Configuration, text).hint("see to the store, or set `state` to another")
@@ -89,7 +89,7 @@ impl Callers {
         }
         if !self.tokens.list().is_empty() {
             let found = state::find_client_token()?;
-            let good = found.filter(|token| self.tokens.is_good(token, SystemTime::now()));
+            let good = found.filter(|token| self.tokens.is_good(token));
             return Ok(good.map_or(Access::Theirs, |token| Access::Own { token, is_new: false }));
         }
         let token = state::client_token()?;

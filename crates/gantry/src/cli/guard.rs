@@ -30,8 +30,7 @@ pub(crate) async fn open(
     config: Option<&Config>,
     telemetry: Option<Arc<Telemetry>>,
 ) -> Result<Guarding, Exit> {
-    let cabinet = Arc::new(StoreCabinet(state::store(config)?));
-    let keeping = Keeping { cabinet, signer: Signer::new(state::key()?) };
+    let keeping = keeping(config).await?;
     let audit = KeptAudit::open(config)?;
     let pins = Pins::new(config.and_then(|config| config.pins.clone()).unwrap_or_default());
     LockFile::of(config)?.load(&pins)?;
@@ -81,15 +80,24 @@ fn limits(config: &Config) -> LimitSettings {
     config.limits.as_ref().map(|limits| limits.settings.clone()).unwrap_or_default()
 }
 
+/// Where everything is kept, and the time since it was last looked at.
+async fn keeping(config: Option<&Config>) -> Result<Keeping, Exit> {
+    let cabinet = Arc::new(StoreCabinet(state::store(config)?));
+    let signer = Signer::new(state::key()?);
+    let clock = Clock::system().recall(cabinet.clone(), signer.clone()).await.map_err(unread)?;
+    Ok(Keeping { cabinet, signer, clock })
+}
+
+fn unread(error: CabinetError) -> Exit {
+    let text = format!("decisions about trust cannot be read: {error}");
+    Exit::new(Code::Configuration, text).hint("nothing runs without them; mend the store")
+}
+
 async fn trust(config: Option<&Config>, keeping: &Keeping, pins: &Pins) -> Result<Trust, Exit> {
-    let unread = |error: CabinetError| {
-        let text = format!("decisions about trust cannot be read: {error}");
-        Exit::new(Code::Configuration, text).hint("nothing runs without them; mend the store")
-    };
     let settings = trust_settings(config)?;
     let waiting = config.map(|config| config.trust.approvals.clone()).unwrap_or_default();
-    let Keeping { cabinet, signer } = keeping.clone();
-    let approvals = Approvals::open(waiting, cabinet, signer, Clock::system()).await;
+    let Keeping { cabinet, signer, clock } = keeping.clone();
+    let approvals = Approvals::open(waiting, cabinet, signer, clock).await;
     let pins = pins.clone();
     let in_order = Arc::new(move |target: &Target| pins.is_in_order(target));
     Trust::open(settings, approvals.map_err(unread)?, in_order).await.map_err(unread)

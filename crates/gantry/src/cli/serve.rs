@@ -68,6 +68,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     stop_on_signal(server.clone())?;
     let ledger = ledger::keep(server.clone(), store);
     let budgets = guard.keep_budgets().await;
+    let time = guard.keep_time();
     let records = telemetry.as_ref().and_then(|it| telemetry::follow(it, guard.audit()));
     let courier = courier::send(guard.trust().approvals().clone());
     let pinned = lock.keep(guard.pins().clone(), server.clone());
@@ -88,6 +89,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     callers.stop().await;
     ledger.stop().await;
     budgets.stop().await;
+    time.stop().await;
     guarding.close().await;
     if let Some(records) = records {
         records.abort();

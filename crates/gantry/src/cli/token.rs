@@ -98,10 +98,13 @@ async fn create(options: &CreateOptions) -> Result<(), Exit> {
             running.send(Method::POST, PAGE, Some(&wanted)).await?
         }
         Office::Store(tokens) => {
-            let until = lifetime.map(|lifetime| SystemTime::now() + lifetime);
+            let until = lifetime.map(|lifetime| tokens.clock().now() + lifetime);
             let made = tokens.create(&options.name, options.allow.clone(), until).await;
             let (token, record) = made.map_err(|error| failed(&error))?;
-            row(&record).edit().set("token", RawJson::string(token.expose())).apply()
+            row(&record, tokens.clock())
+                .edit()
+                .set("token", RawJson::string(token.expose()))
+                .apply()
         }
     };
     if options.which.json {
@@ -122,7 +125,9 @@ async fn list(options: &TokensOptions) -> Result<(), Exit> {
             answer.get("tokens").unwrap_or(RawJson::NULL)
         }
         Office::Store(tokens) => {
-            RawJson::array(&tokens.list().iter().map(row).collect::<Vec<RawJson>>())
+            let rows = tokens.list();
+            let rows: Vec<RawJson> = rows.iter().map(|it| row(it, tokens.clock())).collect();
+            RawJson::array(&rows)
         }
     };
     if options.json {
@@ -147,7 +152,10 @@ async fn revoke(options: &RevokeOptions) -> Result<(), Exit> {
         Office::Running(running) => {
             running.send(Method::DELETE, &format!("{PAGE}/{name}"), None).await?
         }
-        Office::Store(tokens) => row(&tokens.revoke(name).await.map_err(|error| failed(&error))?),
+        Office::Store(tokens) => {
+            let record = tokens.revoke(name).await.map_err(|error| failed(&error))?;
+            row(&record, tokens.clock())
+        }
     };
     if options.which.json {
         return render::print(&render::pretty(&revoked));

@@ -102,7 +102,7 @@ impl InForce {
     /// A grant from now on; none if its time is over, or if the clock cannot be right.
     pub(super) fn new(grant: Grant, clock: &Clock) -> Option<Self> {
         let now = clock.seconds();
-        let is_possible = now.saturating_add(SLACK) >= grant.at;
+        let is_possible = clock.wall_seconds().saturating_add(SLACK) >= grant.at;
         let left = grant.expires.map(|expires| expires.saturating_sub(now));
         if left == Some(0) || (left.is_some() && !is_possible) {
             return None;

@@ -191,6 +191,31 @@ async fn grants_outlive_the_program_but_not_their_time() {
     }
 }
 
+/// A grant for a minute that nobody used again: what was seen before a restart counts after it.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_between_two_starts_revives_nothing() {
+    let noon = Plan::default().now;
+    // When it was seen last, what the wall says at the next start, and whether the grant counts.
+    let cases = [
+        ("in time", noon + 20, noon + 30, true),
+        ("in time, and set back", noon + 30, noon + 1, true),
+        ("over", noon + 20, noon + 61, false),
+        ("over before, and set back", noon + 61, noon + 1, false),
+        ("over long before, and set back", noon + 7200, noon + 59, false),
+    ];
+    for (case, last, next, expected) in cases {
+        let plan = Plan::default();
+        let house = House::open(plan.clone()).await;
+        let first = call("destroys", "{}", Caller::new("me"));
+        assert_eq!(house.call_answered(first, scope(false, Some(60), None)).await, "run", "{case}");
+        house.now.store(last, Ordering::SeqCst);
+        house.close().await;
+        let house = House::open(Plan { now: next, ..plan }).await;
+        let running = house.start(call("destroys", "{}", Caller::new("me")));
+        assert_eq!(is_done(running).await, expected, "{case}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn grants_and_the_past_are_bounded_and_grants_can_be_ended() {
     let approvals = ApprovalSettings { grants: 2, past: 2, ..Default::default() };

@@ -56,6 +56,15 @@ impl Held {
         }
     }
 
+    /// Whether its time is over. If so, whoever is inside with it is out.
+    pub(super) fn end_if_over(&self, now: u64) -> bool {
+        let is_over = self.record.expires.is_some_and(|expires| expires <= now);
+        if is_over {
+            self.badge.end();
+        }
+        is_over
+    }
+
     pub(super) fn principal(&self) -> Principal {
         let (name, scope, badge) = (self.name.clone(), self.scope.clone(), self.badge.clone());
         Principal { name, scope, badge }

@@ -1,11 +1,26 @@
 //! Who comes in with a token, and who does not.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::*;
 use crate::MemoryCabinet;
+use crate::clock::ClockKeeper;
 
 async fn open(cabinet: &Arc<MemoryCabinet>) -> Tokens {
+    open_by(cabinet, Clock::system()).await
+}
+
+async fn open_by(cabinet: &Arc<MemoryCabinet>, clock: Clock) -> Tokens {
     let cabinet: Arc<dyn Cabinet> = cabinet.clone();
-    Tokens::open(cabinet, Signer::new([7; 32])).await.expect("memory can be read")
+    let opened = Tokens::open(cabinet, Signer::new([7; 32]), clock).await;
+    opened.expect("memory can be read")
+}
+
+/// A clock, and what sets it.
+fn clock(at: u64) -> (Clock, Arc<AtomicU64>) {
+    let wall = Arc::new(AtomicU64::new(at));
+    let told = wall.clone();
+    (Clock::new(move || told.load(Ordering::SeqCst)), wall)
 }
 
 async fn fresh() -> (Arc<MemoryCabinet>, Tokens) {
@@ -19,11 +34,11 @@ async fn make(tokens: &Tokens, name: &str) -> Token {
 }
 
 fn check(tokens: &Tokens, shown: &str) -> Result<String, TokenRefusal> {
-    tokens.check(Some(shown), SystemTime::now()).map(|it| it.name.to_string())
+    tokens.check(Some(shown)).map(|it| it.name.to_string())
 }
 
-fn in_an_hour() -> SystemTime {
-    SystemTime::now() + Duration::from_secs(3600)
+fn in_an_hour(tokens: &Tokens) -> Option<SystemTime> {
+    Some(tokens.clock().now() + Duration::from_secs(3600))
 }
 
 #[tokio::test]
@@ -47,22 +62,19 @@ async fn only_the_whole_token_opens() {
     for (shown, expected) in cases {
         assert_eq!(check(&tokens, shown), expected, "{shown}");
     }
-    let nothing = tokens.check(None, SystemTime::now()).map(|it| it.name);
+    let nothing = tokens.check(None).map(|it| it.name);
     assert_eq!(nothing, Err(TokenRefusal::Missing));
 }
 
 #[tokio::test]
 async fn what_is_over_opens_no_more() {
     let (cabinet, tokens) = fresh().await;
-    let expires = Some(in_an_hour());
+    let expires = in_an_hour(&tokens);
     let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
-    let later = in_an_hour() + Duration::from_secs(2);
     assert_eq!(check(&tokens, brief.expose()), Ok("brief".to_owned()));
-    let checked = tokens.check(Some(brief.expose()), later).map(|it| it.name);
-    assert_eq!(checked, Err(TokenRefusal::Expired));
 
     let gone = make(&tokens, "gone").await;
-    let badge = tokens.check(Some(gone.expose()), SystemTime::now()).expect("it opens").badge;
+    let badge = tokens.check(Some(gone.expose())).expect("it opens").badge;
     tokens.revoke("GONE").await.expect("it is there");
     badge.over().await;
     assert_eq!(check(&tokens, gone.expose()), Err(TokenRefusal::Revoked));
@@ -72,6 +84,50 @@ async fn what_is_over_opens_no_more() {
     let again = open(&cabinet).await;
     assert_eq!(check(&again, gone.expose()), Err(TokenRefusal::Revoked));
     assert_eq!(check(&again, brief.expose()), Ok("brief".to_owned()));
+}
+
+/// A token for an hour, made at noon, and clocks that are set while it is good and after.
+#[tokio::test(start_paused = true)]
+async fn no_clock_revives_what_is_over() {
+    const NOON: u64 = 1_000_000;
+    let cabinet = Arc::default();
+    let (time, wall) = clock(NOON);
+    let tokens = open_by(&cabinet, time.clone()).await;
+    let expires = in_an_hour(&tokens);
+    let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
+    let badge = tokens.check(Some(brief.expose())).expect("it opens").badge;
+    let cases = [
+        (NOON + 10, Ok("brief".to_owned())),
+        (NOON - 3600, Ok("brief".to_owned())),
+        (NOON + 3601, Err(TokenRefusal::Expired)),
+        (NOON + 10, Err(TokenRefusal::Expired)),
+    ];
+    let (held, kept): (_, Arc<dyn Cabinet>) = (Signer::new([7; 32]), cabinet.clone());
+    for (now, expected) in cases {
+        wall.store(now, Ordering::SeqCst);
+        assert_eq!(check(&tokens, brief.expose()), expected, "at {now}");
+    }
+    assert!(badge.is_ended(), "whoever is inside with it is out");
+    ClockKeeper::start(time, kept.clone(), held.clone()).stop().await;
+    let later = clock(NOON + 20).0.recall(kept, held).await.expect("memory can be read");
+    let again = open_by(&cabinet, later).await;
+    assert_eq!(check(&again, brief.expose()), Err(TokenRefusal::Expired), "after a restart");
+    make(&again, "new").await;
+}
+
+/// Whoever sits inside and shows nothing is found too.
+#[tokio::test(start_paused = true)]
+async fn who_is_inside_is_out_when_the_time_is_over() {
+    let (time, wall) = clock(1_000_000);
+    let tokens = open_by(&Arc::default(), time).await;
+    let expires = in_an_hour(&tokens);
+    let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
+    let badge = tokens.check(Some(brief.expose())).expect("it opens").badge;
+    wall.store(0, Ordering::SeqCst);
+    let kept = tokio::time::timeout(Duration::from_secs(3500), tokens.keep()).await;
+    assert!(kept.is_err() && !badge.is_ended(), "it is good for a minute more");
+    let kept = tokio::time::timeout(Duration::from_secs(200), tokens.keep()).await;
+    assert!(kept.is_err() && badge.is_ended(), "an hour has passed, whatever the wall says");
 }
 
 #[tokio::test]
@@ -126,7 +182,7 @@ async fn a_token_carries_what_it_is_good_for() {
     let made = tokens.create("reader", allow.clone(), None).await;
     let (token, _) = made.expect("it can be made");
     for tokens in [tokens, open(&cabinet).await] {
-        let principal = tokens.check(Some(token.expose()), SystemTime::now()).expect("it opens");
+        let principal = tokens.check(Some(token.expose())).expect("it opens");
         assert_eq!(principal.scope.map(|scope| scope.allow.clone()), Some(allow.clone()));
     }
     let kept = cabinet.all(document::TOKENS).await.expect("memory can be read");
@@ -161,7 +217,7 @@ async fn programs_that_share_a_cabinet_hear_of_each_other() {
     let token = make(&other, "a").await;
     assert_eq!(check(&one, token.expose()), Err(TokenRefusal::Unknown));
     one.refresh().await.expect("memory");
-    let principal = one.check(Some(token.expose()), SystemTime::now()).expect("it opens");
+    let principal = one.check(Some(token.expose())).expect("it opens");
     one.write_uses().await.expect("memory");
     other.revoke("a").await.expect("it is there");
     one.write_uses().await.expect("memory");
@@ -173,18 +229,19 @@ async fn programs_that_share_a_cabinet_hear_of_each_other() {
 
 #[tokio::test]
 async fn the_last_use_is_remembered_and_written_when_it_changed() {
-    let (cabinet, tokens) = fresh().await;
+    let (cabinet, (time, wall)) = (Arc::default(), clock(1000));
+    let tokens = open_by(&cabinet, time).await;
     let token = make(&tokens, "a").await;
     assert_eq!(tokens.list()[0].last_used, None);
-    let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-    tokens.check(Some(token.expose()), at(1000)).expect("it opens");
+    tokens.check(Some(token.expose())).expect("it opens");
     assert_eq!(tokens.list()[0].last_used, Some(1000));
     tokens.write_uses().await.expect("memory");
     assert_eq!(open(&cabinet).await.list()[0].last_used, Some(1000));
     cabinet.remove(document::USES, &tokens.list()[0].id).await.expect("memory");
     tokens.write_uses().await.expect("memory");
     assert_eq!(cabinet.all(document::USES).await.expect("memory"), [], "nothing has changed");
-    tokens.check(Some(token.expose()), at(1001)).expect("it opens");
+    wall.store(1010, Ordering::SeqCst);
+    tokens.check(Some(token.expose())).expect("it opens");
     tokens.write_uses().await.expect("memory");
     assert_eq!(cabinet.all(document::USES).await.expect("memory").len(), 1);
 }
