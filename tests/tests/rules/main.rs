@@ -1,6 +1,8 @@
 //! Rules in the real binary: what each client sees and may call, in both eras, and what happens
 //! when the rules change while it runs.
 
+mod watching;
+
 use std::fs;
 
 use gantry_tests::house::soon;

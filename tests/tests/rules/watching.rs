@@ -1,0 +1,76 @@
+//! Rules that change under clients who watch a resource, in both eras.
+
+use gantry_tests::http::Answer;
+use gantry_tests::yard::Visitor;
+
+use super::*;
+
+const UPDATED: &str = "notifications/resources/updated";
+const LISTS: &str = "notifications/tools/list_changed";
+
+/// The methods that a stream tells of, up to the first of this one.
+async fn heard(stream: &mut Answer, last: &str) -> Vec<String> {
+    let mut methods: Vec<String> = Vec::new();
+    let telling = async {
+        while methods.last().is_none_or(|method| method != last) {
+            let message = stream.message().await.expect("the stream goes on");
+            methods.extend(message["method"].as_str().map(str::to_owned));
+        }
+    };
+    soon(last, telling).await;
+    methods
+}
+
+fn listening() -> Request {
+    let wanted = json!({"resourceSubscriptions": ["test://watched"], "toolsListChanged": true});
+    request("subscriptions/listen", json!({"notifications": wanted}))
+}
+
+#[tokio::test]
+async fn what_is_hidden_while_it_is_watched_is_heard_of_no_more() {
+    let servers = json!({"f": {"command": env!("CARGO_BIN_EXE_fixture-server")}});
+    let trusting = json!({"policy": {"trust": "trusted", "rules": []}});
+    let mut yard = Yard::open_with("rules-watching", trusting, servers).await;
+    yard.until_listed("f").await;
+    let touch = || by_another(call("f_touch", json!({})));
+
+    let mut visitor = Visitor::posting(&yard, "2025-11-25").await;
+    let session = visitor.session().expect("a session").to_owned();
+    let general = bodiless("GET").of(&session).send(yard.address).await;
+    let uri = json!({"uri": "test://watched"});
+    let watching = visitor.ask(&mut yard, "resources/subscribe", uri).await;
+    assert!(watching.contains("result"), "{watching}");
+    let listen = listening().send(yard.address).await;
+    let mut friend = by_another(listening()).send(yard.address).await;
+    let mut streams = [general, listen];
+    assert_eq!(touch().ask(yard.address).await["result"]["content"][0]["text"], "touched");
+    for stream in streams.iter_mut().chain([&mut friend]) {
+        heard(stream, UPDATED).await;
+    }
+
+    let hide = json!([{"name": "hide", "effect": "deny", "who": {"clients": ["test"]},
+        "what": {"resources": ["test://watched"]}}]);
+    save(&yard, hide);
+    for stream in streams.iter_mut().chain([&mut friend]) {
+        heard(stream, LISTS).await;
+    }
+    touch().ask(yard.address).await;
+    heard(&mut friend, UPDATED).await;
+    // Something that all hear of comes after it.
+    by_another(call("f_grow", json!({}))).ask(yard.address).await;
+    for stream in &mut streams {
+        let methods = heard(stream, LISTS).await;
+        assert!(!methods.iter().any(|method| method == UPDATED), "{methods:?}");
+    }
+
+    save(&yard, json!([]));
+    for stream in streams.iter_mut().chain([&mut friend]) {
+        heard(stream, LISTS).await;
+    }
+    touch().ask(yard.address).await;
+    for stream in &mut streams {
+        heard(stream, UPDATED).await;
+    }
+    drop((streams, friend));
+    yard.close().await;
+}
