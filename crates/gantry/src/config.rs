@@ -14,6 +14,7 @@ mod inherit;
 pub(crate) mod jsonc;
 mod limits;
 mod merge;
+mod names;
 mod otlp;
 mod pins;
 mod place;
@@ -35,6 +36,7 @@ use gantry_client::Secret;
 use gantry_policy::PinSettings;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
+use gantry_server::Names;
 
 pub use audit::AuditConfig;
 pub use auth::Auth;
@@ -73,6 +75,8 @@ pub struct Config {
     pub listen: Option<String>,
     /// Whether callers over HTTP must say who they are.
     pub auth: Option<Auth>,
+    /// Names of this gateway beside those of the machine, and websites that may use it.
+    pub names: Names,
     /// Folders of tools, as whole paths.
     pub folders: Vec<PathBuf>,
     /// Tools that stand in the configuration itself.

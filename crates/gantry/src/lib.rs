@@ -54,7 +54,7 @@ pub use gantry_providers::{
     ResourceTemplate, Role, Tool, ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
 pub use gantry_server::{
-    Annex, Doorman, Eras, HttpServer, Link, ListenError, Settings as DoorSettings, TaskLog,
+    Annex, Doorman, Eras, HttpServer, Link, ListenError, Names, Settings as DoorSettings, TaskLog,
     TaskLogError, TaskRecord, Visitor,
 };
 pub use pages::Pages;

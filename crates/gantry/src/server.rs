@@ -9,7 +9,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::Upstreams;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
 use gantry_server::{
-    Annex, Annexes, Doorman, HttpServer, Link, ListenError, Lobby, TaskLog, serve_stdio,
+    Annex, Annexes, Doorman, HttpServer, Link, ListenError, Lobby, Names, TaskLog, serve_stdio,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -81,6 +81,12 @@ impl Server {
     /// Ends what is served at `/mcp/NAME`, with its sessions. Returns whether there was something.
     pub fn close_face(&self, name: &str) -> bool {
         self.lobby.close_face(name)
+    }
+
+    /// Puts other names of this server, and of websites that may use it, in the place of those of
+    /// its settings, from the next request on.
+    pub fn set_names(&self, names: Names) {
+        self.lobby.set_names(names);
     }
 
     /// Serves one client on standard input and output until it is done.

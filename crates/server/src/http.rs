@@ -13,6 +13,7 @@ mod faces;
 mod flight;
 mod guard;
 mod legacy_sse;
+mod names;
 mod patience;
 mod route;
 mod session;
@@ -34,6 +35,7 @@ use tokio_util::task::TaskTracker;
 use crate::lobby::Lobby;
 pub(crate) use body::Body;
 use legacy_sse::Mailboxes;
+pub use names::Names;
 use patience::Patient;
 
 /// Why the door cannot be opened.

@@ -19,7 +19,7 @@ mod websocket;
 
 pub use doorman::{Doorman, Refusal, Visitor};
 pub use http::annex::{Annex, Annexes, MoreMetrics};
-pub use http::{HttpServer, ListenError};
+pub use http::{HttpServer, ListenError, Names};
 pub use lobby::Lobby;
 pub use memory::Link;
 pub use settings::{Eras, Settings};

@@ -5,6 +5,7 @@ mod faces;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwap;
 use gantry_gateway::{Gateway, Subscription};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
@@ -14,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::doorman::{Doorman, Everyone, Visitor};
 use crate::era::{Parking, Sessions, TaskBook};
+use crate::http::Names;
 use crate::http::annex::Annexes;
 use crate::seal::Seal;
 use crate::settings::Settings;
@@ -38,6 +40,8 @@ pub struct Lobby {
     pub(crate) tasks: TaskTracker,
     /// The `_meta` that signs a result.
     pub(crate) signature: RawJson,
+    /// The names of this server and of its friends.
+    names: Arc<ArcSwap<Names>>,
     /// What others serve behind the HTTP door.
     pub(crate) annexes: Annexes,
     /// The one who uses this machine.
@@ -57,6 +61,10 @@ impl Lobby {
     pub fn with_annexes(gateway: Arc<Gateway>, settings: Settings, annexes: Annexes) -> Arc<Self> {
         Arc::new(Self {
             signature: signature(&gateway),
+            names: Arc::new(ArcSwap::from_pointee(Names {
+                hosts: settings.allowed_hosts.clone(),
+                origins: settings.allowed_origins.clone(),
+            })),
             annexes,
             gateway,
             seal: Seal::new(settings.key),
@@ -88,6 +96,15 @@ impl Lobby {
 
     pub(crate) fn doorman(&self) -> &dyn Doorman {
         &**self.doorman.get_or_init(|| Arc::new(Everyone(self.local.clone())))
+    }
+
+    /// Puts other names in the place of those of the settings, from the next request on.
+    pub fn set_names(&self, names: Names) {
+        self.names.store(Arc::new(names));
+    }
+
+    pub(crate) fn names(&self) -> Arc<Names> {
+        self.names.load_full()
     }
 
     /// Begins to stop: no new work is taken, streams end, calls under way may finish.

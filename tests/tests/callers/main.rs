@@ -2,6 +2,7 @@
 
 mod belongings;
 mod doors;
+mod hosts;
 mod program;
 mod revocation;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::reload::Reload;
-use gantry::{Gateway, Tools, Upstreams};
+use gantry::{Server, Tools, Upstreams};
 use gantry_gateway::Snapshot;
 use tokio::task::JoinHandle;
 
@@ -20,7 +20,7 @@ pub(crate) struct Behind {
     tools: Option<Tools>,
     /// The policies, and who must hear that they have changed.
     guarding: Guarding,
-    gateway: Arc<Gateway>,
+    server: Server,
 }
 
 /// Follows the configuration until it is stopped.
@@ -35,9 +35,9 @@ impl Behind {
         upstreams: Upstreams,
         tools: Option<Tools>,
         guarding: Guarding,
-        gateway: Arc<Gateway>,
+        server: Server,
     ) -> Self {
-        Self { upstreams, tools, guarding, gateway }
+        Self { upstreams, tools, guarding, server }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
@@ -71,10 +71,11 @@ impl Behind {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
         }
+        self.server.set_names(config.names.clone());
         let shows_others = self.guarding.configure(before, config);
         self.serve(config);
         if shows_others {
-            self.gateway.lists_may_have_changed();
+            self.server.gateway().lists_may_have_changed();
             self.warn();
         }
         for key in needing_restart(before, config) {
@@ -85,7 +86,7 @@ impl Behind {
 
     /// Tells of rules that most likely do not do what they are meant to.
     fn warn(&self) {
-        let targets = self.gateway.catalog().with(Snapshot::targets);
+        let targets = self.server.gateway().catalog().with(Snapshot::targets);
         let rules = self.guarding.guard.rules().current();
         // Every rule is held against every name, which must not hold up calls.
         for warning in tokio::task::block_in_place(|| rules.lookalikes(&targets)) {

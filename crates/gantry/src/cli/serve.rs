@@ -30,7 +30,13 @@ const FIRST_LIST: Duration = Duration::from_secs(3);
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let config = origin::configuration(options.origin.config.as_deref())?;
-    let doors = DoorSettings { key: Some(state::key()?), ..DoorSettings::default() };
+    let names = config.as_ref().map(|config| config.names.clone()).unwrap_or_default();
+    let doors = DoorSettings {
+        key: Some(state::key()?),
+        allowed_hosts: names.hosts,
+        allowed_origins: names.origins,
+        ..DoorSettings::default()
+    };
     let settings = origin::settings(config.as_ref());
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
     let kept = Kept::in_folder(state::tools()?);
@@ -72,8 +78,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let records = telemetry.as_ref().and_then(|it| telemetry::follow(it, guard.audit()));
     let courier = courier::send(guard.trust().approvals().clone());
     let pinned = lock.keep(guard.pins().clone(), server.clone());
-    let gateway = server.gateway().clone();
-    let behind = Behind::new(upstreams.clone(), folders, guarding.clone(), gateway);
+    let behind = Behind::new(upstreams.clone(), folders, guarding.clone(), server.clone());
     let behind = behind.follow(config.as_ref());
     if options.stdio {
         // Its client asks for tools at once, and many ask only once. A server that takes longer

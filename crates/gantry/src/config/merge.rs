@@ -1,5 +1,7 @@
 //! One configuration out of several files: what was said first stands.
 
+use gantry_server::Names;
+
 use super::gathered::Gathered;
 use super::{Config, ToolLimits, TrustConfig, servers};
 
@@ -15,6 +17,9 @@ impl Config {
         self.pins = self.pins.take().or(other.pins);
         self.standby = self.standby.take().or(other.standby);
         self.telemetry = self.telemetry.take().or(other.telemetry);
+        if self.names == Names::default() {
+            self.names = other.names;
+        }
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;
         }

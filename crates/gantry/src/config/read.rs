@@ -11,13 +11,15 @@ use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
 use super::{
-    audit, auth, call_limits, dialect, include, limits, otlp, pins, policy, profiles, servers,
-    standby,
+    audit, auth, call_limits, dialect, include, limits, names, otlp, pins, policy, profiles,
+    servers, standby,
 };
 
 const KEYS: &[&str] = &[
     "listen",
     "auth",
+    "allowedHosts",
+    "allowedOrigins",
     "tools",
     "mcpServers",
     "include",
@@ -93,6 +95,7 @@ impl Reader<'_> {
         let mut config = Config {
             listen: self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")?,
             auth: auth::read(self, document)?,
+            names: names::read(self, document)?,
             state: self.state(document)?,
             uv: self.uv(document)?,
             tool_limits: match document.get("toolLimits") {

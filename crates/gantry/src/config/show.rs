@@ -25,6 +25,8 @@ impl Config {
         ObjectWriter::new()
             .value_some("listen", self.listen.as_ref())
             .value_some("auth", self.auth.map(Auth::name))
+            .value_some("allowedHosts", Some(&self.names.hosts).filter(|it| !it.is_empty()))
+            .value_some("allowedOrigins", Some(&self.names.origins).filter(|it| !it.is_empty()))
             .array("tools", &tools)
             .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))

@@ -11,30 +11,29 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::answer;
 use super::body::Body;
-use crate::settings::Settings;
+use super::names::Names;
 
 /// Lets a request pass if it names this machine and comes from no foreign website. Gives the
 /// origin that a browser needs to see named in the answer.
 pub(crate) fn admit(
-    settings: &Settings,
+    names: &Names,
     local: SocketAddr,
     headers: &HeaderMap,
 ) -> Result<Option<HeaderValue>, Box<Response<Body>>> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if hosts.next().is_some() || !is_ours(settings, local, host) {
-        return Err(Box::new(refuse("Host", host, "allowed hosts")));
+    if hosts.next().is_some() || !is_ours(names, local, host) {
+        return Err(Box::new(refuse("Host", host, "allowedHosts")));
     }
     let Some(origin) = headers.get(ORIGIN) else {
         return Ok(None);
     };
     let name = origin.to_str().unwrap_or_default();
     let authority = name.split_once("://").map_or("", |(_, authority)| authority);
-    let listed = settings.allowed_origins.iter().any(|allowed| allowed == name);
-    if listed || is_ours(settings, local, authority) {
+    if names.has_origin(name) || is_ours(names, local, authority) {
         return Ok(Some(origin.clone()));
     }
-    Err(Box::new(refuse("Origin", name, "allowed origins")))
+    Err(Box::new(refuse("Origin", name, "allowedOrigins")))
 }
 
 /// Answers a browser that asks before it sends.
@@ -63,12 +62,11 @@ pub(crate) fn mark(mut response: Response<Body>, origin: Option<HeaderValue>) ->
 }
 
 /// Whether an authority (`name` or `name:port`) means this machine.
-fn is_ours(settings: &Settings, local: SocketAddr, authority: &str) -> bool {
+fn is_ours(names: &Names, local: SocketAddr, authority: &str) -> bool {
     let Some(name) = host_name(authority) else { return false };
-    let listed = |allowed: &String| allowed == authority || allowed == name;
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == local.ip())
-        || settings.allowed_hosts.iter().any(listed)
+        || names.has_host(authority, name)
 }
 
 /// The name in an authority, without port and brackets; none when that is not all there is.
@@ -85,7 +83,7 @@ fn refuse(header: &str, value: &str, setting: &str) -> Response<Body> {
     let shown: String = value.chars().take(100).collect();
     tracing::warn!(header, value = shown, "a request was refused");
     let text = format!(
-        "the {header} `{shown}` is not one of this server's; add it to the {setting} if it should be"
+        "the {header} `{shown}` is not one of this server's; add it to `{setting}` if it should be"
     );
     answer::error(StatusCode::FORBIDDEN, &RpcError::invalid_request(text))
 }

@@ -20,7 +20,7 @@ impl Hall {
         local: SocketAddr,
         request: Request<Incoming>,
     ) -> Response<Body> {
-        let origin = match guard::admit(&self.lobby.settings, local, request.headers()) {
+        let origin = match guard::admit(&self.lobby.names(), local, request.headers()) {
             Ok(origin) => origin,
             Err(refusal) => return *refusal,
         };

@@ -58,6 +58,7 @@ impl Lobby {
             face: Some(name.into()),
             faces: Faces::default(),
             stopping: self.stopping.child_token(),
+            names: self.names.clone(),
             annexes: Annexes::default(),
             settings: self.settings.clone(),
             parking: self.parking.clone(),
