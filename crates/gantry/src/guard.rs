@@ -103,6 +103,7 @@ impl Guard {
     pub fn write_metrics(&self, out: &mut String) {
         self.limits.write_metrics(out);
         self.breakers.write_metrics(out);
+        self.trust.approvals().write_metrics(out);
     }
 
     /// Where it keeps what it must.

@@ -3,6 +3,7 @@
 mod answer;
 mod asking;
 mod board;
+mod counts;
 mod grant;
 mod messenger;
 mod pending;
@@ -144,6 +145,11 @@ impl Approvals {
     /// What was granted beyond single calls.
     pub fn grants(&self) -> Vec<Grant> {
         self.board().grants()
+    }
+
+    /// Writes how many calls wait, and how many did, as Prometheus reads it.
+    pub fn write_metrics(&self, out: &mut String) {
+        self.board().write_metrics(out);
     }
 
     /// Answers a call. Of two answers the first counts, and the other is told whose that was.

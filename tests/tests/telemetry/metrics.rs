@@ -104,6 +104,8 @@ async fn the_page_is_what_prometheus_reads() {
         }
     }
     let wanted = [
+        "gantry_approvals_pending",
+        "gantry_approvals_total",
         "gantry_build_info",
         "gantry_calls_in_flight",
         "gantry_calls_refused_total",

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::ApprovalSettings;
 use super::answer::{Answer, AnswerError};
 use super::asking::Asking;
+use super::counts::Counts;
 use super::grant::{Grant, InForce};
 use super::pending::{Past, Pending, Verdict};
 use crate::clock::Clock;
@@ -29,6 +30,7 @@ pub(super) struct Board {
     grants: Vec<InForce>,
     /// Calls that were let through, and whose provider then asked the client something.
     continued: VecDeque<(Asking, Instant)>,
+    counts: Counts,
 }
 
 /// A call that waits.
@@ -70,6 +72,12 @@ impl Board {
         let mut all: Vec<Pending> = live.map(|it| it.shown.clone()).collect();
         all.sort_by_key(|it| it.since);
         all
+    }
+
+    /// Writes how many wait, and how many did.
+    pub(super) fn write_metrics(&self, out: &mut String) {
+        let now = Instant::now();
+        self.counts.write(self.pending.values().filter(|it| it.until > now).count(), out);
     }
 
     /// The past, the latest first.
@@ -161,6 +169,7 @@ impl Board {
         clock: &Clock,
     ) -> Option<Past> {
         let waiting = self.pending.remove(id)?;
+        self.counts.add(verdict);
         let granted = self.grants.iter().any(|it| it.grant.id == id);
         let (by, at) = (by.to_owned(), clock.seconds());
         let past = Past { pending: waiting.shown, verdict, by, at, granted };

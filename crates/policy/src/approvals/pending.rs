@@ -95,6 +95,10 @@ impl Past {
 }
 
 impl Verdict {
+    /// All of them, in their order.
+    pub(super) const ALL: [Self; 4] =
+        [Self::Approved, Self::Denied, Self::Expired, Self::Withdrawn];
+
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -42,6 +42,52 @@ async fn a_call_waits_for_a_person_and_tells_what_it_is() {
     assert_eq!(approvals.past()[0].verdict, Verdict::Expired);
 }
 
+/// The rows of the metrics, in their order.
+fn counted(house: &House) -> Vec<String> {
+    let mut page = String::new();
+    house.trust.approvals().write_metrics(&mut page);
+    let rows = page.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(|row| row.rsplit_once(' ')).map(|(_, value)| value.to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_that_wait_and_those_that_did_are_counted() {
+    let house = House::open(Plan::default()).await;
+    let approvals = house.trust.approvals();
+    let start = || house.start(call("destroys", "{}", Caller::new("me")));
+    // Waiting; approved, denied, expired, withdrawn.
+    assert_eq!(counted(&house), ["0", "0", "0", "0", "0"]);
+    let mut waiting = [start(), start()];
+    for running in &mut waiting {
+        assert!(!is_begun(running).await);
+    }
+    assert_eq!(counted(&house), ["2", "0", "0", "0", "0"]);
+    let ids = || approvals.pending().into_iter().map(|it| it.id).collect::<Vec<_>>();
+    let (first, second) = (ids().remove(0), ids().remove(1));
+    approvals.answer(&first, &Answer::once("you")).await.unwrap();
+    approvals.answer(&second, &Answer::deny("you")).await.unwrap();
+    approvals.answer(&second, &Answer::once("another")).await.unwrap_err();
+    assert_eq!(counted(&house), ["0", "1", "1", "0", "0"], "of two answers one counts");
+    drop(waiting);
+    assert!(house.call("destroys").await.contains("nobody approved it in time"));
+    let mut left = start();
+    assert!(!is_begun(&mut left).await);
+    drop(left);
+    assert_eq!(counted(&house), ["0", "1", "1", "1", "1"]);
+    let mut page = String::new();
+    approvals.write_metrics(&mut page);
+    assert!(page.contains("\ngantry_approvals_total{outcome=\"withdrawn\"} 1\n"), "{page}");
+}
+
+/// Whether a call goes on by itself.
+async fn is_begun(running: &mut gantry_gateway::Running) -> bool {
+    tokio::select! {
+        biased;
+        _ = ended(running) => true,
+        () = tokio::task::yield_now() => false,
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn arguments_that_do_not_fit_are_nobodys_concern() {
     let house = House::open(Plan::default()).await;
