@@ -12,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
 use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
-use gantry_gateway::{Blame, CallError, ErrorKind, Outcome};
+use gantry_gateway::{Blame, CallError, ErrorKind, Outcome, Span, Trace};
 use gantry_protocol::{JsonLimits, RawJson};
 use tokio::sync::mpsc;
 
@@ -45,9 +45,18 @@ pub struct Audit {
     log: Arc<dyn AuditLog>,
     settings: ArcSwap<AuditSettings>,
     redaction: Redaction,
-    listener: OnceLock<mpsc::Sender<RawJson>>,
+    listener: OnceLock<mpsc::Sender<HeardRecord>>,
     /// Records that the listener was too slow for.
     unheard: AtomicU64,
+}
+
+/// A record as its listener hears it.
+#[derive(Debug, Clone)]
+pub struct HeardRecord {
+    /// The record: a JSON object without number and authentication code.
+    pub record: RawJson,
+    /// The trace at the call as a whole, or else the one that the call came with.
+    pub trace: Option<Trace>,
 }
 
 /// The witness of a record.
@@ -75,10 +84,9 @@ impl Audit {
         Recorder(self.clone())
     }
 
-    /// Hears every record from now on, as a JSON object without number and authentication code. One
-    /// that finds so many unread is left out and counted. There is one listener; a second gets
-    /// none.
-    pub fn listen(&self, unread: usize) -> Option<mpsc::Receiver<RawJson>> {
+    /// Hears every record from now on. One that finds so many unread is left out and counted. There
+    /// is one listener; a second gets none.
+    pub fn listen(&self, unread: usize) -> Option<mpsc::Receiver<HeardRecord>> {
         let (listener, records) = mpsc::channel(unread.max(1));
         self.listener.set(listener).ok().map(|()| records)
     }
@@ -88,10 +96,13 @@ impl Audit {
         self.unheard.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, record: &str) {
+    fn tell(&self, record: &str, call: &CallSummary<'_>) {
         let Some(listener) = self.listener.get() else { return };
         let told = RawJson::parse(format!("{{{record}}}"), JsonLimits::default());
-        let is_heard = told.is_ok_and(|record| listener.try_send(record).is_ok());
+        let own = call.exchange.span().map(Span::whole);
+        let trace = own.or_else(|| call.call.trace.as_deref().cloned());
+        let is_heard =
+            told.is_ok_and(|record| listener.try_send(HeardRecord { record, trace }).is_ok());
         if !is_heard {
             self.unheard.fetch_add(1, Ordering::Relaxed);
         }
@@ -126,7 +137,7 @@ impl Witness for Recorder {
         }
         let phase = Phase::Ended { outcome, took };
         let record = line::write(call, phase, &settings, &self.0.redaction);
-        self.0.tell(&record);
+        self.0.tell(&record, call);
         // A call that was refused because it cannot be recorded has been told why.
         let is_told = || call.exchange.decisions().iter().any(|it| it.policy == POLICY);
         if settings.mode == AuditMode::Batched || is_told() {

@@ -25,7 +25,8 @@ pub mod trust;
 
 pub use approvals::Approvals;
 pub use audit::{
-    Audit, AuditLog, AuditLogError, AuditMode, AuditSettings, AuditedArguments, Redaction,
+    Audit, AuditLog, AuditLogError, AuditMode, AuditSettings, AuditedArguments, HeardRecord,
+    Redaction,
 };
 pub use breaker::{BreakerSettings, BreakerState, Breakers};
 pub use cabinet::{Cabinet, CabinetError, Kept, MemoryCabinet};

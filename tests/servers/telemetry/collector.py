@@ -9,6 +9,7 @@ import sys
 from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.logs.v1.logs_pb2 import SEVERITY_NUMBER_INFO
 
 KINDS = {"/v1/traces": ExportTraceServiceRequest, "/v1/logs": ExportLogsServiceRequest}
 LENGTHS = {"traceId": 16, "spanId": 8, "parentSpanId": 8}
@@ -77,9 +78,21 @@ def spans(message):
 
 def records(message):
     for group in message.resource_logs:
+        resource = pairs(group.resource.attributes)
         for scope in group.scope_logs:
             for record in scope.log_records:
-                yield {"trace": record.trace_id.hex(), "record": value(record.body)}
+                assert 0 < record.time_unix_nano <= record.observed_time_unix_nano, record
+                assert record.severity_number == SEVERITY_NUMBER_INFO, record
+                yield {
+                    "service": resource["service.name"],
+                    "scope": scope.scope.name,
+                    "event": record.event_name,
+                    "severity": record.severity_text,
+                    "trace": record.trace_id.hex(),
+                    "span": record.span_id.hex(),
+                    "flags": record.flags,
+                    "record": value(record.body),
+                }
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -2,5 +2,6 @@
 
 mod logs;
 mod metrics;
+mod records;
 mod station;
 mod traces;

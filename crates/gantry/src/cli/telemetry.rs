@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::telemetry::{Telemetry, TelemetrySettings};
-use gantry_policy::Audit;
+use gantry_policy::{Audit, HeardRecord};
 use tokio::task::JoinHandle;
 
 use super::exit::{Code, Exit};
@@ -17,8 +17,8 @@ const UNREAD: usize = 4096;
 pub(crate) fn follow(telemetry: &Arc<Telemetry>, audit: &Audit) -> Option<JoinHandle<()>> {
     let (telemetry, mut records) = (telemetry.clone(), audit.listen(UNREAD)?);
     Some(tokio::spawn(async move {
-        while let Some(record) = records.recv().await {
-            telemetry.export_record(&record, None);
+        while let Some(HeardRecord { record, trace }) = records.recv().await {
+            telemetry.export_record(&record, trace.as_ref());
         }
     }))
 }

@@ -151,6 +151,7 @@ fn of_record(observed: &ObservedRecord) -> Value {
     if let Some(parent) = parent {
         record["traceId"] = format!("{:032x}", parent.trace).into();
         record["spanId"] = format!("{:016x}", parent.span).into();
+        record["flags"] = u8::from(parent.sampled).into();
     }
     record
 }

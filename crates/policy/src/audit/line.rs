@@ -62,7 +62,10 @@ pub(super) fn write(
         put(&mut out, ",\"outcome\":", word(outcome), longest);
         let _ = write!(out, ",\"took_us\":{}", took.as_micros());
     }
-    if let Some(id) = call.trace.as_ref().and_then(|trace| trace_id(&trace.parent)) {
+    // A trace that begins here is no caller's, and is on record if its spans are sent.
+    if let Some(span) = summary.exchange.span().filter(|span| span.sampled) {
+        let _ = write!(out, ",\"trace\":\"{:032x}\"", span.trace);
+    } else if let Some(id) = call.trace.as_ref().and_then(|trace| trace_id(&trace.parent)) {
         put(&mut out, ",\"trace\":", id, longest);
     }
     out

@@ -259,7 +259,7 @@ async fn one_listener_hears_and_never_holds_up() {
         house.call("good", "{\"a\":1}").await.expect("it is well");
     }
     let heard = records.recv().await.expect("a record");
-    assert_eq!(heard.get("tool").and_then(|it| it.to_text()).as_deref(), Some("good"));
+    assert_eq!(heard.record.get("tool").and_then(|it| it.to_text()).as_deref(), Some("good"));
     assert_eq!(house.audit.unheard(), 2);
 }
 
