@@ -84,11 +84,12 @@ fn limits(config: &Config) -> LimitSettings {
 async fn keeping(config: Option<&Config>) -> Result<Keeping, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
     let signer = Signer::new(state::key()?);
-    let clock = Clock::system().recall(cabinet.clone(), signer.clone()).await.map_err(unread)?;
+    let clock = Clock::system().recall(cabinet.clone(), signer.clone()).await;
+    let clock = clock.map_err(|error| unread(&error))?;
     Ok(Keeping { cabinet, signer, clock })
 }
 
-fn unread(error: CabinetError) -> Exit {
+fn unread(error: &CabinetError) -> Exit {
     let text = format!("decisions about trust cannot be read: {error}");
     Exit::new(Code::Configuration, text).hint("nothing runs without them; mend the store")
 }
@@ -98,9 +99,11 @@ async fn trust(config: Option<&Config>, keeping: &Keeping, pins: &Pins) -> Resul
     let waiting = config.map(|config| config.trust.approvals.clone()).unwrap_or_default();
     let Keeping { cabinet, signer, clock } = keeping.clone();
     let approvals = Approvals::open(waiting, cabinet, signer, clock).await;
+    let approvals = approvals.map_err(|error| unread(&error))?;
     let pins = pins.clone();
     let in_order = Arc::new(move |target: &Target| pins.is_in_order(target));
-    Trust::open(settings, approvals.map_err(unread)?, in_order).await.map_err(unread)
+    let opened = Trust::open(settings, approvals, in_order).await;
+    opened.map_err(|error| unread(&error))
 }
 
 fn trust_settings(config: Option<&Config>) -> Result<TrustSettings, Exit> {

@@ -230,7 +230,7 @@ impl RuleSet {
         let allow = caller.scope.as_ref().map(|scope| &scope.allow);
         let person = self.has_caller_conditions.then_some((&who.principal, &who.client, &who.face));
         let seen = (self.generation, &who.bits, allow, person);
-        let half = |hashing: &RandomState| u128::from(hashing.hash_one(&seen));
+        let half = |hashing: &RandomState| u128::from(hashing.hash_one(seen));
         half(&self.hashing) << 64 | half(&self.second_hashing)
     }
 
