@@ -1,24 +1,24 @@
-//! A gateway with the trust gate and a few tools, for the tests of this crate.
+//! A gateway with the rules, the trust gate and a few tools, for the tests of this crate.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{Admission, CallSummary, Decision, Known, Ward, Witness};
+use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
 use gantry_gateway::{
-    Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, Input, InputRequired, Listing,
-    Origin, Outcome, Provider, Publisher, Question, Reply, Resolved, Running, Snapshot, Step,
-    ToolEntry,
+    Call, Caller, Exchange, Gateway, Identity, Input, InputRequired, Listing, Origin, Outcome,
+    Provider, Publisher, Question, Reply, Resolved, Running, Snapshot, Step, ToolEntry,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 
 use crate::approvals::{ApprovalSettings, Approvals};
 use crate::cabinet::MemoryCabinet;
 use crate::clock::{Clock, ClockKeeper};
+use crate::rules::{Prefixes, Rule, RuleEffect, RuleSet, Rules};
 use crate::signature::Signer;
 use crate::trust::{Trust, TrustSettings};
 
-/// A gateway with the trust gate in it.
+/// A gateway with the rules and the trust gate in it.
 pub(crate) struct House {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) trust: Trust,
@@ -36,8 +36,10 @@ pub(crate) struct Plan {
     pub(crate) approvals: ApprovalSettings,
     pub(crate) cabinet: Arc<MemoryCabinet>,
     pub(crate) now: u64,
-    /// What the rules say: nothing, `approve`, or `deny`.
-    pub(crate) rule: &'static str,
+    /// What a rule about every tool decides, if there is one.
+    pub(crate) rule: Option<RuleEffect>,
+    /// Whether what no rule is about is allowed.
+    pub(crate) default_allows: bool,
     pub(crate) in_order: bool,
 }
 
@@ -48,7 +50,8 @@ impl Default for Plan {
             approvals: ApprovalSettings::default(),
             cabinet: Arc::default(),
             now: 1_000_000,
-            rule: "",
+            rule: None,
+            default_allows: true,
             in_order: true,
         }
     }
@@ -69,7 +72,7 @@ impl House {
         let (runs, decisions) = (Arc::default(), Arc::default());
         let gateway = Gateway::builder(Identity::new("house", "1"))
             .witness(Record(Arc::clone(&decisions)))
-            .ward(Rule(plan.rule))
+            .ward(rules(plan.rule, plan.default_allows))
             .ward(trust.clone())
             .build();
         let publisher = gateway.attach(Arc::new(Maker(Arc::clone(&runs))));
@@ -150,6 +153,7 @@ pub(crate) fn listing(description: &str) -> Listing {
         tool("changes", "", false),
         tool("destroys", r#","annotations":{"destructiveHint":true}"#, false),
         tool("far_reads", r#","annotations":{"readOnlyHint":true}"#, true),
+        tool("far_changes", r#","annotations":{"destructiveHint":false}"#, true),
         tool("far_says_nothing", "", true),
         tool("asks", r#","annotations":{"destructiveHint":true}"#, false),
     ];
@@ -223,21 +227,13 @@ impl Provider for Maker {
     }
 }
 
-/// Stands for the rules.
-struct Rule(&'static str);
-
-impl Ward for Rule {
-    fn admit<'a>(&'a self, _: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
-        match self.0 {
-            "deny" => Admission::refused(CallError::new(ErrorKind::Refused, "a rule denies it")),
-            "approve" => {
-                let rule = "approve: careful".into();
-                exchange.note_decision(Decision { allowed: true, policy: "rules", rule });
-                Admission::GRANTED
-            }
-            _ => Admission::GRANTED,
-        }
-    }
+/// The rules with one that is about every tool, or none, behind one that is about none of them.
+fn rules(effect: Option<RuleEffect>, default_allows: bool) -> Rules {
+    let mut other = Rule::new("elsewhere", RuleEffect::Allow);
+    other.what.tools = vec!["other_*".to_owned()];
+    let rule = effect.map(|effect| Rule::new("the rule", effect));
+    let rules = [other].into_iter().chain(rule).collect();
+    Rules::new(RuleSet::new(rules, default_allows, Prefixes::default()))
 }
 
 struct Record(Arc<Mutex<Vec<Decision>>>);

@@ -179,11 +179,10 @@ impl Ward for Trust {
                 Admission::GRANTED
             }
             Outcome::Refuse(reason) => {
-                note(
-                    exchange,
-                    false,
-                    row.map_or_else(|| reason.as_str().into(), |it| it.rule.clone()),
-                );
+                // A decision is named where it is what refuses; a lock refuses whatever was decided.
+                let row = row.filter(|_| reason.is_decided());
+                let rule = row.map_or_else(|| reason.as_str().into(), |row| row.rule.clone());
+                note(exchange, false, rule);
                 Admission::refused(refusal(&call.target, reason))
             }
             Outcome::NeedsApproval(reason) => {

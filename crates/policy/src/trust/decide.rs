@@ -109,6 +109,11 @@ fn distrust(standing: &Standing) -> Reason {
 }
 
 impl Reason {
+    /// Whether somebody's decision about the tool or its server is the reason.
+    pub fn is_decided(self) -> bool {
+        matches!(self, Self::ServerUntrusted | Self::ToolUntrusted)
+    }
+
     /// Why, for people.
     pub fn text(self) -> &'static str {
         match self {

@@ -1,77 +1,11 @@
-//! The gate in the pipeline: what reaches a provider, and what does not.
+//! The gate in the pipeline, behind the rules: what reaches a provider, and what does not.
+
+mod table;
 
 use std::sync::Arc;
 
 use super::*;
-use crate::approvals::Answer;
-use crate::house::{House, Plan, call, listing};
-use gantry_gateway::Caller;
-
-/// What must come of a call of a tool at a level: by rule (none, approve, deny), and for each by
-/// approval (nobody says anything, yes, no).
-type Row = (Level, &'static str, [[&'static str; 3]; 3]);
-
-const DENIED: [&str; 3] = ["no", "no", "no"];
-const ASKED: [&str; 3] = ["no", "run", "no"];
-const RUNS: [&str; 3] = ["run", "run", "run"];
-
-#[rustfmt::skip]
-const TABLE: [Row; 15] = [
-    // level             tool                no rule  approve  deny
-    (Level::Untrusted, "reads",            [DENIED, DENIED, DENIED]),
-    (Level::Untrusted, "changes",          [DENIED, DENIED, DENIED]),
-    (Level::Untrusted, "destroys",         [DENIED, DENIED, DENIED]),
-    (Level::Untrusted, "far_reads",        [DENIED, DENIED, DENIED]),
-    (Level::Untrusted, "far_says_nothing", [DENIED, DENIED, DENIED]),
-    (Level::Verified,  "reads",            [RUNS,   ASKED,  DENIED]),
-    (Level::Verified,  "changes",          [RUNS,   ASKED,  DENIED]),
-    (Level::Verified,  "destroys",         [ASKED,  ASKED,  DENIED]),
-    (Level::Verified,  "far_reads",        [RUNS,   ASKED,  DENIED]),
-    (Level::Verified,  "far_says_nothing", [ASKED,  ASKED,  DENIED]),
-    (Level::Trusted,   "reads",            [RUNS,   ASKED,  DENIED]),
-    (Level::Trusted,   "changes",          [RUNS,   ASKED,  DENIED]),
-    (Level::Trusted,   "destroys",         [RUNS,   ASKED,  DENIED]),
-    (Level::Trusted,   "far_reads",        [RUNS,   ASKED,  DENIED]),
-    (Level::Trusted,   "far_says_nothing", [RUNS,   ASKED,  DENIED]),
-];
-
-#[tokio::test(start_paused = true)]
-async fn trust_by_annotation_by_rule_by_approval() {
-    let (rules, answers) = (["", "approve", "deny"], ["nobody", "yes", "no"]);
-    for (level, tool, by_rule) in TABLE {
-        for (rule, by_answer) in rules.into_iter().zip(by_rule) {
-            for (answer, expected) in answers.into_iter().zip(by_answer) {
-                for in_order in [true, false] {
-                    let expected = if in_order { expected } else { "no" };
-                    let case = format!("{level} {tool} rule={rule} answer={answer} {in_order}");
-                    let said = one(level, tool, rule, answer, in_order).await;
-                    assert_eq!(said, (expected, usize::from(expected == "run")), "{case}");
-                }
-            }
-        }
-    }
-}
-
-/// What comes of one call, and how often it reached its provider.
-async fn one(
-    level: Level,
-    tool: &str,
-    rule: &'static str,
-    answer: &str,
-    in_order: bool,
-) -> (&'static str, usize) {
-    let trust = TrustSettings { level, ..TrustSettings::default() };
-    let house = House::open(Plan { trust, rule, in_order, ..Plan::default() }).await;
-    let call = call(tool, "{}", Caller::new("me"));
-    let outcome = match answer {
-        "yes" => house.call_answered(call, Answer::once("you")).await,
-        "no" => house.call_answered(call, Answer::deny("you")).await,
-        _ => house.call(tool).await,
-    };
-    let said = if outcome == "run" { "run" } else { "no" };
-    assert!(said == "run" || outcome.starts_with("Refused: "), "{outcome}");
-    (said, house.runs())
-}
+use crate::house::{House, Plan, listing};
 
 #[tokio::test(start_paused = true)]
 async fn the_most_specific_decision_counts_and_survives() {
