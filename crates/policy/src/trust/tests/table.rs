@@ -43,13 +43,13 @@ const TOOLS: [&str; 6] =
     ["reads", "changes", "destroys", "far_reads", "far_changes", "far_says_nothing"];
 const ALL: &[&str] = &TOOLS;
 const MILD: &[&str] = &["reads", "changes", "far_reads", "far_changes"];
-const HARSH: &[&str] = &["destroys", "far_says_nothing"];
+const WILD: &[&str] = &["destroys", "far_says_nothing"];
 const HERE: &[&str] = &["reads", "changes", "destroys"];
 const HERE_MILD: &[&str] = &["reads", "changes"];
-const HERE_HARSH: &[&str] = &["destroys"];
+const HERE_WILD: &[&str] = &["destroys"];
 const FAR: &[&str] = &["far_reads", "far_changes", "far_says_nothing"];
 const FAR_MILD: &[&str] = &["far_reads", "far_changes"];
-const FAR_HARSH: &[&str] = &["far_says_nothing"];
+const FAR_WILD: &[&str] = &["far_says_nothing"];
 
 /// What is noted of a call, by answer: the policy that decided, whether it let the call through,
 /// and why. A call that nobody objected to has no note. It has run unless the note refuses it.
@@ -57,9 +57,9 @@ type Cell = [&'static str; 3];
 const FREE: Cell = [""; 3];
 const RULED: Cell = ["rules true: the rule"; 3];
 const DENIED: Cell = ["rules false: the rule"; 3];
-const DEFAULT: Cell = ["rules false: default"; 3];
+const UNSAID: Cell = ["rules false: default"; 3];
 const LOCKED: Cell = ["trust false: locked down"; 3];
-const CHANGED: Cell = ["trust false: out of order"; 3];
+const PINNED: Cell = ["trust false: out of order"; 3];
 const BAD: Cell = ["trust false: SUBJECT is untrusted"; 3];
 const KNOWN: Cell = ["trust true: SUBJECT is verified"; 3];
 const GOOD: Cell = ["trust true: SUBJECT is trusted"; 3];
@@ -81,23 +81,23 @@ const BOTH: &[bool] = &[true, false];
 
 #[rustfmt::skip]
 const TABLE: [Row; 16] = [
-    // gateway     order decided               tools       no rule  allow    approve  deny    default
-    (&[Untrusted], BOTH, ANYTHING,             ALL,        [LOCKED,  LOCKED,  LOCKED,  DENIED, DEFAULT]),
-    (OPEN,         OUT,  ANYTHING,             ALL,        [CHANGED, CHANGED, CHANGED, DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Tool(Untrusted)],   ALL,        [BAD,     BAD,     BAD,     DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Tool(Verified)],    MILD,       [KNOWN,   KNOWN,   ASKED,   DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Tool(Verified)],    HARSH,      [ASKED,   ASKED,   ASKED,   DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Tool(Trusted)],     ALL,        [GOOD,    GOOD,    ASKED,   DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Server(Untrusted)], FAR,        [BAD,     BAD,     BAD,     DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Server(Verified)],  FAR_MILD,   [KNOWN,   KNOWN,   ASKED,   DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Server(Verified)],  FAR_HARSH,  [ASKED,   ASKED,   ASKED,   DENIED, DEFAULT]),
-    (OPEN,         IN,   &[Server(Trusted)],   FAR,        [GOOD,    GOOD,    ASKED,   DENIED, DEFAULT]),
-    (&[Verified],  IN,   NO_TOOL,              HERE_MILD,  [FREE,    RULED,   ASKED,   DENIED, DEFAULT]),
-    (&[Verified],  IN,   NO_TOOL,              HERE_HARSH, [ASKED,   ASKED,   ASKED,   DENIED, DEFAULT]),
-    (&[Verified],  IN,   &[Nothing],           FAR_MILD,   [FREE,    RULED,   ASKED,   DENIED, DEFAULT]),
-    (&[Verified],  IN,   &[Nothing],           FAR_HARSH,  [ASKED,   ASKED,   ASKED,   DENIED, DEFAULT]),
-    (&[Trusted],   IN,   NO_TOOL,              HERE,       [FREE,    RULED,   ASKED,   DENIED, DEFAULT]),
-    (&[Trusted],   IN,   &[Nothing],           FAR,        [FREE,    RULED,   ASKED,   DENIED, DEFAULT]),
+    // gateway     order decided               tools      no rule allow   approve deny    default
+    (&[Untrusted], BOTH, ANYTHING,             ALL,       [LOCKED, LOCKED, LOCKED, DENIED, UNSAID]),
+    (OPEN,         OUT,  ANYTHING,             ALL,       [PINNED, PINNED, PINNED, DENIED, UNSAID]),
+    (OPEN,         IN,   &[Tool(Untrusted)],   ALL,       [BAD,    BAD,    BAD,    DENIED, UNSAID]),
+    (OPEN,         IN,   &[Tool(Verified)],    MILD,      [KNOWN,  KNOWN,  ASKED,  DENIED, UNSAID]),
+    (OPEN,         IN,   &[Tool(Verified)],    WILD,      [ASKED,  ASKED,  ASKED,  DENIED, UNSAID]),
+    (OPEN,         IN,   &[Tool(Trusted)],     ALL,       [GOOD,   GOOD,   ASKED,  DENIED, UNSAID]),
+    (OPEN,         IN,   &[Server(Untrusted)], FAR,       [BAD,    BAD,    BAD,    DENIED, UNSAID]),
+    (OPEN,         IN,   &[Server(Verified)],  FAR_MILD,  [KNOWN,  KNOWN,  ASKED,  DENIED, UNSAID]),
+    (OPEN,         IN,   &[Server(Verified)],  FAR_WILD,  [ASKED,  ASKED,  ASKED,  DENIED, UNSAID]),
+    (OPEN,         IN,   &[Server(Trusted)],   FAR,       [GOOD,   GOOD,   ASKED,  DENIED, UNSAID]),
+    (&[Verified],  IN,   NO_TOOL,              HERE_MILD, [FREE,   RULED,  ASKED,  DENIED, UNSAID]),
+    (&[Verified],  IN,   NO_TOOL,              HERE_WILD, [ASKED,  ASKED,  ASKED,  DENIED, UNSAID]),
+    (&[Verified],  IN,   &[Nothing],           FAR_MILD,  [FREE,   RULED,  ASKED,  DENIED, UNSAID]),
+    (&[Verified],  IN,   &[Nothing],           FAR_WILD,  [ASKED,  ASKED,  ASKED,  DENIED, UNSAID]),
+    (&[Trusted],   IN,   NO_TOOL,              HERE,      [FREE,   RULED,  ASKED,  DENIED, UNSAID]),
+    (&[Trusted],   IN,   &[Nothing],           FAR,       [FREE,   RULED,  ASKED,  DENIED, UNSAID]),
 ];
 
 /// A gateway's level, whether definitions are in order, a decision and a tool.
