@@ -157,6 +157,11 @@ impl Request {
         self.header("Mcp-Session-Id", session)
     }
 
+    /// Comes from who holds a token.
+    pub fn by(self, token: &str) -> Self {
+        self.header("Authorization", &format!("Bearer {token}"))
+    }
+
     /// What is expected: an answer with this status.
     pub fn gives(self, status: u16) -> Exchange {
         Exchange::new(self, status)

@@ -22,7 +22,7 @@ use crate::house::soon;
 use crate::http::Outgoing;
 use crate::processes;
 use crate::request::{call, list};
-use crate::workshop::{Bench, command, program};
+use crate::workshop::{Bench, command, finish, program};
 
 pub use load::Load;
 pub use scripted::{Scripted, scripted};
@@ -65,7 +65,7 @@ impl Yard {
         Self::with(name, config).await
     }
 
-    /// Starts a gateway with this configuration.
+    /// Starts a gateway with this configuration. Nobody needs a token unless it says so.
     pub async fn with(name: &str, config: Value) -> Self {
         let bench = Bench::new(&format!("yard-{name}"));
         let mark = format!("yard-{name}-{}", std::process::id());
@@ -75,8 +75,9 @@ impl Yard {
     async fn over(bench: Bench, mark: String, config: Value) -> Self {
         let mut settings = config.clone();
         settings.as_object_mut().expect("an object").remove("mcpServers");
+        let auth = config["auth"].as_str().unwrap_or("none").to_owned();
         save(&bench, &mark, config);
-        let mut gateway = start(&bench);
+        let mut gateway = start(&bench, &auth);
         let input = gateway.stdin.take();
         let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
         let (log, address) = listen(gateway.stderr.take().expect("its log"));
@@ -176,6 +177,15 @@ impl Yard {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
     }
 
+    /// Makes a token of that name.
+    pub async fn token(&self, name: &str) -> String {
+        let mut create = command(program());
+        create.args(["token", "create", "--json", "--name", name]);
+        create.env("XDG_STATE_HOME", &self.bench.folder).current_dir(&self.bench.folder);
+        let made: Value = serde_json::from_str(&finish(&mut create).await).expect("JSON");
+        made["token"].as_str().expect("a token").to_owned()
+    }
+
     /// How a server stands.
     pub async fn status(&self, server: &str) -> Value {
         self.admin("GET", &format!("/api/servers/{server}")).await
@@ -271,12 +281,12 @@ fn save(bench: &Bench, mark: &str, mut config: Value) {
     fs::rename(draft, bench.folder.join("gantry.json")).expect("a file");
 }
 
-fn start(bench: &Bench) -> Child {
+fn start(bench: &Bench, auth: &str) -> Child {
     command(program())
         .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--config"])
         .arg(bench.folder.join("gantry.json"))
         .env("XDG_STATE_HOME", &bench.folder)
-        .env("GANTRY_AUTH", "none")
+        .env("GANTRY_AUTH", auth)
         .env_remove("GANTRY_LISTEN")
         .env_remove("GANTRY_LOG")
         .stdin(Stdio::piped())

@@ -55,5 +55,5 @@ impl Guarded {
 
 /// The request of who holds a token.
 pub(crate) fn by(token: &str, request: Request) -> Request {
-    request.header("Authorization", &format!("Bearer {token}"))
+    request.by(token)
 }

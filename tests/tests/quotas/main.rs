@@ -3,6 +3,7 @@
 mod breaker;
 mod places;
 mod refusals;
+mod turns;
 
 use gantry_tests::request::message;
 use gantry_tests::yard::{Yard, scripted};
