@@ -53,4 +53,7 @@ pub(crate) enum Conduct {
     TellsResult,
     /// The same with its greeting.
     TellsGreeting,
+    /// Answers with every request that it has had over HTTP, head and body, and gives out a session
+    /// and a cookie of its own.
+    Recounts,
 }

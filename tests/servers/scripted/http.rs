@@ -17,7 +17,13 @@ struct Heard {
     /// What came in the header for secrets.
     secret: Option<String>,
     message: Value,
+    /// All of it, as it came.
+    text: String,
 }
+
+/// What is between the server and who is connected to it, and nobody else's.
+const PRIVATE: &str =
+    "Mcp-Session-Id: scripted-session\r\nSet-Cookie: scripted-cookie=1\r\nX-Scripted: 1\r\n";
 
 /// Listens and serves for ever.
 #[expect(clippy::print_stderr, reason = "whoever started it reads the port there")]
@@ -35,6 +41,8 @@ fn answer(script: &Script, stream: TcpStream) -> Result<()> {
     let mut source = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     let heard = read(&mut source)?;
+    let more = if script.conduct == Conduct::Recounts { PRIVATE } else { "" };
+    script.note(heard.text);
     if script.conduct == Conduct::Redirects {
         let elsewhere = "Location: http://127.0.0.1:9/elsewhere\r\n";
         return head(&mut stream, "307 Temporary Redirect", elsewhere);
@@ -52,7 +60,7 @@ fn answer(script: &Script, stream: TcpStream) -> Result<()> {
         [] => source.read(&mut [0]).map(drop),
         [Act::Say(text)] => {
             let about = format!("Content-Type: application/json\r\nContent-Length: {}", text.len());
-            write!(stream, "HTTP/1.1 200 OK\r\n{about}\r\nConnection: close\r\n\r\n")?;
+            write!(stream, "HTTP/1.1 200 OK\r\n{more}{about}\r\nConnection: close\r\n\r\n")?;
             stream.write_all(text.as_bytes())
         }
         acts => say(&mut stream, acts),
@@ -82,10 +90,11 @@ fn read(source: &mut BufReader<TcpStream>) -> Result<Heard> {
     let mut line = String::new();
     source.read_line(&mut line)?;
     let method = line.split(' ').next().unwrap_or_default().to_owned();
-    let (mut length, mut secret) = (0, None);
+    let (mut text, mut length, mut secret) = (line, 0, None);
     loop {
         let mut line = String::new();
         source.read_line(&mut line)?;
+        text.push_str(&line);
         let Some((name, value)) = line.split_once(':') else { break };
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().unwrap_or(0),
@@ -95,5 +104,6 @@ fn read(source: &mut BufReader<TcpStream>) -> Result<Heard> {
     }
     let mut body = vec![0; length];
     source.read_exact(&mut body)?;
-    Ok(Heard { method, secret, message: serde_json::from_slice(&body).unwrap_or_default() })
+    text.push_str(&String::from_utf8_lossy(&body));
+    Ok(Heard { method, secret, message: serde_json::from_slice(&body).unwrap_or_default(), text })
 }

@@ -1,6 +1,7 @@
 //! What the server says to each message, whichever way messages come.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use gantry_tests::payloads;
 use serde_json::{Value, json};
@@ -36,11 +37,21 @@ pub(crate) struct Script {
     calls: AtomicU64,
     /// Answers that came to questions of its own.
     answers: AtomicU64,
+    /// Requests over HTTP, for the conduct that recounts them.
+    requests: Mutex<Vec<String>>,
 }
 
 impl Script {
     pub(crate) fn new(conduct: Conduct, is_modern: bool) -> Self {
-        Self { conduct, is_modern, calls: AtomicU64::new(0), answers: AtomicU64::new(0) }
+        let (calls, answers) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { conduct, is_modern, calls, answers, requests: Mutex::default() }
+    }
+
+    /// Remembers a request, if it is to be recounted.
+    pub(crate) fn note(&self, request: String) {
+        if self.conduct == Conduct::Recounts {
+            self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        }
     }
 
     /// What to do about a message. `secret` is what came with it, beside the environment.
@@ -170,6 +181,10 @@ impl Script {
                 vec![Act::Say(changed.to_string()), say("well")]
             }
             Conduct::Dies => vec![Act::Die],
+            Conduct::Recounts => {
+                let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+                vec![say(&json!(*requests).to_string())]
+            }
             Conduct::Tells => vec![failure(id, &told(secret))],
             Conduct::TellsResult => {
                 let result = json!({"content": [{"type": "text", "text": told(secret)}],

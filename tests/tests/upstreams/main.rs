@@ -1,6 +1,7 @@
 //! Servers behind the real binary: hostile ones, real ones, and how they come and go.
 
 mod bytes;
+mod headers;
 mod hostile;
 mod lifetimes;
 mod real;
