@@ -13,9 +13,13 @@ async fn main() -> std::io::Result<()> {
     let path = std::env::args_os().nth(1).expect("the file to write to");
     let tally = Arc::new(OpenOptions::new().append(true).create(true).open(path)?);
     let server = Server::new("tally", "1.0.0")
-        .tool(tool("count", &tally, async || Ok("counted".to_owned())))
-        .tool(tool("fail", &tally, async || Err(Failure::new("it broke"))))
-        .tool(tool("wait", &tally, std::future::pending))
+        .tool(tool("count", &tally, async || Ok("counted".to_owned())).read_only())
+        .tool(tool("fail", &tally, async || Err(Failure::new("it broke"))).read_only())
+        .tool(tool("wait", &tally, std::future::pending).read_only())
+        // Policies stand before these, so that nobody ever gets to them.
+        .tool(tool("secret", &tally, async || Ok("told".to_owned())).read_only())
+        .tool(tool("wipe", &tally, async || Ok("gone".to_owned())).destructive(true))
+        .tool(tool("mail", &tally, async || Ok("sent".to_owned())).destructive(true))
         .build();
     server.expect("the tools are in order").serve_stdio().await
 }

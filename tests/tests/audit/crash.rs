@@ -14,13 +14,27 @@ const CROWD: u64 = 250;
 /// Every so many calls one is given up.
 const GIVEN_UP: u64 = 50;
 
+/// How a call that a policy refuses ends, in the record.
+const REFUSED: &str = "PermissionError";
+
 /// Whether a client is told how a call ended.
 fn is_answered(number: u64) -> bool {
     number % GIVEN_UP != 7
 }
 
-/// A call of each kind in turn: good ones, failing ones, wrong ones, and some that are to be given
-/// up.
+/// The tool of a call that a policy refuses, which policy, and by what of it: a rule, the trust
+/// gate, or an approval that nobody gave.
+fn refusal(number: u64) -> Option<[&'static str; 3]> {
+    match (number % CROWD, number % 10) {
+        (105, _) => Some(["tally_mail", "approval", "expired by nobody"]),
+        (_, 5) => Some(["tally_secret", "rules", "no secrets"]),
+        (_, 9) => Some(["tally_wipe", "trust", "destructive"]),
+        _ => None,
+    }
+}
+
+/// A call of each kind in turn: good ones, failing ones, wrong ones, refused ones, and some that are
+/// to be given up.
 fn message(number: u64) -> Value {
     let call = |name: &str, arguments: Value| {
         let params = json!({"name": name, "arguments": arguments});
@@ -29,11 +43,14 @@ fn message(number: u64) -> Value {
     if !is_answered(number) {
         return call("tally_wait", json!({"number": number}));
     }
+    if let Some([tool, ..]) = refusal(number) {
+        return call(tool, json!({"number": number}));
+    }
     match number % 10 {
         0 | 1 => call("tally_count", json!({"number": number})),
         2 => call("tally_count", json!({"number": number, "more": [null, "ä\n"]})),
         3 => call("tally_fail", json!({"number": number})),
-        4 | 5 => call("tally_none", json!({"number": number})),
+        4 => call("tally_none", json!({"number": number})),
         6 => call("tally_count", json!({"number": number.to_string()})),
         7 => call("another", json!({"number": number})),
         _ => json!({"jsonrpc": "2.0", "id": number, "method": "resources/read",
@@ -56,7 +73,9 @@ async fn load(desk: &mut Desk, numbers: Range<u64>) -> BTreeSet<u64> {
         desk.write_all(&crowd.clone().map(message).collect::<Vec<_>>()).await;
         for _ in crowd.clone().filter(|number| is_answered(*number)) {
             let answer = desk.receive().await.expect("the gateway goes on");
-            answered.insert(answer["id"].as_u64().expect("the number of a call"));
+            let number = answer["id"].as_u64().expect("the number of a call");
+            assert!(refusal(number).is_none() || answer["error"].is_object(), "{answer}");
+            answered.insert(number);
         }
         let waiting = crowd.filter(|number| !is_answered(*number));
         desk.write_all(&waiting.map(give_up).collect::<Vec<_>>()).await;
@@ -83,7 +102,8 @@ async fn crash(mode: &str, calls: u64) -> (Bench, [BTreeSet<u64>; 2]) {
     (desk.finish().await, [before, after])
 }
 
-/// The numbers of the calls that have a line of each phase, none of them twice.
+/// The numbers of the calls that have a line of each phase, none of them twice. Every line says who
+/// refused the call, if a policy did.
 async fn phases(bench: &Bench) -> BTreeMap<String, BTreeSet<u64>> {
     let mut phases: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for record in records(bench).await {
@@ -92,6 +112,11 @@ async fn phases(bench: &Bench) -> BTreeMap<String, BTreeSet<u64>> {
         let number =
             number(&record).or_else(|| record["arguments"]["number"].as_str()?.parse().ok());
         let number = number.unwrap_or_else(|| panic!("{record}"));
+        let decision = refusal(number).map(|[tool, policy, rule]| {
+            assert_eq!((&record["tool"], &record["outcome"]), (&tool.into(), &REFUSED.into()));
+            json!({"allowed": false, "policy": policy, "rule": rule})
+        });
+        assert_eq!(record.get("decision"), decision.as_ref(), "{record}");
         assert!(phases.entry(phase).or_default().insert(number), "{record} is there twice");
     }
     phases
@@ -119,6 +144,7 @@ async fn in_strict_mode_a_crash_loses_nothing() {
     let open: BTreeSet<u64> = begun.difference(ended).copied().collect();
     assert!(open.iter().all(|number| *number < CALLS / 2), "only a crash leaves calls open");
     is_complete(ended, &after, &distinct, CALLS / 2..CALLS);
+    are_refused(ended, &begun.union(&distinct).copied().collect(), CALLS / 2..CALLS);
     is_sound(&bench).await;
     let unknown = audit(&bench, &["search", "--json", "--outcome", "unknown*"]).await;
     assert_eq!(unknown.out.lines().count(), open.len(), "they are shown");
@@ -132,7 +158,22 @@ async fn in_batched_mode_an_end_in_good_order_loses_nothing() {
     assert_eq!(phases.keys().collect::<Vec<_>>(), ["ended"], "one line for each call");
     let executed: BTreeSet<u64> = tally(&bench).into_iter().collect();
     is_complete(&phases["ended"], &after, &executed, CALLS / 2..CALLS);
+    are_refused(&phases["ended"], &executed, CALLS / 2..CALLS);
     is_sound(&bench).await;
+}
+
+/// No call that a policy refuses has come further than that policy, and of a gateway that ended in
+/// good order the record has all of them, by policy.
+fn are_refused(ended: &BTreeSet<u64>, reached: &BTreeSet<u64>, calls: Range<u64>) {
+    let further: Vec<_> = reached.iter().filter(|it| refusal(**it).is_some()).collect();
+    assert!(further.is_empty(), "{} were made all the same: {further:?}", further.len());
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for [_, policy, _] in ended.range(calls.clone()).filter_map(|number| refusal(*number)) {
+        *counts.entry(policy).or_default() += 1;
+    }
+    let crowds = (calls.end - calls.start) / CROWD;
+    let expected = [("approval", crowds), ("rules", 24 * crowds), ("trust", 25 * crowds)];
+    assert_eq!(counts, expected.into(), "refusals on record, by policy");
 }
 
 /// Of a gateway that ended in good order the record has the end of every call: of those that were

@@ -146,7 +146,13 @@ pub(crate) fn configure(bench: &Bench, audit: &Value) {
     let entry = json!({"command": server, "args": [bench.folder.join("tally")]});
     let config = json!({
         "audit": audit,
-        "policy": {"trust": "trusted"},
+        "policy": {
+            "trust": "verified",
+            "approve": ["tally_mail"],
+            // Nobody is there to approve anything.
+            "approvals": {"wait": 1},
+            "rules": [{"name": "no secrets", "effect": "deny", "what": {"tools": ["tally_secret"]}}],
+        },
         "limits": {"default": "off"},
         "mcpServers": {"tally": entry},
     });
