@@ -48,6 +48,16 @@ pub enum VaultError {
     /// The keychain of the system does not take it.
     #[error("the keychain of the system failed: {0}")]
     Keychain(String),
+    /// The keychain of the system has it, but must be unlocked first.
+    #[error(
+        "the keychain of the system is locked and has the secret `{0}`; unlock it, or set the secret again with `gantry secret set {0}`"
+    )]
+    Locked(String),
+    /// The keychain of the system has it, and is out of reach.
+    #[error(
+        "the secret `{0}` is in the keychain of the system, which needs `secret-tool` and a session (DBUS_SESSION_BUS_ADDRESS); start gantry in one, or set the secret again with `gantry secret set {0}`"
+    )]
+    NoSession(String),
     /// There is no key to seal with.
     #[error("there is no key to seal secrets with: {0}")]
     Key(String),
@@ -102,7 +112,7 @@ impl Vault {
         if let Some(found) = self.file.get(name)? {
             return Ok(Some(found));
         }
-        self.keychain.as_ref().map_or(Ok(None), |keychain| keychain.get(name))
+        self.ask_keychain(name, |keychain| keychain.get(name))
     }
 
     /// Keeps a secret, over what was kept under that name before. Tells where.
@@ -125,11 +135,28 @@ impl Vault {
     /// Forgets a secret. Tells whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool, VaultError> {
         check_name(name)?;
-        let kept = self.file.remove(name)?;
-        if let Some(keychain) = &self.keychain {
-            keychain.remove(name)?;
+        // The keychain goes first: what it does not give up must not be forgotten here.
+        let was_there = self.ask_keychain(name, |keychain| keychain.remove(name))?;
+        Ok(self.file.remove(name)? || was_there)
+    }
+
+    /// Asks the keychain. One that fails counts only for what it is known to keep: on many buses
+    /// there is nobody who keeps secrets.
+    fn ask_keychain<T: Default>(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&Keychain) -> Result<T, VaultError>,
+    ) -> Result<T, VaultError> {
+        let is_kept = self.file.place(name)? == Some(Place::Keychain);
+        match self.keychain.as_ref().map(ask) {
+            Some(Err(VaultError::Keychain(error))) if !is_kept => {
+                tracing::debug!("the keychain was asked for `{name}` and failed: {error}");
+                Ok(T::default())
+            }
+            Some(answer) => answer,
+            None if is_kept => Err(VaultError::NoSession(name.to_owned())),
+            None => Ok(T::default()),
         }
-        Ok(kept)
     }
 
     /// The names of all secrets, in order, and where each is.

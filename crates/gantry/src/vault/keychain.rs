@@ -49,8 +49,7 @@ impl Keychain {
                 let text = String::from_utf8_lossy(&finished.stdout).into_owned();
                 Ok(Some(Secret::new(text)))
             }
-            // So it says that there is none.
-            End::Exited(0 | 1) if finished.stderr.is_empty() => Ok(None),
+            _ if says_nothing(&finished) => self.require_none(name).map(|()| None),
             _ => Err(failed(&finished)),
         }
     }
@@ -65,13 +64,23 @@ impl Keychain {
         }
     }
 
-    pub(super) fn remove(&self, name: &str) -> Result<(), VaultError> {
+    /// Forgets a secret. Tells whether there was one.
+    pub(super) fn remove(&self, name: &str) -> Result<bool, VaultError> {
         let finished = self.run(&["clear", "service", "gantry", "account", name], "")?;
         match finished.end {
-            End::Exited(0) => Ok(()),
-            // So it says that there was none.
-            End::Exited(1) if finished.stderr.is_empty() => Ok(()),
+            End::Exited(0) => Ok(true),
+            _ if says_nothing(&finished) => self.require_none(name).map(|()| false),
             _ => Err(failed(&finished)),
+        }
+    }
+
+    /// Makes sure that there is no such secret. The program is as silent about one that is locked
+    /// as about one that is not there; only a search tells them apart.
+    fn require_none(&self, name: &str) -> Result<(), VaultError> {
+        let finished = self.run(&["search", "service", "gantry", "account", name], "")?;
+        match finished.stdout.is_empty() {
+            true => Ok(()),
+            false => Err(VaultError::Locked(name.to_owned())),
         }
     }
 
@@ -98,6 +107,11 @@ impl Keychain {
         let ended = ended.unwrap_or_else(|_| Err("its thread ended early".to_owned()));
         ended.map_err(VaultError::Keychain)
     }
+}
+
+/// So the program says that there is nothing, or nothing it can get at.
+fn says_nothing(finished: &Finished) -> bool {
+    matches!(finished.end, End::Exited(0 | 1)) && finished.stderr.trim().is_empty()
 }
 
 fn failed(finished: &Finished) -> VaultError {

@@ -74,8 +74,12 @@ impl SealedFile {
     }
 
     pub(super) fn names(&self) -> Result<Vec<(String, Place)>, VaultError> {
-        let place = |sealed: Option<String>| sealed.map_or(Place::Keychain, |_| Place::File);
-        Ok(self.read()?.secrets.into_iter().map(|(name, it)| (name, place(it))).collect())
+        Ok(self.read()?.secrets.into_iter().map(|(name, it)| (name, place(it.as_ref()))).collect())
+    }
+
+    /// Where a secret is kept, if it is.
+    pub(super) fn place(&self, name: &str) -> Result<Option<Place>, VaultError> {
+        Ok(self.read()?.secrets.get(name).map(|sealed| place(sealed.as_ref())))
     }
 
     fn read(&self) -> Result<Content, VaultError> {
@@ -128,6 +132,11 @@ impl SealedFile {
     fn failed(&self, what: &'static str, error: std::io::Error) -> VaultError {
         VaultError::File { file: self.path.clone(), what, error }
     }
+}
+
+/// What is not sealed here is kept elsewhere.
+fn place(sealed: Option<&String>) -> Place {
+    sealed.map_or(Place::Keychain, |_| Place::File)
 }
 
 fn seal(cipher: &XChaCha20Poly1305, name: &str, text: &str) -> Option<String> {
