@@ -8,6 +8,7 @@ pub mod foundry;
 pub mod gate;
 pub mod house;
 pub mod http;
+pub mod keyring;
 pub mod matching;
 pub mod payloads;
 pub mod processes;

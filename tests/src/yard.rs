@@ -46,6 +46,8 @@ pub struct Yard {
     pub mark: String,
     /// What its configuration says beside the servers.
     settings: Value,
+    /// Variables that the gateway has beside the usual ones.
+    variables: Vec<(String, String)>,
 }
 
 impl Yard {
@@ -67,22 +69,36 @@ impl Yard {
 
     /// Starts a gateway with this configuration. Nobody needs a token unless it says so.
     pub async fn with(name: &str, config: Value) -> Self {
-        let bench = Bench::new(&format!("yard-{name}"));
-        let mark = format!("yard-{name}-{}", std::process::id());
-        Self::over(bench, mark, config).await
+        Self::with_variables(name, config, Vec::new()).await
     }
 
-    async fn over(bench: Bench, mark: String, config: Value) -> Self {
+    /// Starts a gateway with this configuration and these variables.
+    pub async fn with_variables(
+        name: &str,
+        config: Value,
+        variables: Vec<(String, String)>,
+    ) -> Self {
+        let bench = Bench::new(&format!("yard-{name}"));
+        let mark = format!("yard-{name}-{}", std::process::id());
+        Self::over(bench, mark, config, variables).await
+    }
+
+    async fn over(
+        bench: Bench,
+        mark: String,
+        config: Value,
+        variables: Vec<(String, String)>,
+    ) -> Self {
         let mut settings = config.clone();
         settings.as_object_mut().expect("an object").remove("mcpServers");
         let auth = config["auth"].as_str().unwrap_or("none").to_owned();
         save(&bench, &mark, config);
-        let mut gateway = start(&bench, &auth);
+        let mut gateway = start(&bench, &auth, &variables);
         let input = gateway.stdin.take();
         let output = BufReader::new(gateway.stdout.take().expect("its output")).lines();
         let (log, address) = listen(gateway.stderr.take().expect("its log"));
         let address = soon("the address", address).await.expect("it says where it listens");
-        Self { address, bench, gateway, input, output, log, mark, settings }
+        Self { address, bench, gateway, input, output, log, mark, settings, variables }
     }
 
     /// Ends the gateway in good order, and starts another with the same state.
@@ -97,9 +113,9 @@ impl Yard {
         let bench = Bench { folder: self.bench.folder.clone() };
         // The folder is not this one's any more.
         self.bench.folder = PathBuf::new();
-        let mark = self.mark.clone();
+        let (mark, variables) = (self.mark.clone(), self.variables.clone());
         drop(self);
-        Self::over(bench, mark, config).await
+        Self::over(bench, mark, config, variables).await
     }
 
     /// Saves a configuration with these servers.
@@ -281,7 +297,7 @@ fn save(bench: &Bench, mark: &str, mut config: Value) {
     fs::rename(draft, bench.folder.join("gantry.json")).expect("a file");
 }
 
-fn start(bench: &Bench, auth: &str) -> Child {
+fn start(bench: &Bench, auth: &str, variables: &[(String, String)]) -> Child {
     command(program())
         .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--config"])
         .arg(bench.folder.join("gantry.json"))
@@ -289,6 +305,7 @@ fn start(bench: &Bench, auth: &str) -> Child {
         .env("GANTRY_AUTH", auth)
         .env_remove("GANTRY_LISTEN")
         .env_remove("GANTRY_LOG")
+        .envs(variables.iter().cloned())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

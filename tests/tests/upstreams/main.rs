@@ -3,6 +3,7 @@
 mod bytes;
 mod headers;
 mod hostile;
+mod keychain;
 mod lifetimes;
 mod real;
 mod reload;
