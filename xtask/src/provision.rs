@@ -1,5 +1,8 @@
 //! `provision`: installs the peers that tests talk to, pinned, into the cache folder. A stamp in
 //! each peer's folder holds its pins, so a second run does nothing and a broken one starts again.
+//! What no folder can hold is a package of the machine: `provision/machine.rs`.
+
+mod machine;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -192,6 +195,7 @@ pub(crate) fn run() -> Outcome {
     let lock = File::create(&lock_path).map_err(|source| Failure::file(&lock_path, source))?;
     lock.lock().map_err(|source| Failure::file(&lock_path, source))?;
 
+    machine::install(&cache)?;
     let missing: Vec<&Peer> = PEERS.iter().filter(|peer| !is_installed(peer, &cache)).collect();
     require_installers(&missing)?;
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
