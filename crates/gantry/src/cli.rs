@@ -1,6 +1,7 @@
 //! The command line: what a user types, and what each verb does with it.
 
 mod add;
+mod adopt;
 mod approve;
 mod args;
 mod arguments;

@@ -63,6 +63,11 @@ pub fn plain_json(text: &[u8]) -> Result<Vec<u8>, usize> {
     jsonc::blank(text)
 }
 
+/// Whether a configuration is Gantry's own, rather than a file that another program reads too.
+pub fn is_own(file: &Path) -> bool {
+    dialect::is_own(file, true)
+}
+
 /// The JSON Schema of the configuration, for editors.
 pub const SCHEMA: &str = include_str!("config/schema.json");
 

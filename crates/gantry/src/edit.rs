@@ -96,6 +96,22 @@ impl Document {
         Ok(true)
     }
 
+    /// Puts other values in the place of some that are parts of what this says. Every byte that is
+    /// no part of them stays.
+    pub fn rewrite(&mut self, changes: &[(RawJson, RawJson)]) -> Result<(), EditError> {
+        let mut places: Vec<_> = changes
+            .iter()
+            .map(|(old, new)| (object::range(&self.plain, old), new.as_str()))
+            .collect();
+        // From the end to the beginning, so that no place moves before its turn.
+        places.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+        let mut text = self.text.clone();
+        for (range, new) in places {
+            text.replace_range(range, new);
+        }
+        self.replace(text)
+    }
+
     fn put(&mut self, way: &[&str], key: &str, value: &RawJson) -> Result<(), EditError> {
         let layout = Layout::of(&self.text, &self.object(&[])?);
         let object = self.object(way)?;

@@ -114,7 +114,8 @@ fn add(name: &str, entry: &RawJson, shelf: &Shelf, force: bool) -> Result<(), Ex
     for name in exposure::exposed(entry) {
         render::say(&format!(
             "hint: `{name}` stands in the file for all who can read it; \
-             '${{VARIABLE}}' would be read from the environment"
+             '${{VARIABLE}}' would be read from the environment, and \
+             `gantry secret adopt` moves a secret to where secrets are kept"
         ));
     }
     let shown = render::pretty(&exposure::masked(&written));

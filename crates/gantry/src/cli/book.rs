@@ -97,13 +97,18 @@ impl Book {
         self.document.json()
     }
 
-    /// The names of the servers, in order.
-    pub(crate) fn names(&self) -> Vec<String> {
+    /// The servers with their entries, in order.
+    pub(crate) fn entries(&self) -> Vec<(String, RawJson)> {
         let sections = sections(self.json()).filter_map(|section| self.json().at(section));
         let named = |section: RawJson| {
-            section.members().map(|it| it.key().into_owned()).collect::<Vec<_>>()
+            section.members().map(|it| (it.key().into_owned(), it.value())).collect::<Vec<_>>()
         };
         sections.flat_map(named).collect()
+    }
+
+    /// The names of the servers, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.entries().into_iter().map(|(name, _)| name).collect()
     }
 
     /// Whether there is a server of that name.
@@ -118,13 +123,26 @@ impl Book {
         let section = section.unwrap_or(SECTIONS[0]);
         let path = [section, &[name]].concat();
         let entry = dialect::written(entry, section);
+        self.change(|document| document.set(&path, &entry))?;
+        Ok(entry)
+    }
+
+    /// Puts other values in the place of some that the file has. Nothing else changes.
+    pub(crate) fn rewrite(&mut self, changes: &[(RawJson, RawJson)]) -> Result<(), Exit> {
+        self.change(|document| document.rewrite(changes))
+    }
+
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut Document) -> Result<(), EditError>,
+    ) -> Result<(), Exit> {
         let mut document = self.document.clone();
-        document.set(&path, &entry).map_err(|error| wrong(&self.file, &error))?;
+        change(&mut document).map_err(|error| wrong(&self.file, &error))?;
         match problem(&self.file, &document).filter(|_| self.was_in_order) {
             Some(problem) => Err(Exit::new(Code::Configuration, problem).hint(UNCHANGED)),
             None => {
                 self.document = document;
-                Ok(entry)
+                Ok(())
             }
         }
     }

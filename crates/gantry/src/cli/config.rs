@@ -1,10 +1,14 @@
 //! `gantry config`: which configuration is used, and what it says.
 
-use gantry::config::{Config, SCHEMA, transport};
+use std::path::{Path, PathBuf};
+
+use gantry::config::{Config, SCHEMA, is_own, transport};
 use gantry::{ObjectWriter, RawJson, Upstream};
 
 use super::args::{ConfigOptions, ConfigVerb, Origin};
+use super::book::Book;
 use super::exit::{Code, Exit};
+use super::exposure::{self, Exposed};
 use super::render::{Style, Table};
 use super::{origin, policy, render, tools};
 
@@ -32,7 +36,9 @@ fn none() -> Exit {
 
 /// Prints every server and what is wrong with it.
 fn check(config: &Config, as_json: bool) -> Result<(), Exit> {
-    let config = &with_lookalikes(config)?;
+    let mut config = with_lookalikes(config)?;
+    config.warnings.extend(plain_secrets(&config));
+    let config = &config;
     match as_json {
         true => render::print(&render::pretty(&findings(config)))?,
         false => list(config)?,
@@ -59,6 +65,32 @@ fn with_lookalikes(config: &Config) -> Result<Config, Exit> {
         config.warnings.extend(policy::lookalikes(&tools::open(&origin)?, &config));
     }
     Ok(config)
+}
+
+/// Warnings of secrets that stand in files of Gantry's own in plain text.
+fn plain_secrets(config: &Config) -> Vec<String> {
+    let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+    let in_force = origin::find(None).map(absolute);
+    let own = config.files.iter().filter(|file| {
+        **file == config.file && is_own(file) || file.to_string_lossy().ends_with("gantry.json")
+    });
+    let books = own.filter_map(|file| Book::open(file.clone()).ok());
+    let warning = |exposed: Exposed, file: &Path| {
+        let (server, place) = (&exposed.server, exposed.place());
+        let chosen = match in_force.as_deref() == Some(file) {
+            true => String::new(),
+            false => format!(" --config {}", file.display()),
+        };
+        format!(
+            "server `{server}`: {place} holds a secret in plain text; \
+             `gantry secret adopt{chosen} {server}` moves it out of the file"
+        )
+    };
+    let warnings = books.flat_map(|book| {
+        let exposed = exposure::of_book(&book, None).into_iter();
+        exposed.map(|it| warning(it, &book.file)).collect::<Vec<_>>()
+    });
+    warnings.collect()
 }
 
 fn list(config: &Config) -> Result<(), Exit> {

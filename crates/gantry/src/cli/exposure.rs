@@ -1,8 +1,21 @@
 //! What looks like a secret, and entries with such values left out.
 
+mod find;
+
 use gantry::RawJson;
 use gantry_protocol::json::JsonKind;
 use gantry_protocol::redact::{HIDDEN, begins_like_a_secret, names_a_secret};
+
+use super::book::Book;
+
+pub(crate) use find::Exposed;
+
+/// The secrets that stand in a file in plain text: those of one server, or of all.
+pub(crate) fn of_book(book: &Book, server: Option<&str>) -> Vec<Exposed> {
+    let entries = book.entries().into_iter();
+    let chosen = entries.filter(|(name, _)| server.is_none_or(|server| server == name));
+    chosen.flat_map(|(name, entry)| find::find(&name, &entry)).collect()
+}
 
 /// Whether a value is a secret in plain sight, rather than the name of a variable that has it.
 pub(crate) fn is_secret(name: &str, value: &str) -> bool {

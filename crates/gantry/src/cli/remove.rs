@@ -30,7 +30,8 @@ pub(crate) fn run(options: &RemoveOptions) -> Result<(), Exit> {
     Ok(())
 }
 
-fn unknown(name: &str, book: &Book) -> Exit {
+/// What to say of a server that is not there.
+pub(crate) fn unknown(name: &str, book: &Book) -> Exit {
     let names = book.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let hint = match nearest(name, &names) {

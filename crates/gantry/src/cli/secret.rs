@@ -9,6 +9,7 @@ use gantry::{ObjectWriter, RawJson};
 use gantry_protocol::Secret;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
+use super::adopt::{self, AdoptOptions};
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
 use super::{origin, state};
@@ -23,6 +24,8 @@ pub(crate) enum SecretVerb {
     Set(SetOptions),
     /// List the names of the secrets that are kept.
     List(ListSecretsOptions),
+    /// Move secrets out of the configuration, where they stand in plain text.
+    Adopt(AdoptOptions),
     /// Forget a secret.
     #[command(visible_alias = "rm")]
     Remove(RemoveSecretOptions),
@@ -65,6 +68,7 @@ pub(crate) fn run(verb: SecretVerb) -> Result<(), Exit> {
     match verb {
         SecretVerb::Set(options) => set(&vault, &options),
         SecretVerb::List(options) => list(&vault, &options),
+        SecretVerb::Adopt(options) => adopt::run(&vault, &options),
         SecretVerb::Remove(options) => remove(&vault, &options.name),
     }
 }

@@ -33,16 +33,13 @@ pub(super) struct Member {
 impl Object {
     /// The parts of `json`, a part of `plain`, which has the bytes of `text` without its comments.
     pub(super) fn of(text: &str, plain: &[u8], json: &RawJson, whole: &RawJson) -> Self {
-        // Values are slices of one text, so their addresses tell where they stand.
-        let offset = |json: &RawJson| json.bytes().as_ptr().addr() - plain.as_ptr().addr();
-        let open = offset(json);
-        let close = open + json.bytes().len() - 1;
+        let Range { start: open, end } = range(plain, json);
+        let close = end - 1;
         let mut from = open + 1;
         let mut members = Vec::new();
         for member in json.members() {
             let value = member.value();
-            let begin = offset(&value);
-            let end = begin + value.bytes().len();
+            let Range { start: begin, end } = range(plain, &value);
             let start = trivia::skip(text, from);
             let comma = Some(trivia::skip(text, end)).filter(|at| text[*at..].starts_with(','));
             from = comma.map_or(end, |comma| comma + 1);
@@ -53,13 +50,20 @@ impl Object {
                 comma,
             });
         }
-        Self { open, close, members, is_whole: open == offset(whole) }
+        Self { open, close, members, is_whole: open == range(plain, whole).start }
     }
 
     /// The place of the member of that name among the others.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.members.iter().position(|member| member.name == name)
     }
+}
+
+/// Where a value stands in the text that it is a part of.
+pub(super) fn range(plain: &[u8], json: &RawJson) -> Range<usize> {
+    // Values are slices of one text, so their addresses tell where they stand.
+    let start = json.bytes().as_ptr().addr() - plain.as_ptr().addr();
+    start..start + json.bytes().len()
 }
 
 impl Member {

@@ -52,6 +52,21 @@ fn a_member_more() {
 }
 
 #[test]
+fn values_change_and_nothing_else_does() {
+    let text = "{ // {\r\n  \"a\": [1, /* 2 */ 22,],\t\"b\": \"é\", \"a\": {\"c\": 3}}\r\n";
+    let mut document = Document::parse(text).expect(text);
+    let values: Vec<RawJson> = document.json().members().map(|it| it.value()).collect();
+    let second = values[0].elements().nth(1).expect("two elements");
+    // In any order, and under a name that comes twice.
+    let changes =
+        [(second, json!("x")), (values[2].clone(), json!(null)), (values[1].clone(), json!(0))]
+            .map(|(old, new)| (old, raw(&new)));
+    document.rewrite(&changes).expect(text);
+    let expected = "{ // {\r\n  \"a\": [1, /* 2 */ \"x\",],\t\"b\": 0, \"a\": null}\r\n";
+    assert_eq!(document.text(), expected);
+}
+
+#[test]
 fn a_member_deep_inside() {
     let entry = json!({"command": "npx", "args": ["-y", "pkg"]});
     let flat = r#""x": {"args": ["-y", "pkg"], "command": "npx"}"#;
