@@ -1,6 +1,8 @@
 //! The rules of a configuration, with their places, and what is wrong with some.
 
 use gantry_policy::RuleEffect;
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::parse;
 
@@ -112,4 +114,79 @@ fn a_letter_that_looks_like_another_is_told() {
         panic!("one warning: {:?}", config.warnings)
     };
     assert!(warning.starts_with("g.json:1: `d\u{435}lete` of the rule `rule 1`"), "{warning}");
+}
+
+/// Words that mean something somewhere in the section, and some that mean nothing.
+const WORDS: [&str; 22] = [
+    "rules",
+    "default",
+    "trust",
+    "approve",
+    "approvals",
+    "destructive",
+    "readOnly",
+    "name",
+    "effect",
+    "who",
+    "what",
+    "annotations",
+    "when",
+    "shadow",
+    "principals",
+    "tools",
+    "deny",
+    "allow",
+    "*",
+    "${SET",
+    "args.a == 1 && has(args.b)",
+    "[[[[(((",
+];
+
+fn section() -> impl Strategy<Value = Value> {
+    let word = || prop::sample::select(&WORDS[..]);
+    let leaf = prop_oneof![
+        word().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    leaf.prop_recursive(4, 32, 5, move |inner| {
+        let members = prop::collection::btree_map(word(), inner.clone(), 0..5);
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Value::from),
+            members.prop_map(|it| it
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+/// A rule in order, with one member changed for anything.
+fn rule() -> impl Strategy<Value = Value> {
+    let keys = vec!["name", "effect", "who", "what", "annotations", "when", "shadow", "other"];
+    (prop::sample::select(keys), section()).prop_map(|(key, value)| {
+        let mut rule = json!({"name": "a", "effect": "deny", "what": {"tools": ["*"]}});
+        rule[key] = value;
+        rule
+    })
+}
+
+proptest! {
+    /// What is wrong is told with its place; what is taken can be put in force, shown, and read again.
+    #[test]
+    fn no_section_is_too_odd(section in prop_oneof![
+        section(),
+        prop::collection::vec(rule(), 0..3).prop_map(|rules| json!({"rules": rules})),
+    ]) {
+        match parse(&json!({"policy": section}).to_string()) {
+            Err(error) => prop_assert!(error.starts_with("/etc/g.json:1:"), "{}", error),
+            Ok(config) => {
+                let _ = config.policy.rule_set(&config.servers);
+                let again = parse(config.to_json().as_str());
+                let again = again.map(|it| it.policy.differs(&config.policy));
+                prop_assert_eq!(again, Ok(false));
+            }
+        }
+    }
 }
