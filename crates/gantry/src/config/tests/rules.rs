@@ -177,7 +177,8 @@ proptest! {
     #[test]
     fn no_section_is_too_odd(section in prop_oneof![
         section(),
-        prop::collection::vec(rule(), 0..3).prop_map(|rules| json!({"rules": rules})),
+        (prop::collection::vec(rule(), 0..3), prop::sample::select(vec!["allow", "deny", "no"]))
+            .prop_map(|(rules, default)| json!({"rules": rules, "default": default})),
     ]) {
         match parse(&json!({"policy": section}).to_string()) {
             Err(error) => prop_assert!(error.starts_with("/etc/g.json:1:"), "{}", error),
