@@ -7,6 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gantry_protocol::RawJson;
 use sha2::{Digest as _, Sha256};
 
+use super::canonical::canonical;
+
 /// What is pinned: which thing of which server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
@@ -87,6 +89,11 @@ impl Pin {
 }
 
 impl Digest {
+    /// The digest of a definition, however it is written.
+    pub fn of_written(key: &Key, identity: &str, definition: &RawJson) -> Self {
+        Self::of(key, identity, &canonical(definition))
+    }
+
     /// The digest of a definition in its one form.
     pub(super) fn of(key: &Key, identity: &str, definition: &RawJson) -> Self {
         let mut digest = Sha256::new();

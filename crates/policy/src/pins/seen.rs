@@ -80,7 +80,7 @@ impl<'a> Subject<'a> {
     pub(super) fn see(&self, number: u64) -> Seen {
         let key = self.key();
         let identity = self.origin.map_or_else(|| "own".into(), |origin| origin.identity.clone());
-        let digest = Digest::of(&key, &identity, &canonical(&self.own.definition));
+        let digest = Digest::of_written(&key, &identity, &self.own.definition);
         let suspicions = suspicions(&self.own.definition);
         let (shown, own) = (self.shown.to_owned(), self.own.clone());
         Seen { key, shown, identity, digest, suspicions, own, number }
