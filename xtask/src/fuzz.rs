@@ -3,7 +3,11 @@
 //! so neither a nightly compiler nor another cargo subcommand is needed.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
 
 use crate::failure::{Failure, Outcome};
 use crate::process;
@@ -24,7 +28,7 @@ const INPUT_LIMIT: u32 = 65_536;
 /// An input that takes longer than this many seconds is a finding.
 const INPUT_SECONDS: u32 = 5;
 
-/// Parses the arguments and runs the chosen targets one after the other.
+/// Parses the arguments, builds all targets and runs the chosen ones.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let (seconds, wanted) = parse(arguments)?;
     let manifest = root.join("fuzz/Cargo.toml");
@@ -36,16 +40,34 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         )));
     }
     let host = host()?;
+    let begun = Instant::now();
     build(root, &manifest, &host)?;
-    let chosen = targets.iter().filter(|name| wanted.is_empty() || wanted.contains(name));
-    let mut findings = Vec::new();
-    for target in chosen {
-        match run_target(root, target, &host, seconds) {
-            Ok(()) => steps::note(&format!("{target}: nothing found in {seconds} s")),
-            Err(failure) => findings.push(format!("{target}: {failure}")),
-        }
-    }
+    steps::note(&format!("built {} targets in {:.0?}", targets.len(), begun.elapsed()));
+    let is_chosen = |name: &&String| wanted.is_empty() || wanted.contains(name);
+    let chosen: Vec<&String> = targets.iter().filter(is_chosen).collect();
+    let findings = run_all(&chosen, |target| run_target(root, target, &host, seconds));
     if findings.is_empty() { Ok(()) } else { Err(Failure::new(findings.join("\n"))) }
+}
+
+/// Runs every target and tells what was found. Each keeps one core busy, so as many run side by
+/// side as there are.
+fn run_all(targets: &[&String], run: impl Fn(&str) -> Outcome + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut findings = Vec::new();
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match run(target) {
+                Ok(()) => steps::note(&format!("{target}: nothing found")),
+                Err(failure) => findings.push(format!("{target}: {failure}")),
+            }
+        }
+        findings
+    };
+    thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|it| it.join().expect("running never panics")).collect()
+    })
 }
 
 fn parse(arguments: &[String]) -> Outcome<(u32, Vec<String>)> {
@@ -153,6 +175,19 @@ mod tests {
             let parsed = parse(&words(line)).ok();
             assert_eq!(parsed, expected.map(|(seconds, names)| (seconds, words(names))), "{line}");
         }
+    }
+
+    #[test]
+    fn every_target_runs_and_no_finding_is_lost() {
+        let targets: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        let runs = AtomicUsize::new(0);
+        let mut findings = run_all(&targets.iter().collect::<Vec<_>>(), |target| {
+            runs.fetch_add(1, Ordering::Relaxed);
+            if target.ends_with('7') { Err(Failure::new("broken")) } else { Ok(()) }
+        });
+        findings.sort();
+        assert_eq!(findings, ["17: broken", "7: broken"]);
+        assert_eq!(runs.into_inner(), 20);
     }
 
     #[test]
