@@ -8,7 +8,7 @@ use crate::steps::Steps;
 use crate::{bench, build, check, clients, conformance, fuzz, process, provision};
 
 /// Seconds for each fuzz target in CI.
-const FUZZ_SECONDS: &str = "8";
+const FUZZ_SECONDS: &str = "5";
 
 /// One step of the run.
 struct Step {
