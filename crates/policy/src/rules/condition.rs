@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
+use cel::common::types::CelMap;
 use cel::{Context, Env, ExecutionError, Program, Value};
-use gantry_protocol::RawJson;
 
 pub(super) use circumstances::Circumstances;
 use survey::Survey;
@@ -83,6 +83,7 @@ pub struct Condition {
     program: Program,
     bounds: ConditionBounds,
     needs_arguments: bool,
+    needs_annotations: bool,
     needs_caller: bool,
     /// Whether it was told that it could not be answered: once is enough.
     told: AtomicBool,
@@ -103,9 +104,15 @@ impl Condition {
         survey::check_text(text, bounds.depth)?;
         let program = parse(text)?;
         let survey = Survey::of(program.expression(), bounds.depth)?;
-        let (needs_arguments, needs_caller) = (survey.needs("args"), survey.needs_caller());
-        let told = AtomicBool::new(false);
-        Ok(Self { text: text.into(), program, bounds, needs_arguments, needs_caller, told })
+        Ok(Self {
+            text: text.into(),
+            bounds,
+            needs_arguments: survey.needs("args"),
+            needs_annotations: survey.needs("annotations"),
+            needs_caller: survey.needs_caller(),
+            told: AtomicBool::new(false),
+            program,
+        })
     }
 
     /// As it was written.
@@ -130,12 +137,17 @@ impl Condition {
     }
 
     fn run(&self, circumstances: &Circumstances<'_>) -> Result<bool, Unanswered> {
+        // Values borrow from these, and must not outlive them.
+        let (arguments, annotations) = (circumstances.arguments(), circumstances.annotations());
         let mut context = Context::with_env(ENVIRONMENT.clone());
         if self.needs_arguments {
-            let given = circumstances.arguments.filter(|given| !given.is_null());
-            let given = given.cloned().unwrap_or(RawJson::EMPTY_OBJECT);
-            let arguments = value::read(&given, self.bounds).map_err(Unanswered::Arguments)?;
-            context.add_variable_from_value("args", arguments);
+            let read = value::read(&arguments, self.bounds).map_err(Unanswered::Arguments)?;
+            context.add_variable_as_val("args", read);
+        }
+        if self.needs_annotations {
+            let read = value::read(&annotations, ConditionBounds::default());
+            let none = |_| -> value::JsonVal<'_> { Box::new(CelMap::default()) };
+            context.add_variable_as_val("annotations", read.unwrap_or_else(none));
         }
         context.set_variable_resolver(circumstances);
         match self.program.execute(&context) {

@@ -1,16 +1,9 @@
 //! What a condition can ask for.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use cel::Value;
 use cel::common::types::CelString;
-use cel::common::value::{CowVal, Val};
+use cel::common::value::CowVal;
 use cel::context::VariableResolver;
-use cel::objects::{Key, Map};
 use gantry_protocol::RawJson;
-
-use super::{ConditionBounds, value};
 
 /// Everything that a condition can name.
 pub(super) const NAMES: [&str; 10] = [
@@ -57,7 +50,6 @@ impl VariableResolver for Circumstances<'_> {
             "prompt" => self.prompt,
             "uri" => self.uri,
             "method" => self.method,
-            "annotations" => return self.annotations(),
             _ => return None,
         };
         Some(CowVal::owned(CelString::from(text)))
@@ -65,16 +57,15 @@ impl VariableResolver for Circumstances<'_> {
 }
 
 impl Circumstances<'_> {
-    /// The annotations as a map; an empty one if there are none.
-    fn annotations(&self) -> Option<CowVal<'static, 'static>> {
+    /// The annotations, an object; an empty one if there are none.
+    pub(super) fn annotations(&self) -> RawJson {
         let given = self.definition.and_then(|definition| definition.get("annotations"));
-        let read = given.map(|given| value::read(&given, ConditionBounds::default()));
-        let none = || Value::Map(Map { map: Arc::new(HashMap::<Key, Value>::new()) });
-        let value = match read {
-            Some(Ok(value @ Value::Map(_))) => value,
-            _ => none(),
-        };
-        let value: Box<dyn Val> = value.try_into().ok()?;
-        Some(value.into())
+        given.filter(RawJson::is_object).unwrap_or(RawJson::EMPTY_OBJECT)
+    }
+
+    /// The arguments; an empty object if there are none.
+    pub(super) fn arguments(&self) -> RawJson {
+        let given = self.arguments.filter(|given| !given.is_null());
+        given.cloned().unwrap_or(RawJson::EMPTY_OBJECT)
     }
 }

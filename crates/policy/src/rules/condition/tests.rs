@@ -1,5 +1,6 @@
 //! What conditions say, and that no text and no arguments make them fail in any other way.
 
+use gantry_protocol::RawJson;
 use proptest::prelude::*;
 
 use super::*;
