@@ -41,7 +41,7 @@ use crate::request::{Answer, List, Listed, Request};
 use crate::settings::Settings;
 use crate::target::Target;
 use link::{Agreed, Link, Way};
-use listen::{Tried, Wish};
+use listen::{Awaited, Tried, Wish};
 use open::{Draft, Opening};
 use watching::Watching;
 
@@ -84,8 +84,8 @@ impl Connection {
         };
         let (draft, agreed) = opened.map_err(|error| (error, opening.words()))?;
         let (connection, listening) = Self::begin(draft, agreed);
-        // What a server asks before it is listened to is lost. One that leaves the question for
-        // the stream open is not waited for.
+        // What a server asks or changes before it is listened to is lost. One that leaves the
+        // question for the stream open is not waited for.
         let _ = timeout(LISTEN_WITHIN, listening).await;
         Ok(connection)
     }
@@ -99,11 +99,12 @@ impl Connection {
         link.agree(agreed);
         let (wishes, wished) = watch::channel(Wish::default());
         let (trying, tried) = watch::channel(Tried::default());
-        let (begun, listening) = oneshot::channel();
+        let (awaited, listening) = oneshot::channel();
+        let awaited = Awaited::new(awaited);
         if stateless {
-            tasks.spawn(listen::subscribe(link.clone(), wished, trying));
+            tasks.spawn(listen::subscribe(link.clone(), wished, trying, awaited));
         } else if !link.is_pipe() {
-            tasks.spawn(listen::general(link.clone(), begun));
+            tasks.spawn(listen::general(link.clone(), awaited));
         }
         let watching = Watching::new(wishes, tried);
         (Self { peer, link, watching, tasks: Mutex::new(tasks) }, listening)

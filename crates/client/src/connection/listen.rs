@@ -36,11 +36,27 @@ pub(super) struct Tried {
     pub(super) failed: Option<ClientError>,
 }
 
+/// Whoever waits until the server is listened to.
+pub(super) struct Awaited(Option<oneshot::Sender<()>>);
+
+impl Awaited {
+    pub(super) fn new(waiting: oneshot::Sender<()>) -> Self {
+        Self(Some(waiting))
+    }
+
+    /// Tells that it is, or will not be, and gives whether nobody waited so long: what changed since
+    /// then was not heard.
+    fn tell(&mut self) -> bool {
+        self.0.take().is_some_and(|waiting| waiting.send(()).is_err())
+    }
+}
+
 /// Keeps a subscription open, and opens it anew when the wish changes or when it is lost.
 pub(super) async fn subscribe(
     link: Arc<Link>,
     mut wishes: watch::Receiver<Wish>,
     tried: watch::Sender<Tried>,
+    mut awaited: Awaited,
 ) {
     let Some(agreed) = link.agreed() else { return };
     let (mut failures, mut lost) = (0, false);
@@ -64,11 +80,13 @@ pub(super) async fn subscribe(
             None => Ok(None),
         };
         let failed = opened.as_ref().err().cloned();
+        let is_late = awaited.tell();
         match opened {
             Ok(opened) => {
+                let is_listened_to = opened.is_some();
                 current = opened;
                 failures = 0;
-                if std::mem::take(&mut lost) {
+                if std::mem::take(&mut lost) || (is_late && is_listened_to) {
                     link.event(Event::Reconnected);
                 }
             }
@@ -223,19 +241,17 @@ impl Drop for Subscription<'_> {
     }
 }
 
-/// Keeps the general stream of a session open. Drops `begun` when it was there first, or is known
-/// not to be there.
-pub(super) async fn general(link: Arc<Link>, begun: oneshot::Sender<()>) {
-    let mut begun = Some(begun);
+/// Keeps the general stream of a session open.
+pub(super) async fn general(link: Arc<Link>, mut awaited: Awaited) {
     let Way::Http { wire, .. } = &link.way else { return };
     let (mut failures, mut before) = (0, false);
     while link.board.end_reason().is_none() {
         let listening = wire.listen().await;
-        begun.take();
+        let is_late = awaited.tell();
         match listening {
             Ok(None) => return,
             Ok(Some(messages)) => {
-                if std::mem::replace(&mut before, true) {
+                if std::mem::replace(&mut before, true) || is_late {
                     link.event(Event::Reconnected);
                 }
                 let mut source = Source::of(messages);

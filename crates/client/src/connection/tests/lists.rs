@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::time::timeout;
 
-use super::peer::{connected, stateless};
+use super::SOON;
+use super::peer::{begin, connected, pipe, stateless};
 use crate::event::{ChangedList, Event};
 use crate::request::List;
 use crate::settings::Settings;
@@ -87,8 +90,7 @@ async fn a_subscription_is_kept_open() {
     let (connection, mut server, mut events) = stateless(capabilities, Settings::default()).await;
     let first = server.next().await;
     assert_eq!(first["params"]["notifications"], json!({"toolsListChanged": true}));
-    let acknowledge = |request: &Value| json!({"method": "notifications/subscriptions/acknowledged", "params": {"notifications": {}, "_meta": {"io.modelcontextprotocol/subscriptionId": request["id"]}}});
-    server.send(acknowledge(&first)).await;
+    server.acknowledge(&first).await;
     server.send(json!({"method": "notifications/tools/list_changed", "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": first["id"]}}})).await;
     assert!(matches!(events.recv().await, Some(Event::ListChanged(ChangedList::Tools))));
     // A new set of resources opens a new one, and ends the old one when the new is in force.
@@ -99,7 +101,7 @@ async fn a_subscription_is_kept_open() {
             second["params"]["notifications"],
             json!({"toolsListChanged": true, "resourceSubscriptions": ["a:b"]})
         );
-        server.send(acknowledge(&second)).await;
+        server.acknowledge(&second).await;
         let ended = server.next().await;
         assert_eq!(
             (&ended["method"], &ended["params"]["requestId"]),
@@ -116,8 +118,33 @@ async fn a_subscription_is_kept_open() {
     server.answer(&second, json!({"resultType": "complete"})).await;
     let third = server.next().await;
     assert_eq!(third["params"]["notifications"], second["params"]["notifications"]);
-    server.send(acknowledge(&third)).await;
+    server.acknowledge(&third).await;
     assert!(matches!(events.recv().await, Some(Event::Reconnected)));
+}
+
+/// What changes is heard from the beginning, or is asked for again.
+#[tokio::test]
+async fn a_server_is_listened_to_before_it_counts_as_connected() {
+    for is_waited_for in [true, false] {
+        let (mut server, pipe) = pipe();
+        let capabilities = json!({"tools": {"listChanged": true}});
+        let greeted =
+            tokio::join!(begin(pipe, Settings::default()), server.discovered(capabilities));
+        let ((opened, mut events), ()) = greeted;
+        let (_connection, mut listening) = opened.expect("the server is greeted");
+        let request = server.next().await;
+        assert_eq!(request["method"], "subscriptions/listen");
+        assert!(listening.try_recv().is_err_and(|it| it == TryRecvError::Empty));
+        if is_waited_for {
+            server.acknowledge(&request).await;
+            timeout(SOON, listening).await.expect("in time").expect("it is listened to");
+            assert!(events.try_recv().is_err());
+        } else {
+            drop(listening);
+            server.acknowledge(&request).await;
+            assert!(matches!(events.recv().await, Some(Event::Reconnected)));
+        }
+    }
 }
 
 #[tokio::test]

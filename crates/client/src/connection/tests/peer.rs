@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -37,17 +37,30 @@ fn pipe_for(room: usize) -> (Server, Pipe) {
     (Server { heard, say }, Pipe { outgoing, incoming, stop: CancellationToken::new() })
 }
 
-/// Greets whoever is at the other end of a pipe.
-pub(super) async fn open(
+/// Greets whoever is at the other end of a pipe. The receiver hears when it is listened to.
+pub(super) async fn begin(
     pipe: Pipe,
     settings: Settings,
-) -> (Result<Connection, ClientError>, Events) {
+) -> (Result<(Connection, oneshot::Receiver<()>), ClientError>, Events) {
     let (events, told) = mpsc::channel(64);
     let era = settings.era;
     let opening = Opening::new(Arc::new(settings), events);
     let draft = opening.piped(pipe, None);
     let opened = opening.welcome(draft, era).await;
-    (opened.map(|(draft, agreed)| Connection::begin(draft, agreed).0), told)
+    (opened.map(|(draft, agreed)| Connection::begin(draft, agreed)), told)
+}
+
+/// The same for a test that does not wait for that, while somebody does.
+pub(super) async fn open(
+    pipe: Pipe,
+    settings: Settings,
+) -> (Result<Connection, ClientError>, Events) {
+    let (opened, told) = begin(pipe, settings).await;
+    let opened = opened.map(|(connection, listening)| {
+        tokio::spawn(listening);
+        connection
+    });
+    (opened, told)
 }
 
 /// A connection to a server of a revision with handshake that declares these capabilities.
@@ -73,12 +86,8 @@ pub(super) async fn stateless(
     settings: Settings,
 ) -> (Arc<Connection>, Server, Events) {
     let (mut server, pipe) = pipe();
-    let greeting = async {
-        let probe = server.next().await;
-        assert_eq!(probe["method"], "server/discover");
-        server.answer(&probe, json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"})).await;
-    };
-    let ((opened, events), ()) = tokio::join!(open(pipe, settings), greeting);
+    let ((opened, events), ()) =
+        tokio::join!(open(pipe, settings), server.discovered(capabilities));
     (Arc::new(opened.expect("the server is greeted")), server, events)
 }
 
@@ -87,6 +96,21 @@ impl Server {
     pub(super) async fn next(&mut self) -> Value {
         let message = timeout(SOON, self.heard.recv()).await.expect("a message comes in time");
         serde_json::from_slice(&message.expect("the client is there")).expect("it is JSON")
+    }
+
+    /// Answers the probe of a client: no handshake, and these capabilities.
+    pub(super) async fn discovered(&mut self, capabilities: Value) {
+        let probe = self.next().await;
+        assert_eq!(probe["method"], "server/discover");
+        self.answer(&probe, json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"})).await;
+    }
+
+    /// Acknowledges a subscription.
+    pub(super) async fn acknowledge(&self, request: &Value) {
+        let meta = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
+        let params = json!({"notifications": {}, "_meta": meta});
+        let method = "notifications/subscriptions/acknowledged";
+        self.send(json!({"method": method, "params": params})).await;
     }
 
     /// Sends a text as it is.
