@@ -156,7 +156,7 @@ impl Book {
 
     /// Writes the file.
     pub(crate) fn save(&self) -> Result<(), Exit> {
-        edit::save(&self.file, self.document.text()).map_err(|error| {
+        edit::save(&self.file, self.document.text()).map(drop).map_err(|error| {
             let text = format!("{} cannot be written: {error}", self.file.display());
             Exit::new(Code::Failed, text).hint("give --config a file that can be written")
         })

@@ -3,6 +3,7 @@
 
 mod keep;
 
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -89,10 +90,12 @@ impl LockFile {
         read.map(|()| true)
     }
 
-    /// Writes the pins down. What someone else has written since counts first.
+    /// Writes the pins down. What someone else has written since counts, and is left as it is.
     pub(crate) fn save(&self, pins: &Pins) -> Result<(), Trouble> {
-        self.refresh(pins)?;
-        self.write_over(pins)
+        match self.refresh(pins)? {
+            true => Ok(()),
+            false => self.write_over(pins),
+        }
     }
 
     /// Writes the pins down, whatever was written before.
@@ -101,9 +104,10 @@ impl LockFile {
         if self.known().is_wrong && file.is_file() {
             return Err(Trouble::Left(file));
         }
-        edit::save(&file, &text(&pins.to_lock()))
+        let written = edit::save(&file, &text(&pins.to_lock()))
             .map_err(|error| Trouble::Lost { file: file.clone(), error })?;
-        *self.known() = Known { stamp: stamp(&file), is_wrong: false };
+        // Not as the file is by now: someone may have written it since.
+        *self.known() = Known { stamp: Some(stamp_of(&file, &written)), is_wrong: false };
         Ok(())
     }
 
@@ -152,13 +156,34 @@ fn encoded(config: &Path) -> String {
 }
 
 fn stamp(file: &Path) -> Option<Stamp> {
-    let it = file.metadata().ok()?;
-    Some((file.to_owned(), it.len(), (it.mtime(), it.mtime_nsec()), it.ino()))
+    file.metadata().ok().map(|it| stamp_of(file, &it))
+}
+
+fn stamp_of(file: &Path, it: &Metadata) -> Stamp {
+    (file.to_owned(), it.len(), (it.mtime(), it.mtime_nsec()), it.ino())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a person has written since counts, and is not written over.
+    #[test]
+    fn nobodys_words_are_lost() {
+        let folder = std::env::temp_dir().join(format!("gantry-lock-{}", std::process::id()));
+        let state = folder.join("state.lock");
+        let lock = LockFile { beside: None, state: state.clone(), known: Arc::default() };
+        let pins = Pins::new(gantry_policy::pins::PinSettings::default());
+        lock.save(&pins).expect("it is written");
+        assert_eq!(lock.known().stamp, stamp(&state), "its own words are no news");
+        let theirs = "{ \"version\": 1,   \"pins\": [] }";
+        std::fs::write(&state, theirs).expect("a file");
+        lock.save(&pins).expect("it is read");
+        assert_eq!(std::fs::read_to_string(&state).expect("a file"), theirs);
+        lock.save(&pins).expect("it is written");
+        assert_ne!(std::fs::read_to_string(&state).expect("a file"), theirs);
+        std::fs::remove_dir_all(&folder).expect("it is there");
+    }
 
     #[test]
     fn every_configuration_has_a_file_of_its_own() {
