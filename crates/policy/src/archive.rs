@@ -27,6 +27,11 @@ impl Archive {
         Self { cabinet, signer }
     }
 
+    /// Whether nothing was ever kept in the cabinet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.cabinet.is_new()
+    }
+
     /// Writes something down, signed for its kind and key: it counts in no other place.
     pub(crate) async fn put<T: Serialize>(
         &self,

@@ -11,6 +11,11 @@ pub type Kept<'a, T> = BoxFuture<'a, Result<T, CabinetError>>;
 /// Small documents by kind and key, each of them JSON. They are read at the start and kept in
 /// memory by who needs them, so that no call waits for a cabinet.
 pub trait Cabinet: Send + Sync {
+    /// Whether nothing was ever kept in it, as far as can be told at once.
+    fn is_new(&self) -> bool {
+        false
+    }
+
     /// All documents of a kind: key and content.
     fn all<'a>(&'a self, kind: &'a str) -> Kept<'a, Vec<(String, String)>>;
 

@@ -11,11 +11,6 @@ use gantry_store::{Document, Settings, Store, StoreError};
 pub(crate) struct StoreCabinet(pub(crate) String);
 
 impl StoreCabinet {
-    /// Whether the store is a file that nobody has made yet.
-    fn is_new(&self) -> bool {
-        self.0.strip_prefix("sqlite://").is_some_and(|path| !Path::new(path).exists())
-    }
-
     async fn with<T>(
         &self,
         work: impl AsyncFnOnce(&Store) -> Result<T, StoreError>,
@@ -29,6 +24,11 @@ impl StoreCabinet {
 }
 
 impl Cabinet for StoreCabinet {
+    /// Whether the store is a file that nobody has made yet.
+    fn is_new(&self) -> bool {
+        self.0.strip_prefix("sqlite://").is_some_and(|path| !Path::new(path).exists())
+    }
+
     fn all<'a>(&'a self, kind: &'a str) -> Kept<'a, Vec<(String, String)>> {
         Box::pin(async move {
             // To look must not make what is not there.

@@ -81,6 +81,10 @@ async fn keep(clock: Clock, archive: Archive, mut stopped: oneshot::Receiver<()>
 
 /// Writes the time down, unless another program has seen a later one.
 async fn store(clock: &Clock, archive: &Archive) -> Result<(), CabinetError> {
+    // Where nothing is kept nothing can come back, and a program at rest makes no files.
+    if archive.is_new() {
+        return Ok(());
+    }
     let now = clock.seconds();
     match read(archive).await? < now {
         true => archive.put(KIND, KEY, &now).await,
