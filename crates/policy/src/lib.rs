@@ -14,6 +14,7 @@ mod house;
 mod limits;
 mod mask;
 pub mod pins;
+mod rounds;
 mod rules;
 mod signature;
 #[cfg(test)]

@@ -4,12 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-
 use super::Clock;
 use crate::archive::Archive;
 use crate::cabinet::{Cabinet, CabinetError};
+use crate::rounds::Rounds;
 use crate::signature::Signer;
 
 /// Where it is kept.
@@ -21,10 +19,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// Keeps the time until it is stopped. Dropping it loses the last minute.
 #[derive(Debug)]
-pub struct ClockKeeper {
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
-}
+pub struct ClockKeeper(Rounds);
 
 impl Clock {
     /// The same clock, but never earlier than what was kept.
@@ -50,32 +45,16 @@ impl Clock {
 impl ClockKeeper {
     /// Keeps the time of this clock from now on.
     pub fn start(clock: Clock, cabinet: Arc<dyn Cabinet>, signer: Signer) -> Self {
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(keep(clock, Archive::new(cabinet, signer), stopped));
-        Self { stop, task }
+        let archive = Archive::new(cabinet, signer);
+        Self(Rounds::start(MINUTE, "the latest time cannot be kept now", move || {
+            let (clock, archive) = (clock.clone(), archive.clone());
+            Box::pin(async move { store(&clock, &archive).await })
+        }))
     }
 
     /// Keeps the time once more, and ends.
     pub async fn stop(self) {
-        drop(self.stop);
-        let _ = self.task.await;
-    }
-}
-
-async fn keep(clock: Clock, archive: Archive, mut stopped: oneshot::Receiver<()>) {
-    let (mut failing, mut ends) = (false, false);
-    loop {
-        let kept = store(&clock, &archive).await;
-        if let Err(error) = &kept
-            && !failing
-        {
-            tracing::warn!(%error, "the latest time cannot be kept now");
-        }
-        failing = kept.is_err();
-        if ends {
-            return;
-        }
-        ends = tokio::time::timeout(MINUTE, &mut stopped).await.is_ok();
+        self.0.stop().await;
     }
 }
 

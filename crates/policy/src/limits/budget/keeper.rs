@@ -4,12 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-
 use super::Document;
 use crate::cabinet::{Cabinet, CabinetError};
 use crate::limits::Limits;
+use crate::rounds::Rounds;
 
 /// Where it is kept.
 const KIND: &str = "budget";
@@ -20,10 +18,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// Keeps budgets until it is stopped. Dropping it loses what was not kept yet.
 #[derive(Debug)]
-pub struct BudgetKeeper {
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
-}
+pub struct BudgetKeeper(Rounds);
 
 impl BudgetKeeper {
     /// Reads what was kept, and keeps what is used up from now on.
@@ -31,32 +26,16 @@ impl BudgetKeeper {
         if let Err(error) = restore(&limits, &*cabinet).await {
             tracing::warn!(%error, "what was used up of daily budgets is not known; counting anew");
         }
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(keep(limits, cabinet, stopped));
-        Self { stop, task }
+        let trouble = "what is used up of daily budgets cannot be kept now";
+        Self(Rounds::start(PAUSE, trouble, move || {
+            let (limits, cabinet) = (limits.clone(), cabinet.clone());
+            Box::pin(async move { store(&limits, &*cabinet).await })
+        }))
     }
 
     /// Keeps what is left, and ends.
     pub async fn stop(self) {
-        drop(self.stop);
-        let _ = self.task.await;
-    }
-}
-
-async fn keep(limits: Arc<Limits>, cabinet: Arc<dyn Cabinet>, mut stopped: oneshot::Receiver<()>) {
-    let mut failing = false;
-    loop {
-        let ends = tokio::time::timeout(PAUSE, &mut stopped).await.is_ok();
-        let kept = store(&limits, &*cabinet).await;
-        if let Err(error) = &kept
-            && !failing
-        {
-            tracing::warn!(%error, "what is used up of daily budgets cannot be kept now");
-        }
-        failing = kept.is_err();
-        if ends {
-            return;
-        }
+        self.0.stop().await;
     }
 }
 
