@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gantry_client::{Client, Settings, Start, Target};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -18,6 +19,8 @@ pub(super) struct Pool {
     settings: Settings,
     limit: usize,
     clients: Mutex<HashMap<String, Lent>>,
+    /// Where the connections live: longer than the threads that serve those who need them.
+    home: Handle,
 }
 
 #[derive(Debug)]
@@ -27,10 +30,12 @@ struct Lent {
 }
 
 impl Pool {
+    /// No connections yet. They will live on the runtime that this is called on.
     pub(super) fn new(target: Target, settings: Settings, limit: usize) -> Self {
         // It is made because it is needed; once lost it is made again when it is needed again.
         let settings = Settings { start: Start::Lazy, ..settings };
-        Self { target, settings, limit: limit.max(1), clients: Mutex::default() }
+        let (limit, home) = (limit.max(1), Handle::current());
+        Self { target, settings, limit, clients: Mutex::default(), home }
     }
 
     /// The connection of that name; none if there are too many that work on something.
@@ -47,6 +52,7 @@ impl Pool {
             let oldest = resting.min_by_key(|(_, lent)| lent.used).map(|(name, _)| name.clone())?;
             clients.remove(&oldest);
         }
+        let _at_home = self.home.enter();
         // What such a connection says beside its calls, the shared one says too.
         let client = Client::new(self.target.clone(), self.settings.clone(), mpsc::channel(1).0);
         clients.insert(name.to_owned(), Lent { client: client.clone(), used: now });
