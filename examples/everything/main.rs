@@ -44,8 +44,13 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 fn build(arguments: &Arguments) -> Result<Server, Box<dyn Error>> {
-    let doors =
-        DoorSettings { eras: arguments.era.into(), key: arguments.key()?, ..Default::default() };
+    let doors = DoorSettings {
+        eras: arguments.era.into(),
+        key: arguments.key()?,
+        // No handler blocks, so each connection may stay on one thread.
+        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        ..Default::default()
+    };
     // `test_slow` is asked to take a minute.
     let middle = GatewaySettings { deadline: Duration::from_secs(5 * 60), ..Default::default() };
     let server = Server::new("everything", env!("CARGO_PKG_VERSION"))

@@ -60,8 +60,7 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => return render::usage(&error),
     };
     logging::start(arguments.log_format, matches!(arguments.verb, Verb::Serve(_)));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let outcome = match runtime {
+    let outcome = match runtime() {
         Ok(runtime) => runtime.block_on(obey(arguments.verb)),
         Err(error) => Err(Exit::bug(format!("the runtime could not be started: {error}"))),
     };
@@ -69,6 +68,18 @@ pub(crate) fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => render::failure(&exit),
     }
+}
+
+/// Where everything runs but the connections of clients, which have threads of their own: half of
+/// the cores is enough for what servers behind send, and for what goes on beside the calls.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let threads = (cores() / 2).max(1);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
+}
+
+/// How many threads can work at once on this machine.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 async fn obey(verb: Verb) -> Result<(), Exit> {

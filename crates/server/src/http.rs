@@ -6,6 +6,7 @@ pub(crate) mod answer;
 mod batch;
 mod body;
 mod call;
+mod desks;
 mod endpoint;
 mod entrance;
 mod events;
@@ -34,6 +35,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::lobby::Lobby;
 pub(crate) use body::Body;
+use desks::{Desks, Place};
 use legacy_sse::Mailboxes;
 pub use names::Names;
 use patience::Patient;
@@ -107,13 +109,14 @@ impl HttpServer {
         let Self { hall, listener } = self;
         let stopping = hall.lobby.stopping.clone();
         let mut sweep = tokio::time::interval(SWEEP);
+        let desks = Desks::start(hall.lobby.settings.threads);
         loop {
             tokio::select! {
                 () = stopping.cancelled() => break,
                 _ = sweep.tick() => hall.lobby.sweep(),
                 accepted = accept(&listener, &hall) => {
                     if let Some((stream, permit)) = accepted {
-                        hall.tasks.spawn(hall.clone().connection(stream, permit));
+                        hall.seat(stream, permit, desks.place());
                     }
                 }
             }
@@ -121,6 +124,7 @@ impl HttpServer {
         drop(listener);
         hall.tasks.close();
         hall.lobby.drained(hall.tasks.wait()).await;
+        desks.close().await;
     }
 }
 
@@ -143,6 +147,31 @@ async fn accept(listener: &TcpListener, hall: &Hall) -> Option<(TcpStream, Owned
 }
 
 impl Hall {
+    /// Has a connection served at its place, or right here.
+    fn seat(
+        self: &Arc<Self>,
+        stream: TcpStream,
+        permit: OwnedSemaphorePermit,
+        place: Option<Place>,
+    ) {
+        let hall = self.clone();
+        let Some(place) = place else {
+            self.tasks.spawn(hall.connection(stream, permit));
+            return;
+        };
+        let runtime = place.runtime().clone();
+        // The runtime that accepted it is not the one that will wait for its bytes.
+        let stream = stream.into_std();
+        let serving = async move {
+            match stream.and_then(TcpStream::from_std) {
+                Ok(stream) => hall.connection(stream, permit).await,
+                Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
+            }
+            drop(place);
+        };
+        self.tasks.spawn_on(serving, &runtime);
+    }
+
     async fn connection(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
         let settings = &self.lobby.settings;
         let mut builder = http1::Builder::new();

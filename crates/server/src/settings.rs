@@ -32,6 +32,11 @@ pub struct Settings {
     pub head: usize,
     /// HTTP connections at once.
     pub connections: usize,
+    /// Threads that HTTP connections are spread over, each with a runtime of its own. A connection
+    /// stays on one, and handlers run there: they must not block, and cannot use
+    /// `tokio::task::block_in_place`. With none, connections are served by the runtime that serves
+    /// the door.
+    pub threads: usize,
     /// Sessions kept in memory at once. The oldest idle ones make room; they go on when used.
     pub sessions: usize,
     /// How long a session that does nothing is kept in memory.
@@ -111,6 +116,7 @@ impl Default for Settings {
             batch: 100,
             head: 64 * 1024,
             connections: 10_000,
+            threads: 0,
             sessions: 100_000,
             session_idle: Duration::from_secs(30 * 60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),

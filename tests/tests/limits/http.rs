@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use gantry::DoorSettings;
+use gantry::{DoorSettings, Failure, Tool};
 use gantry_tests::house::soon;
-use gantry_tests::request::list;
+use gantry_tests::request::{call, list};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -45,6 +46,24 @@ pub(crate) async fn connections() {
         third.read_exact(&mut answer).await.map(|_| answer)
     };
     assert_eq!(&soon("an answer", answer).await.expect("its turn"), b"HTTP/1.1 200");
+}
+
+#[tokio::test]
+pub(crate) async fn threads() {
+    for (threads, has_own) in [(0, false), (2, true)] {
+        let house = house(DoorSettings { threads, ..DoorSettings::default() }).await;
+        let tool = Tool::new("thread", "Which thread a call runs on.")
+            .input_schema(json!({"type": "object"}))
+            .run(async |_: Value, _| {
+                let name = std::thread::current().name().unwrap_or_default().to_owned();
+                Ok::<_, Failure>(name)
+            });
+        house.server.handlers().add_tool(tool).expect("the name is free");
+        let answer = call("thread", json!({})).ask(house.address).await;
+        let name = answer["result"]["content"][0]["text"].as_str().expect("a text");
+        assert_eq!(name.starts_with("gantry-desk-"), has_own, "{threads} threads: {name}");
+        house.close().await;
+    }
 }
 
 /// What the server says before it hangs up on a client that stops in the middle.

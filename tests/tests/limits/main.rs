@@ -26,6 +26,7 @@ fn every_setting_of_the_doors_has_a_test() {
         batch: _,
         head: _,
         connections: _,
+        threads: _,
         sessions: _,
         session_idle: _,
         session_lifetime: _,
@@ -60,13 +61,14 @@ fn every_setting_of_the_doors_has_a_test() {
         allowed_origins: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 39] = [
+    let tests: [(&str, fn()); 40] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
         ("batch", doors::batch),
         ("head", http::head),
         ("connections", http::connections),
+        ("threads", http::threads),
         ("sessions", streams::sessions),
         // These need a clock that can be moved: `era/sessions/tests.rs` and `era/replay/tests.rs`.
         ("session_idle", INSIDE),

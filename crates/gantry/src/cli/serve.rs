@@ -33,6 +33,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let names = config.as_ref().map(|config| config.names.clone()).unwrap_or_default();
     let doors = DoorSettings {
         key: Some(state::key()?),
+        threads: super::cores(),
         allowed_hosts: names.hosts,
         allowed_origins: names.origins,
         ..DoorSettings::default()
