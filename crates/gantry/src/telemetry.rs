@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gantry_client::{ClientError, Post};
-use gantry_gateway::policy::{CallSummary, Known, Witness};
-use gantry_gateway::{Call, Exchange, Outcome, Trace};
+use gantry_gateway::policy::{CallEnd, CallSummary, Known, Witness};
+use gantry_gateway::{Call, Exchange, Trace};
 use gantry_protocol::RawJson;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -142,9 +142,9 @@ impl Witness for TracingWitness {
         None
     }
 
-    fn ended(&self, call: &CallSummary<'_>, outcome: &Outcome, took: Duration) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
         if let Some(span) = call.exchange.span().filter(|span| span.sampled) {
-            let observed = ObservedCall::new(call, span, outcome, took);
+            let observed = ObservedCall::new(call, span, end);
             self.0.put(Item::Call(Box::new(observed)));
         }
         None

@@ -113,7 +113,12 @@ impl Exchange {
 
     /// What the policies decided so far, in order.
     pub fn decisions(&self) -> Vec<Decision> {
-        self.0.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.among_decisions(<[Decision]>::to_vec)
+    }
+
+    /// Looks at what the policies decided so far.
+    pub fn among_decisions<T>(&self, look: impl FnOnce(&[Decision]) -> T) -> T {
+        look(&self.0.decisions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Gives the call its place in a trace. The first word counts.

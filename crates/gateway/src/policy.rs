@@ -14,7 +14,7 @@ pub use deadline::Deadline;
 pub use decision::Decision;
 pub use limit::{InFlight, Permit};
 pub(crate) use meter::ToolMeter;
-pub use meter::{Ending, Histogram, Meter, ToolStatistics, failure_type};
+pub use meter::{Ending, Histogram, Meter, ToolStatistics};
 pub use screen::Screen;
 pub use sight::{Sight, View};
 pub use validate::{check_arguments, check_result};
@@ -59,7 +59,7 @@ pub trait Witness: Send + Sync {
     /// A call has ended in this way. A future that is given back is waited for before the answer
     /// is given, and an error of it takes the answer's place; a call that was given up waits for
     /// nothing.
-    fn ended(&self, call: &CallSummary<'_>, outcome: &Outcome, took: Duration) -> Known;
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known;
 }
 
 /// What a witness is told of a call.
@@ -71,4 +71,15 @@ pub struct CallSummary<'a> {
     pub target: Option<&'a Target>,
     /// Its line, with its number and what was decided.
     pub exchange: &'a Exchange,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy)]
+pub struct CallEnd<'a> {
+    /// What it came to.
+    pub outcome: &'a Outcome,
+    /// The same in the words that are counted.
+    pub ending: Ending,
+    /// How long it took.
+    pub took: Duration,
 }

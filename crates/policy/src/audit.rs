@@ -7,12 +7,11 @@ mod settings;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
-use gantry_gateway::{Blame, CallError, ErrorKind, Outcome, Span, Trace};
+use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Known, Witness};
+use gantry_gateway::{Blame, CallError, ErrorKind, Span, Trace};
 use gantry_protocol::{JsonLimits, RawJson};
 use tokio::sync::mpsc;
 
@@ -130,22 +129,22 @@ impl Witness for Recorder {
         }))
     }
 
-    fn ended(&self, call: &CallSummary<'_>, outcome: &Outcome, took: Duration) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
         let settings = self.0.settings.load();
         if settings.mode == AuditMode::Off || (call.call.method.is_list() && !settings.lists) {
             return None;
         }
-        let phase = Phase::Ended { outcome, took };
-        let record = line::write(call, phase, &settings, &self.0.redaction);
+        let record = line::write(call, Phase::Ended(end), &settings, &self.0.redaction);
         self.0.tell(&record, call);
         // A call that was refused because it cannot be recorded has been told why.
-        let is_told = || call.exchange.decisions().iter().any(|it| it.policy == POLICY);
+        let is_told =
+            || call.exchange.among_decisions(|all| all.iter().any(|it| it.policy == POLICY));
         if settings.mode == AuditMode::Batched || is_told() {
             self.0.log.note(record.as_bytes());
             return None;
         }
         let kept = self.0.log.keep(record.as_bytes());
-        let what = match outcome {
+        let what = match end.outcome {
             Err(error) if error.blame() == Blame::Caller => "the call failed",
             _ => "the call was made",
         };

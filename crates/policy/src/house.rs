@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
+use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Known, Witness};
 use gantry_gateway::{
     Call, Caller, Exchange, Gateway, Identity, Input, InputRequired, Listing, Origin, Outcome,
     Provider, Publisher, Question, Reply, Resolved, Running, Snapshot, Step, ToolEntry,
@@ -239,7 +239,7 @@ fn rules(effect: Option<RuleEffect>, default_allows: bool) -> Rules {
 struct Record(Arc<Mutex<Vec<Decision>>>);
 
 impl Witness for Record {
-    fn ended(&self, call: &CallSummary<'_>, _: &Outcome, _: std::time::Duration) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
         *self.0.lock().unwrap() = call.exchange.decisions();
         None
     }

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Decision, Known, Witness};
+use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Known, Witness};
 use gantry_gateway::{
     Call, CallError, Caller, ErrorKind, Exchange, Gateway, GatewayBuilder, Identity, Listing,
     Origin, Outcome, Provider, Reply, Resolved, Running, Step, ToolEntry,
@@ -132,7 +131,7 @@ impl Provider for Actor {
 }
 
 impl Witness for Actor {
-    fn ended(&self, call: &CallSummary<'_>, _: &Outcome, _: Duration) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
         self.0.decisions.lock().unwrap().extend(call.exchange.decisions());
         None
     }

@@ -2,10 +2,10 @@
 //! written.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use gantry_gateway::policy::{CallSummary, Decision, failure_type};
-use gantry_gateway::{CallNumber, Caller, Outcome, Span, Target, Trace};
+use gantry_gateway::policy::{CallEnd, CallSummary, Decision};
+use gantry_gateway::{CallNumber, Caller, Span, Target, Trace};
 use gantry_protocol::{Method, RawJson};
 
 /// Something to send.
@@ -63,12 +63,7 @@ impl Item {
 }
 
 impl ObservedCall {
-    pub(super) fn new(
-        summary: &CallSummary<'_>,
-        span: &Span,
-        outcome: &Outcome,
-        took: Duration,
-    ) -> Self {
+    pub(super) fn new(summary: &CallSummary<'_>, span: &Span, ended: &CallEnd<'_>) -> Self {
         let CallSummary { call, target, exchange } = summary;
         let end = SystemTime::now();
         let part = |id, took| Part { id, start: end.checked_sub(took).unwrap_or(end), end };
@@ -78,12 +73,12 @@ impl ObservedCall {
             named: call.head.name.clone().or_else(|| call.head.uri.clone()),
             target: target.cloned(),
             caller: call.caller.clone(),
-            decision: exchange.decisions().pop(),
-            failure: failure_type(outcome),
+            decision: exchange.among_decisions(|all| all.last().cloned()),
+            failure: ended.ending.error_type(),
             trace: span.trace,
             parent: span.parent,
             state: span.state.clone(),
-            whole: part(span.call, took),
+            whole: part(span.call, ended.took),
             work: span.worked().map(|took| part(span.work, took)),
         }
     }

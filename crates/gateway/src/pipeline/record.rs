@@ -8,7 +8,7 @@ use super::{Pipeline, Policies};
 use crate::call::Call;
 use crate::error::{CallError, ErrorKind};
 use crate::exchange::Exchange;
-use crate::policy::{CallSummary, Ending, Held, Pass, ToolMeter};
+use crate::policy::{CallEnd, CallSummary, Ending, Held, Pass, ToolMeter};
 use crate::provider::{Resolved, Target};
 use crate::reply::Outcome;
 
@@ -82,16 +82,16 @@ impl<'a> Record<'a> {
     /// Records how the call ended, and gives its end when everyone knows of it who must.
     pub(super) async fn close(mut self, outcome: Outcome) -> Outcome {
         self.open = false;
-        let took = self.count(&outcome);
+        let end = self.count(&outcome);
         for witness in &self.policies.witnesses {
-            if let Some(known) = witness.ended(&self.summary(), &outcome, took) {
+            if let Some(known) = witness.ended(&self.summary(), &end) {
                 known.await?;
             }
         }
         outcome
     }
 
-    fn count(&self, outcome: &Outcome) -> std::time::Duration {
+    fn count<'o>(&self, outcome: &'o Outcome) -> CallEnd<'o> {
         let took = self.started.elapsed();
         let ending = Ending::of(outcome);
         self.policies.meter.record(&self.call.method, ending, took);
@@ -99,8 +99,10 @@ impl<'a> Record<'a> {
         if let Err(error) = outcome
             && error.kind.is_refusal()
         {
-            let refusal = self.exchange.decisions().into_iter().rfind(|it| !it.allowed);
-            self.policies.meter.record_refusal(refusal.map_or("other", |it| it.policy));
+            let refused_by = self.exchange.among_decisions(|all| {
+                all.iter().rfind(|it| !it.allowed).map_or("other", |it| it.policy)
+            });
+            self.policies.meter.record_refusal(refused_by);
         }
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
@@ -108,7 +110,7 @@ impl<'a> Record<'a> {
                 tool.note_standby(hit);
             }
         }
-        took
+        CallEnd { outcome, ending, took }
     }
 
     fn summary(&self) -> CallSummary<'_> {
@@ -120,10 +122,10 @@ impl Drop for Record<'_> {
     fn drop(&mut self) {
         if self.open {
             let outcome = Err(CallError::new(ErrorKind::Cancelled, "the call was given up"));
-            let took = self.count(&outcome);
+            let end = self.count(&outcome);
             for witness in &self.policies.witnesses {
                 // Nobody is there to wait for it; the witness has been told.
-                drop(witness.ended(&self.summary(), &outcome, took));
+                drop(witness.ended(&self.summary(), &end));
             }
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use gantry_protocol::Method;
 
-pub use ending::{Ending, failure_type};
+pub use ending::Ending;
 pub use histogram::Histogram;
 pub(crate) use tool::ToolMeter;
 pub use tool::ToolStatistics;

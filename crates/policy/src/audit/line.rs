@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use gantry_gateway::policy::{CallSummary, Decision, Ending};
-use gantry_gateway::{ErrorKind, Outcome, Target};
+use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Ending};
+use gantry_gateway::{ErrorKind, Target};
 use gantry_protocol::{Method, RawJson, timestamp};
 
 use super::Redaction;
@@ -18,12 +18,7 @@ pub(super) enum Phase<'a> {
     /// Its provider is next.
     Begun,
     /// It is over.
-    Ended {
-        /// What it came to.
-        outcome: &'a Outcome,
-        /// How long that took.
-        took: Duration,
-    },
+    Ended(&'a CallEnd<'a>),
 }
 
 /// Most records are shorter.
@@ -45,7 +40,7 @@ pub(super) fn write(
     let _ = write!(out, "\",\"call\":\"{}\"", summary.exchange.number());
     out.push_str(match phase {
         Phase::Begun => ",\"phase\":\"begun\"",
-        Phase::Ended { .. } => ",\"phase\":\"ended\"",
+        Phase::Ended(_) => ",\"phase\":\"ended\"",
     });
     let longest = settings.name;
     put(&mut out, ",\"principal\":", &caller.principal, longest);
@@ -56,11 +51,11 @@ pub(super) fn write(
     }
     put(&mut out, ",\"method\":", call.method.as_str(), longest);
     put_target(&mut out, summary, longest);
-    put_decisions(&mut out, &summary.exchange.decisions());
+    summary.exchange.among_decisions(|all| put_decisions(&mut out, all));
     arguments::put(call, settings, redaction, &mut out);
-    if let Phase::Ended { outcome, took } = phase {
-        put(&mut out, ",\"outcome\":", word(outcome), longest);
-        let _ = write!(out, ",\"took_us\":{}", took.as_micros());
+    if let Phase::Ended(end) = phase {
+        put(&mut out, ",\"outcome\":", word(end), longest);
+        let _ = write!(out, ",\"took_us\":{}", end.took.as_micros());
     }
     // A trace that begins here is no caller's, and is on record if its spans are sent.
     if let Some(span) = summary.exchange.span().filter(|span| span.sampled) {
@@ -146,8 +141,8 @@ fn put(out: &mut String, key: &str, text: &str, longest: usize) {
 }
 
 /// How it ended, in a word.
-fn word(outcome: &Outcome) -> &'static str {
-    match (outcome, Ending::of(outcome)) {
+fn word(end: &CallEnd<'_>) -> &'static str {
+    match (end.outcome, end.ending) {
         (Err(error), _) if error.kind == ErrorKind::Cancelled => "given up",
         (_, Ending::Good) => "ok",
         (_, Ending::InputRequired) => "input required",

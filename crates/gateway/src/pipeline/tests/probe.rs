@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 
-use crate::policy::{Admission, CallSummary, Gate, Held, Known, Pass, Ward, Witness};
+use crate::policy::{Admission, CallEnd, CallSummary, Gate, Held, Known, Pass, Ward, Witness};
 use crate::{
     Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
     Outcome, Provider, Publisher, Reply, Resolved, Settings, Step, ToolEntry,
@@ -136,10 +136,10 @@ impl Witness for Probe {
         Some(Box::pin(async move { refusal.map_or(Ok(()), Err) }))
     }
 
-    fn ended(&self, summary: &CallSummary<'_>, outcome: &Outcome, _: Duration) -> Known {
+    fn ended(&self, summary: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
         assert_eq!(&*summary.call.caller.principal, "someone");
         self.saw("witness");
-        self.notes(|notes| notes.witnessed.push(ended(outcome)));
+        self.notes(|notes| notes.witnessed.push(ended(end.outcome)));
         None
     }
 }

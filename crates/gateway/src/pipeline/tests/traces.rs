@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::probe::{House, call_tool, raw};
-use crate::policy::{Admission, CallSummary, Decision, Known, Ward, Witness};
+use crate::policy::{Admission, CallEnd, CallSummary, Decision, Known, Ward, Witness};
 use crate::{
     Call, CallError, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider, Reply,
     Resolved, Settings, Span, Step, ToolEntry, Trace, with_current,
@@ -55,7 +55,7 @@ impl Witness for Eyes {
         self.look("arrived");
     }
 
-    fn ended(&self, _: &CallSummary<'_>, _: &Outcome, _: Duration) -> Known {
+    fn ended(&self, _: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
         self.look("ended");
         None
     }

@@ -60,7 +60,7 @@ impl Ending {
 }
 
 /// The type of the failure that a call ended in, one of a fixed list; none when it ended well.
-pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
+fn failure_type(outcome: &Outcome) -> Option<&'static str> {
     match outcome {
         Ok(Reply::Result(result)) => reported(result),
         Ok(_) => None,

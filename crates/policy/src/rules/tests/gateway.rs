@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallSummary, Known, Witness};
+use gantry_gateway::policy::{CallEnd, CallSummary, Known, Witness};
 use gantry_gateway::{
     Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply, Step,
     Subscription,
@@ -30,7 +30,7 @@ impl Provider for Echo {
 struct Record(Arc<Mutex<Vec<String>>>);
 
 impl Witness for Record {
-    fn ended(&self, call: &CallSummary<'_>, _: &Outcome, _: Duration) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
         let word = |it: &Decision| format!("{} {} {}", it.policy, it.allowed, it.rule);
         let all: Vec<String> = call.exchange.decisions().iter().map(word).collect();
         self.0.lock().expect("nobody panicked").push(all.join(", "));
