@@ -80,7 +80,11 @@ enum Verb {
     /// Echo on axum by hand.
     BareAxum,
     /// Echo on rmcp.
-    Rmcp,
+    Rmcp {
+        /// Over standard input and output.
+        #[arg(long)]
+        stdio: bool,
+    },
     /// A fixed `tools/list` answer on hyper.
     BareList {
         /// The file that holds the answer.
@@ -144,7 +148,8 @@ impl Verb {
                 many_threads()?.block_on(targets::gateway::serve(&program))?;
             }
             Self::BareAxum => many_threads()?.block_on(targets::axum::serve())?,
-            Self::Rmcp => many_threads()?.block_on(targets::rmcp::serve())?,
+            Self::Rmcp { stdio: false } => many_threads()?.block_on(targets::rmcp::serve())?,
+            Self::Rmcp { stdio: true } => many_threads()?.block_on(targets::rmcp::serve_stdio())?,
             Self::BareList { body } => many_threads()?.block_on(targets::list::serve(&body))?,
             Self::BareStdio => targets::stdio::serve()?,
         }

@@ -22,8 +22,9 @@ struct Hops {
 }
 
 impl Hops {
-    fn start(stage: &Stage) -> Result<Self, Fault> {
-        let upstream = Server::start(stage.programs.bench("bare-hyper"))?;
+    /// Starts the server of this name, and the hops before it.
+    fn start(stage: &Stage, server: &str) -> Result<Self, Fault> {
+        let upstream = Server::start(stage.programs.bench(server))?;
         let mut proxy = stage.programs.bench("bare-proxy");
         proxy.arg("--to").arg(upstream.address.url());
         Ok(Self {
@@ -37,7 +38,7 @@ impl Hops {
 
 /// Measures the hop in both eras and across them, sixteen connections.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let hops = Hops::start(stage)?;
+    let hops = Hops::start(stage, "bare-hyper")?;
     let (modern, legacy) = (&hops.to_modern.server, &hops.to_legacy.server);
     let mut runs = vec![
         echo("bare proxy, 2026-07-28", &hops.bare, Modern),
@@ -63,7 +64,34 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
         }
     }
     report.sections.push(Section {
-        title: "echo through a hop, HTTP to HTTP, 16 connections".to_owned(),
+        title: "echo through a hop, HTTP to HTTP, to a bare server, 16 connections".to_owned(),
+        head: HEAD,
+        rows: all.iter().map(row).collect(),
+        note: NOTE.to_owned(),
+    });
+    Ok(())
+}
+
+/// Measures the hop to a server as people write them: slower than a bare one, so that fewer messages
+/// come at once and each wakes the hop. A quick run leaves it out.
+pub(crate) fn measure_rmcp(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    if !stage.plan.peers {
+        return Ok(());
+    }
+    let hops = Hops::start(stage, "rmcp")?;
+    let runs = [
+        echo("bare proxy, 2026-07-28", &hops.bare, Modern),
+        echo("bare proxy, 2025-11-25", &hops.bare, Legacy),
+        echo("gantry, 2026-07-28 to 2026-07-28", &hops.to_modern.server, Modern),
+        echo("gantry, 2025-11-25 to 2025-11-25", &hops.to_legacy.server, Legacy),
+    ];
+    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    if let [bare_modern, bare_legacy, modern, legacy] = &all[..] {
+        report.figure(Row::HopModernRmcp, modern.ratio(bare_modern, |it| it.cpu_us));
+        report.figure(Row::HopLegacyRmcp, legacy.ratio(bare_legacy, |it| it.cpu_us));
+    }
+    report.sections.push(Section {
+        title: "echo through a hop, HTTP to HTTP, to rmcp's server, 16 connections".to_owned(),
         head: HEAD,
         rows: all.iter().map(row).collect(),
         note: NOTE.to_owned(),
@@ -77,7 +105,7 @@ pub(crate) fn measure_tail(stage: &Stage, report: &mut Report) -> Result<(), Fau
     if !stage.plan.peers {
         return Ok(());
     }
-    let hops = Hops::start(stage)?;
+    let hops = Hops::start(stage, "bare-hyper")?;
     let runs = [
         Run { connections: 64, ..echo("bare proxy, 2026-07-28", &hops.bare, Modern) },
         Run {

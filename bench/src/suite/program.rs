@@ -12,37 +12,83 @@ use crate::goals::Row;
 use crate::peers::{PEERS, Peer};
 use crate::process::Server;
 use crate::report::{Report, Section};
-use crate::rounds::{Plan, Series, interleave};
+use crate::rounds::{Plan, Run, Series, interleave};
 
 /// How often the load visits a peer: its figures are far enough from ours.
 const PEER_ROUNDS: usize = 2;
 
+/// A program behind, and what stands in front of it.
+struct Hops {
+    /// One for each era: a program may stay with the one that it was first spoken to in.
+    bare: [Server; 2],
+    to_modern: Gateway,
+    to_legacy: Gateway,
+}
+
+impl Hops {
+    fn start(stage: &Stage, child: &Command) -> Result<Self, Fault> {
+        let bare = || {
+            let mut bare = stage.programs.bench("bare-gateway");
+            bare.arg("--").arg(child.get_program()).args(child.get_args());
+            Server::start(bare)
+        };
+        Ok(Self {
+            bare: [bare()?, bare()?],
+            to_modern: Gateway::before(stage, &over_stdio(child, Modern))?,
+            to_legacy: Gateway::before(stage, &over_stdio(child, Legacy))?,
+        })
+    }
+
+    /// The bare gateway and ours, in both eras.
+    fn runs(&self) -> Vec<Run<'_>> {
+        vec![
+            echo("bare stdio gateway, 2026-07-28", &self.bare[0], Modern),
+            echo("bare stdio gateway, 2025-11-25", &self.bare[1], Legacy),
+            echo("gantry, 2026-07-28 to 2026-07-28", &self.to_modern.server, Modern),
+            echo("gantry, 2025-11-25 to 2025-11-25", &self.to_legacy.server, Legacy),
+        ]
+    }
+}
+
 /// Measures the hop in both eras, sixteen connections.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let child = child(stage);
-    let mut bare = stage.programs.bench("bare-gateway");
-    bare.arg("--").arg(child.get_program()).args(child.get_args());
-    let bare = Server::start(bare)?;
-    let to_modern = Gateway::before(stage, &over_stdio(&child, Modern))?;
-    let to_legacy = Gateway::before(stage, &over_stdio(&child, Legacy))?;
-    let (modern, legacy) = (&to_modern.server, &to_legacy.server);
-    let mut runs = vec![
-        echo("bare stdio gateway, 2026-07-28", &bare, Modern),
-        echo("bare stdio gateway, 2025-11-25", &bare, Legacy),
-        echo("gantry, 2026-07-28 to 2026-07-28", modern, Modern),
-        echo("gantry, 2025-11-25 to 2025-11-25", legacy, Legacy),
-    ];
+    let hops = Hops::start(stage, &child(stage))?;
+    let mut runs = hops.runs();
     if stage.plan.peers {
+        let (modern, legacy) = (&hops.to_modern.server, &hops.to_legacy.server);
         runs.push(echo("gantry, 2026-07-28 to 2025-11-25", legacy, Modern));
         runs.push(echo("gantry, 2025-11-25 to 2026-07-28", modern, Legacy));
     }
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    compare(stage, report, &runs, "a bare program", [Row::StdioModern, Row::StdioLegacy])
+}
+
+/// Measures the hop to a program as people write them. A quick run leaves it out.
+pub(crate) fn measure_rmcp(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    if !stage.plan.peers {
+        return Ok(());
+    }
+    let mut child = stage.programs.bench("rmcp");
+    child.arg("--stdio");
+    let hops = Hops::start(stage, &child)?;
+    let rows = [Row::StdioModernRmcp, Row::StdioLegacyRmcp];
+    compare(stage, report, &hops.runs(), "rmcp's program", rows)
+}
+
+/// Lets the load visit all of these; the rows are those of the two eras.
+fn compare(
+    stage: &Stage,
+    report: &mut Report,
+    runs: &[Run<'_>],
+    behind: &str,
+    [modern_row, legacy_row]: [Row; 2],
+) -> Result<(), Fault> {
+    let all = interleave(&stage.programs, stage.plan, runs)?;
     if let [bare_modern, bare_legacy, modern, legacy, ..] = &all[..] {
-        report.figure(Row::StdioModern, modern.ratio(bare_modern, |it| it.cpu_us));
-        report.figure(Row::StdioLegacy, legacy.ratio(bare_legacy, |it| it.cpu_us));
+        report.figure(modern_row, modern.ratio(bare_modern, |it| it.cpu_us));
+        report.figure(legacy_row, legacy.ratio(bare_legacy, |it| it.cpu_us));
     }
     report.sections.push(Section {
-        title: "echo through a hop, HTTP to stdio, 16 connections".to_owned(),
+        title: format!("echo through a hop, HTTP to stdio, to {behind}, 16 connections"),
         head: HEAD,
         rows: all.iter().map(row).collect(),
         note: "CPU and memory of the hop alone, without the program behind it.".to_owned(),
