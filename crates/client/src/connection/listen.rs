@@ -4,11 +4,13 @@
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Id, Method, ParamsHead, RawJson, Revision, code, jsonrpc};
 use tokio::select;
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::board::{About, Call};
@@ -21,6 +23,10 @@ use crate::error::ClientError;
 use crate::event::Event;
 use crate::peer::Peer;
 use crate::request::Request;
+
+/// How long a subscription over HTTP is heard after another has taken its place. What the server
+/// said on it before it knew of the other may still be on its way: streams have no order among them.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// The resources to hear of. Each wish has a number, so that it can be seen when it is in force.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +67,8 @@ pub(super) async fn subscribe(
     let Some(agreed) = link.agreed() else { return };
     let (mut failures, mut lost) = (0, false);
     // The old one is heard until the new one is in force.
-    let mut current: Option<Subscription<'_>> = None;
+    let mut current: Option<Subscription> = None;
+    let mut parting = JoinSet::new();
     while link.board.end_reason().is_none() {
         let wish = wishes.borrow_and_update().clone();
         let opened = match filter(&agreed.peer, &wish.uris) {
@@ -84,7 +91,14 @@ pub(super) async fn subscribe(
         match opened {
             Ok(opened) => {
                 let is_listened_to = opened.is_some();
-                current = opened;
+                let before = std::mem::replace(&mut current, opened);
+                while parting.try_join_next().is_some() {}
+                // Over a pipe everything has come that was said before.
+                if let Some(mut before) = before.filter(|_| !link.is_pipe()) {
+                    parting.spawn(async move {
+                        let _ = timeout(LINGER, before.ended()).await;
+                    });
+                }
                 failures = 0;
                 if std::mem::take(&mut lost) || (is_late && is_listened_to) {
                     link.event(Event::Reconnected);
@@ -120,7 +134,7 @@ pub(super) async fn subscribe(
 }
 
 /// Hears a subscription until it ends; for ever if there is none.
-async fn over(subscription: &mut Option<Subscription<'_>>) {
+async fn over(subscription: &mut Option<Subscription>) {
     match subscription {
         Some(subscription) => subscription.ended().await,
         None => std::future::pending().await,
@@ -149,14 +163,14 @@ fn filter(peer: &Peer, uris: &BTreeSet<String>) -> Option<RawJson> {
 }
 
 /// One `subscriptions/listen` in force. Dropping it ends it.
-struct Subscription<'a> {
-    link: &'a Link,
+struct Subscription {
+    link: Arc<Link>,
     call: Arc<Call>,
     source: Source,
 }
 
-impl<'a> Subscription<'a> {
-    async fn open(link: &'a Link, filter: &RawJson) -> Result<Self, ClientError> {
+impl Subscription {
+    async fn open(link: &Arc<Link>, filter: &RawJson) -> Result<Self, ClientError> {
         let call = link.board.begin(About::own(Method::Listen))?;
         let params = ObjectWriter::new().raw("notifications", filter).finish();
         let mut request = Request::new(Method::Listen, params);
@@ -173,6 +187,7 @@ impl<'a> Subscription<'a> {
         let open = async {
             let source = Source::send(link, message, headers).await;
             // From here on dropping it takes the call off the board.
+            let link = link.clone();
             let mut subscription = Self { link, call: call.clone(), source: source? };
             subscription.acknowledged().await?;
             Ok(subscription)
@@ -222,7 +237,7 @@ impl<'a> Subscription<'a> {
             select! {
                 biased;
                 heard = self.call.mailbox.next() => return Ok(heard),
-                text = self.source.next(self.link) => match text? {
+                text = self.source.next(&self.link) => match text? {
                     Some(text) => self.link.hear(&text, Some(&self.call)),
                     None => return Ok(Heard::Lost("the stream ended".to_owned())),
                 },
@@ -231,7 +246,7 @@ impl<'a> Subscription<'a> {
     }
 }
 
-impl Drop for Subscription<'_> {
+impl Drop for Subscription {
     fn drop(&mut self) {
         let open = self.link.board.remove(self.call.id).is_some();
         // Over HTTP the end of the stream says it.
