@@ -34,20 +34,25 @@ impl Hops {
             upstream,
         })
     }
+
+    /// The bare proxy and the gateway, in both eras.
+    fn same_era(&self) -> Vec<Run<'_>> {
+        vec![
+            echo("bare proxy, 2026-07-28", &self.bare, Modern),
+            echo("bare proxy, 2025-11-25", &self.bare, Legacy),
+            echo("gantry, 2026-07-28 to 2026-07-28", &self.to_modern.server, Modern),
+            echo("gantry, 2025-11-25 to 2025-11-25", &self.to_legacy.server, Legacy),
+        ]
+    }
 }
 
 /// Measures the hop in both eras and across them, sixteen connections.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let hops = Hops::start(stage, "bare-hyper")?;
     let (modern, legacy) = (&hops.to_modern.server, &hops.to_legacy.server);
-    let mut runs = vec![
-        echo("bare proxy, 2026-07-28", &hops.bare, Modern),
-        echo("bare proxy, 2025-11-25", &hops.bare, Legacy),
-        echo("gantry, 2026-07-28 to 2026-07-28", modern, Modern),
-        echo("gantry, 2025-11-25 to 2025-11-25", legacy, Legacy),
-        echo("gantry, 2026-07-28 to 2025-11-25", legacy, Modern),
-        echo("gantry, 2025-11-25 to 2026-07-28", modern, Legacy),
-    ];
+    let mut runs = hops.same_era();
+    runs.push(echo("gantry, 2026-07-28 to 2025-11-25", legacy, Modern));
+    runs.push(echo("gantry, 2025-11-25 to 2026-07-28", modern, Legacy));
     if stage.plan.peers {
         runs.push(echo("no hop, 2026-07-28", &hops.upstream, Modern));
         runs.push(echo("no hop, 2025-11-25", &hops.upstream, Legacy));
@@ -79,13 +84,7 @@ pub(crate) fn measure_rmcp(stage: &Stage, report: &mut Report) -> Result<(), Fau
         return Ok(());
     }
     let hops = Hops::start(stage, "rmcp")?;
-    let runs = [
-        echo("bare proxy, 2026-07-28", &hops.bare, Modern),
-        echo("bare proxy, 2025-11-25", &hops.bare, Legacy),
-        echo("gantry, 2026-07-28 to 2026-07-28", &hops.to_modern.server, Modern),
-        echo("gantry, 2025-11-25 to 2025-11-25", &hops.to_legacy.server, Legacy),
-    ];
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    let all = interleave(&stage.programs, stage.plan, &hops.same_era())?;
     if let [bare_modern, bare_legacy, modern, legacy] = &all[..] {
         report.figure(Row::HopModernRmcp, modern.ratio(bare_modern, |it| it.cpu_us));
         report.figure(Row::HopLegacyRmcp, legacy.ratio(bare_legacy, |it| it.cpu_us));
