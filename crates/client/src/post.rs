@@ -2,14 +2,13 @@
 //! the same care with headers as for servers.
 
 use bytes::Bytes;
+use http::Uri;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Request, Response, Uri};
-use http_body_util::Full;
 
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
-use crate::wire::http::{Body, Http, request_target};
+use crate::wire::http::{Body, Head, Http, Request, request_target};
 
 /// Bytes that are read of an answer, so that its connection can be used again.
 const ANSWER: usize = 64 * 1024;
@@ -33,30 +32,21 @@ impl Post {
     pub async fn below(&self, path: &str, text: Bytes) -> Result<u16, ClientError> {
         let target = format!("{}{path}", self.url.path().trim_end_matches('/'));
         let unusable = |_| ClientError::Unreachable(format!("`{target}` is no path"));
-        let response = self.send(target.parse().map_err(unusable)?, text).await?;
-        let status = response.status().as_u16();
-        response.into_body().beginning(ANSWER).await;
-        Ok(status)
+        let (head, body) = self.send(&target.parse().map_err(unusable)?, &text).await?;
+        body.beginning(ANSWER).await;
+        Ok(head.status.as_u16())
     }
 
     /// Posts a JSON text to the address itself. Gives the status and the body of the answer, if that
     /// is not too long; 401 and 403 are errors. It sets no limit to the time.
     pub async fn json(&self, text: Bytes, longest: usize) -> Result<(u16, Bytes), ClientError> {
-        let response = self.send(request_target(&self.url), text).await?;
-        let status = response.status().as_u16();
-        Ok((status, response.into_body().whole(longest).await?))
+        let (head, body) = self.send(&request_target(&self.url), &text).await?;
+        Ok((head.status.as_u16(), body.whole(longest).await?))
     }
 
-    async fn send(&self, target: Uri, text: Bytes) -> Result<Response<Body>, ClientError> {
-        let request = || {
-            let mut request = Request::new(Full::new(text.clone()));
-            *request.method_mut() = Method::POST;
-            *request.uri_mut() = target.clone();
-            *request.headers_mut() = self.http.headers().clone();
-            let json = HeaderValue::from_static("application/json");
-            request.headers_mut().insert(CONTENT_TYPE, json);
-            request
-        };
-        self.http.send(request).await
+    async fn send(&self, target: &Uri, text: &Bytes) -> Result<(Head, Body), ClientError> {
+        let json = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+        let post = Request::post(target, self.http.headers(), text);
+        self.http.send(Request { more: &json, ..post }).await
     }
 }

@@ -3,9 +3,13 @@
 
 mod body;
 mod dial;
+mod framing;
+mod head;
 mod headers;
+mod lane;
 mod origin;
 mod pool;
+mod request;
 mod rest;
 #[cfg(test)]
 mod tests;
@@ -13,18 +17,18 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{self, HeaderMap};
-use http::{Request, Response, StatusCode, Uri};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::{StatusCode, Uri};
 
 pub(crate) use body::Body;
 pub(crate) use dial::{Stream, dial};
-pub(crate) use headers::{Kind, of_endpoint};
+pub(crate) use head::{Head, Kind};
+pub(crate) use headers::of_endpoint;
 pub(crate) use origin::{Origin, request_target};
+pub(crate) use request::Request;
 
-use self::pool::{Lane, Pool};
+use self::lane::{Broken, Lane};
+use self::pool::Pool;
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
@@ -66,86 +70,75 @@ impl Http {
 
     /// Sends a request and waits for the head of its response. Dropping the future closes the
     /// connection. A server that has the same thing at another path of its own is followed there
-    /// once: many frameworks do so for a slash at the end. Only then is the request made again.
-    pub(crate) async fn send(
-        &self,
-        request: impl Fn() -> Request<Full<Bytes>>,
-    ) -> Result<Response<Body>, ClientError> {
-        let (mut response, mut lane) = self.exchange(request()).await?;
-        if let Some(place) = self.moved(&response) {
-            let mut again = request();
-            *again.uri_mut() = place;
-            (response, lane) = Box::pin(self.exchange(again)).await?;
+    /// once: many frameworks do so for a slash at the end.
+    pub(crate) async fn send(&self, request: Request<'_>) -> Result<(Head, Body), ClientError> {
+        let (mut head, mut lane) = self.exchange(&request).await?;
+        if let Some(place) = self.moved(&head) {
+            let again = Request { target: &place, ..request };
+            (head, lane) = Box::pin(self.exchange(&again)).await?;
         }
-        let status = response.status();
+        let status = head.status;
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
-            return Err(self.redirected(response.headers()));
+            return Err(self.redirected(&head));
         }
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            return Err(unauthorized(status, response.headers()));
+            return Err(ClientError::Unauthorized {
+                status: status.as_u16(),
+                challenge: head.challenge,
+            });
         }
-        Ok(response.map(|incoming| Body::new(incoming, lane, &self.pool, &self.origin)))
+        let body = Body::new(lane, &head, &self.pool, &self.origin);
+        Ok((head, body))
     }
 
     /// Over a connection that waits, or a new one. A request moves on to another connection only
     /// when nothing of it was sent.
-    async fn exchange(
-        &self,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<(Response<Incoming>, Lane), ClientError> {
-        // On the heap is what most requests do not need: it would make every one of them larger.
-        while let Some(mut lane) = match self.pool.take_ready() {
-            Some(lane) => Some(lane),
-            None => Box::pin(self.pool.take()).await,
-        } {
-            match lane.try_send_request(request).await {
-                Ok(response) => return Ok((response, lane)),
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) => request = unsent,
-                    None => return Err(self.lost(error.error())),
-                },
+    async fn exchange(&self, request: &Request<'_>) -> Result<(Head, Box<Lane>), ClientError> {
+        while let Some(mut lane) = self.pool.take() {
+            match lane.ask(request).await {
+                Ok(head) => return Ok((head, lane)),
+                Err(Broken::Unsent(_)) => {}
+                Err(broken) => return Err(self.broken(broken)),
             }
         }
-        let mut lane = Box::pin(pool::open(&self.origin, self.connect_within)).await?;
-        match lane.try_send_request(request).await {
-            Ok(response) => Ok((response, lane)),
-            Err(mut error) => match error.take_message() {
-                Some(_) => Err(self.unsent(error.error())),
-                None => Err(self.lost(error.error())),
-            },
+        // On the heap is what most requests do not need: it would make every one of them larger.
+        let stream = Box::pin(dial(&self.origin, self.connect_within)).await?;
+        let mut lane = Box::new(Lane::new(stream));
+        match lane.ask(request).await {
+            Ok(head) => Ok((head, lane)),
+            Err(broken) => Err(self.broken(broken)),
         }
     }
 
-    fn unsent(&self, error: &hyper::Error) -> ClientError {
-        ClientError::Unreachable(format!("`{}` closed the connection: {error}", self.origin))
-    }
-
-    fn lost(&self, error: &hyper::Error) -> ClientError {
+    fn broken(&self, broken: Broken) -> ClientError {
         let origin = &self.origin;
-        if error.is_parse() {
-            return ClientError::Malformed(format!(
-                "`{origin}` does not answer in HTTP: {error}; check scheme and port"
-            ));
+        match broken {
+            Broken::Unsent(error) => {
+                ClientError::Unreachable(format!("`{origin}` closed the connection: {error}"))
+            }
+            Broken::Lost(error) => {
+                ClientError::Lost(format!("`{origin}` did not answer the request: {error}"))
+            }
+            Broken::Malformed(why) => ClientError::Malformed(format!(
+                "`{origin}` does not answer in HTTP: {why}; check scheme and port"
+            )),
         }
-        ClientError::Lost(format!("`{origin}` did not answer the request: {error}"))
     }
 
     /// Where a request is to be sent again as it is, if that is here: another origin would get the
     /// headers of this one.
-    fn moved(&self, response: &Response<Incoming>) -> Option<Uri> {
+    fn moved(&self, head: &Head) -> Option<Uri> {
         let as_it_is = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
-        let location = response.headers().get(header::LOCATION)?;
-        let place: Uri = location.to_str().ok()?.parse().ok()?;
+        let place: Uri = head.location.as_ref()?.parse().ok()?;
         let is_here = match place.host() {
             Some(_) => Origin::of(&place).is_ok_and(|origin| origin == *self.origin),
             None => place.path().starts_with('/'),
         };
-        (is_here && as_it_is.contains(&response.status())).then(|| request_target(&place))
+        (is_here && as_it_is.contains(&head.status)).then(|| request_target(&place))
     }
 
-    fn redirected(&self, headers: &HeaderMap) -> ClientError {
-        let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
-        let target = location.and_then(|text| text.parse::<Uri>().ok());
+    fn redirected(&self, head: &Head) -> ClientError {
+        let target = head.location.as_ref().and_then(|text| text.parse::<Uri>().ok());
         let target = match &target {
             Some(uri) => match uri.host() {
                 Some(host) => format!("the host `{host}`"),
@@ -158,9 +151,4 @@ impl Http {
             self.origin
         ))
     }
-}
-
-fn unauthorized(status: StatusCode, headers: &HeaderMap) -> ClientError {
-    let challenge = headers.get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
-    ClientError::Unauthorized { status: status.as_u16(), challenge: challenge.map(str::to_owned) }
 }

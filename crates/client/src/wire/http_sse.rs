@@ -7,17 +7,15 @@ mod tests;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, Request, StatusCode, Uri};
-use http_body_util::Full;
+use http::header::{self, HeaderValue};
+use http::{StatusCode, Uri};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::feed::Feed;
 use self::post::Postbox;
 use super::Pipe;
-use super::http::{Http, Kind, Origin, request_target};
+use super::http::{Http, Kind, Origin, Request, request_target};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
@@ -52,18 +50,16 @@ async fn open_feed(
     let mut headers = http.headers().clone();
     headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     let url = request_target(&endpoint.url);
-    let response =
-        http.send(|| request(Method::GET, url.clone(), headers.clone(), Bytes::new())).await?;
-    let kind = Kind::of(response.headers());
-    if response.status() != StatusCode::OK || kind != Kind::Events {
+    let (head, body) = http.send(Request::get(&url, &headers)).await?;
+    if head.status != StatusCode::OK || head.kind != Kind::Events {
         return Err(ClientError::Unreachable(format!(
             "`{}` has no stream of events at `{}` (HTTP status {}); check the path of the address",
             http.origin(),
             url.path(),
-            response.status()
+            head.status
         )));
     }
-    let mut feed = Feed::new(response.into_body(), settings.message.size);
+    let mut feed = Feed::new(body, settings.message.size);
     let place = feed.endpoint().await?;
     let target = resolve(&endpoint.url, &place, http.origin())?;
     Ok((feed, target))
@@ -93,12 +89,4 @@ fn folder<'a>(path: &'a str, reference: &str) -> &'a str {
         return path;
     }
     &path[..=path.rfind('/').unwrap_or_default()]
-}
-
-fn request(method: Method, target: Uri, headers: HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(body));
-    *request.method_mut() = method;
-    *request.uri_mut() = target;
-    *request.headers_mut() = headers;
-    request
 }

@@ -10,11 +10,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use gantry_protocol::{Revision, headers};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, Response, StatusCode, Uri};
-use http_body_util::Full;
+use http::{Method, StatusCode, Uri};
 
 pub(crate) use self::messages::{Messages, Said};
-use super::http::{Body, Http, Kind, request_target};
+use super::http::{Body, Head, Http, Kind, Request, request_target};
 use crate::backoff::Backoff;
 use crate::error::ClientError;
 use crate::settings::Settings;
@@ -80,9 +79,6 @@ pub(crate) enum Posted {
     },
 }
 
-/// The body of a request that has none.
-static NOTHING: Bytes = Bytes::new();
-
 impl Streamable {
     /// Connects to nothing yet.
     pub(crate) fn new(endpoint: &Endpoint, settings: &Settings) -> Result<Self, ClientError> {
@@ -130,35 +126,28 @@ impl Streamable {
         headers: &[(HeaderName, HeaderValue)],
     ) -> Result<Posted, ClientError> {
         let agreed = self.0.agreed();
-        let all = || {
-            let mut all = HeaderMap::clone(&agreed.headers);
-            all.reserve(headers.len());
-            for (name, value) in headers {
-                all.insert(name.clone(), value.clone());
-            }
-            all
-        };
-        let response = self.0.send(&Method::POST, all, &message).await?;
-        match response.status() {
+        let post = Request::post(&self.0.target, &agreed.headers, &message);
+        let (head, body) = self.0.http.send(Request { more: headers, ..post }).await?;
+        match head.status {
             StatusCode::NOT_FOUND if agreed.has_session => Err(ClientError::SessionLost),
             status if !status.is_success() => {
-                let body = response.into_body().beginning(REFUSAL).await;
+                let body = body.beginning(REFUSAL).await;
                 Ok(Posted::Refused { status: status.as_u16(), body })
             }
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
-                response.into_body().leave();
+                body.leave();
                 Ok(Posted::Accepted)
             }
-            _ => self.take(response).await,
+            _ => self.take(head, body).await,
         }
     }
 
     /// Opens the stream for what belongs to no request. None when the server has none.
     pub(crate) async fn listen(&self) -> Result<Option<Messages>, ClientError> {
-        let response = self.0.get(None).await?;
-        match response.status() {
-            StatusCode::OK if Kind::of(response.headers()) == Kind::Events => {
-                Ok(Some(Messages::new(self.0.clone(), response.into_body())))
+        let (head, body) = self.0.get(None).await?;
+        match head.status {
+            StatusCode::OK if head.kind == Kind::Events => {
+                Ok(Some(Messages::new(self.0.clone(), body)))
             }
             StatusCode::NOT_FOUND if self.0.agreed().has_session => Err(ClientError::SessionLost),
             status if status.is_server_error() => Err(ClientError::Unreachable(format!(
@@ -175,34 +164,29 @@ impl Streamable {
         if !agreed.has_session {
             return;
         }
-        let headers = || {
-            let mut headers = HeaderMap::clone(&agreed.headers);
-            headers.remove(header::CONTENT_TYPE);
-            headers
-        };
-        let sent = self.0.send(&Method::DELETE, headers, &NOTHING);
+        let mut headers = HeaderMap::clone(&agreed.headers);
+        headers.remove(header::CONTENT_TYPE);
+        let end = Request::get(&self.0.target, &headers);
+        let sent = self.0.http.send(Request { method: &Method::DELETE, ..end });
         if let Ok(Err(error)) = tokio::time::timeout(self.0.grace, sent).await {
             tracing::debug!(%error, "the session was not ended");
         }
     }
 
-    async fn take(&self, response: Response<Body>) -> Result<Posted, ClientError> {
-        let session = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok());
-        let session = session.map(str::to_owned);
-        let kind = Kind::of(response.headers());
-        if kind == Kind::Events {
-            let messages = Messages::new(self.0.clone(), response.into_body());
+    async fn take(&self, head: Head, body: Body) -> Result<Posted, ClientError> {
+        let session = head.session;
+        if head.kind == Kind::Events {
+            let messages = Messages::new(self.0.clone(), body);
             return Ok(Posted::Stream { messages, session });
         }
-        let said = response.headers().get(header::CONTENT_TYPE).cloned();
-        let body = response.into_body().whole(self.0.limit).await?;
-        match kind {
+        let body = body.whole(self.0.limit).await?;
+        match head.kind {
             _ if body.trim_ascii().is_empty() => Ok(Posted::Accepted),
             Kind::Json => Ok(Posted::Answer { body, session }),
             Kind::Unsaid if matches!(body.trim_ascii_start()[0], b'{' | b'[') => {
                 Ok(Posted::Answer { body, session })
             }
-            _ => Err(self.0.not_a_message(said.as_ref())),
+            kind => Err(self.0.not_a_message(&kind)),
         }
     }
 }
@@ -213,34 +197,18 @@ impl Shared {
     }
 
     /// Asks for a stream: a new one, or the rest of one after an event.
-    async fn get(&self, after: Option<&str>) -> Result<Response<Body>, ClientError> {
+    async fn get(&self, after: Option<&str>) -> Result<(Head, Body), ClientError> {
         let mut headers = HeaderMap::clone(&self.agreed().headers);
         headers.remove(header::CONTENT_TYPE);
         headers.insert(header::ACCEPT, EVENTS);
         if let Some(id) = after.and_then(|id| HeaderValue::try_from(id).ok()) {
             headers.insert(LAST_EVENT_ID, id);
         }
-        self.send(&Method::GET, || headers.clone(), &NOTHING).await
+        self.http.send(Request::get(&self.target, &headers)).await
     }
 
-    async fn send(
-        &self,
-        method: &Method,
-        headers: impl Fn() -> HeaderMap,
-        body: &Bytes,
-    ) -> Result<Response<Body>, ClientError> {
-        let request = || {
-            let mut request = Request::new(Full::new(body.clone()));
-            *request.method_mut() = method.clone();
-            *request.uri_mut() = self.target.clone();
-            *request.headers_mut() = headers();
-            request
-        };
-        self.http.send(request).await
-    }
-
-    fn not_a_message(&self, kind: Option<&HeaderValue>) -> ClientError {
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
+    fn not_a_message(&self, kind: &Kind) -> ClientError {
+        let kind = if let Kind::Other(said) = kind { said } else { "no content type" };
         ClientError::Malformed(format!(
             "`{}` answers with `{kind}` and not with JSON or events; check the path of the address",
             self.http.origin()

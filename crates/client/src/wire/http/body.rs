@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
 
+use super::framing::Framing;
+use super::head::Head;
+use super::lane::Lane;
 use super::origin::Origin;
-use super::pool::{Lane, Pool};
+use super::pool::Pool;
 use super::rest::Rest;
 use crate::error::ClientError;
 
@@ -15,47 +16,57 @@ use crate::error::ClientError;
 /// connection waits for the next request.
 #[derive(Debug)]
 pub(crate) struct Body {
-    incoming: Incoming,
-    lane: Option<Lane>,
+    /// Gone at the end.
+    lane: Option<Box<Lane>>,
+    framing: Framing,
+    lasts: bool,
     pool: Arc<Pool>,
     origin: Arc<Origin>,
 }
 
 impl Body {
     pub(super) fn new(
-        incoming: Incoming,
-        lane: Lane,
+        lane: Box<Lane>,
+        head: &Head,
         pool: &Arc<Pool>,
         origin: &Arc<Origin>,
     ) -> Self {
-        let body = Self { incoming, lane: Some(lane), pool: pool.clone(), origin: origin.clone() };
-        body.at_end()
+        let mut body = Self {
+            lane: Some(lane),
+            framing: head.framing,
+            lasts: head.lasts,
+            pool: pool.clone(),
+            origin: origin.clone(),
+        };
+        body.release_at_end();
+        body
     }
 
     /// The next piece; none at the end. Nothing is lost when the future is dropped.
     pub(crate) async fn chunk(&mut self) -> Option<Result<Bytes, ClientError>> {
-        loop {
-            let frame = match self.incoming.frame().await {
-                Some(Ok(frame)) => frame,
-                Some(Err(error)) => return Some(Err(self.broken(&error))),
-                None => {
-                    self.release();
-                    return None;
-                }
-            };
-            if self.incoming.is_end_stream() {
-                self.release();
+        let piece = self.lane.as_mut()?.piece(&mut self.framing).await;
+        match piece {
+            Ok(Some(piece)) => {
+                self.release_at_end();
+                Some(Ok(piece))
             }
-            if let Ok(data) = frame.into_data() {
-                return Some(Ok(data));
+            Ok(None) => {
+                self.release_at_end();
+                self.lane = None;
+                None
+            }
+            Err(error) => {
+                self.lane = None;
+                let origin = &self.origin;
+                let text = format!("the connection to `{origin}` broke: {error}");
+                Some(Err(ClientError::Lost(text)))
             }
         }
     }
 
     /// All of it, if it is no longer than the limit.
     pub(crate) async fn whole(mut self, limit: usize) -> Result<Bytes, ClientError> {
-        let declared = self.incoming.size_hint().lower();
-        if usize::try_from(declared).is_ok_and(|declared| declared <= limit) {
+        if usize::try_from(self.framing.at_least()).is_ok_and(|declared| declared <= limit) {
             return self.gather(limit).await?.ok_or_else(|| self.too_long(limit));
         }
         Err(self.too_long(limit))
@@ -76,12 +87,17 @@ impl Body {
 
     /// Nothing more of it is wanted: when it ends soon, the connection is used again.
     pub(crate) fn leave(self) {
-        let Some(lane) = self.lane else { return };
-        match Rest::new(self.incoming, lane).settle() {
-            Ok(lane) => self.pool.give(lane),
-            Err(Some(rest)) => self.pool.give_rest(rest),
-            Err(None) => {}
+        if self.lane.is_some() {
+            let pool = self.pool.clone();
+            if let Some(rest) = Rest::new(self).settle() {
+                pool.give_rest(rest);
+            }
         }
+    }
+
+    /// Whether nothing more will come, and the connection is elsewhere.
+    pub(super) fn has_ended(&self) -> bool {
+        self.lane.is_none()
     }
 
     async fn gather(&mut self, limit: usize) -> Result<Option<Bytes>, ClientError> {
@@ -103,21 +119,14 @@ impl Body {
         Ok(None)
     }
 
-    fn at_end(mut self) -> Self {
-        if self.incoming.is_end_stream() {
-            self.release();
-        }
-        self
-    }
-
-    fn release(&mut self) {
-        if let Some(lane) = self.lane.take() {
+    fn release_at_end(&mut self) {
+        if self.framing.has_ended()
+            && let Some(lane) = self.lane.take()
+            && self.lasts
+            && !lane.has_more()
+        {
             self.pool.give(lane);
         }
-    }
-
-    fn broken(&self, error: &hyper::Error) -> ClientError {
-        ClientError::Lost(format!("the connection to `{}` broke: {error}", self.origin))
     }
 
     fn too_long(&self, limit: usize) -> ClientError {

@@ -1,4 +1,4 @@
-//! The headers of an endpoint, read once, and what the headers of a response say.
+//! The headers of an endpoint, read once.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -34,33 +34,4 @@ pub(crate) fn of_endpoint(endpoint: &Endpoint) -> Result<HeaderMap, ClientError>
 
 fn unusable(name: &str, why: &str) -> ClientError {
     ClientError::Unreachable(format!("the header `{}` cannot be sent: {why}", name.escape_debug()))
-}
-
-/// What the body of a response is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// One JSON text.
-    Json,
-    /// Server-sent events.
-    Events,
-    /// The server does not say.
-    Unsaid,
-    /// Anything else.
-    Other,
-}
-
-impl Kind {
-    /// What the header `Content-Type` says.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let Some(value) = headers.get(header::CONTENT_TYPE) else { return Self::Unsaid };
-        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        let essence = essence.trim_ascii();
-        if essence.eq_ignore_ascii_case(b"application/json") {
-            Self::Json
-        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
-            Self::Events
-        } else {
-            Self::Other
-        }
-    }
 }

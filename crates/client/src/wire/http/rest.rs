@@ -1,46 +1,44 @@
 //! The rest of a response that nobody reads any more. Its connection is good again once it ends.
 
-use std::pin::Pin;
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hyper::body::{Body as _, Incoming};
 use tokio::time::Instant;
 
-use super::pool::Lane;
+use super::body::Body;
 
 /// How long the end of a response may take to come after what was wanted of it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Chunks that are thrown away at most.
 const CHUNKS: usize = 16;
 
-/// A response without reader, and the connection that it comes over.
+/// A response without reader.
 #[derive(Debug)]
 pub(super) struct Rest {
-    incoming: Incoming,
-    lane: Lane,
+    body: Body,
     since: Instant,
 }
 
 impl Rest {
-    pub(super) fn new(incoming: Incoming, lane: Lane) -> Self {
-        Self { incoming, lane, since: Instant::now() }
+    pub(super) fn new(body: Body) -> Self {
+        Self { body, since: Instant::now() }
     }
 
-    /// The connection if the response has ended by now; the rest again if it still may; nothing,
-    /// and the connection closed, if it has more to say than is worth hearing.
-    pub(super) fn settle(mut self) -> Result<Lane, Option<Self>> {
+    /// Reads what has come. The rest again if its end may still come; nothing when it came, and the
+    /// connection waits, or when there is more than is worth hearing, and it is closed.
+    pub(super) fn settle(mut self) -> Option<Self> {
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..CHUNKS {
-            match Pin::new(&mut self.incoming).poll_frame(&mut cx) {
-                Poll::Ready(None) => return Ok(self.lane),
-                Poll::Ready(Some(Ok(_))) if self.incoming.is_end_stream() => return Ok(self.lane),
+            let polled = pin!(self.body.chunk()).poll(&mut cx);
+            match polled {
+                Poll::Ready(Some(Ok(_))) if self.body.has_ended() => return None,
                 Poll::Ready(Some(Ok(_))) => {}
-                Poll::Ready(Some(Err(_))) => return Err(None),
-                Poll::Pending if self.since.elapsed() > PATIENCE => return Err(None),
-                Poll::Pending => return Err(Some(self)),
+                Poll::Ready(None | Some(Err(_))) => return None,
+                Poll::Pending if self.since.elapsed() > PATIENCE => return None,
+                Poll::Pending => return Some(self),
             }
         }
-        Err(None)
+        None
     }
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Uri};
-use http_body_util::Full;
+use http::Uri;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use super::{Http, Kind, Origin, request_target};
+use super::{Http, Origin, Request, request_target};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
@@ -20,9 +19,8 @@ fn http(endpoint: &Endpoint) -> Http {
 }
 
 async fn get(http: &Http) -> Result<Bytes, ClientError> {
-    let mut request = Request::new(Full::default());
-    *request.headers_mut() = http.headers().clone();
-    http.send(|| request.clone()).await?.into_body().whole(1024).await
+    let (_, body) = http.send(Request::get(&Uri::from_static("/"), http.headers())).await?;
+    body.whole(1024).await
 }
 
 #[test]
@@ -64,24 +62,6 @@ fn headers_that_cannot_be_sent_are_named_and_their_values_are_not() {
         assert!(matches!(error, ClientError::Unreachable(_)));
         let error = error.to_string();
         assert!(error.contains(&format!("`{name}`")) && !error.contains("secret"), "{error}");
-    }
-}
-
-#[test]
-fn content_types_are_told_apart() {
-    for (value, expected) in [
-        (None, Kind::Unsaid),
-        (Some("application/json"), Kind::Json),
-        (Some("Application/JSON ; charset=utf-8"), Kind::Json),
-        (Some("text/event-stream;charset=utf-8"), Kind::Events),
-        (Some("application/json-seq"), Kind::Other),
-        (Some(""), Kind::Other),
-    ] {
-        let mut headers = HeaderMap::new();
-        if let Some(value) = value {
-            headers.insert("content-type", value.parse().unwrap());
-        }
-        assert_eq!(Kind::of(&headers), expected, "{value:?}");
     }
 }
 
@@ -149,7 +129,7 @@ async fn a_connection_that_the_server_closes_is_not_used_again() {
     get(&http).await.unwrap();
     get(&http).await.unwrap();
     // The second server said nothing of closing: this is seen when it happens.
-    while let Some(lane) = http.pool.take().await {
+    while let Some(lane) = http.pool.take() {
         http.pool.give(lane);
         tokio::task::yield_now().await;
     }
@@ -177,4 +157,73 @@ async fn a_server_that_takes_no_connection_is_given_up() {
     let url = format!("https://{}/", stage.local_addr().unwrap());
     let error = get(&http(&Endpoint::new(url.parse().unwrap()))).await.unwrap_err();
     assert!(error.is_unsent() && error.to_string().contains("60s"), "{error}");
+}
+
+#[tokio::test]
+async fn what_servers_say_around_a_response() {
+    let early =
+        format!("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nx: y\r\n\r\n{}", json("1"));
+    let cut = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n1".to_owned();
+    let endless = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(70_000));
+    let closing = "HTTP/1.1 200 OK\r\n\r\n1".to_owned();
+    for (play, expected) in [
+        (Play::Say(early), Ok("1")),
+        (Play::SayAndClose(closing), Ok("1")),
+        (Play::SayAndClose(cut), Err("broke")),
+        (Play::SayAndHold(endless), Err("its head is too long")),
+        (Play::SayAndClose("HTTP/1.1 200".to_owned()), Err("did not answer the request")),
+        (Play::SayAndClose(String::new()), Err("did not answer the request")),
+        (Play::Say("HTTP/1.1 101 Switching\r\n\r\n".to_owned()), Err("something else")),
+        (Play::Say("220 mail.test\r\n".to_owned()), Err("check scheme and port")),
+    ] {
+        let stage = Stage::new([play.clone()]).await;
+        match (get(&http(&stage.endpoint)).await, expected) {
+            (Ok(body), Ok(expected)) => assert_eq!(body, expected, "{play:?}"),
+            (Err(error), Err(expected)) => {
+                assert!(error.to_string().contains(expected), "{play:?}: {error}");
+                assert!(!error.is_unsent(), "{play:?}: {error}");
+            }
+            (got, _) => panic!("{play:?}: {got:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_says_more_than_it_was_asked_is_not_used_again() {
+    let plays = [Play::Say(format!("{}{}", json("1"), json("2"))), Play::Say(json("3"))];
+    let mut stage = Stage::new(plays).await;
+    let http = http(&stage.endpoint);
+    assert_eq!(get(&http).await.unwrap(), "1");
+    assert_eq!(get(&http).await.unwrap(), "3");
+    assert_eq!((stage.request().await.0, stage.request().await.0), (0, 1));
+}
+
+#[tokio::test]
+async fn an_answer_may_come_before_the_request_was_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let answer = "HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nno!";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        // It reads nothing, and holds the connection for as long as the client does.
+        stream
+    });
+    let http = http(&Endpoint::new(url.parse().unwrap()));
+    let body = Bytes::from(vec![b' '; 32 << 20]);
+    let target = Uri::from_static("/");
+    let post = Request::post(&target, http.headers(), &body);
+    let (head, body) = http.send(post).await.unwrap();
+    assert_eq!((head.status.as_u16(), body.whole(10).await.unwrap().as_ref()), (413, &b"no!"[..]));
+    assert!(http.pool.take().is_none(), "half a request still stands in it");
+    server.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_last_request_no_connection_stays_open() {
+    let mut stage = Stage::new([Play::Say(json("{}"))]).await;
+    let http = http(&stage.endpoint);
+    get(&http).await.unwrap();
+    stage.request().await;
+    assert_eq!(stage.seen().await, Seen::Closed(0));
 }

@@ -8,13 +8,12 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson, RpcError, code};
+use http::Uri;
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, Uri};
 use tokio::sync::mpsc;
 
-use super::request;
 use crate::settings::Settings;
-use crate::wire::http::Http;
+use crate::wire::http::{Http, Request};
 
 /// How long a message is waited for before the next one goes out beside it. A server may work before
 /// it takes a message, and ask something meanwhile: the answer must not stand behind the question.
@@ -75,17 +74,16 @@ impl Postbox {
     }
 
     async fn post(&self, message: Bytes) {
-        let headers = self.headers.clone();
-        let post = request(Method::POST, self.target.clone(), headers, message.clone());
-        let why = match self.http.send(|| post.clone()).await {
-            Ok(response) if response.status().is_success() => {
-                response.into_body().beginning(COURTESY).await;
+        let post = Request::post(&self.target, &self.headers, &message);
+        let why = match self.http.send(post).await {
+            Ok((head, body)) if head.status.is_success() => {
+                body.beginning(COURTESY).await;
                 return;
             }
-            Ok(response) => format!(
+            Ok((head, _)) => format!(
                 "`{}` did not take the message: HTTP status {}",
                 self.http.origin(),
-                response.status()
+                head.status
             ),
             Err(error) => error.to_string(),
         };

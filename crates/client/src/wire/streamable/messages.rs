@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_transport::sse::{Event, EventDecoder};
-use http::{Response, StatusCode};
+use http::StatusCode;
 
 use super::Shared;
 use crate::error::ClientError;
-use crate::wire::http::{Body, Kind};
+use crate::wire::http::{Body, Head, Kind};
 
 /// Tries to take up a stream before it is given up.
 const TRIES: u32 = 5;
@@ -46,7 +46,7 @@ pub(crate) enum Said {
 enum Source {
     Open(Body),
     /// Kept whole, so that a reader who looks away in between does not begin it anew.
-    Resuming(BoxFuture<'static, Result<Response<Body>, ClientError>>),
+    Resuming(BoxFuture<'static, Result<(Head, Body), ClientError>>),
     Ended,
 }
 
@@ -150,20 +150,17 @@ impl Messages {
         Ok(())
     }
 
-    fn take_up(
-        &mut self,
-        response: Result<Response<Body>, ClientError>,
-    ) -> Result<(), ClientError> {
-        let response = match response {
+    fn take_up(&mut self, response: Result<(Head, Body), ClientError>) -> Result<(), ClientError> {
+        let (head, body) = match response {
             Err(error @ (ClientError::Unreachable(_) | ClientError::Lost(_))) => {
                 return self.resume(Some(error));
             }
             Err(error) => return Err(self.beyond_help(&error.to_string())),
             Ok(response) => response,
         };
-        match response.status() {
-            StatusCode::OK if Kind::of(response.headers()) == Kind::Events => {
-                self.source = Source::Open(response.into_body());
+        match head.status {
+            StatusCode::OK if head.kind == Kind::Events => {
+                self.source = Source::Open(body);
                 Ok(())
             }
             status if status.is_server_error() => {

@@ -1,0 +1,241 @@
+//! The head of a response: what of it matters to us, and where its body ends.
+
+use std::mem::MaybeUninit;
+
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use httparse::{ParserConfig, Status};
+
+use super::framing::Framing;
+
+const SESSION_ID: HeaderName = HeaderName::from_static(gantry_protocol::headers::SESSION_ID);
+
+/// Headers that a response may have.
+const HEADERS: usize = 100;
+
+/// What a response begins with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// How it went.
+    pub(crate) status: StatusCode,
+    /// What the body is.
+    pub(crate) kind: Kind,
+    /// The session that the server began.
+    pub(crate) session: Option<String>,
+    /// Where the same thing is.
+    pub(super) location: Option<String>,
+    /// What the server wants to know first.
+    pub(super) challenge: Option<String>,
+    /// Where the body ends.
+    pub(super) framing: Framing,
+    /// Whether the connection may be used again.
+    pub(super) lasts: bool,
+}
+
+/// What the body of a response is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One JSON text.
+    Json,
+    /// Server-sent events.
+    Events,
+    /// The server does not say.
+    Unsaid,
+    /// Anything else.
+    Other(String),
+}
+
+/// What the headers say of the connection and of the body's length.
+#[derive(Default)]
+struct Hints {
+    length: Option<u64>,
+    encoded: bool,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl Head {
+    /// Reads the head that the bytes begin with: how long it is, and what it says. None while it is
+    /// not there as a whole. The error says what is wrong with it.
+    pub(super) fn read(bytes: &[u8]) -> Result<Option<(usize, Self)>, String> {
+        let mut headers = [const { MaybeUninit::uninit() }; HEADERS];
+        let mut response = httparse::Response::new(&mut []);
+        let config = ParserConfig::default();
+        let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+        let length = match parsed {
+            Ok(Status::Complete(length)) => length,
+            Ok(Status::Partial) => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
+        let status = status.ok_or("the status is no number of three digits")?;
+        let mut head = Self {
+            status,
+            kind: Kind::Unsaid,
+            session: None,
+            location: None,
+            challenge: None,
+            framing: Framing::UntilClose,
+            lasts: false,
+        };
+        let mut hints = Hints::default();
+        for header in response.headers.iter() {
+            head.note(header, &mut hints)?;
+        }
+        let is_newest = response.version == Some(1);
+        head.settle(&hints, is_newest);
+        Ok(Some((length, head)))
+    }
+
+    fn note(&mut self, header: &httparse::Header<'_>, hints: &mut Hints) -> Result<(), String> {
+        let is = |name: &HeaderName| header.name.eq_ignore_ascii_case(name.as_str());
+        let value = header.value.trim_ascii();
+        if is(&header::CONTENT_TYPE) {
+            self.kind = Kind::of(value);
+        } else if is(&header::CONTENT_LENGTH) {
+            let length = length(value).ok_or("the length of the body is no number")?;
+            if hints.length.replace(length).is_some_and(|other| other != length) {
+                return Err("the body has two lengths".to_owned());
+            }
+        } else if is(&header::TRANSFER_ENCODING) {
+            hints.encoded = true;
+            hints.chunked =
+                words(value).last().is_some_and(|it| it.eq_ignore_ascii_case(b"chunked"));
+        } else if is(&header::CONNECTION) {
+            hints.close |= words(value).any(|word| word.eq_ignore_ascii_case(b"close"));
+            hints.keep_alive |= words(value).any(|word| word.eq_ignore_ascii_case(b"keep-alive"));
+        } else if is(&SESSION_ID) {
+            self.session = text(value);
+        } else if is(&header::LOCATION) {
+            self.location = text(value);
+        } else if is(&header::WWW_AUTHENTICATE) {
+            self.challenge = text(value);
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, hints: &Hints, is_newest: bool) {
+        let empty = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        self.framing = match hints.length {
+            _ if empty => Framing::Length(0),
+            _ if hints.chunked => Framing::chunked(),
+            Some(length) if !hints.encoded => Framing::Length(length),
+            _ => Framing::UntilClose,
+        };
+        // A body with both an encoding and a length may be two bodies to somebody in between.
+        let clear = !(hints.encoded && hints.length.is_some());
+        let stays = if is_newest { !hints.close } else { hints.keep_alive && !hints.close };
+        self.lasts = stays && clear && self.framing != Framing::UntilClose;
+    }
+}
+
+impl Kind {
+    /// What the header `Content-Type` says.
+    fn of(value: &[u8]) -> Self {
+        let essence = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        if essence.eq_ignore_ascii_case(b"application/json") {
+            Self::Json
+        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
+            Self::Events
+        } else {
+            Self::Other(String::from_utf8_lossy(value).into_owned())
+        }
+    }
+}
+
+/// Digits and nothing else: a sign or a list would be read differently by others.
+fn length(value: &[u8]) -> Option<u64> {
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok()).flatten()
+}
+
+fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+fn text(value: &[u8]) -> Option<String> {
+    HeaderValue::from_bytes(value).ok()?.to_str().ok().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(head: &str) -> Result<Option<Head>, String> {
+        Head::read(head.as_bytes()).map(|read| read.map(|(_, head)| head))
+    }
+
+    #[test]
+    fn where_a_body_ends_and_whether_the_connection_lasts() {
+        let length = Framing::Length;
+        for (head, framing, lasts) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", length(12), true),
+            (
+                "HTTP/1.1 200 OK\r\ncontent-length:12\r\ncontent-length: 12 \r\n\r\n",
+                length(12),
+                true,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\ncontent-length: 12\r\nConnection: a, Close\r\n\r\n",
+                length(12),
+                false,
+            ),
+            ("HTTP/1.0 200 OK\r\ncontent-length: 12\r\n\r\n", length(12), false),
+            (
+                "HTTP/1.0 200 OK\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n",
+                length(0),
+                true,
+            ),
+            ("HTTP/1.1 204 No Content\r\n\r\n", length(0), true),
+            ("HTTP/1.1 200\r\ntransfer-encoding: Chunked\r\n\r\n", Framing::chunked(), true),
+            (
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
+                Framing::chunked(),
+                true,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n",
+                Framing::chunked(),
+                false,
+            ),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n", Framing::UntilClose, false),
+            ("HTTP/1.1 200 OK\r\n\r\n", Framing::UntilClose, false),
+        ] {
+            let read = read(head).unwrap().unwrap();
+            assert_eq!((read.framing, read.lasts), (framing, lasts), "{head}");
+        }
+    }
+
+    #[test]
+    fn what_a_body_is() {
+        for (value, expected) in [
+            (None, Kind::Unsaid),
+            (Some("application/json"), Kind::Json),
+            (Some("Application/JSON ; charset=utf-8"), Kind::Json),
+            (Some("text/event-stream;charset=utf-8"), Kind::Events),
+            (Some("application/json-seq"), Kind::Other("application/json-seq".to_owned())),
+            (Some(""), Kind::Other(String::new())),
+        ] {
+            let header = value.map_or_else(String::new, |it| format!("Content-Type: {it}\r\n"));
+            let head = read(&format!("HTTP/1.1 200 OK\r\n{header}\r\n")).unwrap().unwrap();
+            assert_eq!(head.kind, expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn heads_that_are_none() {
+        for (head, expected) in [
+            ("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "two lengths"),
+            ("HTTP/1.1 200 OK\r\ncontent-length: +1\r\n\r\n", "no number"),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 1, 1\r\n\r\n", "no number"),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n", "no number"),
+            ("HTTP/1.1 099 OK\r\n\r\n", "three digits"),
+            ("SSH-2.0-OpenSSH\r\n", "HTTP version"),
+            ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "header name"),
+        ] {
+            let error = read(head).unwrap_err();
+            assert!(error.contains(expected), "{head}: {error}");
+        }
+        assert_eq!(read("HTTP/1.1 200 OK\r\nx: y\r\n"), Ok(None));
+    }
+}
