@@ -1,5 +1,6 @@
 //! Raw JSON: validated text that is carried, looked into and edited without building a tree.
 
+pub(crate) mod check;
 mod edit;
 mod members;
 mod raw;

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::check;
 use super::edit::Edit;
 use super::members::{Elements, Members, plain_text};
 use super::scan;
@@ -90,6 +91,9 @@ impl RawJson {
         let bytes = bytes.into();
         if bytes.len() > limits.size {
             return Err(JsonError::TooLarge { size: bytes.len(), limit: limits.size });
+        }
+        if check::is_value(&bytes, limits.depth) {
+            return Ok(Self(bytes.slice_ref(bytes.trim_ascii())));
         }
         let text = std::str::from_utf8(&bytes)
             .map_err(|error| JsonError::NotUtf8 { at: error.valid_up_to() })?;
@@ -220,6 +224,11 @@ impl RawJson {
     /// Begins an edit of an object's members.
     pub fn edit(&self) -> Edit<'_> {
         Edit::new(self)
+    }
+
+    /// A value that stands at the given bytes of a text, as was just seen.
+    pub(crate) fn part(text: &Bytes, range: std::ops::Range<usize>) -> Self {
+        Self::trusted(text.slice(range))
     }
 
     /// A part of this value that starts and ends at the given bytes.

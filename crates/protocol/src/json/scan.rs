@@ -4,6 +4,7 @@
 //! functions still end and never read out of bounds.
 
 use bytes::{BufMut, Bytes, BytesMut};
+
 /// Whether `text` nests no deeper than `limit`.
 pub(crate) fn within_depth(text: &[u8], limit: usize) -> bool {
     // Nesting cannot exceed the number of opening brackets, and counting those is far cheaper
@@ -83,11 +84,20 @@ fn before_special(text: &[u8]) -> usize {
     words.len() * 8 + special.unwrap_or(rest.len())
 }
 
+/// The lowest bit of each byte.
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+/// The highest bit of each byte.
+pub(super) const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// Marks the high bit of each byte of `word` that is less than `byte`, which is at most 128; marks
+/// above the lowest may be wrong.
+pub(super) fn holds_less(word: u64, byte: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(byte)) & !word & HIGHS
+}
+
 /// Marks the high bit of each byte of `word` that equals `byte`; marks above the lowest may be
 /// wrong.
-fn holds(word: u64, byte: u8) -> u64 {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+pub(super) fn holds(word: u64, byte: u8) -> u64 {
     let zeroed = word ^ (ONES * u64::from(byte));
     zeroed.wrapping_sub(ONES) & !zeroed & HIGHS
 }

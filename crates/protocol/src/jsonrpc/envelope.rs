@@ -1,10 +1,12 @@
 //! Reading an envelope: which kind of message this is, and where its parts stand in the text.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::Id;
 use crate::error::RpcError;
-use crate::json::{JsonError, JsonKind, JsonLimits, RawJson};
+use crate::json::{JsonError, JsonKind, JsonLimits, RawJson, check};
 use crate::method::Method;
 
 /// What one text from a peer holds.
@@ -100,6 +102,13 @@ impl Malformed {
 /// assert_eq!(request.method.as_str(), "ping");
 /// ```
 pub fn decode(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Incoming, Malformed> {
+    let bytes = bytes.into();
+    // Nearly every text is a message in an ordinary form, whose parts are found while it is checked.
+    let mut parts = Parts::default();
+    let part = |key: &[u8], value: Range<usize>| parts.put(key, || RawJson::part(&bytes, value));
+    if bytes.len() <= limits.size && check::is_object(&bytes, limits.depth, part) {
+        return parts.read().map(Incoming::Single);
+    }
     let raw = RawJson::parse(bytes, limits)?;
     if raw.kind() != JsonKind::Array {
         return read_message(&raw).map(Incoming::Single);
@@ -111,7 +120,7 @@ pub fn decode(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Incoming, M
     Ok(Incoming::Batch(messages))
 }
 
-/// The members of an envelope, each at most once.
+/// The members of an envelope.
 #[derive(Default)]
 struct Parts {
     version: Option<RawJson>,
@@ -120,6 +129,38 @@ struct Parts {
     params: Option<RawJson>,
     result: Option<RawJson>,
     error: Option<RawJson>,
+    /// Whether one of them stands there twice.
+    doubled: bool,
+}
+
+impl Parts {
+    fn put(&mut self, key: &[u8], value: impl FnOnce() -> RawJson) {
+        let slot = match key {
+            b"jsonrpc" => &mut self.version,
+            b"id" => &mut self.id,
+            b"method" => &mut self.method,
+            b"params" => &mut self.params,
+            b"result" => &mut self.result,
+            b"error" => &mut self.error,
+            _ => return,
+        };
+        self.doubled |= slot.replace(value()).is_some();
+    }
+
+    fn read(self) -> Result<Message, Malformed> {
+        let id = self.id.clone().and_then(Id::new);
+        let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
+        if self.doubled {
+            return refuse("a member of the envelope appears twice; send each once");
+        }
+        if self.version.as_ref().is_none_or(|version| **version.bytes() != *b"\"2.0\"") {
+            return refuse("`jsonrpc` must be \"2.0\"");
+        }
+        match self.method {
+            Some(_) => read_call(self, id),
+            None => read_response(self, id),
+        }
+    }
 }
 
 fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
@@ -127,31 +168,10 @@ fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
         return Err(Malformed::Envelope { id: None, reason: "a message must be a JSON object" });
     }
     let mut parts = Parts::default();
-    let mut doubled = false;
     for member in raw.members() {
-        let slot = match &*member.key_bytes() {
-            b"jsonrpc" => &mut parts.version,
-            b"id" => &mut parts.id,
-            b"method" => &mut parts.method,
-            b"params" => &mut parts.params,
-            b"result" => &mut parts.result,
-            b"error" => &mut parts.error,
-            _ => continue,
-        };
-        doubled |= slot.replace(member.value()).is_some();
+        parts.put(&member.key_bytes(), || member.value());
     }
-    let id = parts.id.clone().and_then(Id::new);
-    let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
-    if doubled {
-        return refuse("a member of the envelope appears twice; send each once");
-    }
-    if parts.version.as_ref().map(RawJson::as_str) != Some("\"2.0\"") {
-        return refuse("`jsonrpc` must be \"2.0\"");
-    }
-    match parts.method {
-        Some(_) => read_call(parts, id),
-        None => read_response(parts, id),
-    }
+    parts.read()
 }
 
 fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
