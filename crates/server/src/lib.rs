@@ -7,6 +7,7 @@ mod doorman;
 mod duplex;
 mod era;
 mod guest;
+mod headers;
 mod http;
 mod lobby;
 mod memory;

@@ -1,9 +1,10 @@
 //! A request as it arrived, with what everyone needs of it found once.
 
 use gantry_protocol::meta::RequestMeta;
-use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Id, Method, ParamsHead, RawJson, Request, Trace};
 use http::HeaderMap;
+
+use crate::headers::{TRACEPARENT, TRACESTATE};
 
 /// A request as it arrived.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ use super::arrival::Arrival;
 use super::stateless::Refusal;
 use super::{errors, supported};
 use crate::guest::Guest;
+use crate::headers::{METHOD, NAME, PROTOCOL_VERSION, header};
 use crate::lobby::Lobby;
 
 /// Why a request is not run, and the HTTP status that says so.
@@ -111,15 +112,11 @@ fn text(value: &RawJson) -> Option<Cow<'_, str>> {
     }
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
-}
-
 fn check_method(headers: &HeaderMap, method: &Method) -> Result<(), RpcError> {
-    if header(headers, headers::PROTOCOL_VERSION).is_none() {
+    if header(headers, PROTOCOL_VERSION).is_none() {
         return Err(RpcError::header_mismatch("the header MCP-Protocol-Version is missing"));
     }
-    match header(headers, headers::METHOD) {
+    match header(headers, METHOD) {
         Some(named) if named == method.as_str() => Ok(()),
         Some(named) => Err(RpcError::header_mismatch(format!(
             "the header Mcp-Method says `{named}` but the body says `{method}`"
@@ -143,7 +140,7 @@ fn check_meta(
     let version = version.ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
     let capabilities =
         meta.capabilities.clone().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
-    if let Some(named) = headers.and_then(|headers| header(headers, headers::PROTOCOL_VERSION))
+    if let Some(named) = headers.and_then(|headers| header(headers, PROTOCOL_VERSION))
         && named != version
     {
         let text =
@@ -180,7 +177,7 @@ fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
         "name" => arrival.head.name.clone(),
         member => arrival.params.get(member),
     };
-    let Some(named) = header(headers, headers::NAME) else {
+    let Some(named) = header(headers, NAME) else {
         return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
     };
     let named =
@@ -202,7 +199,7 @@ fn check_arguments(lobby: &Lobby, given: &HeaderMap, arrival: &Arrival) -> Resul
     lobby.gateway.catalog().with(|snapshot| {
         let Some(tool) = snapshot.tool(&name) else { return Ok(()) };
         for param in &tool.headers {
-            let value = header(given, &param.header);
+            let value = header(given, param.header.as_str());
             headers::check_argument(param, arrival.head.arguments.as_ref(), value)
                 .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
-use gantry_protocol::{Id, Message, Method, RpcError, headers};
+use gantry_protocol::{Id, Message, Method, RpcError};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Request, Response, StatusCode};
 
@@ -14,6 +14,7 @@ use super::{Hall, answer, batch, session, stateless};
 use crate::doorman::Visitor;
 use crate::duplex::stranger;
 use crate::era::{Arrival, names_stateful, names_stateless, unsupported};
+use crate::headers::{PROTOCOL_VERSION, header};
 use crate::settings::Eras;
 
 /// Serves one request to the endpoint.
@@ -74,7 +75,7 @@ async fn dispatch(
     message: Message,
 ) -> Response<Body> {
     let eras = hall.lobby.settings.eras;
-    let version = header(knock.headers, headers::PROTOCOL_VERSION);
+    let version = header(knock.headers, PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let request = match message {
         Message::Request(request) => Arrival::new(request).traced_by(knock.headers),
@@ -103,11 +104,6 @@ async fn dispatch(
 /// Answers a request with an error.
 pub(crate) fn refuse(id: &Id, status: StatusCode, error: &RpcError) -> Response<Body> {
     answer::reply(status, jsonrpc::error(id, error))
-}
-
-/// The value of a header, as text without space around it.
-pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
 /// Whether the body says that it is JSON.

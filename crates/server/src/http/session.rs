@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use gantry_protocol::jsonrpc;
-use gantry_protocol::{Message, RpcError, code, headers};
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use gantry_protocol::{Message, RpcError, code};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::Body;
-use super::endpoint::{header, refuse};
+use super::endpoint::refuse;
 use super::entrance::Knock;
 use super::{Hall, answer, events, flight};
 use crate::doorman::Visitor;
@@ -17,9 +17,8 @@ use crate::era::{
     mint,
 };
 use crate::guest::Guest;
+use crate::headers::{LAST_EVENT_ID, SESSION_ID, header};
 use crate::lobby::{Lobby, StreamPermit};
-
-const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 
 /// Opens a session.
 pub(crate) fn initialize(hall: &Hall, visitor: &Visitor, request: &Arrival) -> Response<Body> {
@@ -84,7 +83,7 @@ pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Response<Body> {
     let Some(permit) = hall.lobby.open_stream() else {
         return busy();
     };
-    let place = header(knock.headers, headers::LAST_EVENT_ID);
+    let place = header(knock.headers, LAST_EVENT_ID);
     let resumed = place.and_then(|place| session.find_stream(place));
     let follower = match resumed {
         Some((log, after)) => log.follow(after, prime(&hall.lobby, &session)),
@@ -114,7 +113,7 @@ pub(super) fn find(
     hall: &Hall,
     knock: Knock<'_>,
 ) -> Result<Arc<HttpSession>, (StatusCode, RpcError)> {
-    let Some(id) = header(knock.headers, headers::SESSION_ID) else {
+    let Some(id) = header(knock.headers, SESSION_ID) else {
         let text = "the header Mcp-Session-Id is missing; send `initialize` first, or give each \
                     request the headers and `_meta` of a revision without handshake";
         return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(text)));
@@ -133,7 +132,7 @@ pub(super) fn find(
 }
 
 pub(super) fn end(hall: &Hall, headers: &HeaderMap) {
-    if let Some(id) = header(headers, headers::SESSION_ID) {
+    if let Some(id) = header(headers, SESSION_ID) {
         hall.lobby.sessions.end(&hall.lobby.settings, id);
     }
 }
