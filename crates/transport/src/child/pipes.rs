@@ -134,8 +134,11 @@ impl<S: Sink> Output<S> {
         Ok(Self { pipe: Receiver::from_owned_fd(pipe)?, sink })
     }
 
-    /// Ends only when the sink wants no more.
+    /// Ends only when the sink wants no more. Most pipes stay silent, and are given no room.
     async fn flow(&mut self) {
+        if self.pipe.readable().await.is_err() {
+            return pending().await;
+        }
         let mut chunk = vec![0; CHUNK];
         loop {
             match self.pipe.read(&mut chunk).await {

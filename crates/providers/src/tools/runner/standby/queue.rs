@@ -95,8 +95,7 @@ impl Queue {
     /// The process that has waited longest, for a call. If there is none, more will wait.
     pub(super) fn take(&mut self, most: usize) -> Option<Child> {
         self.last_call = Instant::now();
-        self.bury();
-        let taken = self.waiting.pop_front().map(|waiter| waiter.child);
+        let taken = self.first().map(|waiter| waiter.child);
         self.least.0 = self.least.0.min(self.waiting.len());
         if taken.is_some() {
             self.deaths = 0;
@@ -107,15 +106,28 @@ impl Queue {
         taken
     }
 
+    /// The one that has waited longest and lives. A call waits for this, so that no more are looked
+    /// at than need be.
+    fn first(&mut self) -> Option<Waiter> {
+        while let Some(waiter) = self.waiting.pop_front() {
+            if !waiter.child.has_ended() {
+                return Some(waiter);
+            }
+            self.ended(&waiter);
+        }
+        None
+    }
+
     /// Removes those that have ended.
     pub(super) fn bury(&mut self) {
-        let mut dead = 0;
-        self.waiting.retain(|waiter| {
-            let ended = waiter.child.has_ended();
-            dead += usize::from(ended && waiter.since.elapsed() < SHORT);
-            !ended
-        });
-        for _ in 0..dead {
+        let (ended, living): (VecDeque<_>, _) =
+            self.waiting.drain(..).partition(|waiter| waiter.child.has_ended());
+        self.waiting = living;
+        ended.iter().for_each(|waiter| self.ended(waiter));
+    }
+
+    fn ended(&mut self, waiter: &Waiter) {
+        if waiter.since.elapsed() < SHORT {
             self.died();
         }
     }
