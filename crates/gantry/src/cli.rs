@@ -70,7 +70,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Where everything runs but the connections of clients, which have threads of their own: half of
+/// Where everything runs but most connections of clients, which have threads of their own: half of
 /// the cores is enough for what servers behind send, and for what goes on beside the calls.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     let threads = (cores() / 2).max(1);

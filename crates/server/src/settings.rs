@@ -32,10 +32,10 @@ pub struct Settings {
     pub head: usize,
     /// HTTP connections at once.
     pub connections: usize,
-    /// Threads that HTTP connections are spread over, each with a runtime of its own. A connection
-    /// stays on one, and handlers run there: they must not block, and cannot use
-    /// `tokio::task::block_in_place`. With none, connections are served by the runtime that serves
-    /// the door.
+    /// Threads that HTTP connections are spread over beside the runtime that serves the door, each
+    /// with a runtime of its own. A connection stays where it was put, and handlers run there: they
+    /// must not block, and cannot use `tokio::task::block_in_place`. With none, that runtime has
+    /// all connections.
     pub threads: usize,
     /// Sessions kept in memory at once. The oldest idle ones make room; they go on when used.
     pub sessions: usize,

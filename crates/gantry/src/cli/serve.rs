@@ -33,7 +33,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let names = config.as_ref().map(|config| config.names.clone()).unwrap_or_default();
     let doors = DoorSettings {
         key: Some(state::key()?),
-        threads: super::cores(),
+        // The main runtime is one more place for connections.
+        threads: super::cores() - 1,
         allowed_hosts: names.hosts,
         allowed_origins: names.origins,
         ..DoorSettings::default()

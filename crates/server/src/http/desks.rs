@@ -1,7 +1,9 @@
-//! Threads that connections are spread over. A connection stays on one thread for as long as it
-//! lives, and so does what its calls open on their way, such as connections to servers behind:
-//! nothing of an ordinary call wakes another core or is carried to it, which costs more than the
-//! call's own work where all threads share all tasks.
+//! Threads that connections are spread over, beside the runtime that serves. A connection stays where
+//! it was put for as long as it lives, and so does what its calls open on their way, such as
+//! connections to servers behind: nothing of an ordinary call wakes another core or is carried to it,
+//! which costs more than the call's own work where all threads share all tasks. The runtime that
+//! serves has its share of them because the programs behind speak there: a call that begins on
+//! another thread has to come over and go back.
 
 use std::sync::Arc;
 use std::thread;
@@ -10,21 +12,21 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-/// All threads.
+/// All places; none where the runtime that serves has all connections.
 #[derive(Debug, Default)]
 pub(super) struct Desks {
     desks: Vec<Desk>,
     closing: CancellationToken,
 }
 
-/// A thread with a runtime of its own.
+/// A thread with a runtime of its own, or the runtime that serves.
 #[derive(Debug)]
 struct Desk {
     runtime: Handle,
     /// One copy here, and one for each connection.
     places: Arc<()>,
-    /// Says that the thread is done; nothing is ever sent.
-    ended: oneshot::Receiver<()>,
+    /// Says that a thread of its own is done; nothing is ever sent.
+    ended: Option<oneshot::Receiver<()>>,
 }
 
 /// A connection's place at a desk, held while it lives.
@@ -35,7 +37,8 @@ pub(super) struct Place {
 }
 
 impl Desks {
-    /// Starts so many threads, or as many as the machine allows.
+    /// Starts so many threads, or as many as the machine allows. The runtime that this is called on
+    /// is the first to be given a connection.
     pub(super) fn start(count: usize) -> Self {
         let mut all = Self::default();
         for number in 0..count {
@@ -46,6 +49,10 @@ impl Desks {
                     break;
                 }
             }
+        }
+        if !all.desks.is_empty() {
+            let (runtime, places) = (Handle::current(), Arc::default());
+            all.desks.insert(0, Desk { runtime, places, ended: None });
         }
         all
     }
@@ -59,9 +66,9 @@ impl Desks {
     /// Ends all threads, with whatever still runs on them.
     pub(super) async fn close(mut self) {
         self.closing.cancel();
-        for desk in std::mem::take(&mut self.desks) {
+        for ended in self.desks.drain(..).filter_map(|desk| desk.ended) {
             // Its end is the sender's end.
-            let _ = desk.ended.await;
+            let _ = ended.await;
         }
     }
 }
@@ -84,7 +91,7 @@ impl Desk {
             runtime.shutdown_background();
             drop(running);
         })?;
-        Ok(Self { runtime: handle, places: Arc::default(), ended })
+        Ok(Self { runtime: handle, places: Arc::default(), ended: Some(ended) })
     }
 }
 
@@ -101,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn connections_are_spread_evenly() {
-        let desks = Desks::start(3);
+        let desks = Desks::start(2);
         let mut places: Vec<Place> = (0..6).filter_map(|_| desks.place()).collect();
         let counts = |desks: &Desks| -> Vec<usize> {
             desks.desks.iter().map(|desk| Arc::strong_count(&desk.places) - 1).collect()
@@ -117,7 +124,8 @@ mod tests {
     #[tokio::test]
     async fn a_desk_is_one_thread_and_ends_with_its_work() {
         let desks = Desks::start(1);
-        let place = desks.place().expect("there is one");
+        let (first, place) = (desks.place().expect("one here"), desks.place().expect("and one"));
+        assert_eq!(first.runtime().id(), Handle::current().id());
         let name = || thread::current().name().map(str::to_owned);
         let told = place.runtime().spawn(async move { name() }).await;
         assert_eq!(told.ok().flatten().as_deref(), Some("gantry-desk-0"));
