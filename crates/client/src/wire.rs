@@ -9,17 +9,54 @@ pub(crate) mod streamable;
 pub(crate) mod websocket;
 
 use bytes::Bytes;
+use gantry_transport::child::LineSender;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio_util::sync::CancellationToken;
 
 /// A line over which whole messages go both ways: standard streams, a WebSocket, HTTP+SSE.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     /// Messages to the server. Closed when the pipe has ended.
-    pub(crate) outgoing: mpsc::Sender<Bytes>,
+    pub(crate) outgoing: Outgoing,
     /// Messages from the server, each one JSON text within the limits of size; ends with the reason
     /// why no more will come.
     pub(crate) incoming: mpsc::Receiver<Result<Bytes, String>>,
     /// Ends whatever keeps the pipe going.
     pub(crate) stop: CancellationToken,
+}
+
+/// The way to a server over a line.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// Over a queue that a task takes care of.
+    Queue(mpsc::Sender<Bytes>),
+    /// Straight to a program.
+    Program(LineSender),
+}
+
+impl Outgoing {
+    /// Sends a message if there is room for it.
+    pub(crate) fn try_send(&self, message: Bytes) -> Result<(), TrySendError<Bytes>> {
+        match self {
+            Self::Queue(queue) => queue.try_send(message),
+            Self::Program(program) => program.try_send(message),
+        }
+    }
+
+    /// Sends a message when there is room for it.
+    pub(crate) async fn send(&self, message: Bytes) -> Result<(), SendError<Bytes>> {
+        match self {
+            Self::Queue(queue) => queue.send(message).await,
+            Self::Program(program) => program.send(message).await,
+        }
+    }
+
+    /// Waits until the task behind a queue has ended.
+    #[cfg(test)]
+    pub(crate) async fn closed(&self) {
+        if let Self::Queue(queue) = self {
+            queue.closed().await;
+        }
+    }
 }

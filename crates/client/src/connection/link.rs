@@ -15,6 +15,7 @@ use crate::error::ClientError;
 use crate::event::Event;
 use crate::peer::Peer;
 use crate::settings::Settings;
+use crate::wire::Outgoing;
 use crate::wire::streamable::{Posted, Streamable};
 
 /// How long a server that takes no more messages has to say, or show by its end, why.
@@ -35,7 +36,7 @@ pub(super) struct Link {
 /// How messages get to the server.
 pub(super) enum Way {
     /// Both ways over one line.
-    Pipe { outgoing: mpsc::Sender<Bytes>, program: Option<Session>, stop: CancellationToken },
+    Pipe { outgoing: Outgoing, program: Option<Session>, stop: CancellationToken },
     /// Each message by a request of its own.
     Http {
         wire: Arc<Streamable>,
@@ -101,11 +102,11 @@ impl Link {
     /// Sends a message that nobody waits for. When there is no room it is left out: to wait here
     /// would hold up the reading, and with it a server that waits for us to read.
     pub(super) fn tell(&self, message: Bytes) {
-        let queue = match &self.way {
-            Way::Pipe { outgoing, .. } => outgoing,
-            Way::Http { errands, .. } => errands,
+        let sent = match &self.way {
+            Way::Pipe { outgoing, .. } => outgoing.try_send(message),
+            Way::Http { errands, .. } => errands.try_send(message),
         };
-        if queue.try_send(message).is_err() {
+        if sent.is_err() {
             tracing::debug!("a message to the server found no room and was left out");
         }
     }

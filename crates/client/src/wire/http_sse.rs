@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::feed::Feed;
 use self::post::Postbox;
-use super::Pipe;
 use super::http::{Http, Kind, Origin, Request, request_target};
+use super::{Outgoing, Pipe};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
@@ -34,7 +34,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     // Each ends the other: through the token, which also the owner of the pipe holds.
     tokio::spawn(guarded(stop.clone(), feed.run(tx)));
     tokio::spawn(guarded(stop.clone(), postbox.run(messages)));
-    Ok(Pipe { outgoing, incoming, stop })
+    Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
 }
 
 async fn guarded(stop: CancellationToken, work: impl Future<Output = ()>) {

@@ -3,7 +3,7 @@
 use gantry_transport::child::{Program, Session, SessionLimits};
 use tokio_util::sync::CancellationToken;
 
-use super::Pipe;
+use super::{Outgoing, Pipe};
 use crate::error::ClientError;
 use crate::settings::Settings;
 
@@ -18,5 +18,6 @@ pub(crate) fn open(program: &Program, settings: &Settings) -> Result<(Session, P
     let (session, lines) = Session::start(program, &limits)
         .map_err(|error| ClientError::Unreachable(error.to_string()))?;
     let stop = CancellationToken::new();
-    Ok((session, Pipe { outgoing: lines.outgoing, incoming: lines.incoming, stop }))
+    let outgoing = Outgoing::Program(lines.outgoing);
+    Ok((session, Pipe { outgoing, incoming: lines.incoming, stop }))
 }

@@ -18,8 +18,8 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
-use super::Pipe;
 use super::http::{Origin, Stream, dial, of_endpoint};
+use super::{Outgoing, Pipe};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
@@ -46,7 +46,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     // Each ends the other: through the token, which also the owner of the pipe holds.
     tokio::spawn(write(sink, messages, tx.clone(), stop.clone(), settings.grace));
     tokio::spawn(read(stream, tx, stop.clone()));
-    Ok(Pipe { outgoing, incoming, stop })
+    Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
 }
 
 async fn connect(

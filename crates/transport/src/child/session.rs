@@ -1,13 +1,14 @@
 //! A child that is spoken to line by line for as long as it is wanted. One task owns the process
 //! and its pipes; when it ends, for whatever reason, the whole process group has ended.
 
+mod pen;
 mod talk;
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -16,6 +17,8 @@ use super::group::memory_of;
 use super::sink::{Sink, Tail};
 use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
+pub use pen::LineSender;
+use pen::Pen;
 use talk::{CHUNK, Input, Output, Talk};
 
 /// What notes of ours begin with.
@@ -48,8 +51,8 @@ pub struct Session {
 /// The two directions of a session.
 #[derive(Debug)]
 pub struct SessionLines {
-    /// Messages to the program, each written as one line.
-    pub outgoing: mpsc::Sender<Bytes>,
+    /// Messages to the program.
+    pub outgoing: LineSender,
     /// Lines from the program; the last item says how it ended.
     pub incoming: mpsc::Receiver<Result<Bytes, String>>,
 }
@@ -72,7 +75,9 @@ impl Session {
 
     fn begin(program: &Program, limits: &SessionLimits) -> io::Result<(Self, SessionLines)> {
         let (group, ends) = spawn::spawn(program)?;
-        let (outgoing, told) = mpsc::channel(limits.queue.max(1));
+        let (queue, told) = mpsc::channel(limits.queue.max(1));
+        let pen = Arc::new(Pen::new(Sender::from_owned_fd(ends.stdin)?));
+        let outgoing = LineSender::new(queue, pen.clone());
         let (heard, incoming) = mpsc::channel(limits.queue.max(1));
         let shared = Arc::new(Shared {
             tail: Mutex::new(Tail::new(limits.stderr)),
@@ -83,11 +88,7 @@ impl Session {
         let talk = Talk {
             watch: group.watch()?,
             group,
-            input: Input {
-                pipe: Some(Sender::from_owned_fd(ends.stdin)?),
-                told,
-                rest: BytesMut::new(),
-            },
+            input: Input { pen, told },
             output: Output {
                 pipe: Receiver::from_owned_fd(ends.stdout)?,
                 decoder: LineDecoder::new(limits.line),

@@ -14,7 +14,7 @@ use crate::connection::open::Opening;
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::settings::{Era, Settings};
-use crate::wire::Pipe;
+use crate::wire::{Outgoing, Pipe};
 
 /// The server's end.
 pub(super) struct Server {
@@ -34,7 +34,10 @@ pub(super) fn pipe() -> (Server, Pipe) {
 fn pipe_for(room: usize) -> (Server, Pipe) {
     let (outgoing, heard) = mpsc::channel(room);
     let (say, incoming) = mpsc::channel(room);
-    (Server { heard, say }, Pipe { outgoing, incoming, stop: CancellationToken::new() })
+    (
+        Server { heard, say },
+        Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop: CancellationToken::new() },
+    )
 }
 
 /// Greets whoever is at the other end of a pipe. The receiver hears when it is listened to.

@@ -15,6 +15,7 @@ use crate::error::ClientError;
 use crate::line::Silent;
 use crate::settings::{Era, Settings};
 use crate::target::Target;
+use crate::wire::Outgoing;
 
 /// Says hello to whoever begins with a handshake.
 const HELLO: &str = r#"
@@ -72,7 +73,11 @@ async fn its_end_is_told_with_its_last_words() {
 #[tokio::test]
 async fn who_writes_to_one_that_has_ended_is_told_why() {
     let (outgoing, _) = mpsc::channel(1);
-    let way = Way::Pipe { outgoing, program: None, stop: CancellationToken::new() };
+    let way = Way::Pipe {
+        outgoing: Outgoing::Queue(outgoing),
+        program: None,
+        stop: CancellationToken::new(),
+    };
     let link = Link::new(Arc::new(legacy()), way, mpsc::channel(1).0);
     let reason = "the program ended with status 7";
     let end = async { link.board.end(reason) };

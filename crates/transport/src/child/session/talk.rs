@@ -5,18 +5,19 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use bytes::Bytes;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio::{join, select};
 
+use super::pen::Pen;
 use super::{Shared, describe};
 use crate::child::group::{Group, Watch};
 use crate::child::sink::Sink;
 use crate::child::{End, reap};
-use crate::lines::{LineDecoder, put_line};
+use crate::lines::LineDecoder;
 
 /// Bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -36,11 +37,8 @@ pub(super) struct Talk {
 }
 
 pub(super) struct Input {
-    /// Gone when nothing more is to be written, which is how the program sees the end.
-    pub(super) pipe: Option<Sender>,
+    pub(super) pen: Arc<Pen>,
     pub(super) told: mpsc::Receiver<Bytes>,
-    /// What is still to be written of the lines that were taken.
-    pub(super) rest: BytesMut,
 }
 
 pub(super) struct Output {
@@ -62,7 +60,7 @@ impl Talk {
             () = flow(&mut self.input, &mut self.output, &mut self.stderr, &self.shared) => false,
         };
         if !ended {
-            self.input.pipe = None;
+            self.input.pen.close();
             if !self.wait(self.grace).await {
                 self.group.ask();
                 self.wait(self.grace).await;
@@ -126,25 +124,30 @@ async fn keep(stderr: &mut Receiver, shared: &Shared) {
 }
 
 impl Input {
+    /// Writes what senders have left.
     async fn flow(&mut self) {
-        while let Some(pipe) = &mut self.pipe {
-            if self.rest.is_empty() {
-                let Some(message) = self.told.recv().await else { break };
-                put_line(&mut self.rest, &message);
-                // What waits goes along: one write for all costs little more than one for each.
-                while self.rest.len() < CHUNK
-                    && let Ok(message) = self.told.try_recv()
-                {
-                    put_line(&mut self.rest, &message);
-                }
-            }
-            // A program that reads no more is about to end, or will be found silent.
-            if pipe.write_buf(&mut self.rest).await.is_err() {
-                break;
+        while self.pen.flush().await {
+            select! {
+                message = self.told.recv() => match message {
+                    Some(message) => self.pen.take(&message, &mut self.told),
+                    None => {
+                        // The last sender may have left something.
+                        self.pen.flush().await;
+                        break;
+                    }
+                },
+                () = self.pen.left() => (),
             }
         }
-        self.pipe = None;
+        self.pen.close();
         pending::<()>().await;
+    }
+}
+
+/// Senders may live on, and hold the pipe.
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.pen.close();
     }
 }
 

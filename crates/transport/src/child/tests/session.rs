@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use super::left::{assert_gone, live_members, until};
 use super::{KILL, LONG, shell};
-use crate::child::{End, Session, SessionLimits, SessionLines};
+use crate::child::{End, LineSender, Session, SessionLimits, SessionLines};
 
 const LIMITS: SessionLimits =
     SessionLimits { line: 64, queue: 4, stderr: 256, grace: Duration::from_secs(10) };
@@ -16,8 +17,8 @@ fn start(script: &str, limits: &SessionLimits) -> (Session, SessionLines) {
     Session::start(&shell(script), limits).unwrap()
 }
 
-async fn next(lines: &mut SessionLines) -> Result<String, String> {
-    let line = timeout(LONG, lines.incoming.recv()).await.expect("something comes in time");
+async fn next(incoming: &mut Receiver<Result<Bytes, String>>) -> Result<String, String> {
+    let line = timeout(LONG, incoming.recv()).await.expect("something comes in time");
     line.expect("the end is told first").map(|line| String::from_utf8(line.to_vec()).unwrap())
 }
 
@@ -42,16 +43,57 @@ async fn lines_go_both_ways_and_the_end_is_told() {
         let group = session.id();
         lines.outgoing.send(Bytes::from_static(b"a\nb")).await.unwrap();
         if matches!(end, End::Exited(_)) {
-            assert_eq!(next(&mut lines).await.as_deref(), Ok(expected), "{script}");
-            let (closed, _) = tokio::sync::mpsc::channel(1);
-            lines.outgoing = closed;
+            assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok(expected), "{script}");
+            drop(lines.outgoing);
         } else {
-            assert_eq!(next(&mut lines).await.as_deref(), Ok(expected), "{script}");
+            assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok(expected), "{script}");
         }
-        assert_eq!(next(&mut lines).await.unwrap_err(), reason, "{script}");
+        assert_eq!(next(&mut lines.incoming).await.unwrap_err(), reason, "{script}");
         assert_eq!(session.ended().await, end, "{script}");
         assert_eq!(session.memory(), 0);
         assert_gone(group).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_keep_their_order_when_the_pipe_is_full() {
+    const COUNT: usize = 20_000;
+    let (_session, SessionLines { outgoing, mut incoming }) = start("cat", &LIMITS);
+    let other = outgoing.clone();
+    let send = |name: &'static str, outgoing: LineSender| async move {
+        for number in 0..COUNT {
+            let line = Bytes::from(format!("{name} {number} {}", "x".repeat(40)));
+            outgoing.send(line).await.unwrap();
+        }
+    };
+    let senders = [tokio::spawn(send("a", outgoing)), tokio::spawn(send("b", other))];
+    let mut seen = [0, 0];
+    for _ in 0..2 * COUNT {
+        let line = next(&mut incoming).await.unwrap();
+        let mut words = line.split(' ');
+        let sender = usize::from(words.next() == Some("b"));
+        assert_eq!(words.next(), Some(seen[sender].to_string().as_str()));
+        seen[sender] += 1;
+    }
+    assert_eq!(next(&mut incoming).await.unwrap_err(), "the program ended with status 0");
+    for sender in senders {
+        sender.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_is_sent_last_is_not_lost() {
+    // More than a pipe holds, so that a part of it is left when the sender goes.
+    let length = 3 << 20;
+    for _ in 0..8 {
+        let (_session, SessionLines { outgoing, mut incoming }) =
+            start("read -r line; echo $line; wc -c", &LIMITS);
+        outgoing.send(Bytes::from_static(b"go")).await.unwrap();
+        assert_eq!(next(&mut incoming).await.as_deref(), Ok("go"));
+        outgoing.try_send(Bytes::from(vec![b'x'; length])).unwrap();
+        drop(outgoing);
+        let counted = next(&mut incoming).await.unwrap();
+        assert_eq!(counted.trim(), (length + 1).to_string());
     }
 }
 
@@ -59,7 +101,7 @@ async fn lines_go_both_ways_and_the_end_is_told() {
 async fn a_long_line_is_skipped_and_noted() {
     let script = "head -c 100000 /dev/zero | tr '\\0' x; echo; echo short; cat";
     let (session, mut lines) = start(script, &LIMITS);
-    assert_eq!(next(&mut lines).await.as_deref(), Ok("short"));
+    assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("short"));
     assert!(session.stderr().contains("a line is longer than the limit of 64 bytes"));
     session.note("ours");
     assert!(session.stderr().ends_with("[gantry] ours\n"), "{}", session.stderr());
@@ -70,7 +112,7 @@ async fn a_long_line_is_skipped_and_noted() {
 #[tokio::test]
 async fn the_last_words_are_its_own() {
     let (session, mut lines) = start("echo mine >&2; echo ready; cat", &LIMITS);
-    assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"));
+    assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("ready"));
     while !session.stderr().contains("mine") {
         tokio::task::yield_now().await;
     }
@@ -83,7 +125,7 @@ async fn all_that_was_written_before_the_end_is_heard() {
     let (_session, mut lines) =
         start("for i in 1 2 3 4 5 6 7 8 9; do echo $i; done; printf last", &LIMITS);
     let mut heard = Vec::new();
-    while let Ok(line) = next(&mut lines).await {
+    while let Ok(line) = next(&mut lines.incoming).await {
         heard.push(line);
     }
     assert_eq!(heard.join(" "), "1 2 3 4 5 6 7 8 9 last");
@@ -107,7 +149,7 @@ async fn stopping_asks_first_and_kills_last() {
     for (script, limits, expected) in cases {
         let (session, mut lines) = start(script, limits);
         if script.contains("ready") {
-            assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"), "{script}");
+            assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("ready"), "{script}");
         }
         until(|| !script.contains("closed") || session.stderr().contains("closed")).await;
         assert_eq!(timeout(LONG, session.stop()).await.unwrap(), expected, "{script}");
@@ -118,7 +160,7 @@ async fn stopping_asks_first_and_kills_last() {
 #[tokio::test]
 async fn dropping_kills_the_whole_group() {
     let (session, mut lines) = start("sleep 1000 & echo ready; cat", &LIMITS);
-    assert_eq!(next(&mut lines).await.as_deref(), Ok("ready"));
+    assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("ready"));
     let group = session.id();
     until(|| live_members(group) == 3).await;
     drop(session);
@@ -129,7 +171,7 @@ async fn dropping_kills_the_whole_group() {
 async fn a_program_is_given_no_more_than_its_streams() {
     let (_session, mut lines) =
         start("echo \"${GANTRY_NOTICES-none}\"; ls /proc/self/fd | tr '\\n' ' '", &LIMITS);
-    assert_eq!(next(&mut lines).await.as_deref(), Ok("none"));
+    assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("none"));
     // The fourth is the directory that is being listed.
-    assert_eq!(next(&mut lines).await.as_deref(), Ok("0 1 2 3"));
+    assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("0 1 2 3"));
 }

@@ -1,0 +1,154 @@
+//! The way to a program's standard input. Whoever has a line writes it, so that nobody has to be
+//! woken for it; what the pipe has no room for is left to the session's task.
+
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::net::unix::pipe::Sender;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::error::{SendError, TrySendError};
+use tokio::sync::mpsc::{self, Receiver};
+
+use super::talk::CHUNK;
+use crate::lines::put_line;
+
+/// Sends messages to a program, each as one line. The program sees the end of its input when all
+/// senders are gone.
+#[derive(Debug, Clone)]
+pub struct LineSender {
+    queue: mpsc::Sender<Bytes>,
+    pen: Arc<Pen>,
+}
+
+/// What senders and the session's task share.
+#[derive(Debug)]
+pub(super) struct Pen {
+    sheet: Mutex<Sheet>,
+    /// Told when something is left to the task.
+    left: Notify,
+}
+
+#[derive(Debug)]
+struct Sheet {
+    /// Gone when nothing more is to be written, which is how the program sees the end.
+    pipe: Option<Arc<Sender>>,
+    /// What is still to be written of the lines that were taken.
+    rest: BytesMut,
+    /// Messages in the queue, which come first.
+    queued: usize,
+}
+
+impl LineSender {
+    pub(super) fn new(queue: mpsc::Sender<Bytes>, pen: Arc<Pen>) -> Self {
+        Self { queue, pen }
+    }
+
+    /// Sends a message if there is room for it, in the pipe or in the queue.
+    pub fn try_send(&self, message: Bytes) -> Result<(), TrySendError<Bytes>> {
+        let mut sheet = self.pen.sheet();
+        if sheet.is_free() {
+            put_line(&mut sheet.rest, &message);
+            sheet.write();
+            if !sheet.rest.is_empty() {
+                self.pen.left.notify_one();
+            }
+            return Ok(());
+        }
+        self.queue.try_send(message)?;
+        sheet.queued += 1;
+        Ok(())
+    }
+
+    /// Sends a message when there is room for it.
+    pub async fn send(&self, message: Bytes) -> Result<(), SendError<Bytes>> {
+        match self.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(message)) => Err(SendError(message)),
+            Err(TrySendError::Full(message)) => {
+                let Ok(room) = self.queue.reserve().await else { return Err(SendError(message)) };
+                self.pen.sheet().queued += 1;
+                room.send(message);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Pen {
+    pub(super) fn new(pipe: Sender) -> Self {
+        let sheet = Sheet { pipe: Some(Arc::new(pipe)), rest: BytesMut::new(), queued: 0 };
+        Self { sheet: Mutex::new(sheet), left: Notify::new() }
+    }
+
+    /// Waits until there is something to write.
+    pub(super) async fn left(&self) {
+        self.left.notified().await;
+    }
+
+    /// Takes a message out of the queue, and what waits along with it: one write for all costs
+    /// little more than one for each.
+    pub(super) fn take(&self, first: &Bytes, queue: &mut Receiver<Bytes>) {
+        let mut sheet = self.sheet();
+        put_line(&mut sheet.rest, first);
+        sheet.queued -= 1;
+        while sheet.rest.len() < CHUNK
+            && let Ok(message) = queue.try_recv()
+        {
+            put_line(&mut sheet.rest, &message);
+            sheet.queued -= 1;
+        }
+    }
+
+    /// Writes all that is left. Says whether the program still reads. It may be dropped while it
+    /// waits.
+    pub(super) async fn flush(&self) -> bool {
+        loop {
+            let pipe = {
+                let mut sheet = self.sheet();
+                sheet.write();
+                match &sheet.pipe {
+                    Some(pipe) if !sheet.rest.is_empty() => pipe.clone(),
+                    pipe => return pipe.is_some(),
+                }
+            };
+            if pipe.writable().await.is_err() {
+                return false;
+            }
+        }
+    }
+
+    /// Ends the program's input.
+    pub(super) fn close(&self) {
+        let mut sheet = self.sheet();
+        sheet.pipe = None;
+        sheet.rest.clear();
+    }
+
+    /// Locked for one write at most, which never waits.
+    fn sheet(&self) -> MutexGuard<'_, Sheet> {
+        self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sheet {
+    /// Whether a message can be written at once without overtaking another.
+    fn is_free(&self) -> bool {
+        self.pipe.is_some() && self.queued == 0 && self.rest.is_empty()
+    }
+
+    /// Writes as much as the pipe takes now.
+    fn write(&mut self) {
+        while let Some(pipe) = self.pipe.as_ref().filter(|_| !self.rest.is_empty()) {
+            match pipe.try_write(&self.rest) {
+                Ok(length) => self.rest.advance(length),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // A program that reads no more is about to end, or will be found silent.
+                Err(_) => {
+                    self.pipe = None;
+                    self.rest.clear();
+                }
+            }
+        }
+    }
+}
