@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_protocol::headers::HeaderParam;
-use gantry_protocol::{Level, Method, RawJson, Trace};
+use gantry_protocol::{Level, Method, ParamsHead, RawJson, Trace};
 
 /// A request in the newest form.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub struct Request {
     pub method: Method,
     /// Its parameters. Keys of `_meta` that belong to one hop are made anew.
     pub params: RawJson,
+    /// The members of these that matter on the way, where they are known already.
+    pub head: Option<ParamsHead>,
     /// What the one who asks can answer while the server works; a capabilities object.
     pub capabilities: RawJson,
     /// Who asks; the client itself if none is given.
@@ -90,6 +92,7 @@ impl Request {
         Self {
             method,
             params,
+            head: None,
             capabilities: RawJson::EMPTY_OBJECT,
             client_info: None,
             wants_progress: false,

@@ -28,7 +28,8 @@ impl Link {
         request: &Request,
         line: &dyn Line,
     ) -> Result<Begun<'_>, ClientError> {
-        let (revision, head) = (agreed.revision(), ParamsHead::read(&request.params));
+        let revision = agreed.revision();
+        let head = request.head.clone().unwrap_or_else(|| ParamsHead::read(&request.params));
         // Only a question whose call must be guessed needs to know who makes it.
         let identity = match revision.is_stateless() {
             true => String::new(),

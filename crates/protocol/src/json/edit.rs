@@ -191,7 +191,9 @@ pub(super) fn put_key(out: &mut BytesMut, key: &str) {
 
 /// Writes a string.
 pub(crate) fn put_string(out: &mut BytesMut, text: &str) {
-    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+    // Looked at to the end, which the processor does for many bytes at a time.
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
         out.put_u8(b'"');
         out.put_slice(text.as_bytes());
         out.put_u8(b'"');

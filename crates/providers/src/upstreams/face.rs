@@ -116,8 +116,7 @@ impl Face {
 impl View {
     fn request(&self, resolved: &Resolved) -> Option<(Arc<Server>, Request)> {
         let call = &resolved.call;
-        let request =
-            |own: &str| serve::request(call, serve::renamed(&call.method, &call.params, own));
+        let request = |own: &str| serve::request(call, own);
         let (server, request) = match &resolved.target {
             Target::Tool(entry) => {
                 let tool = self.routes.tools.get(&entry.name)?;

@@ -106,14 +106,20 @@ impl Errand {
 }
 
 /// The request to the server, with its own words for what the call is for.
-pub(super) fn request(call: &Call, params: RawJson) -> Request {
+pub(super) fn request(call: &Call, own: &str) -> Request {
     // What the client brought along goes its own way: it is not always what came with this call.
-    let params = match (&call.head.input_responses, &call.head.request_state) {
-        (None, None) => params,
-        _ => params.edit().remove("inputResponses").remove("requestState").apply(),
+    let brings = call.head.input_responses.is_some() || call.head.request_state.is_some();
+    let (params, head) = match brings || !is_named(call, own) {
+        false => (call.params.clone(), Some(call.head.clone())),
+        true => (renamed(&call.method, &call.params, own), None),
+    };
+    let params = match brings {
+        true => params.edit().remove("inputResponses").remove("requestState").apply(),
+        false => params,
     };
     let input = &call.input;
     Request {
+        head,
         capabilities: call.caller.capabilities.raw.clone(),
         client_info: call.caller.client_info.clone(),
         wants_progress: call.wants_progress,
@@ -129,9 +135,9 @@ pub(super) fn traced(request: Request, trace: Option<Arc<Trace>>) -> Request {
     let meta = request.params.get(key::META).filter(RawJson::is_object);
     let meta = meta.unwrap_or(RawJson::EMPTY_OBJECT);
     let named = meta.get(TRACEPARENT).and_then(|named| named.to_text());
-    let params = match named.as_deref() == Some(trace.parent.as_str()) {
+    let (params, head) = match named.as_deref() == Some(trace.parent.as_str()) {
         // As the client wrote it.
-        true => request.params,
+        true => (request.params, request.head),
         false => {
             let state = trace.state.as_deref().map(RawJson::string);
             let meta = meta
@@ -140,10 +146,10 @@ pub(super) fn traced(request: Request, trace: Option<Arc<Trace>>) -> Request {
                 .set(TRACEPARENT, RawJson::string(&trace.parent))
                 .set_some(TRACESTATE, state)
                 .apply();
-            request.params.edit().set(key::META, meta).apply()
+            (request.params.edit().set(key::META, meta).apply(), None)
         }
     };
-    Request { params, trace: Some(trace), ..request }
+    Request { params, head, trace: Some(trace), ..request }
 }
 
 /// That a call is made a task: because it cannot be made otherwise, or its client takes them.
@@ -151,8 +157,18 @@ pub(super) fn as_task(request: Request) -> Request {
     Request { task: Some(TaskWish::default()), ..request }
 }
 
+/// Whether a call names its target as the server does.
+fn is_named(call: &Call, own: &str) -> bool {
+    let member = match call.method {
+        Method::ToolsCall | Method::PromptsGet => &call.head.name,
+        Method::ResourcesRead => &call.head.uri,
+        _ => return false,
+    };
+    call.head.doubled.is_none() && member.as_ref().and_then(RawJson::as_text) == Some(own)
+}
+
 /// The params with another text in them, at the place where the method has the name of its target.
-pub(super) fn renamed(method: &Method, params: &RawJson, own: &str) -> RawJson {
+fn renamed(method: &Method, params: &RawJson, own: &str) -> RawJson {
     let set = |object: &RawJson, member: &'static str| match object.get(member) {
         Some(named) if named.as_text() == Some(own) => object.clone(),
         _ => object.edit().set(member, RawJson::string(own)).apply(),

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use http::{HeaderMap, StatusCode, header};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
@@ -108,6 +108,10 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Option<Bytes>, hype
             first = data;
         } else {
             rest.extend_from_slice(&data);
+        }
+        // Who asks for more is told only later that there is none.
+        if body.is_end_stream() {
+            break;
         }
     }
     if rest.is_empty() {
