@@ -131,6 +131,8 @@ fn take(bytes: &mut BytesMut, left: &mut u64) -> Step {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// The body out of bytes that come in pieces of this size, and whether it has ended.
@@ -191,6 +193,27 @@ mod tests {
             for size in [1, 64] {
                 let error = read(Framing::chunked(), text, size).unwrap_err();
                 assert!(error.contains(expected), "{text}: {error}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_body_comes_out_of_its_chunks(
+            pieces in prop::collection::vec("[ -~]{1,40}", 0..6),
+            size in 1..64_usize,
+        ) {
+            let mut text: String =
+                pieces.iter().map(|it| format!("{:x}\r\n{it}\r\n", it.len())).collect();
+            text.push_str("0\r\n\r\n");
+            prop_assert_eq!(read(Framing::chunked(), &text, size), Ok((pieces.concat(), true)));
+        }
+
+        #[test]
+        fn no_bytes_are_too_bad_to_be_judged(bytes in any::<Vec<u8>>()) {
+            for mut framing in [Framing::Length(9), Framing::chunked(), Framing::UntilClose] {
+                let mut bytes = BytesMut::from(&bytes[..]);
+                while let Ok(Step::Piece(_)) = framing.step(&mut bytes) {}
             }
         }
     }

@@ -159,6 +159,8 @@ fn text(value: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(head: &str) -> Result<Option<Head>, String> {
@@ -237,5 +239,17 @@ mod tests {
             assert!(error.contains(expected), "{head}: {error}");
         }
         assert_eq!(read("HTTP/1.1 200 OK\r\nx: y\r\n"), Ok(None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_bad_to_be_judged(line in "[ -~]{0,40}", bytes in any::<Vec<u8>>()) {
+            let _ = Head::read(&bytes);
+            let mut text = format!("HTTP/1.1 200 OK\r\ncontent-length: {line}\r\n").into_bytes();
+            text.extend_from_slice(&bytes);
+            if let Ok(Some((length, _))) = Head::read(&text) {
+                prop_assert!(length <= text.len());
+            }
+        }
     }
 }
