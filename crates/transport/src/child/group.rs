@@ -51,7 +51,6 @@ pub(super) struct Watch(Receiver);
 
 impl Group {
     pub(super) fn new(leader: Pid, mark: Mark) -> Self {
-        warden::began(leader);
         Self { id: leader, reaped: false, mark }
     }
 

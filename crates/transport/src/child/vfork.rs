@@ -14,6 +14,7 @@ use rustix::process::{
 };
 
 use super::plan::{Bond, Plan};
+use super::warden;
 
 /// Bytes of the stack on which a new process runs until it becomes its program.
 const STACK: usize = 64 << 10;
@@ -65,6 +66,7 @@ impl Starter {
             None => Ok(id),
             Some(error) => {
                 waitpid(Some(id), WaitOptions::empty())?;
+                warden::ended(id);
                 Err(error.into())
             }
         }
@@ -82,7 +84,11 @@ extern "C" fn run(order: *mut c_void) -> c_int {
 
 fn prepare(order: &Order<'_>) -> Result<(), Errno> {
     match order.plan.bond {
-        Bond::Child => tie(order.parent)?,
+        Bond::Child => {
+            tie(order.parent)?;
+            // Before the program can start anything: this gateway may end before its next step.
+            warden::began(getpid());
+        }
         Bond::Warden => drop(setsid()?),
     }
     for descriptor in order.inherited {

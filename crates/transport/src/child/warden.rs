@@ -61,7 +61,8 @@ fn remaining(mut told: impl Read) -> HashSet<Pid> {
     groups
 }
 
-/// Tells the warden of a group that has begun. Who clears their environment is found by it.
+/// Tells the warden of a group that has begun. Who clears their environment is found by it. The new
+/// process says this itself, so that it only makes a system call.
 pub(super) fn began(group: Pid) {
     tell(group.as_raw_nonzero().get());
 }
