@@ -5,7 +5,8 @@ use std::future::pending;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use rustix::io::Errno;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::mpsc;
@@ -35,11 +36,19 @@ pub(super) struct Pipes {
 #[derive(Debug)]
 struct Input {
     /// Gone when all is written, which is how the child sees the end.
-    pipe: Option<Sender>,
+    pipe: Option<Inlet>,
     rest: Bytes,
     written: u64,
     /// The child's end.
     unread: OwnedFd,
+}
+
+/// The way in. The runtime hears of it only when it is full: most input fits, and to be told of a pipe
+/// and to forget it again takes longer than the writing.
+#[derive(Debug)]
+enum Inlet {
+    Fresh(OwnedFd),
+    Known(Sender),
 }
 
 /// What a child writes.
@@ -56,7 +65,8 @@ impl Pipes {
         limits: &ChildLimits,
         sender: mpsc::Sender<Bytes>,
     ) -> io::Result<Self> {
-        let pipe = Some(Sender::from_owned_fd(ends.stdin)?);
+        rustix::io::ioctl_fionbio(&ends.stdin, true)?;
+        let pipe = Some(Inlet::Fresh(ends.stdin));
         let input = Input { pipe, rest: Bytes::new(), written: 0, unread: ends.unread };
         Ok(Self {
             input,
@@ -118,14 +128,36 @@ impl Pipes {
 
 impl Input {
     async fn flow(&mut self) {
-        while let Some(pipe) = self.pipe.as_mut().filter(|_| !self.rest.is_empty()) {
+        while !self.rest.is_empty() {
+            let written = match &mut self.pipe {
+                None => return,
+                Some(Inlet::Known(pipe)) => pipe.write_buf(&mut self.rest).await,
+                Some(Inlet::Fresh(pipe)) => match rustix::io::write(&*pipe, &self.rest) {
+                    Err(Errno::AGAIN) => {
+                        self.pipe = self.pipe.take().and_then(Inlet::known);
+                        continue;
+                    }
+                    written => {
+                        self.rest.advance(written.unwrap_or(0));
+                        written.map_err(io::Error::from)
+                    }
+                },
+            };
             // A child need not read what it is given, so a closed pipe is no error.
-            match pipe.write_buf(&mut self.rest).await {
-                Ok(length) => self.written += length as u64,
-                Err(_) => break,
-            }
+            let Ok(length) = written else { break };
+            self.written += length as u64;
         }
         self.pipe = None;
+    }
+}
+
+impl Inlet {
+    /// The same with a runtime that tells when there is room again.
+    fn known(self) -> Option<Self> {
+        match self {
+            Self::Fresh(pipe) => Sender::from_owned_fd(pipe).ok().map(Self::Known),
+            known @ Self::Known(_) => Some(known),
+        }
     }
 }
 
