@@ -87,6 +87,9 @@ impl Queue {
             return self.renew(manifest, stamp);
         }
         self.stamp = stamp;
+        if self.waiting.iter().all(|it| Some(it.stamp) == stamp) {
+            return Vec::new();
+        }
         let (fresh, old) = self.waiting.drain(..).partition(|it| Some(it.stamp) == stamp);
         self.waiting = fresh;
         Vec::from(old)
