@@ -9,7 +9,7 @@ pub(crate) mod streamable;
 pub(crate) mod websocket;
 
 use bytes::Bytes;
-use gantry_transport::child::LineSender;
+use gantry_transport::child::{LineSender, Turn};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +41,14 @@ impl Outgoing {
         match self {
             Self::Queue(queue) => queue.try_send(message),
             Self::Program(program) => program.try_send(message),
+        }
+    }
+
+    /// The same, together with what others send before the turn that this may give is over.
+    pub(crate) fn gather(&self, message: Bytes) -> Result<Option<Turn>, TrySendError<Bytes>> {
+        match self {
+            Self::Queue(queue) => queue.try_send(message).map(|()| None),
+            Self::Program(program) => program.gather(message),
         }
     }
 

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_protocol::jsonrpc::{self, Incoming, Message, Response};
+use gantry_transport::child::Turn;
 use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc::error::TrySendError;
+use tokio::task::yield_now;
 
 use super::answer::rpc_error;
 use super::link::{Link, Way};
@@ -26,7 +28,8 @@ pub(super) struct Source {
 }
 
 enum State {
-    Mailbox,
+    /// With the turn to write for others, while it lasts.
+    Mailbox(Option<Turn>),
     Posting(BoxFuture<'static, Result<Posted, ClientError>>),
     Stream(Messages),
     Done,
@@ -41,16 +44,21 @@ impl Source {
     ) -> Result<Self, ClientError> {
         let state = match &link.way {
             Way::Pipe { outgoing, .. } => {
-                match outgoing.try_send(message) {
-                    Ok(()) => {}
+                // One of many may be sent at the same time as others.
+                let sent = match link.board.in_flight() > 1 {
+                    true => outgoing.gather(message),
+                    false => outgoing.try_send(message).map(|()| None),
+                };
+                match sent {
+                    Ok(turn) => State::Mailbox(turn),
                     Err(TrySendError::Full(message)) => {
                         if Box::pin(outgoing.send(message)).await.is_err() {
                             return Err(Box::pin(link.cut_off()).await);
                         }
+                        State::Mailbox(None)
                     }
                     Err(TrySendError::Closed(_)) => return Err(Box::pin(link.cut_off()).await),
                 }
-                State::Mailbox
             }
             Way::Http { wire, .. } => {
                 let wire = Arc::clone(wire);
@@ -80,7 +88,14 @@ impl Source {
     pub(super) async fn step(&mut self, link: &Link) -> Result<Option<Said>, ClientError> {
         loop {
             match &mut self.state {
-                State::Mailbox => return pending().await,
+                State::Mailbox(turn) => {
+                    if turn.is_some() {
+                        // Whoever else is ready on this thread sends first.
+                        yield_now().await;
+                        *turn = None;
+                    }
+                    return pending().await;
+                }
                 State::Done => return Ok(None),
                 State::Posting(posting) => {
                     let posted = posting.await;

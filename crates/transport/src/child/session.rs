@@ -17,8 +17,8 @@ use super::group::memory_of;
 use super::sink::{Sink, Tail};
 use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
-pub use pen::LineSender;
 use pen::Pen;
+pub use pen::{LineSender, Turn};
 use talk::{CHUNK, Input, Output, Talk};
 
 /// What notes of ours begin with.

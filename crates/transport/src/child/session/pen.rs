@@ -1,5 +1,6 @@
 //! The way to a program's standard input. Whoever has a line writes it, so that nobody has to be
-//! woken for it; what the pipe has no room for is left to the session's task.
+//! woken for it; what the pipe has no room for is left to the session's task. Where several have one
+//! at the same time, the first of them writes for all.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,11 @@ pub struct LineSender {
     pen: Arc<Pen>,
 }
 
+/// The turn of a sender to write for all who have a line until it is dropped.
+#[derive(Debug)]
+#[must_use = "what was gathered is written when this is dropped"]
+pub struct Turn(LineSender);
+
 /// What senders and the session's task share.
 #[derive(Debug)]
 pub(super) struct Pen {
@@ -37,6 +43,8 @@ struct Sheet {
     rest: BytesMut,
     /// Messages in the queue, which come first.
     queued: usize,
+    /// Whether it is someone's turn, who will write what comes until then.
+    gathering: bool,
 }
 
 impl LineSender {
@@ -46,12 +54,24 @@ impl LineSender {
 
     /// Sends a message if there is room for it, in the pipe or in the queue.
     pub fn try_send(&self, message: Bytes) -> Result<(), TrySendError<Bytes>> {
+        self.put(&mut self.pen.sheet(), message)
+    }
+
+    /// The same, to be written with what others send before the turn that this gives is over. There
+    /// is none where someone else writes.
+    pub fn gather(&self, message: Bytes) -> Result<Option<Turn>, TrySendError<Bytes>> {
         let mut sheet = self.pen.sheet();
+        let first = sheet.is_free() && !sheet.gathering;
+        sheet.gathering |= first;
+        self.put(&mut sheet, message)?;
+        Ok(first.then(|| Turn(self.clone())))
+    }
+
+    fn put(&self, sheet: &mut Sheet, message: Bytes) -> Result<(), TrySendError<Bytes>> {
         if sheet.is_free() {
             put_line(&mut sheet.rest, &message);
-            sheet.write();
-            if !sheet.rest.is_empty() {
-                self.pen.left.notify_one();
+            if !sheet.gathering || sheet.rest.len() >= CHUNK {
+                self.pen.write(sheet);
             }
             return Ok(());
         }
@@ -75,9 +95,19 @@ impl LineSender {
     }
 }
 
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let pen = &self.0.pen;
+        let mut sheet = pen.sheet();
+        sheet.gathering = false;
+        pen.write(&mut sheet);
+    }
+}
+
 impl Pen {
     pub(super) fn new(pipe: Sender) -> Self {
-        let sheet = Sheet { pipe: Some(Arc::new(pipe)), rest: BytesMut::new(), queued: 0 };
+        let pipe = Some(Arc::new(pipe));
+        let sheet = Sheet { pipe, rest: BytesMut::new(), queued: 0, gathering: false };
         Self { sheet: Mutex::new(sheet), left: Notify::new() }
     }
 
@@ -118,6 +148,14 @@ impl Pen {
         }
     }
 
+    /// Writes as much as the pipe takes now, and leaves the rest to the task.
+    fn write(&self, sheet: &mut Sheet) {
+        sheet.write();
+        if !sheet.rest.is_empty() {
+            self.left.notify_one();
+        }
+    }
+
     /// Ends the program's input.
     pub(super) fn close(&self) {
         let mut sheet = self.sheet();
@@ -134,7 +172,8 @@ impl Pen {
 impl Sheet {
     /// Whether a message can be written at once without overtaking another.
     fn is_free(&self) -> bool {
-        self.pipe.is_some() && self.queued == 0 && self.rest.is_empty()
+        let is_clear = self.rest.is_empty() || self.gathering && self.rest.len() < CHUNK;
+        self.pipe.is_some() && self.queued == 0 && is_clear
     }
 
     /// Writes as much as the pipe takes now.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::left::{assert_gone, live_members, until};
@@ -63,7 +65,17 @@ async fn lines_keep_their_order_when_the_pipe_is_full() {
     let send = |name: &'static str, outgoing: LineSender| async move {
         for number in 0..COUNT {
             let line = Bytes::from(format!("{name} {number} {}", "x".repeat(40)));
-            outgoing.send(line).await.unwrap();
+            let gathered = match number % 3 {
+                0 => outgoing.gather(line),
+                _ => Err(TrySendError::Full(line)),
+            };
+            match gathered {
+                Ok(turn) => {
+                    yield_now().await;
+                    drop(turn);
+                }
+                Err(error) => outgoing.send(error.into_inner()).await.unwrap(),
+            }
         }
     };
     let senders = [tokio::spawn(send("a", outgoing)), tokio::spawn(send("b", other))];
@@ -79,6 +91,36 @@ async fn lines_keep_their_order_when_the_pipe_is_full() {
     for sender in senders {
         sender.await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn the_first_of_a_turn_writes_for_all() {
+    let (_session, SessionLines { outgoing, mut incoming }) = start("cat", &LIMITS);
+    for _ in 0..100 {
+        let turn = outgoing.gather(Bytes::from_static(b"first")).unwrap();
+        assert!(turn.is_some());
+        assert!(outgoing.gather(Bytes::from_static(b"second")).unwrap().is_none());
+        outgoing.try_send(Bytes::from_static(b"third")).unwrap();
+        drop(turn);
+        for line in ["first", "second", "third"] {
+            assert_eq!(next(&mut incoming).await.as_deref(), Ok(line));
+        }
+    }
+    let turn = outgoing.gather(Bytes::from_static(b"last")).unwrap();
+    drop(outgoing);
+    yield_now().await;
+    drop(turn);
+    assert_eq!(next(&mut incoming).await.as_deref(), Ok("last"), "a turn keeps the input open");
+    assert_eq!(next(&mut incoming).await.unwrap_err(), "the program ended with status 0");
+}
+
+#[tokio::test]
+async fn a_turn_gathers_no_more_than_it_may() {
+    let (_session, SessionLines { outgoing, .. }) = start("sleep 60", &LIMITS);
+    let line = Bytes::from(vec![b'x'; 32 << 10]);
+    let _turn = outgoing.gather(line.clone()).unwrap();
+    let taken = (0..100).take_while(|_| outgoing.try_send(line.clone()).is_ok()).count();
+    assert!(taken < 20, "{taken} lines were taken that nobody reads");
 }
 
 #[tokio::test]
@@ -114,7 +156,7 @@ async fn the_last_words_are_its_own() {
     let (session, mut lines) = start("echo mine >&2; echo ready; cat", &LIMITS);
     assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("ready"));
     while !session.stderr().contains("mine") {
-        tokio::task::yield_now().await;
+        yield_now().await;
     }
     session.note("ours");
     assert_eq!(session.last_words().as_deref(), Some("mine"));
