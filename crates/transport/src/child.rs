@@ -87,7 +87,11 @@ impl Default for ChildLimits {
 
 /// A running child. Dropping it kills its process group and reaps it.
 #[derive(Debug)]
-pub struct Child {
+pub struct Child(Box<Body>);
+
+/// What a child is made of. On the heap, since it is handed on from one to the next.
+#[derive(Debug)]
+struct Body {
     group: Group,
     watch: Watch,
     pipes: Pipes,
@@ -140,70 +144,72 @@ impl Child {
             let watch = group.watch()?;
             let (sender, notices) = mpsc::channel(limits.notices.max(1));
             let pipes = Pipes::new(ends, written, limits, sender)?;
-            Ok(Self { group, watch, pipes, notices: Some(notices), grace: limits.grace })
+            let (notices, grace) = (Some(notices), limits.grace);
+            Ok(Self(Box::new(Body { group, watch, pipes, notices, grace })))
         };
         start().map_err(|error| StartError::new(program, error))
     }
 
     /// The number of the process, which is that of its group too.
     pub fn id(&self) -> u32 {
-        self.group.id()
+        self.0.group.id()
     }
 
     /// Waits until the process has ended, whether it was given its input or not.
     pub async fn ended(&self) -> io::Result<()> {
-        self.watch.ended().await
+        self.0.watch.ended().await
     }
 
     /// Whether the process has ended.
     pub fn has_ended(&self) -> bool {
-        self.group.has_ended()
+        self.0.group.has_ended()
     }
 
     /// The bytes of memory that the process holds now; none when it has ended.
     pub fn memory(&self) -> u64 {
-        self.group.memory()
+        self.0.group.memory()
     }
 
     /// The lines that the child writes to file descriptor 3. They come while
     /// [`finish`](Self::finish) is awaited, and end with it. The first receiver gets them all; any
     /// other is closed.
     pub fn notices(&mut self) -> mpsc::Receiver<Bytes> {
-        self.notices.take().unwrap_or_else(|| mpsc::channel(1).1)
+        self.0.notices.take().unwrap_or_else(|| mpsc::channel(1).1)
     }
 
     /// Gives the child its input and waits until it has written a line to standard output. If it
     /// ends, writes too much or takes longer than `timeout` before that, there is none; whatever
     /// came, [`finish`](Self::finish) without input takes the child to its end.
     pub async fn first_line(&mut self, input: Bytes, timeout: Duration) -> Option<Bytes> {
-        self.pipes.give(input);
-        self.pipes.stop_at_line(true);
+        self.0.pipes.give(input);
+        self.0.pipes.stop_at_line(true);
         let stop = self.run(timeout).await;
-        self.pipes.stop_at_line(false);
-        if stop == Stop::Written { self.pipes.line() } else { None }
+        self.0.pipes.stop_at_line(false);
+        if stop == Stop::Written { self.0.pipes.line() } else { None }
     }
 
     /// Gives the child its input and waits for its end. After `timeout` the group is asked to
     /// end, and killed when its grace is over. Dropping the future kills it at once.
     pub async fn finish(mut self, input: Bytes, timeout: Duration) -> Finished {
-        self.pipes.give(input);
+        self.0.pipes.give(input);
         let stop = self.run(timeout).await;
         if stop == Stop::TimedOut {
-            self.group.ask();
+            self.0.group.ask();
             // Its last words are still read: a full pipe would keep it from ending.
-            self.run(self.grace).await;
+            self.run(self.0.grace).await;
         }
         // The leader is not reaped yet, so the group's number cannot belong to anyone else.
-        self.group.kill();
-        let end = reap(&mut self.group, &mut self.watch).await;
+        self.0.group.kill();
+        let Body { group, watch, .. } = &mut *self.0;
+        let end = reap(group, watch).await;
         // What was written before the end is in the pipes by now. A process that has left the
         // group may hold them open for ever, so nothing more is waited for. Most often this is how
         // it is found out: to look for such a process after every call would cost too much.
-        if self.pipes.drain() {
-            self.group.kill_strays();
+        if self.0.pipes.drain() {
+            self.0.group.kill_strays();
         }
-        let input_read = self.pipes.was_read();
-        let (stdout, stdout_overflow, stderr) = self.pipes.into_output();
+        let input_read = self.0.pipes.was_read();
+        let (stdout, stdout_overflow, stderr) = self.0.pipes.into_output();
         let end = if stop == Stop::TimedOut { End::TimedOut } else { end };
         Finished { stdout, stdout_overflow, input_read, stderr, end }
     }
@@ -214,9 +220,9 @@ impl Child {
         select! {
             biased;
             // A watch that fails is found again, and told, by `end`.
-            _ = self.watch.ended() => Stop::Ended,
+            _ = self.0.watch.ended() => Stop::Ended,
             () = sleep(timeout) => Stop::TimedOut,
-            () = self.pipes.flow() => Stop::Written,
+            () = self.0.pipes.flow() => Stop::Written,
         }
     }
 }

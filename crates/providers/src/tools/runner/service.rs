@@ -1,5 +1,6 @@
 //! One process at the service of one call: its input, what it says on the way, and its answer.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -28,8 +29,11 @@ impl Service<'_> {
         if self.manifest.answer == Answer::End {
             return self.finish(child, input, deadline, &mut notices).await;
         }
-        let first = child.first_line(input, deadline - Instant::now());
-        match self.listen(first, &mut notices).await {
+        let first = {
+            let first = pin!(child.first_line(input, deadline - Instant::now()));
+            self.listen(first, &mut notices).await
+        };
+        match first {
             Some(line) => self.part_with(child, line),
             None => self.finish(child, Bytes::new(), deadline, &mut notices).await,
         }
@@ -43,19 +47,18 @@ impl Service<'_> {
         notices: &mut mpsc::Receiver<Bytes>,
     ) -> Finished {
         let left = deadline.saturating_duration_since(Instant::now());
-        self.listen(child.finish(input, left), notices).await
+        self.listen(pin!(child.finish(input, left)), notices).await
     }
 
     /// Waits for something while passing on notices.
     async fn listen<T>(
         &self,
-        awaited: impl Future<Output = T>,
+        mut awaited: Pin<&mut impl Future<Output = T>>,
         notices: &mut mpsc::Receiver<Bytes>,
     ) -> T {
-        tokio::pin!(awaited);
         let come = loop {
             tokio::select! {
-                come = &mut awaited => break come,
+                come = awaited.as_mut() => break come,
                 Some(line) = notices.recv() => contract::relay(self.exchange, line).await,
             }
         };
