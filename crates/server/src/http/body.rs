@@ -93,7 +93,11 @@ pub(crate) async fn read(
     }
 }
 
-/// Gathers a body; none when it is too large. Most come in one piece and are not copied.
+/// A body that is no larger than this is copied. It came in the memory that its connection reads into,
+/// and a call that held that would have the connection take new memory for each request.
+const COPIED: usize = 8 << 10;
+
+/// Gathers a body; none when it is too large. Most come in one piece, and a large piece is not copied.
 async fn collect(mut body: Incoming, limit: usize) -> Result<Option<Bytes>, hyper::Error> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -115,7 +119,8 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Option<Bytes>, hype
         }
     }
     if rest.is_empty() {
-        return Ok(Some(first));
+        let small = first.len() <= COPIED;
+        return Ok(Some(if small { Bytes::copy_from_slice(&first) } else { first }));
     }
     let mut whole = BytesMut::with_capacity(first.len() + rest.len());
     whole.extend_from_slice(&first);

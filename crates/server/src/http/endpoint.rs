@@ -2,20 +2,35 @@
 
 use std::sync::Arc;
 
+use gantry_gateway::Call;
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
 use gantry_protocol::{Id, Message, Method, RpcError};
 use http::header::CONTENT_TYPE;
+use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::{self, Body};
 use super::entrance::Knock;
-use super::{Hall, answer, batch, session, stateless};
+use super::{Hall, answer, batch, flight, session, stateless};
 use crate::doorman::Visitor;
 use crate::duplex::stranger;
-use crate::era::{Arrival, names_stateful, names_stateless, unsupported};
+use crate::era::{
+    Arrival, HttpSession, Live, Ticket, names_stateful, names_stateless, unsupported,
+};
 use crate::headers::{PROTOCOL_VERSION, header};
 use crate::settings::Eras;
+
+/// What is left of a request when its head has been read. A call holds nothing of the head: the
+/// memory that a connection reads into is free for the next one.
+pub(super) enum Course {
+    /// It is answered.
+    Answered(Response<Body>),
+    /// A call that stands alone.
+    Alone(Box<Live>),
+    /// A call of a session.
+    Flight(Arc<HttpSession>, Ticket, Box<Call>),
+}
 
 /// Serves one request to the endpoint.
 pub(crate) async fn serve(
@@ -23,11 +38,11 @@ pub(crate) async fn serve(
     visitor: &Visitor,
     request: Request<hyper::body::Incoming>,
 ) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let knock = Knock { headers: &parts.headers, visitor };
+    let (Parts { method, headers, .. }, body) = request.into_parts();
+    let knock = Knock { headers: &headers, visitor };
     let stateful = hall.lobby.settings.eras != Eras::Modern;
-    match parts.method {
-        http::Method::POST => post(hall, knock, body).await,
+    match method {
+        http::Method::POST => post(hall, visitor, headers, body).await,
         http::Method::GET if stateful => session::get(hall, knock),
         http::Method::DELETE if stateful => session::delete(hall, knock),
         _ if stateful => answer::not_allowed("GET, POST, DELETE"),
@@ -35,25 +50,30 @@ pub(crate) async fn serve(
     }
 }
 
-async fn post(hall: &Arc<Hall>, knock: Knock<'_>, body: hyper::body::Incoming) -> Response<Body> {
-    let headers = knock.headers;
-    if !is_json(headers) {
+async fn post(
+    hall: &Arc<Hall>,
+    visitor: &Visitor,
+    headers: HeaderMap,
+    body: hyper::body::Incoming,
+) -> Response<Body> {
+    if !is_json(&headers) {
         let error = RpcError::invalid_request("the Content-Type must be application/json");
         return answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
     }
-    let accept = Accept::read(headers);
+    let accept = Accept::read(&headers);
     if !accept.json && !accept.events {
         let text = "the Accept header must list application/json and text/event-stream";
         return answer::error(StatusCode::NOT_ACCEPTABLE, &RpcError::invalid_request(text));
     }
-    let text = match body::read(&hall.lobby.settings, headers, body).await {
+    let text = match body::read(&hall.lobby.settings, &headers, body).await {
         Ok(text) => text,
         Err((status, reason)) => return answer::error(status, &RpcError::invalid_request(reason)),
     };
-    match decode(text, hall.lobby.settings.message) {
-        Ok(Incoming::Single(message)) => dispatch(hall, knock, accept, message).await,
+    let knock = Knock { headers: &headers, visitor };
+    let course = match decode(text, hall.lobby.settings.message) {
+        Ok(Incoming::Single(message)) => dispatch(hall, knock, accept, message),
         Ok(Incoming::Batch(messages)) => {
-            Box::pin(batch::serve(hall, knock, accept, messages)).await
+            Course::Answered(Box::pin(batch::serve(hall, knock, accept, messages)).await)
         }
         Err(malformed) => {
             let error = malformed.to_error();
@@ -61,43 +81,47 @@ async fn post(hall: &Arc<Hall>, knock: Knock<'_>, body: hyper::body::Incoming) -
                 Some(id) => jsonrpc::error(id, &error),
                 None => jsonrpc::error_without_id(&error, session::wants_null_id(hall, knock)),
             };
-            answer::reply(StatusCode::BAD_REQUEST, reply)
+            Course::Answered(answer::reply(StatusCode::BAD_REQUEST, reply))
+        }
+    };
+    drop(headers);
+    match course {
+        Course::Answered(response) => response,
+        Course::Alone(live) => stateless::run(hall, visitor, accept, live).await,
+        Course::Flight(session, ticket, call) => {
+            flight::run(hall, visitor, &session, accept, ticket, *call).await
         }
     }
 }
 
 /// Tells the eras apart: a message that says it stands alone does; then the header may say so;
 /// everything else belongs to a session, or opens one.
-async fn dispatch(
-    hall: &Arc<Hall>,
-    knock: Knock<'_>,
-    accept: Accept,
-    message: Message,
-) -> Response<Body> {
+fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, message: Message) -> Course {
     let eras = hall.lobby.settings.eras;
     let version = header(knock.headers, PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let request = match message {
         Message::Request(request) => Arrival::new(request).traced_by(knock.headers),
-        other if by_header && eras != Eras::Legacy => return stateless::take(&other),
-        other => return session::take(hall, knock, other),
+        other if by_header && eras != Eras::Legacy => {
+            return Course::Answered(stateless::take(&other));
+        }
+        other => return Course::Answered(session::take(hall, knock, other)),
     };
     let alone = request.is_stateless() || by_header;
     if alone && eras != Eras::Legacy {
-        return stateless::serve(hall, knock, accept, request).await;
+        return stateless::begin(hall, knock, request);
     }
+    let bad = |error| Course::Answered(refuse(&request.id, StatusCode::BAD_REQUEST, &error));
     if let Some(version) = version
         && !names_stateful(version)
         && !alone
     {
-        return refuse(&request.id, StatusCode::BAD_REQUEST, &unsupported(&hall.lobby, version));
+        return bad(unsupported(&hall.lobby, version));
     }
     match request.method {
-        _ if eras == Eras::Modern => {
-            refuse(&request.id, StatusCode::BAD_REQUEST, &stranger(&hall.lobby, &request))
-        }
-        Method::Initialize => session::initialize(hall, knock.visitor, &request),
-        _ => session::serve(hall, knock, accept, request).await,
+        _ if eras == Eras::Modern => bad(stranger(&hall.lobby, &request)),
+        Method::Initialize => Course::Answered(session::initialize(hall, knock.visitor, &request)),
+        _ => session::begin(hall, knock, accept, request),
     }
 }
 

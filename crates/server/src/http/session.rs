@@ -8,9 +8,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::Body;
-use super::endpoint::refuse;
+use super::endpoint::{Course, refuse};
 use super::entrance::Knock;
-use super::{Hall, answer, events, flight};
+use super::{Hall, answer, events};
 use crate::doorman::Visitor;
 use crate::era::{
     Arrival, Follower, Handled, Handshake, HttpSession, SessionLookup, StreamLog, Wire, listen_for,
@@ -35,22 +35,15 @@ pub(crate) fn initialize(hall: &Hall, visitor: &Visitor, request: &Arrival) -> R
     response
 }
 
-/// Serves one request of a session.
-pub(crate) async fn serve(
-    hall: &Arc<Hall>,
-    knock: Knock<'_>,
-    accept: Accept,
-    request: Arrival,
-) -> Response<Body> {
+/// Begins to serve one request of a session.
+pub(super) fn begin(hall: &Hall, knock: Knock<'_>, accept: Accept, request: Arrival) -> Course {
     let session = match find(hall, knock) {
         Ok(session) => session,
-        Err((status, error)) => return refuse(&request.id, status, &error),
+        Err((status, error)) => return Course::Answered(refuse(&request.id, status, &error)),
     };
     match session.session.handle(&hall.lobby, request) {
-        Handled::Answered(reply) => whole(accept, reply),
-        Handled::Call(ticket, call) => {
-            flight::run(hall, knock.visitor, &session, accept, ticket, *call).await
-        }
+        Handled::Answered(reply) => Course::Answered(whole(accept, reply)),
+        Handled::Call(ticket, call) => Course::Flight(session, ticket, call),
     }
 }
 

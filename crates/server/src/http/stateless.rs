@@ -9,6 +9,7 @@ use http::{HeaderValue, Response, StatusCode};
 
 use super::accept::Accept;
 use super::body::Body;
+use super::endpoint::Course;
 use super::entrance::Knock;
 use super::events::{self, ListenEvents, LiveEvents};
 use super::{Hall, answer};
@@ -28,17 +29,12 @@ pub(crate) fn take(message: &Message) -> Response<Body> {
     }
 }
 
-/// Serves one request.
-pub(crate) async fn serve(
-    hall: &Arc<Hall>,
-    knock: Knock<'_>,
-    accept: Accept,
-    request: Arrival,
-) -> Response<Body> {
+/// Begins to serve one request.
+pub(super) fn begin(hall: &Arc<Hall>, knock: Knock<'_>, request: Arrival) -> Course {
     let id = request.id.clone();
     let guest = Guest::passing(knock.visitor);
-    match prepare(&hall.lobby, &guest, request, Some(knock.headers)) {
-        Ok(Prepared::Live(live)) => run(hall, knock.visitor, accept, live).await,
+    Course::Answered(match prepare(&hall.lobby, &guest, request, Some(knock.headers)) {
+        Ok(Prepared::Live(live)) => return Course::Alone(live),
         Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
         Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {
             Some(permit) => {
@@ -51,12 +47,12 @@ pub(crate) async fn serve(
             let reply = jsonrpc::error(&refusal.id, &refusal.error);
             answer::reply(status(refusal.status), reply)
         }
-    }
+    })
 }
 
 /// Answers with plain JSON if the call has nothing to say before its answer, with a stream if it
 /// has, or if it is silent for so long that the connection might be taken for dead.
-async fn run(
+pub(super) async fn run(
     hall: &Arc<Hall>,
     visitor: &Visitor,
     accept: Accept,
