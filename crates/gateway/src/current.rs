@@ -8,8 +8,11 @@ tokio::task_local! {
 }
 
 /// Does the work of a call. Whatever is polled or dropped in it has this call as the current one.
-pub(crate) async fn scope<T>(exchange: Exchange, work: impl Future<Output = T>) -> T {
-    CURRENT.scope(exchange, work).await
+pub(crate) fn scope<T>(
+    exchange: Exchange,
+    work: impl Future<Output = T>,
+) -> impl Future<Output = T> {
+    CURRENT.scope(exchange, work)
 }
 
 /// Looks at the call that is being worked on here; none outside of any.

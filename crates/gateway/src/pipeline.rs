@@ -72,8 +72,12 @@ impl Policies {
 
 impl Pipeline {
     /// Takes one call all the way.
-    pub(crate) async fn serve(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
-        current::scope(exchange.clone(), self.take(call, exchange)).await
+    pub(crate) fn serve(
+        &self,
+        call: Arc<Call>,
+        exchange: Exchange,
+    ) -> impl Future<Output = Outcome> {
+        current::scope(exchange.clone(), self.take(call, exchange))
     }
 
     async fn take(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
@@ -122,19 +126,20 @@ impl Pipeline {
             let serving = async { resolved.provider.serve(&resolved, exchange).await };
             // A panic in a provider is that call's failure and nobody else's.
             let served = AssertUnwindSafe(serving).catch_unwind().await;
-            match served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))? {
-                Reply::InputRequired(required) if !resolved.call.takes_questions => {
-                    let input = answer(required, exchange).await?;
-                    Arc::make_mut(&mut resolved.call).input = input;
-                }
-                Reply::InputRequired(required) => {
-                    // What the client cannot answer it must not be asked.
-                    let client = &resolved.call.caller.capabilities;
-                    questions(&required).try_for_each(|(_, ask)| ask.check(client))?;
-                    return Ok(Reply::InputRequired(required));
-                }
+            let reply = served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))?;
+            let required = match reply {
+                Reply::InputRequired(required) => required,
                 reply => return Ok(reply),
+            };
+            if resolved.call.takes_questions {
+                // What the client cannot answer it must not be asked.
+                let client = &resolved.call.caller.capabilities;
+                questions(&required).try_for_each(|(_, ask)| ask.check(client))?;
+                return Ok(Reply::InputRequired(required));
             }
+            // On the heap, like all that few calls do: it would make every call larger.
+            let input = Box::pin(answer(required, exchange)).await?;
+            Arc::make_mut(&mut resolved.call).input = input;
         }
         let text = format!("the provider asked for input more than {rounds} times");
         Err(CallError::new(ErrorKind::ToolFailed, text))

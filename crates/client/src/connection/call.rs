@@ -57,18 +57,18 @@ impl Link {
             }
             false => None,
         };
-        let Begun { underway, message, mut headers } = self.begin(agreed, request, line)?;
+        let Begun { mut underway, message, mut headers } = self.begin(agreed, request, line)?;
         if let Some(trace) = request.trace.as_ref().filter(|_| !self.is_pipe()) {
             headers.extend(compose::traced(trace));
         }
         let mut clock = Clock::start(silence, at_most);
-        let sent = select! {
+        let mut source = select! {
             // Mostly there is room at once, and then no timer need be set.
             biased;
             sent = Source::send(self, message, headers) => sent?,
             time = clock.run_out() => return Err(ClientError::Timeout(time)),
         };
-        let outcome = underway.hear_out(sent, line, &mut clock).await.outcome?;
+        let outcome = underway.hear_out(&mut source, line, &mut clock).await.outcome?;
         answer::read(revision, request, compose::wishes_task(agreed, request), outcome)
     }
 
@@ -96,7 +96,7 @@ impl Link {
             time = clock.run_out() => Err(ClientError::Timeout(time)),
         };
         match sent {
-            Ok(source) => underway.hear_out(source, &Silent, &mut clock).await,
+            Ok(mut source) => underway.hear_out(&mut source, &Silent, &mut clock).await,
             Err(error) => failed(error),
         }
     }
@@ -128,12 +128,12 @@ impl<'a> Underway<'a> {
 
     /// Hears everything until the answer.
     async fn hear_out(
-        mut self,
-        mut source: Source,
+        &mut self,
+        source: &mut Source,
         line: &dyn Line,
         clock: &mut Clock,
     ) -> Exchange {
-        let outcome = self.converse(&mut source, line, clock).await;
+        let outcome = self.converse(source, line, clock).await;
         self.quiet |= !matches!(outcome, Err(ClientError::Timeout(_)));
         if outcome.is_ok() {
             source.settle();

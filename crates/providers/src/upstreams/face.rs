@@ -179,7 +179,7 @@ impl Provider for Face {
 
     fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
         match self.errand(resolved, exchange) {
-            Some(errand) => Box::pin(errand.run()),
+            Some(errand) => Box::pin(async move { errand.run().await }),
             None => {
                 let gone = gone(resolved);
                 Box::pin(async { Err(gone) })

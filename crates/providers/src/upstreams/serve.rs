@@ -30,7 +30,7 @@ pub(super) struct Errand {
 
 impl Errand {
     /// Takes the call to the server and brings back what it comes to.
-    pub(super) async fn run(self) -> Outcome {
+    pub(super) async fn run(&self) -> Outcome {
         let server = &self.server;
         let client = server.client_for(self.exchange.caller())?;
         let redaction = server.redaction.clone();
@@ -62,21 +62,28 @@ impl Errand {
         }
     }
 
+    /// Asks the server. What few calls come to waits on the heap: each would have room for it.
     async fn ask(&self, client: &Client, line: &CallLine) -> Result<Reply, TaskError> {
-        match client.request(&self.request, line).await {
+        let answer = match client.request(&self.request, line).await {
             // A client with handshake had no words for tasks. They are followed to their end here.
-            Err(error) if !self.takes_questions && demands_tasks(&error) => {
-                let capabilities = with_tasks(&self.request.capabilities);
-                let request = Request { capabilities, ..self.request.clone() };
-                let answer = Box::pin(client.request(&request, line)).await?;
-                self.take(answer, client, &request, line).await
-            }
-            answer => self.take(answer?, client, &self.request, line).await,
+            Err(error) if !self.takes_questions && demands_tasks(&error) => None,
+            answer => Some(answer?),
+        };
+        match answer {
+            Some(Answer::Complete(result)) => Ok(Reply::Result(result)),
+            Some(answer) => Box::pin(self.take(answer, client, &self.request, line)).await,
+            None => Box::pin(self.ask_for_task(client, line)).await,
         }
     }
 
-    /// What an answer comes to. Waits on the heap: few calls become tasks, and each would have room
-    /// for one.
+    async fn ask_for_task(&self, client: &Client, line: &CallLine) -> Result<Reply, TaskError> {
+        let capabilities = with_tasks(&self.request.capabilities);
+        let request = Request { capabilities, ..self.request.clone() };
+        let answer = client.request(&request, line).await?;
+        self.take(answer, client, &request, line).await
+    }
+
+    /// What an answer comes to.
     async fn take(
         &self,
         answer: Answer,
@@ -93,7 +100,7 @@ impl Errand {
                 let (client, request) = (client.clone(), request.clone());
                 let (server, exchange) = (&self.server, &self.exchange);
                 let followed = task::follow(&created, server, client, request, line, exchange);
-                Ok(Reply::Result(Box::pin(followed).await?))
+                Ok(Reply::Result(followed.await?))
             }
         }
     }
