@@ -36,6 +36,7 @@ pub(crate) enum Row {
     GrowthTenThousand,
     NativeStart,
     NativeStandby,
+    NativeStandbyPaced,
     PythonStandby,
     PythonFlatOut,
 }
@@ -112,7 +113,8 @@ pub(crate) const GOALS: &[Goal] = &[
     goal(Row::GrowthThousand, "echo with 1,000 tools against 10: CPU per call", Unit::Times, 1.1, 1.3),
     goal(Row::GrowthTenThousand, "echo with 10,000 tools against 10: CPU per call", Unit::Times, 1.1, 1.3),
     shown(Row::NativeStart, "native tool, no standby, over HTTP: p50 against a bare loop that starts it", Unit::Times, 1.15, 1.4),
-    shown(Row::NativeStandby, "native tool, standby, `answer: line`, in process, paced: p50 against ping-pong with a living one over tokio", Unit::Times, 1.5, 3.0),
+    shown(Row::NativeStandby, "native tool, standby, `answer: line`, in process, paced: p50 against ping-pong with a living one", Unit::Times, 1.5, 3.0),
+    shown(Row::NativeStandbyPaced, "the same against ping-pong with the same pause before each word", Unit::Times, 1.5, 3.0),
     shown(Row::PythonStandby, "Python tool, standby, `answer: line`, over HTTP, paced: p50 above the work in a living interpreter", Unit::Milliseconds, 1.0, 3.0),
     shown(Row::PythonFlatOut, "Python tool, standby, over HTTP, 8 in flight flat out: time per call or p50, the worse, against `uv run`", Unit::Times, 0.5, 0.7),
 ];

@@ -82,7 +82,7 @@ pub(crate) const PARTS: &[Part] = &[
     part("idle memory and size", memory::measure_idle, &[Row::Idle, Row::Binary]),
     part("sessions and streams", memory::measure_burdens, &[Row::Sessions, Row::GetStreams, Row::ListenStreams]),
     part("echo over stdio", stdio::measure, &[]),
-    part("native tools", native::measure, &[Row::NativeStart, Row::NativeStandby]),
+    part("native tools", native::measure, &[Row::NativeStart, Row::NativeStandby, Row::NativeStandbyPaced]),
     part("Python tools", python::measure, &[Row::PythonStandby, Row::PythonFlatOut]),
     part("registry", levels::measure, &[]),
     part("scan", levels::measure_scan, &[]),

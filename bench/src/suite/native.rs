@@ -16,9 +16,10 @@ const STANDBY: usize = 4;
 const PAUSE: u64 = 10;
 
 const NOTE: &str = "CPU with that of the programs that have ended. With a pause there is time to start the next \
-                    program before the next call comes. A tool answers at the end of its process \
-                    unless the row says otherwise. In process: the whole pipeline, with no \
-                    transport between the caller and the gateway.";
+                    program before the next call comes, and both ends take turns on one core; \
+                    without one each word wakes another core. A tool answers at the end of its \
+                    process unless the row says otherwise. In process: the whole pipeline, with \
+                    no transport between the caller and the gateway.";
 
 /// Measures starting a program for each call, and calling one on standby.
 pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
@@ -40,7 +41,8 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let busy = contest.http("gantry over HTTP, no standby", &off, crowd);
     let words = [program.as_os_str(), "forever".as_ref()];
     contest.living("ping-pong with a living program, one blocking thread", &words, paced);
-    let living = contest.living_async("ping-pong with a living program, tokio", &words, paced);
+    let living = contest.living_async("ping-pong with a living program, tokio", &words, alone);
+    let rested = contest.living_async("ping-pong with a living program, tokio", &words, paced);
     contest.ahead("bare loop, started ahead, with its end", &line, paced);
     let within = contest.inside("gantry in process, standby, answers with its line", &quick, paced);
     contest.inside("gantry in process, standby", &waiting, paced);
@@ -53,7 +55,9 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let results = contest.measure()?;
     report.sections.push(results.section("a native program for each call", NOTE));
     report.figure(Row::NativeStart, results.of(ours).ratio(results.of(bare), |it| it.p50_us));
-    report.figure(Row::NativeStandby, results.of(within).ratio(results.of(living), |it| it.p50_us));
+    let standby = |base| results.of(within).ratio(results.of(base), |it| it.p50_us);
+    report.figure(Row::NativeStandby, standby(living));
+    report.figure(Row::NativeStandbyPaced, standby(rested));
     report.level(Level::ToolTime, results.of(busy).median(|it| it.p99_us) / 1e3);
     report.level(Level::ToolRate, results.of(busy).median(|it| it.calls_per_second));
     Ok(())
