@@ -4,6 +4,7 @@
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::net::unix::pipe::Sender;
@@ -43,8 +44,9 @@ struct Sheet {
     rest: BytesMut,
     /// Messages in the queue, which come first.
     queued: usize,
-    /// Whether it is someone's turn, who will write what comes until then.
-    gathering: bool,
+    /// The thread of whoever has the turn. What is sent from there is written at its end; others
+    /// write at once, for that thread may have something else to do before.
+    gathering: Option<ThreadId>,
 }
 
 impl LineSender {
@@ -61,8 +63,10 @@ impl LineSender {
     /// is none where someone else writes.
     pub fn gather(&self, message: Bytes) -> Result<Option<Turn>, TrySendError<Bytes>> {
         let mut sheet = self.pen.sheet();
-        let first = sheet.is_free() && !sheet.gathering;
-        sheet.gathering |= first;
+        let first = sheet.is_free() && sheet.gathering.is_none();
+        if first {
+            sheet.gathering = Some(thread::current().id());
+        }
         self.put(&mut sheet, message)?;
         Ok(first.then(|| Turn(self.clone())))
     }
@@ -70,7 +74,8 @@ impl LineSender {
     fn put(&self, sheet: &mut Sheet, message: Bytes) -> Result<(), TrySendError<Bytes>> {
         if sheet.is_free() {
             put_line(&mut sheet.rest, &message);
-            if !sheet.gathering || sheet.rest.len() >= CHUNK {
+            let waits = sheet.gathering.is_some_and(|turn| turn == thread::current().id());
+            if !waits || sheet.rest.len() >= CHUNK {
                 self.pen.write(sheet);
             }
             return Ok(());
@@ -99,7 +104,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let pen = &self.0.pen;
         let mut sheet = pen.sheet();
-        sheet.gathering = false;
+        sheet.gathering = None;
         pen.write(&mut sheet);
     }
 }
@@ -107,7 +112,7 @@ impl Drop for Turn {
 impl Pen {
     pub(super) fn new(pipe: Sender) -> Self {
         let pipe = Some(Arc::new(pipe));
-        let sheet = Sheet { pipe, rest: BytesMut::new(), queued: 0, gathering: false };
+        let sheet = Sheet { pipe, rest: BytesMut::new(), queued: 0, gathering: None };
         Self { sheet: Mutex::new(sheet), left: Notify::new() }
     }
 
@@ -172,7 +177,7 @@ impl Pen {
 impl Sheet {
     /// Whether a message can be written at once without overtaking another.
     fn is_free(&self) -> bool {
-        let is_clear = self.rest.is_empty() || self.gathering && self.rest.len() < CHUNK;
+        let is_clear = self.rest.is_empty() || self.gathering.is_some() && self.rest.len() < CHUNK;
         self.pipe.is_some() && self.queued == 0 && is_clear
     }
 

@@ -1,5 +1,6 @@
 //! Programs that are spoken to line by line.
 
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -106,6 +107,14 @@ async fn the_first_of_a_turn_writes_for_all() {
             assert_eq!(next(&mut incoming).await.as_deref(), Ok(line));
         }
     }
+    let turn = outgoing.gather(Bytes::from_static(b"first")).unwrap();
+    let other = outgoing.clone();
+    let sent = thread::spawn(move || other.gather(Bytes::from_static(b"second")));
+    assert!(sent.join().unwrap().unwrap().is_none());
+    for line in ["first", "second"] {
+        assert_eq!(next(&mut incoming).await.as_deref(), Ok(line), "another thread waits for none");
+    }
+    drop(turn);
     let turn = outgoing.gather(Bytes::from_static(b"last")).unwrap();
     drop(outgoing);
     yield_now().await;
