@@ -196,3 +196,31 @@ impl Sheet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+    use tokio::net::unix::pipe::pipe;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_gathered_is_written_at_the_end_of_the_turn() {
+        let (sender, receiver) = pipe().unwrap();
+        sender.writable().await.unwrap();
+        let (queue, _told) = mpsc::channel(1);
+        let lines = LineSender::new(queue, Arc::new(Pen::new(sender)));
+        let read = || {
+            let mut found = [0; 64];
+            rustix::io::read(&receiver, &mut found).map(|length| found[..length].to_vec())
+        };
+        let turn = lines.gather(Bytes::from_static(b"first")).unwrap();
+        assert_eq!(read(), Err(Errno::AGAIN));
+        lines.try_send(Bytes::from_static(b"second")).unwrap();
+        assert_eq!(read(), Err(Errno::AGAIN));
+        drop(turn);
+        assert_eq!(read().as_deref(), Ok(&b"first\nsecond\n"[..]));
+        lines.try_send(Bytes::from_static(b"third")).unwrap();
+        assert_eq!(read().as_deref(), Ok(&b"third\n"[..]), "without a turn nobody waits");
+    }
+}
