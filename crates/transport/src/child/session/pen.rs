@@ -1,8 +1,9 @@
 //! The way to a program's standard input. Whoever has a line writes it, so that nobody has to be
 //! woken for it; what the pipe has no room for is left to the session's task. Where several have one
-//! at the same time, the first of them writes for all.
+//! at the same time, the first of them writes for all, and nobody waits for the others.
 
 use std::io::ErrorKind;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -14,6 +15,10 @@ use tokio::sync::mpsc::{self, Receiver};
 
 use super::talk::CHUNK;
 use crate::lines::put_line;
+
+/// How often a sender looks for the lines of others before it leaves them to the task. It has
+/// something else to do.
+const ROUNDS: usize = 4;
 
 /// Sends messages to a program, each as one line. The program sees the end of its input when all
 /// senders are gone.
@@ -40,8 +45,12 @@ pub(super) struct Pen {
 struct Sheet {
     /// Gone when nothing more is to be written, which is how the program sees the end.
     pipe: Option<Arc<Sender>>,
-    /// What is still to be written of the lines that were taken.
-    rest: BytesMut,
+    /// Lines that are still to be written, and that nobody is writing.
+    lines: BytesMut,
+    /// Memory for the lines that come next.
+    spare: BytesMut,
+    /// Whether someone writes what was taken from here. They look again when they have.
+    writing: bool,
     /// Messages in the queue, which come first.
     queued: usize,
     /// The thread of whoever has the turn. What is sent from there is written at its end; others
@@ -56,26 +65,30 @@ impl LineSender {
 
     /// Sends a message if there is room for it, in the pipe or in the queue.
     pub fn try_send(&self, message: Bytes) -> Result<(), TrySendError<Bytes>> {
-        self.put(&mut self.pen.sheet(), message)
+        self.put(self.pen.sheet(), message)
     }
 
     /// The same, to be written with what others send before the turn that this gives is over. There
     /// is none where someone else writes.
     pub fn gather(&self, message: Bytes) -> Result<Option<Turn>, TrySendError<Bytes>> {
         let mut sheet = self.pen.sheet();
-        let first = sheet.is_free() && sheet.gathering.is_none();
+        let first = sheet.is_free() && !sheet.writing && sheet.gathering.is_none();
         if first {
             sheet.gathering = Some(thread::current().id());
         }
-        self.put(&mut sheet, message)?;
+        self.put(sheet, message)?;
         Ok(first.then(|| Turn(self.clone())))
     }
 
-    fn put(&self, sheet: &mut Sheet, message: Bytes) -> Result<(), TrySendError<Bytes>> {
+    fn put(
+        &self,
+        mut sheet: MutexGuard<'_, Sheet>,
+        message: Bytes,
+    ) -> Result<(), TrySendError<Bytes>> {
         if sheet.is_free() {
-            put_line(&mut sheet.rest, &message);
+            put_line(&mut sheet.lines, &message);
             let waits = sheet.gathering.is_some_and(|turn| turn == thread::current().id());
-            if !waits || sheet.rest.len() >= CHUNK {
+            if !waits || sheet.lines.len() >= CHUNK {
                 self.pen.write(sheet);
             }
             return Ok(());
@@ -105,14 +118,15 @@ impl Drop for Turn {
         let pen = &self.0.pen;
         let mut sheet = pen.sheet();
         sheet.gathering = None;
-        pen.write(&mut sheet);
+        pen.write(sheet);
     }
 }
 
 impl Pen {
     pub(super) fn new(pipe: Sender) -> Self {
         let pipe = Some(Arc::new(pipe));
-        let sheet = Sheet { pipe, rest: BytesMut::new(), queued: 0, gathering: None };
+        let (lines, spare) = (BytesMut::new(), BytesMut::new());
+        let sheet = Sheet { pipe, lines, spare, writing: false, queued: 0, gathering: None };
         Self { sheet: Mutex::new(sheet), left: Notify::new() }
     }
 
@@ -125,25 +139,25 @@ impl Pen {
     /// little more than one for each.
     pub(super) fn take(&self, first: &Bytes, queue: &mut Receiver<Bytes>) {
         let mut sheet = self.sheet();
-        put_line(&mut sheet.rest, first);
+        put_line(&mut sheet.lines, first);
         sheet.queued -= 1;
-        while sheet.rest.len() < CHUNK
+        while sheet.lines.len() < CHUNK
             && let Ok(message) = queue.try_recv()
         {
-            put_line(&mut sheet.rest, &message);
+            put_line(&mut sheet.lines, &message);
             sheet.queued -= 1;
         }
     }
 
-    /// Writes all that is left. Says whether the program still reads. It may be dropped while it
-    /// waits.
+    /// Writes all that is left, or leaves it to who is writing. Says whether the program still
+    /// reads. It may be dropped while it waits.
     pub(super) async fn flush(&self) -> bool {
         loop {
+            self.write(self.sheet());
             let pipe = {
-                let mut sheet = self.sheet();
-                sheet.write();
+                let sheet = self.sheet();
                 match &sheet.pipe {
-                    Some(pipe) if !sheet.rest.is_empty() => pipe.clone(),
+                    Some(pipe) if !sheet.lines.is_empty() && !sheet.writing => pipe.clone(),
                     pipe => return pipe.is_some(),
                 }
             };
@@ -153,56 +167,136 @@ impl Pen {
         }
     }
 
-    /// Writes as much as the pipe takes now, and leaves the rest to the task.
-    fn write(&self, sheet: &mut Sheet) {
-        sheet.write();
-        if !sheet.rest.is_empty() {
+    /// Writes as much as the pipe takes now, and leaves the rest to the task. Nothing is locked
+    /// meanwhile: others put their lines down and go on.
+    fn write<'a>(&'a self, mut sheet: MutexGuard<'a, Sheet>) {
+        for _ in 0..ROUNDS {
+            let Some(pipe) = sheet.pipe.clone() else { return };
+            if sheet.writing || sheet.lines.is_empty() {
+                return;
+            }
+            let spare = mem::take(&mut sheet.spare);
+            let mut taken = mem::replace(&mut sheet.lines, spare);
+            sheet.writing = true;
+            drop(sheet);
+            let is_read = write_now(&pipe, &mut taken);
+            sheet = self.sheet();
+            sheet.writing = false;
+            if !is_read || sheet.pipe.is_none() {
+                return sheet.close();
+            }
+            if !taken.is_empty() {
+                taken.extend_from_slice(&sheet.lines);
+                sheet.lines = taken;
+                break;
+            }
+            if taken.capacity() <= 2 * CHUNK {
+                sheet.spare = taken;
+            }
+        }
+        if !sheet.lines.is_empty() {
             self.left.notify_one();
         }
     }
 
     /// Ends the program's input.
     pub(super) fn close(&self) {
-        let mut sheet = self.sheet();
-        sheet.pipe = None;
-        sheet.rest.clear();
+        self.sheet().close();
     }
 
-    /// Locked for one write at most, which never waits.
+    /// Locked to put a line down or to take them, and never while something is written.
     fn sheet(&self) -> MutexGuard<'_, Sheet> {
         self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sheet {
-    /// Whether a message can be written at once without overtaking another.
+    /// Whether a message can be put down without overtaking another, for someone to write it soon.
     fn is_free(&self) -> bool {
-        let is_clear = self.rest.is_empty() || self.gathering.is_some() && self.rest.len() < CHUNK;
+        let is_served = self.writing || self.gathering.is_some();
+        let is_clear = self.lines.is_empty() || is_served && self.lines.len() < CHUNK;
         self.pipe.is_some() && self.queued == 0 && is_clear
     }
 
-    /// Writes as much as the pipe takes now.
-    fn write(&mut self) {
-        while let Some(pipe) = self.pipe.as_ref().filter(|_| !self.rest.is_empty()) {
-            match pipe.try_write(&self.rest) {
-                Ok(length) => self.rest.advance(length),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // A program that reads no more is about to end, or will be found silent.
-                Err(_) => {
-                    self.pipe = None;
-                    self.rest.clear();
-                }
-            }
+    fn close(&mut self) {
+        self.pipe = None;
+        self.lines.clear();
+    }
+}
+
+/// Writes as much as the pipe takes now. Says whether the program still reads: one that does not is
+/// about to end, or will be found silent.
+fn write_now(pipe: &Sender, text: &mut BytesMut) -> bool {
+    while !text.is_empty() {
+        match pipe.try_write(text) {
+            Ok(length) if length == text.len() => text.clear(),
+            Ok(length) => text.advance(length),
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
         }
     }
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use rustix::io::Errno;
+    use tokio::io::{AsyncBufReadExt, BufReader};
     use tokio::net::unix::pipe::pipe;
 
+    use super::super::talk::Input;
     use super::*;
+
+    const SENDERS: usize = 4;
+    const LINES: usize = 5_000;
+
+    /// Each sender's lines come whole and in their order, whoever writes them.
+    #[tokio::test]
+    async fn many_senders_share_a_pen() {
+        let (sender, receiver) = pipe().unwrap();
+        let pen = Arc::new(Pen::new(sender));
+        let (queue, told) = mpsc::channel(4);
+        let lines = LineSender::new(queue, pen.clone());
+        let start = |sender| {
+            let lines = lines.clone();
+            thread::spawn(move || (0..LINES).for_each(|number| send(&lines, sender, number)))
+        };
+        let senders: Vec<_> = (0..SENDERS).map(start).collect();
+        drop(lines);
+        let mut next = [0; SENDERS];
+        let mut read = BufReader::new(receiver).lines();
+        let reading = async {
+            while let Some(line) = read.next_line().await.unwrap() {
+                let (sender, number) = line.split_once(' ').unwrap();
+                let due = &mut next[sender.parse::<usize>().unwrap()];
+                assert_eq!(number, due.to_string(), "from {sender}");
+                *due += 1;
+            }
+        };
+        let mut input = Input { pen, told };
+        tokio::select! {
+            () = input.flow() => unreachable!("it goes on for as long as someone waits"),
+            () = reading => (),
+        }
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        assert_eq!(next, [LINES; SENDERS]);
+    }
+
+    /// Sends a line when there is room, every other with a turn of no length.
+    fn send(lines: &LineSender, sender: usize, number: usize) {
+        let mut line = Bytes::from(format!("{sender} {number}"));
+        loop {
+            let sent = match number % 2 {
+                0 => lines.gather(line).map(drop),
+                _ => lines.try_send(line),
+            };
+            match sent {
+                Ok(()) => return,
+                Err(TrySendError::Full(back)) => line = back,
+                Err(TrySendError::Closed(_)) => panic!("closed before its end"),
+            }
+            thread::yield_now();
+        }
+    }
 
     #[tokio::test]
     async fn what_is_gathered_is_written_at_the_end_of_the_turn() {

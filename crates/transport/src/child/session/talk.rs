@@ -125,7 +125,7 @@ async fn keep(stderr: &mut Receiver, shared: &Shared) {
 
 impl Input {
     /// Writes what senders have left.
-    async fn flow(&mut self) {
+    pub(super) async fn flow(&mut self) {
         while self.pen.flush().await {
             select! {
                 message = self.told.recv() => match message {
