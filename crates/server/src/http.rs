@@ -1,6 +1,7 @@
 //! The HTTP doors: one listener, a few paths.
 
 mod accept;
+mod alarm;
 pub(crate) mod annex;
 pub(crate) mod answer;
 mod batch;
@@ -28,12 +29,13 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::lobby::Lobby;
+use alarm::Alarm;
 pub(crate) use body::Body;
 use desks::{Desks, Place};
 use legacy_sse::Mailboxes;
@@ -175,14 +177,14 @@ impl Hall {
     async fn connection(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
         let settings = &self.lobby.settings;
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(settings.head_timeout);
+        builder.timer(Alarm::default()).header_read_timeout(settings.head_timeout);
         builder.max_buf_size(settings.head.max(8192));
-        let hall = self.clone();
+        let (hall, alarm) = (self.clone(), Alarm::default());
         // Where it came in: who listens everywhere is reached under many addresses.
         let local = stream.local_addr().unwrap_or(self.address);
         let service = service_fn(move |request| {
-            let hall = hall.clone();
-            async move { Ok::<_, Infallible>(hall.route(local, request).await) }
+            let (hall, alarm) = (hall.clone(), alarm.clone());
+            async move { Ok::<_, Infallible>(hall.route(local, &alarm, request).await) }
         });
         let stream = TokioIo::new(Patient::new(stream, settings.unread));
         let serving = builder.serve_connection(stream, service).with_upgrades();

@@ -10,6 +10,7 @@ use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 
 use super::accept::Accept;
+use super::alarm::Alarm;
 use super::body::{self, Body};
 use super::entrance::Knock;
 use super::{Hall, answer, batch, flight, session, stateless};
@@ -36,13 +37,14 @@ pub(super) enum Course {
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
     visitor: &Visitor,
+    alarm: &Alarm,
     request: Request<hyper::body::Incoming>,
 ) -> Response<Body> {
     let (Parts { method, headers, .. }, body) = request.into_parts();
     let knock = Knock { headers: &headers, visitor };
     let stateful = hall.lobby.settings.eras != Eras::Modern;
     match method {
-        http::Method::POST => post(hall, visitor, headers, body).await,
+        http::Method::POST => post(hall, visitor, alarm, headers, body).await,
         http::Method::GET if stateful => session::get(hall, knock),
         http::Method::DELETE if stateful => session::delete(hall, knock),
         _ if stateful => answer::not_allowed("GET, POST, DELETE"),
@@ -53,6 +55,7 @@ pub(crate) async fn serve(
 async fn post(
     hall: &Arc<Hall>,
     visitor: &Visitor,
+    alarm: &Alarm,
     headers: HeaderMap,
     body: hyper::body::Incoming,
 ) -> Response<Body> {
@@ -87,9 +90,9 @@ async fn post(
     drop(headers);
     match course {
         Course::Answered(response) => response,
-        Course::Alone(live) => stateless::run(hall, visitor, accept, live).await,
+        Course::Alone(live) => stateless::run(hall, visitor, alarm, accept, live).await,
         Course::Flight(session, ticket, call) => {
-            flight::run(hall, visitor, &session, accept, ticket, *call).await
+            flight::run(hall, visitor, alarm, &session, accept, ticket, *call).await
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 
+use super::alarm::Alarm;
 use super::body::Body;
 use super::legacy_sse::Mailboxes;
 use super::{Hall, answer, endpoint};
@@ -18,6 +19,7 @@ impl Hall {
     pub(super) async fn serve_face(
         &self,
         visitor: &Visitor,
+        alarm: &Alarm,
         request: Request<Incoming>,
     ) -> Response<Body> {
         let path = request.uri().path();
@@ -32,7 +34,7 @@ impl Hall {
             tasks: self.tasks.clone(),
             address: self.address,
         };
-        endpoint::serve(&Arc::new(hall), visitor, request).await
+        endpoint::serve(&Arc::new(hall), visitor, alarm, request).await
     }
 
     fn no_face(&self, name: &str) -> String {

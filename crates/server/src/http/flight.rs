@@ -8,6 +8,7 @@ use http::{Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::accept::Accept;
+use super::alarm::Alarm;
 use super::body::Body;
 use super::session::{follow, open, whole};
 use super::{Hall, answer};
@@ -30,6 +31,7 @@ struct Flight {
 pub(crate) async fn run(
     hall: &Arc<Hall>,
     visitor: &Visitor,
+    alarm: &Alarm,
     session: &Arc<HttpSession>,
     accept: Accept,
     ticket: Ticket,
@@ -41,7 +43,7 @@ pub(crate) async fn run(
     let running = Some(session.session.start(&hall.lobby, &ticket, call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
     let mut flight = Flight { lobby, session, ticket, token, running };
-    match flight.first(accept).await {
+    match flight.first(alarm, accept).await {
         First::Answer(reply) => answer::reply(StatusCode::OK, reply),
         First::Cancelled => answer::accepted(),
         // On the heap: every connection keeps room for the largest future it may run.
@@ -58,7 +60,7 @@ enum First {
 }
 
 impl Flight {
-    async fn first(&mut self, accept: Accept) -> First {
+    async fn first(&mut self, alarm: &Alarm, accept: Accept) -> First {
         let Some(running) = self.running.as_mut() else {
             return First::Cancelled;
         };
@@ -70,7 +72,7 @@ impl Flight {
                 self.running = None;
                 return First::Cancelled;
             }
-            () = tokio::time::sleep(self.lobby.settings.keep_alive), if accept.events => {
+            () = alarm.after(self.lobby.settings.keep_alive), if accept.events => {
                 return First::Step(None);
             }
         };

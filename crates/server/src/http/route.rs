@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
+use super::alarm::Alarm;
 use super::body::Body;
 use super::{Hall, annex, answer, call, endpoint, entrance, faces, guard, legacy_sse, status};
 use crate::doorman::Visitor;
@@ -18,6 +19,7 @@ impl Hall {
     pub(super) async fn route(
         self: Arc<Self>,
         local: SocketAddr,
+        alarm: &Alarm,
         request: Request<Incoming>,
     ) -> Response<Body> {
         let origin = match guard::admit(&self.lobby.names(), local, request.headers()) {
@@ -30,7 +32,7 @@ impl Hall {
         let response = match self.is_open(request.uri().path()) {
             true => Box::pin(self.serve_anyone(request)).await,
             false => match entrance::admit(&self.lobby, request.uri().path(), request.headers()) {
-                Ok(visitor) => self.serve(visitor, request).await,
+                Ok(visitor) => self.serve(visitor, alarm, request).await,
                 Err(refusal) => *refusal,
             },
         };
@@ -51,10 +53,11 @@ impl Hall {
     async fn serve(
         self: &Arc<Self>,
         visitor: Visitor,
+        alarm: &Alarm,
         request: Request<Incoming>,
     ) -> Response<Body> {
         match (request.uri().path(), request.method()) {
-            ("/mcp", _) => endpoint::serve(self, &visitor, request).await,
+            ("/mcp", _) => endpoint::serve(self, &visitor, alarm, request).await,
             ("/call", _) => Box::pin(call::serve(self, visitor, request)).await,
             ("/sse", &Method::GET) => legacy_sse::open(self, &visitor),
             ("/message", &Method::POST) => {
@@ -64,7 +67,7 @@ impl Hall {
             ("/sse" | "/ws", _) => answer::not_allowed("GET"),
             ("/message", _) => answer::not_allowed("POST"),
             (path, _) if path.starts_with(faces::PATH) => {
-                Box::pin(self.serve_face(&visitor, request)).await
+                Box::pin(self.serve_face(&visitor, alarm, request)).await
             }
             _ => Box::pin(self.serve_anyone(request)).await,
         }

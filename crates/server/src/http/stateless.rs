@@ -8,6 +8,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
 
 use super::accept::Accept;
+use super::alarm::Alarm;
 use super::body::Body;
 use super::endpoint::Course;
 use super::entrance::Knock;
@@ -55,11 +56,11 @@ pub(super) fn begin(hall: &Arc<Hall>, knock: Knock<'_>, request: Arrival) -> Cou
 pub(super) async fn run(
     hall: &Arc<Hall>,
     visitor: &Visitor,
+    alarm: &Alarm,
     accept: Accept,
     mut live: Box<Live>,
 ) -> Response<Body> {
-    let patience = tokio::time::sleep(hall.lobby.settings.keep_alive);
-    tokio::pin!(patience);
+    let mut patience = alarm.after(hall.lobby.settings.keep_alive);
     let first = loop {
         tokio::select! {
             // Most calls are over when first looked at, and need no timer.
