@@ -3,12 +3,12 @@
 
 mod circuit;
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::HashMap;
 use gantry_gateway::policy::{Admission, Decision, Held, Pass, Ward};
 use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Resolved};
 use gantry_protocol::json::ObjectWriter;

@@ -1,8 +1,9 @@
 //! The board of all requests under way on one connection, by the number that each was sent with.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::HashMap;
 use gantry_protocol::{Level, Method};
 use tokio::sync::watch;
 

@@ -1,6 +1,6 @@
 //! The pins and everything that is offered, and what follows from both.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,6 +9,7 @@ use super::held::{Held, Reason};
 use super::pin::{Digest, FIRST_SIGHT, Key, Kind, Pin, day};
 use super::seen::{Seen, Subject};
 use super::settings::{PinMode, PinSettings};
+use foldhash::HashMap;
 
 /// The pins and everything that is offered.
 pub(super) struct Book {
@@ -63,7 +64,7 @@ impl Verdicts {
 
 impl Book {
     pub(super) fn new(settings: PinSettings) -> Self {
-        Self { settings, pins: BTreeMap::new(), seen: HashMap::new(), last: 0 }
+        Self { settings, pins: BTreeMap::new(), seen: HashMap::default(), last: 0 }
     }
 
     /// Takes note of what is offered.

@@ -1,8 +1,9 @@
 //! Many servers' offers as one listing, with the way back from every name.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use gantry_gateway::{Listing, Matcher, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use gantry_protocol::RawJson;
 use gantry_protocol::headers::HeaderParam;

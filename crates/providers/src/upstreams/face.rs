@@ -1,10 +1,11 @@
 //! What one gateway shows of the servers, and the way of its calls to them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::HashMap;
 use futures_util::future::BoxFuture;
 use gantry_client::Request;
 use gantry_gateway::{
@@ -85,7 +86,7 @@ impl Face {
     fn pass_on(&self, before: &View) {
         let view = self.view.load();
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut by_server: HashMap<&Arc<str>, BTreeSet<String>> = HashMap::new();
+        let mut by_server: HashMap<&Arc<str>, BTreeSet<String>> = HashMap::default();
         for uri in watched.iter() {
             if let Some(server) = view.routes.server_of(uri) {
                 let own = view.routes.aliases(server).map_or(&**uri, |it| it.inward(uri));

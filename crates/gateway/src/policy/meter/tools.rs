@@ -1,11 +1,11 @@
 //! The counters of all tools: one each for those that were called, and an end to their number.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::HashMap;
 
 use super::tool::{ToolMeter, ToolStatistics};
 
