@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Chosen at the start of the program, so that numbers of two starts differ.
-static START: LazyLock<u32> =
-    LazyLock::new(|| RandomState::new().hash_one(std::process::id()) as u32);
+static START: LazyLock<String> = LazyLock::new(|| {
+    let chosen = RandomState::new().hash_one(std::process::id()) as u32;
+    format!("{chosen:08x}-")
+});
 
 static LAST: AtomicU64 = AtomicU64::new(0);
 
@@ -23,6 +25,7 @@ impl CallNumber {
 
 impl fmt::Display for CallNumber {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:08x}-{}", *START, self.0)
+        formatter.write_str(&START)?;
+        fmt::Display::fmt(&self.0, formatter)
     }
 }

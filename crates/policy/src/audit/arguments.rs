@@ -32,9 +32,11 @@ pub(super) fn put(call: &Call, settings: &AuditSettings, redaction: &Redaction, 
 fn put_digest(arguments: &RawJson, out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push_str(",\"arguments\":\"sha256:");
-    for byte in Sha256::digest(arguments.compact().bytes()) {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    let mut digits = [0; 64];
+    let digest = Sha256::digest(arguments.compact().bytes());
+    for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(digest) {
+        *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
     }
+    out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
     out.push('"');
 }

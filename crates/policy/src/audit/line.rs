@@ -55,7 +55,7 @@ pub(super) fn write(
     arguments::put(call, settings, redaction, &mut out);
     if let Phase::Ended(end) = phase {
         put(&mut out, ",\"outcome\":", word(end), longest);
-        let _ = write!(out, ",\"took_us\":{}", end.took.as_micros());
+        let _ = write!(out, ",\"took_us\":{}", end.took.as_micros() as u64);
     }
     // A trace that begins here is no caller's, and is on record if its spans are sent.
     if let Some(span) = summary.exchange.span().filter(|span| span.sampled) {
