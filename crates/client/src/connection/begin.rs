@@ -29,20 +29,27 @@ impl Link {
         line: &dyn Line,
     ) -> Result<Begun<'_>, ClientError> {
         let revision = agreed.revision();
-        let head = request.head.clone().unwrap_or_else(|| ParamsHead::read(&request.params));
+        let read;
+        let head = match &request.head {
+            Some(head) => head,
+            None => {
+                read = ParamsHead::read(&request.params);
+                &read
+            }
+        };
         // Only a question whose call must be guessed needs to know who makes it.
         let identity = match revision.is_stateless() {
             true => String::new(),
             false => line.identity().to_owned(),
         };
-        let (method, name) = (request.method.clone(), named(request, &head));
+        let (method, name) = (request.method.clone(), named(request, head));
         let about = About { method, name, identity, log_level: request.log_level };
         let underway = Underway::begin(self, about)?;
         let Call { id, about, .. } = &*underway.call;
-        let params = compose::params(&self.settings, agreed, request, &head, *id);
+        let params = compose::params(&self.settings, agreed, request, head, *id);
         let message = jsonrpc::request(&Id::number(*id), request.method.as_str(), Some(&params));
         let headers = match revision.is_stateless() && !self.is_pipe() {
-            true => compose::repeated(revision, request, &head, about.name.as_deref()),
+            true => compose::repeated(revision, request, head, about.name.as_deref()),
             false => Vec::new(),
         };
         Ok(Begun { underway, message, headers })
