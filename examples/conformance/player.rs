@@ -80,7 +80,7 @@ impl Player {
         let mut request = Request { capabilities: CAPABILITIES, ..request };
         for _ in 0..ROUNDS {
             match self.client.request(&request, &Answers).await? {
-                Answer::Complete(result) => return Ok(result),
+                Answer::Complete(result) => return Ok(result.into_raw()),
                 Answer::InputRequired(InputRequired { entries, state }) => {
                     let entries = entries.as_ref().map(answers::to_all);
                     request.input = InputRequired { entries, state };

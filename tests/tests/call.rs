@@ -56,11 +56,11 @@ fn furnish(handlers: &Handlers) {
     let say = Tool::new("test.say", "Says.").input_schema(json!({"type": "object"}));
     let say = say.run(async |arguments: Value, _| {
         let result = Contracted::from_json(&RawJson::of(&arguments["result"])?)?;
-        Ok::<_, Failure>(Reply::Result(result.to_call_result()))
+        Ok::<_, Failure>(Reply::result(result.to_call_result()))
     });
     let pass = Tool::new("test.pass", "Passes content on.").input_schema(json!({"type": "object"}));
     let pass = pass.run(async |arguments: Value, _| {
-        Ok::<_, Failure>(Reply::Result(RawJson::of(&arguments["result"])?))
+        Ok::<_, Failure>(Reply::result(RawJson::of(&arguments["result"])?))
     });
     for tool in [double, lie, ask, fail, say, pass] {
         handlers.add_tool(tool).expect("the name is free");

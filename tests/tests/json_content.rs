@@ -65,7 +65,7 @@ async fn a_block_of_a_tool_passes() {
     let tool = Tool::new("values", "Gives values.").input_schema(json!({"type": "object"}));
     let tool = tool.run(move |_: Value, _| {
         let given = RawJson::from(given.clone());
-        async move { Ok::<_, Failure>(Reply::Result(given)) }
+        async move { Ok::<_, Failure>(Reply::result(given)) }
     });
     house.server.handlers().add_tool(tool).expect("the name is free");
     for capabilities in [json!({}), wish()] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_protocol::headers::HeaderParam;
-use gantry_protocol::{Level, Method, ParamsHead, RawJson, Trace};
+use gantry_protocol::{Level, Method, ParamsHead, RawJson, ResultObject, Trace};
 
 /// A request in the newest form.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub struct InputRequired {
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// The result.
-    Complete(RawJson),
+    Complete(ResultObject),
     /// It needs answers first (servers without handshake).
     InputRequired(InputRequired),
     /// It works on; the result is that of creating a task in the form of the tasks extension.

@@ -87,7 +87,7 @@ impl Tool {
         };
         for _ in 0..ROUNDS {
             match self.client.request(&request, line).await? {
-                Answer::Complete(result) => return Ok(result),
+                Answer::Complete(result) => return Ok(result.into_raw()),
                 Answer::InputRequired(required) => request.input = answer(required, line).await?,
                 Answer::Task(_) => {
                     let text = "the server made a task of the call, which was not asked for";

@@ -33,7 +33,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, call: Arc<Call>, exchange: Exchan
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
     let questions = Arc::new(Questions::new(exchange.clone(), call.takes_questions));
     let batch = Batch { gateway, call, exchange, questions, plan, states, failed: None };
-    Ok(Reply::Result(batch.run().await))
+    Ok(Reply::result(batch.run().await))
 }
 
 /// A batch under way.

@@ -205,7 +205,7 @@ fn list_kind(method: &Method) -> Option<ListKind> {
 fn as_tool_result(method: &Method, outcome: Outcome) -> Outcome {
     match outcome {
         Err(error) if *method == Method::ToolsCall => match ErrorDetail::of(&error) {
-            Some(detail) => Ok(Reply::Result(detail.to_result())),
+            Some(detail) => Ok(Reply::result(detail.to_result())),
             None => Err(error),
         },
         outcome => outcome,

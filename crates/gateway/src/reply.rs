@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_protocol::RawJson;
+use gantry_protocol::{RawJson, ResultObject};
 
 use crate::error::CallError;
 use crate::page::Page;
@@ -14,11 +14,18 @@ pub type Outcome = Result<Reply, CallError>;
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// The result object.
-    Result(RawJson),
+    Result(ResultObject),
     /// A page of a list, shared with everyone who asks for it.
     Page(Arc<Page>),
     /// The provider cannot go on without answers from the client, and keeps nothing meanwhile.
     InputRequired(InputRequired),
+}
+
+impl Reply {
+    /// A result object.
+    pub fn result(raw: RawJson) -> Self {
+        Self::Result(raw.into())
+    }
 }
 
 /// What a provider needs before it can go on.

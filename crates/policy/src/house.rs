@@ -221,7 +221,7 @@ impl Provider for Maker {
                 requests: None,
                 state: Some(RawJson::string("state")),
             }),
-            _ => Reply::Result(RawJson::from_static(r#"{"content":[]}"#)),
+            _ => Reply::result(RawJson::from_static(r#"{"content":[]}"#)),
         };
         Box::pin(std::future::ready(Ok(reply)))
     }

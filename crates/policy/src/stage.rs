@@ -124,7 +124,7 @@ impl Provider for Actor {
             let failure = script.failure.lock().unwrap().clone();
             match failure {
                 Some(kind) => Err(CallError::new(kind, "as it was told")),
-                None => Ok(Reply::Result(raw(r#"{"content":[]}"#))),
+                None => Ok(Reply::result(raw(r#"{"content":[]}"#))),
             }
         })
     }

@@ -1,7 +1,9 @@
 //! What a server answers, in the newest form.
 
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{ClientCapabilities, Method, RawJson, Revision, RpcError, code, wire};
+use gantry_protocol::{
+    ClientCapabilities, Method, RawJson, ResultObject, Revision, RpcError, code, wire,
+};
 
 use crate::error::ClientError;
 use crate::request::{Answer, InputRequired, Request};
@@ -17,7 +19,7 @@ pub(super) fn read(
         Ok(result) if !result.is_object() => {
             Err(ClientError::Malformed("the server's result is no object".to_owned()))
         }
-        Ok(result) if revision.is_stateless() => read_stateless(revision, request, &result),
+        Ok(result) if revision.is_stateless() => read_stateless(revision, request, result.into()),
         Ok(result) => Ok(read_older(revision, request, task, &result)),
         Err(error) => read_error(revision, request, &error),
     }
@@ -26,12 +28,15 @@ pub(super) fn read(
 fn read_stateless(
     revision: Revision,
     request: &Request,
-    result: &RawJson,
+    result: ResultObject,
 ) -> Result<Answer, ClientError> {
-    let result = wire::lift_result(revision, &request.method, result);
+    if wire::is_same(revision, &request.method, &result) {
+        return Ok(Answer::Complete(result));
+    }
+    let result = wire::lift_result(revision, &request.method, &result);
     let kind = result.get("resultType").and_then(|kind| kind.to_text());
     match kind.as_deref() {
-        Some("complete") => Ok(Answer::Complete(result)),
+        Some("complete") => Ok(Answer::Complete(result.into())),
         Some("task") => Ok(Answer::Task(result)),
         Some("input_required") if request.method.takes_input() => {
             let (entries, state) = (result.get("inputRequests"), result.get("requestState"));
@@ -51,16 +56,16 @@ fn read_stateless(
 }
 
 fn read_older(revision: Revision, request: &Request, task: bool, result: &RawJson) -> Answer {
-    let created = result.get("task").filter(|created| task && created.is_object());
-    if let Some(created) = created {
+    let created = if task { result.get("task") } else { None };
+    if let Some(created) = created.filter(RawJson::is_object) {
         let kind = RawJson::string("task");
         let flat = lift_task(&created).edit().set("resultType", kind).apply();
         return Answer::Task(flat.edit().set_some("_meta", result.get("_meta")).apply());
     }
     let lifted = wire::lift_result(revision, &request.method, result);
     match request.method.as_str() {
-        "tasks/get" | "tasks/cancel" => Answer::Complete(lift_task(&lifted)),
-        _ => Answer::Complete(lifted),
+        "tasks/get" | "tasks/cancel" => Answer::Complete(lift_task(&lifted).into()),
+        _ => Answer::Complete(lifted.into()),
     }
 }
 

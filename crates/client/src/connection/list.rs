@@ -48,7 +48,7 @@ impl Link {
     async fn page(&self, list: List, cursor: Option<&RawJson>) -> Result<RawJson, ClientError> {
         let params = ObjectWriter::new().raw_some("cursor", cursor).finish();
         match self.request(&Request::new(list.method(), params), &Silent).await? {
-            Answer::Complete(result) => Ok(result),
+            Answer::Complete(result) => Ok(result.into_raw()),
             _ => Err(ClientError::Malformed(format!(
                 "`{}` was answered with no list",
                 list.method()

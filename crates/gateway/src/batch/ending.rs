@@ -51,8 +51,8 @@ impl Ending {
     pub(super) fn of(outcome: Outcome, took: Duration) -> Self {
         match outcome {
             Ok(Reply::Result(result)) => {
-                let failed = result.get("isError").is_some_and(|flag| flag.as_str() == "true");
-                Self::Result { result, failed, took }
+                let failed = result.is_error();
+                Self::Result { result: result.into_raw(), failed, took }
             }
             Ok(_) => {
                 let text = "the provider gave something that is no result";

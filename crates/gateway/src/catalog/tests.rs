@@ -24,7 +24,7 @@ impl Provider for Named {
 
     fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
         let result = RawJson::of(self.0).unwrap();
-        Box::pin(async move { Ok(Reply::Result(result)) })
+        Box::pin(async move { Ok(Reply::result(result)) })
     }
 }
 
@@ -37,7 +37,7 @@ impl Provider for Away {
     }
 
     fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
-        Box::pin(async { Ok(Reply::Result(RawJson::EMPTY_OBJECT)) })
+        Box::pin(async { Ok(Reply::result(RawJson::EMPTY_OBJECT)) })
     }
 
     fn absence(&self, tool: &str) -> Option<CallError> {

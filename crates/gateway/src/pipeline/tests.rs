@@ -124,7 +124,7 @@ async fn a_panic_is_the_failure_of_its_call_alone() {
         let outcome = house.run(call_tool(tool, "{}")).await;
         assert_eq!(ended(&outcome), "ToolExecutionError", "{tool}");
         let Ok(Reply::Result(result)) = outcome else { panic!("a tool's failure is a result") };
-        assert!(!result.as_str().contains("secret"), "the panic's text is private: {result}");
+        assert!(!result.as_str().contains("secret"), "the panic's text is private: {result:?}");
     }
     assert_eq!(house.gateway.meter().total(), 2);
     assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok");

@@ -39,7 +39,7 @@ pub fn check_result(target: &Target, reply: Reply) -> Result<Reply, CallError> {
         return Ok(reply);
     };
     match &tool.output {
-        Some(_) if !is_error(result) => check_structured(tool, result).map(|()| reply),
+        Some(_) if !result.is_error() => check_structured(tool, result).map(|()| reply),
         _ => Ok(reply),
     }
 }
@@ -57,8 +57,4 @@ fn check_structured(tool: &ToolEntry, result: &RawJson) -> Result<(), CallError>
     };
     let text = format!("the tool `{}` broke its own outputSchema: {problem}", tool.name);
     Err(CallError::new(ErrorKind::BrokenPromise, text))
-}
-
-fn is_error(result: &RawJson) -> bool {
-    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }

@@ -67,7 +67,7 @@ impl Provider for Tools {
         match call.target.name() {
             "hangs" => futures_util::future::pending().boxed(),
             "fails" => ready(Err(CallError::new(ErrorKind::ToolFailed, "it broke"))).boxed(),
-            _ => ready(Ok(Reply::Result(RawJson::from_static(r#"{"content":[]}"#)))).boxed(),
+            _ => ready(Ok(Reply::result(RawJson::from_static(r#"{"content":[]}"#)))).boxed(),
         }
     }
 }

@@ -234,7 +234,7 @@ impl Held for Stay {
         let (Some((most, exchange)), Ok(Reply::Result(result))) = (&self.response, outcome) else {
             return Ok(());
         };
-        let size = result.as_str().len() as u64;
+        let size = result.bytes().len() as u64;
         if size <= *most {
             return Ok(());
         }

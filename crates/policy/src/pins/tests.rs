@@ -20,7 +20,7 @@ impl Provider for Shop {
     }
 
     fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
-        Box::pin(async { Ok(Reply::Result(RawJson::EMPTY_OBJECT)) })
+        Box::pin(async { Ok(Reply::result(RawJson::EMPTY_OBJECT)) })
     }
 }
 

@@ -183,6 +183,33 @@ impl RawJson {
     }
 }
 
+impl RawJson {
+    /// The same object with one more member at its end, which must not be there yet. Unlike an edit
+    /// this does not look at the others. A value that is not an object comes back as it is.
+    ///
+    /// ```
+    /// use gantry_protocol::RawJson;
+    /// let raw = RawJson::from_static(r#"{ "a": [1] }"#);
+    /// assert_eq!(raw.with("b", &RawJson::NULL).as_str(), r#"{ "a": [1],"b":null }"#);
+    /// assert_eq!(RawJson::EMPTY_OBJECT.with("b", &RawJson::NULL).as_str(), r#"{"b":null}"#);
+    /// ```
+    #[must_use]
+    pub fn with(&self, key: &str, value: &Self) -> Self {
+        let source = self.bytes();
+        let Some(inside) = source.strip_suffix(b"}") else { return self.clone() };
+        let (last, room) = (inside.trim_ascii_end().len(), key.len() + value.bytes().len() + 4);
+        let mut out = BytesMut::with_capacity(source.len() + room);
+        out.put_slice(&source[..last]);
+        if last > 1 {
+            out.put_u8(b',');
+        }
+        put_key(&mut out, key);
+        out.put_slice(value.bytes());
+        out.put_slice(&source[last..]);
+        Self::trusted(out.freeze())
+    }
+}
+
 /// Writes `"key":`.
 pub(super) fn put_key(out: &mut BytesMut, key: &str) {
     put_string(out, key);

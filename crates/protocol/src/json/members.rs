@@ -94,6 +94,16 @@ impl Member<'_> {
         self.object.slice(self.value.clone())
     }
 
+    /// The value, as it is written.
+    pub(crate) fn value_text(&self) -> &[u8] {
+        &self.object.bytes()[self.value.clone()]
+    }
+
+    /// Where the value starts in the text of the object.
+    pub(crate) fn value_start(&self) -> usize {
+        self.value.start
+    }
+
     /// Key and value, as they are written.
     pub(super) fn text(&self) -> &[u8] {
         &self.object.bytes()[self.key.start..self.value.end]

@@ -231,6 +231,11 @@ impl RawJson {
         Self::trusted(text.slice(range))
     }
 
+    /// The value that starts at the given byte, as was just seen.
+    pub(crate) fn value_at(&self, start: usize) -> Self {
+        self.slice(start..scan::value_end(&self.0, start))
+    }
+
     /// A part of this value that starts and ends at the given bytes.
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
         Self::trusted(self.0.slice(range))

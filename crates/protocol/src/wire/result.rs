@@ -4,12 +4,12 @@ use super::border::without;
 use super::{array, content, tool};
 use crate::json::{Edit, RawJson};
 use crate::method::Method;
+use crate::result::{COMPLETE, ResultObject};
 use crate::revision::Revision;
 
 const RESULT_TYPE: &str = "resultType";
 const TTL: &str = "ttlMs";
 const CACHE_SCOPE: &str = "cacheScope";
-const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
 
 /// A result of the newest form as `revision` says it.
 ///
@@ -55,6 +55,13 @@ fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
         false => without(result, &[RESULT_TYPE]),
     };
     edit.set_some(RESULTS, entries).apply()
+}
+
+/// Whether a result is the same in the newest form and in that of `revision`, as far as can be told
+/// without reading it again.
+pub fn is_same(revision: Revision, method: &Method, result: &ResultObject) -> bool {
+    let is_plain = *method != Method::Batch && !is_cacheable(method);
+    revision.is_stateless() && is_plain && result.is_complete()
 }
 
 /// A result that came from a server of `revision`, in the newest form.

@@ -6,6 +6,7 @@ mod generate;
 mod header;
 mod messages;
 mod output_schema;
+mod result;
 mod round_trip;
 
 use gantry_protocol::{JsonLimits, RawJson};

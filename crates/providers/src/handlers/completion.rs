@@ -53,5 +53,5 @@ fn values(completers: Option<&Completers>, params: &RawJson) -> Result<Reply, Ca
         .value("total", &all.len())
         .value("hasMore", &(shown.len() < all.len()))
         .finish();
-    Ok(Reply::Result(ObjectWriter::new().raw("completion", &completion).finish()))
+    Ok(Reply::result(ObjectWriter::new().raw("completion", &completion).finish()))
 }

@@ -45,7 +45,7 @@ impl Failure {
         match self {
             Self::Work(reason) => {
                 let detail = ErrorDetail::new(ErrorType::ToolExecutionError, reason);
-                Ok(Reply::Result(detail.to_result()))
+                Ok(Reply::result(detail.to_result()))
             }
             failure => failure.into_outcome(),
         }

@@ -83,7 +83,7 @@ impl PromptResult {
             .value_some("description", self.description.as_deref())
             .array("messages", &messages)
             .finish();
-        Reply::Result(result)
+        Reply::result(result)
     }
 }
 

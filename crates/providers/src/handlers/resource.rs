@@ -207,7 +207,7 @@ impl ResourceTemplate {
 
 fn reply(contents: ResourceContents, uri: &str, mime_type: Option<&str>) -> Reply {
     let contents = contents.or_mime_type(mime_type).to_json(uri);
-    Reply::Result(ObjectWriter::new().array("contents", [&contents]).finish())
+    Reply::result(ObjectWriter::new().array("contents", [&contents]).finish())
 }
 
 fn no_handler(definition: &Definition) -> RegisterError {

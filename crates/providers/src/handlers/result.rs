@@ -85,7 +85,7 @@ impl ToolResult {
 
 impl ToolOutput for ToolResult {
     fn into_reply(self) -> Result<Reply, Failure> {
-        Ok(Reply::Result(self.to_json()))
+        Ok(Reply::result(self.to_json()))
     }
 }
 

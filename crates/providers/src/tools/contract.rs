@@ -46,12 +46,12 @@ pub(super) fn read(name: &str, timeout: Duration, finished: &Finished) -> Result
     match only_line(&finished.stdout) {
         Ok(line) => match RawJson::parse(line, JsonLimits::default()) {
             Ok(value) => match ToolResult::read(&value) {
-                Some(Ok(told)) => Ok(Reply::Result(told.to_call_result())),
+                Some(Ok(told)) => Ok(Reply::result(told.to_call_result())),
                 Some(Err(error)) => {
                     let what = format!("wrote a tool result that is none: {error}");
                     fail(ErrorKind::BadOutput, what)
                 }
-                None => Ok(Reply::Result(result(value))),
+                None => Ok(Reply::result(result(value))),
             },
             Err(error) => {
                 let what = format!(

@@ -61,7 +61,7 @@ impl Bench {
         let mut running = self.gateway.start(Call::new(Method::ToolsCall, params, caller));
         loop {
             match running.step().await {
-                Step::Done(Ok(Reply::Result(result))) => return Ok(result),
+                Step::Done(Ok(Reply::Result(result))) => return Ok(result.into_raw()),
                 Step::Done(Err(error)) => return Err(error),
                 Step::Done(other) => panic!("{other:?}"),
                 _ => {}

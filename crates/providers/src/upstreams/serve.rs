@@ -49,14 +49,17 @@ impl Errand {
         }
         match outcome? {
             Reply::Result(result) => {
-                let result = match has_failed(&result) {
-                    true => server.redaction.json(result),
+                let result = match result.is_error() {
+                    true => server.redaction.json(result.into_raw()).into(),
                     false => result,
                 };
-                Ok(Reply::Result(match &self.aliases {
-                    Some(aliases) => aliases.outward_result(&self.request.method, result),
-                    None => result,
-                }))
+                Ok(match &self.aliases {
+                    Some(aliases) => {
+                        let result = result.into_raw();
+                        Reply::result(aliases.outward_result(&self.request.method, result))
+                    }
+                    None => Reply::Result(result),
+                })
             }
             reply => Ok(reply),
         }
@@ -100,7 +103,7 @@ impl Errand {
                 let (client, request) = (client.clone(), request.clone());
                 let (server, exchange) = (&self.server, &self.exchange);
                 let followed = task::follow(&created, server, client, request, line, exchange);
-                Ok(Reply::Result(followed.await?))
+                Ok(Reply::result(followed.await?))
             }
         }
     }
@@ -232,14 +235,10 @@ fn declined(server: &Server) -> CallError {
 /// Whether the server says that it failed.
 fn is_failure(outcome: &Outcome) -> bool {
     match outcome {
-        Ok(Reply::Result(result)) => has_failed(result),
+        Ok(Reply::Result(result)) => result.is_error(),
         Ok(_) => false,
         Err(error) => matches!(error.kind, ErrorKind::Handler { .. }),
     }
-}
-
-fn has_failed(result: &RawJson) -> bool {
-    result.get("isError").is_some_and(|flag| flag.as_str() == "true")
 }
 
 /// A server that failed after the client could not be asked failed for that reason.

@@ -176,7 +176,8 @@ impl Followed<'_> {
     async fn ask(&self, method: &str, answers: Option<RawJson>) -> Result<RawJson, TaskError> {
         let request = self.request(method, answers);
         match self.client.request(&request, self.line).await? {
-            Answer::Complete(answer) | Answer::Task(answer) => Ok(answer),
+            Answer::Complete(answer) => Ok(answer.into_raw()),
+            Answer::Task(answer) => Ok(answer),
             Answer::InputRequired(_) => {
                 let text = format!("the server asks for input in answer to {method}");
                 Err(ClientError::Malformed(text).into())

@@ -155,7 +155,7 @@ impl Session {
                 if let Ok(uri) = uri(&params) {
                     lobby.gateway.watching(&uri).await;
                 }
-                Ok(Reply::Result(RawJson::EMPTY_OBJECT))
+                Ok(Reply::result(RawJson::EMPTY_OBJECT))
             });
         }
         task_book::start(lobby, &self.tasks, ticket, call)

@@ -153,10 +153,11 @@ fn with_name(params: &RawJson, name: &str) -> RawJson {
 /// The answer to a call, in the client's revision.
 pub(crate) fn finish(session: &Session, ticket: &Ticket, outcome: Outcome) -> jsonrpc::Reply {
     let revision = session.revision;
-    let lower = |result: &RawJson| ticket.lower(revision, result);
     let result = match outcome {
-        Ok(Reply::Result(result)) => lower(&result),
-        Ok(Reply::Page(page)) => page.variant(revision as usize, lower),
+        Ok(Reply::Result(result)) => ticket.lower(revision, result).into_raw(),
+        Ok(Reply::Page(page)) => page.variant(revision as usize, |result| {
+            ticket.lower(revision, result.clone().into()).into_raw()
+        }),
         Ok(Reply::InputRequired(_)) => {
             let text = "the provider asked for input in a way this client cannot take";
             return fail(session, ticket, CallError::new(ErrorKind::Internal, text));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gantry_gateway::{Call, CallError, ErrorKind, Input, Notice, Outcome, Reply, Running, Step};
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, Revision, RpcError, Trace, jsonrpc};
+use gantry_protocol::{
+    Id, Level, Method, ParamsHead, RawJson, ResultObject, Revision, RpcError, Trace, jsonrpc,
+};
 use http::HeaderMap;
 
 use super::arrival::Arrival;
@@ -109,7 +111,7 @@ impl Live {
             Ok(None) => live.running = Some(lobby.gateway.start(call)),
             Ok(Some(Resumed::Running(running))) => live.running = Some(running),
             Ok(Some(Resumed::Incomplete(again))) => {
-                let answer = jsonrpc::result(&live.ticket.id, &live.named(again));
+                let answer = jsonrpc::result(&live.ticket.id, &live.named(again.into()));
                 return Prepared::Answered(answer.into_bytes());
             }
             Ok(Some(Resumed::Carried(state))) => {
@@ -176,7 +178,7 @@ impl Live {
         let (admission, running) = (self.becoming.take()?, self.running.take()?);
         let created = admission.task().brief().value("resultType", "task").finish();
         admission.begin(running);
-        Some(self.answer(Ok(self.named(created))))
+        Some(self.answer(Ok(self.named(created.into()))))
     }
 
     fn say(&mut self, step: Step) -> Option<Said> {
@@ -191,7 +193,7 @@ impl Live {
                         "only a tool, a prompt or a resource may ask for input",
                     )),
                 };
-                Some(self.answer(asked.map(|result| self.named(result))))
+                Some(self.answer(asked.map(|result| self.named(result.into()))))
             }
             Step::Done(outcome) => {
                 self.running = None;
@@ -203,12 +205,12 @@ impl Live {
 
     fn lower(&self, outcome: Outcome) -> Result<RawJson, CallError> {
         match outcome? {
-            Reply::Result(result) => Ok(self.named(self.ticket.lower(REVISION, &result))),
+            Reply::Result(result) => Ok(self.named(self.ticket.lower(REVISION, result))),
             Reply::Page(page) => Ok(page.variant(REVISION as usize, |result| {
-                self.named(self.ticket.lower(REVISION, result))
+                self.named(self.ticket.lower(REVISION, result.clone().into()))
             })),
             Reply::InputRequired(required) => {
-                carry(&self.lobby, &self.ticket, &required).map(|result| self.named(result))
+                carry(&self.lobby, &self.ticket, &required).map(|result| self.named(result.into()))
             }
         }
     }
@@ -225,15 +227,15 @@ impl Live {
     }
 
     /// Every result says who made it.
-    fn named(&self, result: RawJson) -> RawJson {
-        let meta = match result.get(key::META) {
-            Some(meta) if meta.get(key::SERVER_INFO).is_some() => return result,
-            Some(meta) => {
-                let info = self.lobby.gateway.identity().info.clone();
-                meta.edit().set(key::SERVER_INFO, info).apply()
-            }
-            None => self.lobby.signature.clone(),
+    fn named(&self, result: ResultObject) -> RawJson {
+        let Some(meta) = result.meta() else {
+            return result.with(key::META, &self.lobby.signature);
         };
-        result.edit().set(key::META, meta).apply()
+        if meta.get(key::SERVER_INFO).is_some() {
+            return result.into_raw();
+        }
+        let info = self.lobby.gateway.identity().info.clone();
+        let named = meta.edit().set(key::SERVER_INFO, info).apply();
+        result.edit().set(key::META, named).apply()
     }
 }

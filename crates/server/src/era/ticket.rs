@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gantry_gateway::{Caller, Notice};
 use gantry_protocol::jsonrpc;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Method, RawJson, Revision, wire};
+use gantry_protocol::{Id, Method, RawJson, ResultObject, Revision, wire};
 
 use bytes::Bytes;
 
@@ -26,20 +26,24 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// The result of the call, in the client's revision and with the blocks it asked for.
-    pub(crate) fn lower(&self, revision: Revision, result: &RawJson) -> RawJson {
+    pub(crate) fn lower(&self, revision: Revision, result: ResultObject) -> ResultObject {
         if self.task.is_some() {
-            return result.clone();
+            return result;
         }
         let related = self.related_task();
         let method = if related.is_some() { &Method::ToolsCall } else { &self.method };
-        let lowered = wire::lower_result(revision, method, result);
-        let lowered = match self.json_content && *method == Method::ToolsCall {
-            true => wire::with_json_block(result, &lowered),
+        let blocks = self.json_content && *method == Method::ToolsCall;
+        if related.is_none() && !blocks && wire::is_same(revision, method, &result) {
+            return result;
+        }
+        let lowered = wire::lower_result(revision, method, &result);
+        let lowered = match blocks {
+            true => wire::with_json_block(&result, &lowered),
             false => lowered,
         };
         match related {
-            Some(task) => wire::with_related_task(&lowered, &task),
-            None => lowered,
+            Some(task) => wire::with_related_task(&lowered, &task).into(),
+            None => lowered.into(),
         }
     }
 

@@ -86,7 +86,7 @@ async fn a_request_says_what_its_server_must_know() {
 /// What an answer is shown as.
 fn shown(answer: Result<Answer, ClientError>) -> String {
     match answer {
-        Ok(Answer::Complete(result)) => format!("complete {result}"),
+        Ok(Answer::Complete(result)) => format!("complete {result:?}"),
         Ok(Answer::Task(task)) => format!("task {}", value(&task)),
         Ok(Answer::InputRequired(input)) => format!("input {:?} {:?}", input.entries, input.state),
         Err(error) => format!("{error:?}"),

@@ -109,7 +109,7 @@ async fn serve(workers: Workers, resolved: Resolved, exchange: Exchange) -> Outc
 async fn work(resolved: &Resolved, arguments: &RawJson, exchange: &Exchange) -> Outcome {
     let good = |value: &RawJson| {
         let result = ObjectWriter::new().raw("content", &raw("[]")).raw("structuredContent", value);
-        Ok(Reply::Result(result.finish()))
+        Ok(Reply::result(result.finish()))
     };
     match resolved.target.name() {
         "fail" => Err(CallError::new(ErrorKind::ToolFailed, "broken")),
@@ -128,7 +128,7 @@ async fn work(resolved: &Resolved, arguments: &RawJson, exchange: &Exchange) -> 
             }))
         }
         "hang" => std::future::pending().await,
-        "test://one" => Ok(Reply::Result(raw(r#"{"contents":[]}"#))),
+        "test://one" => Ok(Reply::result(raw(r#"{"contents":[]}"#))),
         _ => good(arguments),
     }
 }

@@ -163,19 +163,19 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
     match resolved.target.name() {
         "hangs" => std::future::pending().await,
         "fails" => Err(CallError::new(ErrorKind::ToolFailed, "broken")),
-        "lies" => Ok(Reply::Result(raw(r#"{"content":[],"structuredContent":{"fine":1}}"#))),
+        "lies" => Ok(Reply::result(raw(r#"{"content":[],"structuredContent":{"fine":1}}"#))),
         "panics" => panic!("a secret"),
         "asks" => {
             tokio::time::sleep(Duration::from_secs(number("before"))).await;
             exchange.ask("folders", Ask::roots()).await?;
             tokio::time::sleep(Duration::from_secs(number("after"))).await;
-            Ok(Reply::Result(raw(good)))
+            Ok(Reply::result(raw(good)))
         }
         "inquires" => {
             let state = resolved.call.input.state.as_ref().and_then(RawJson::to_text);
             let round: u64 = state.map_or(0, |it| it.parse().unwrap());
             if round == number("rounds") {
-                return Ok(Reply::Result(raw(good)));
+                return Ok(Reply::result(raw(good)));
             }
             Ok(Reply::InputRequired(InputRequired {
                 requests: Some(raw(r#"{"folders":{"method":"roots/list"}}"#)),
@@ -184,9 +184,9 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
         }
         "waited" => {
             exchange.note_standby(true);
-            Ok(Reply::Result(raw(good)))
+            Ok(Reply::result(raw(good)))
         }
-        _ => Ok(Reply::Result(raw(good))),
+        _ => Ok(Reply::result(raw(good))),
     }
 }
 

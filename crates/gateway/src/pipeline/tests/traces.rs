@@ -75,7 +75,7 @@ impl Provider for Eyes {
             if hangs {
                 std::future::pending::<()>().await;
             }
-            Ok(Reply::Result(raw("{}")))
+            Ok(Reply::result(raw("{}")))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! How a call ended, in the words that are counted.
 
-use gantry_protocol::RawJson;
+use gantry_protocol::ResultObject;
 
 use crate::contract::ERROR_META;
 use crate::reply::{Outcome, Reply};
@@ -69,9 +69,11 @@ fn failure_type(outcome: &Outcome) -> Option<&'static str> {
 }
 
 /// What a result says of its own failure.
-fn reported(result: &RawJson) -> Option<&'static str> {
-    result.get("isError").filter(|flag| flag.as_str() == "true")?;
-    let detail = result.get("_meta").and_then(|meta| meta.get(ERROR_META));
+fn reported(result: &ResultObject) -> Option<&'static str> {
+    if !result.is_error() {
+        return None;
+    }
+    let detail = result.meta().and_then(|meta| meta.get(ERROR_META));
     let named = detail.and_then(|detail| detail.get("error_type")?.to_text());
     Some(known(named.as_deref().unwrap_or(TOOL_FAILED)))
 }

@@ -21,7 +21,7 @@ impl Provider for Echo {
     }
 
     fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
-        Box::pin(async { Ok(Reply::Result(RawJson::from_static(r#"{"content":[]}"#))) })
+        Box::pin(async { Ok(Reply::result(RawJson::from_static(r#"{"content":[]}"#))) })
     }
 }
 

@@ -32,7 +32,7 @@ impl Provider for Asking {
             let (one, other) =
                 tokio::join!(exchange.ask("one", Ask::roots()), exchange.ask("two", Ask::roots()));
             let both = RawJson::array([&one?, &other?]);
-            Ok(Reply::Result(raw(&json!({"content": [], "both": both}))))
+            Ok(Reply::result(raw(&json!({"content": [], "both": both}))))
         })
     }
 }

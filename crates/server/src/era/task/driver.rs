@@ -79,7 +79,7 @@ fn hear(lobby: &Lobby, task: &Task, notice: Notice) {
 fn end(outcome: Outcome, limit: usize) -> End {
     let internal = |text: String| End::Error(RpcError::new(code::INTERNAL_ERROR, text));
     let result = match outcome {
-        Ok(Reply::Result(result)) => result,
+        Ok(Reply::Result(result)) => result.into_raw(),
         Ok(Reply::Page(page)) => page.result().clone(),
         Ok(Reply::InputRequired(_)) => {
             return internal("the provider asked for input in a way a task cannot take".to_owned());

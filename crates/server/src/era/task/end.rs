@@ -16,7 +16,7 @@ impl End {
     /// What its call came to.
     pub(super) fn outcome(&self) -> Outcome {
         match self {
-            Self::Result(result) => Ok(Reply::Result(result.clone())),
+            Self::Result(result) => Ok(Reply::result(result.clone())),
             Self::Error(error) => Err(failed(error.clone())),
             Self::Cancelled => Err(CallError::new(ErrorKind::Cancelled, "the task was cancelled")),
         }

@@ -112,7 +112,7 @@ impl Request {
         admission.begin(self.lobby.gateway.start(call));
         let created = wire::lower_task(&task.brief().finish());
         let created = ObjectWriter::new().raw("task", &created).finish();
-        Ok(Reply::Result(marked(&created)))
+        Ok(Reply::result(marked(&created)))
     }
 
     async fn answer(self, exchange: Exchange) -> Outcome {
@@ -126,10 +126,10 @@ impl Request {
                 Found::Kept(detail) => outcome(&detail),
             },
             Method::TasksCancel => match &found {
-                Found::Live(task) if task.cancel() => Ok(Reply::Result(lowered(&found))),
+                Found::Live(task) if task.cancel() => Ok(Reply::result(lowered(&found))),
                 _ => Err(CallError::invalid_params("the task has ended and cannot be cancelled")),
             },
-            _ => Ok(Reply::Result(lowered(&found))),
+            _ => Ok(Reply::result(lowered(&found))),
         }
     }
 
@@ -143,7 +143,7 @@ impl Request {
                 tasks.push(lowered(&found));
             }
         }
-        Ok(Reply::Result(ObjectWriter::new().array("tasks", &tasks).finish()))
+        Ok(Reply::result(ObjectWriter::new().array("tasks", &tasks).finish()))
     }
 
     async fn find(&self, id: &str) -> Result<Found, CallError> {
@@ -208,7 +208,7 @@ async fn follow(task: &Task, exchange: &Exchange) -> Outcome {
 /// What a task came to that is no longer under way.
 fn outcome(detail: &RawJson) -> Outcome {
     if let Some(result) = detail.get("result") {
-        return Ok(Reply::Result(result));
+        return Ok(Reply::result(result));
     }
     let Some(error) = detail.get("error") else {
         return Err(CallError::new(ErrorKind::Cancelled, "the task was cancelled"));

@@ -41,7 +41,7 @@ async fn answer(lobby: &Lobby, ticket: &Ticket) -> Outcome {
         // What has ended needs neither answers nor an end.
         (_, Found::Kept(_)) => ACKNOWLEDGED,
     };
-    Ok(Reply::Result(result))
+    Ok(Reply::result(result))
 }
 
 /// The name of the task that a request is about.

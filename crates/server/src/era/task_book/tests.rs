@@ -33,7 +33,7 @@ impl Provider for Long {
                 "hangs" => std::future::pending().await,
                 _ => {}
             }
-            Ok(Reply::Result(raw(r#"{"content":[]}"#)))
+            Ok(Reply::result(raw(r#"{"content":[]}"#)))
         })
     }
 }

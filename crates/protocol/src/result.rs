@@ -1,0 +1,82 @@
+//! A result, with the members that matter on its way found in one pass.
+
+use std::fmt;
+use std::ops::Deref;
+
+use crate::json::RawJson;
+
+/// The value of `resultType` of a result that asks for nothing more.
+pub(crate) const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
+
+/// The object that a request is answered with. It passes many hands, and may be large; each takes
+/// what it needs to know from here instead of searching the text again.
+#[derive(Clone)]
+pub struct ResultObject {
+    raw: RawJson,
+    /// Where the value of `_meta` starts. Nothing in an object starts at zero.
+    meta: usize,
+    is_complete: bool,
+    is_error: bool,
+}
+
+impl ResultObject {
+    /// Whether it says that nothing more is asked for.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Whether it tells of a failure.
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// Its `_meta`.
+    pub fn meta(&self) -> Option<RawJson> {
+        (self.meta > 0).then(|| self.raw.value_at(self.meta))
+    }
+
+    /// The text.
+    pub fn into_raw(self) -> RawJson {
+        self.raw
+    }
+}
+
+impl From<RawJson> for ResultObject {
+    /// Of a member that stands there twice the first counts.
+    ///
+    /// ```
+    /// use gantry_protocol::{RawJson, ResultObject};
+    /// let raw = RawJson::from_static(r#"{"isError":true,"_meta":{"a":1},"isError":false}"#);
+    /// let result = ResultObject::from(raw);
+    /// assert!(result.is_error() && !result.is_complete());
+    /// assert_eq!(result.meta().unwrap().as_str(), r#"{"a":1}"#);
+    /// ```
+    fn from(raw: RawJson) -> Self {
+        let (mut meta, mut is_complete, mut is_error) = (0, None, None);
+        for member in raw.members() {
+            let value = member.value_text();
+            match &*member.key_bytes() {
+                b"_meta" if meta == 0 => meta = member.value_start(),
+                b"resultType" => is_complete = is_complete.or(Some(value == &**COMPLETE.bytes())),
+                b"isError" => is_error = is_error.or(Some(value == b"true")),
+                _ => {}
+            }
+        }
+        let (is_complete, is_error) = (is_complete == Some(true), is_error == Some(true));
+        Self { raw, meta, is_complete, is_error }
+    }
+}
+
+impl Deref for ResultObject {
+    type Target = RawJson;
+
+    fn deref(&self) -> &RawJson {
+        &self.raw
+    }
+}
+
+impl fmt::Debug for ResultObject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.raw.fmt(formatter)
+    }
+}
