@@ -1,6 +1,7 @@
-//! Bytes to messages and back, for both sides: bounded lines and server-sent events; and the
-//! child processes whose standard streams carry them.
+//! Bytes to messages and back, for both sides: bounded lines, server-sent events and the bodies
+//! of HTTP; and the child processes whose standard streams carry them.
 
 pub mod child;
+pub mod http;
 pub mod lines;
 pub mod sse;

@@ -3,7 +3,6 @@
 
 mod body;
 mod dial;
-mod framing;
 mod head;
 mod headers;
 mod lane;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use super::framing::Framing;
 use super::head::Head;
 use super::lane::Lane;
 use super::origin::Origin;
 use super::pool::Pool;
 use super::rest::Rest;
 use crate::error::ClientError;
+use gantry_transport::http::Framing;
 
 /// The body of a response. Dropped before its end it closes the connection; at its end the
 /// connection waits for the next request.

@@ -2,10 +2,9 @@
 
 use std::mem::MaybeUninit;
 
+use gantry_transport::http::{Framing, Hints};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use httparse::{ParserConfig, Status};
-
-use super::framing::Framing;
 
 const SESSION_ID: HeaderName = HeaderName::from_static(gantry_protocol::headers::SESSION_ID);
 
@@ -44,16 +43,6 @@ pub(crate) enum Kind {
     Other(String),
 }
 
-/// What the headers say of the connection and of the body's length.
-#[derive(Default)]
-struct Hints {
-    length: Option<u64>,
-    encoded: bool,
-    chunked: bool,
-    close: bool,
-    keep_alive: bool,
-}
-
 impl Head {
     /// Reads the head that the bytes begin with: how long it is, and what it says. None while it is
     /// not there as a whole. The error says what is wrong with it.
@@ -80,30 +69,19 @@ impl Head {
         };
         let mut hints = Hints::default();
         for header in response.headers.iter() {
-            head.note(header, &mut hints)?;
+            hints.note(header.name, header.value)?;
+            head.note(header);
         }
         let is_newest = response.version == Some(1);
         head.settle(&hints, is_newest);
         Ok(Some((length, head)))
     }
 
-    fn note(&mut self, header: &httparse::Header<'_>, hints: &mut Hints) -> Result<(), String> {
+    fn note(&mut self, header: &httparse::Header<'_>) {
         let is = |name: &HeaderName| header.name.eq_ignore_ascii_case(name.as_str());
         let value = header.value.trim_ascii();
         if is(&header::CONTENT_TYPE) {
             self.kind = Kind::of(value);
-        } else if is(&header::CONTENT_LENGTH) {
-            let length = length(value).ok_or("the length of the body is no number")?;
-            if hints.length.replace(length).is_some_and(|other| other != length) {
-                return Err("the body has two lengths".to_owned());
-            }
-        } else if is(&header::TRANSFER_ENCODING) {
-            hints.encoded = true;
-            hints.chunked =
-                words(value).last().is_some_and(|it| it.eq_ignore_ascii_case(b"chunked"));
-        } else if is(&header::CONNECTION) {
-            hints.close |= words(value).any(|word| word.eq_ignore_ascii_case(b"close"));
-            hints.keep_alive |= words(value).any(|word| word.eq_ignore_ascii_case(b"keep-alive"));
         } else if is(&SESSION_ID) {
             self.session = text(value);
         } else if is(&header::LOCATION) {
@@ -111,7 +89,6 @@ impl Head {
         } else if is(&header::WWW_AUTHENTICATE) {
             self.challenge = text(value);
         }
-        Ok(())
     }
 
     fn settle(&mut self, hints: &Hints, is_newest: bool) {
@@ -124,8 +101,7 @@ impl Head {
         };
         // A body with both an encoding and a length may be two bodies to somebody in between.
         let clear = !(hints.encoded && hints.length.is_some());
-        let stays = if is_newest { !hints.close } else { hints.keep_alive && !hints.close };
-        self.lasts = stays && clear && self.framing != Framing::UntilClose;
+        self.lasts = hints.lasts(is_newest) && clear && self.framing != Framing::UntilClose;
     }
 }
 
@@ -141,16 +117,6 @@ impl Kind {
             Self::Other(String::from_utf8_lossy(value).into_owned())
         }
     }
-}
-
-/// Digits and nothing else: a sign or a list would be read differently by others.
-fn length(value: &[u8]) -> Option<u64> {
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok()).flatten()
-}
-
-fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 fn text(value: &[u8]) -> Option<String> {

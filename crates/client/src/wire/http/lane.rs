@@ -12,9 +12,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::runtime::{Handle, Id};
 
 use super::dial::Stream;
-use super::framing::{Framing, Step};
 use super::head::Head;
 use super::request::Request;
+use gantry_transport::http::{Framing, Step};
 
 /// Bytes read at once.
 const CHUNK: usize = 8 * 1024;

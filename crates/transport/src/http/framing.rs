@@ -1,4 +1,4 @@
-//! Where the body of a response ends, and how its bytes are cut out of the connection.
+//! Where the body of a message ends, and how its bytes are cut out of the connection.
 
 use bytes::{Buf, Bytes, BytesMut};
 use httparse::Status;
@@ -11,7 +11,7 @@ const LINE: usize = 16 * 1024;
 
 /// How the end of a body is known, and how much is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
     /// After so many bytes.
     Length(u64),
     /// After a chunk without bytes.
@@ -22,18 +22,22 @@ pub(super) enum Framing {
 
 /// What comes next in a body of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chunked {
+pub enum Chunked {
+    /// The size of a chunk.
     Size,
+    /// So many bytes of a chunk.
     Data(u64),
+    /// The end of the line behind a chunk.
     DataEnd,
     /// Headers behind the last chunk, of which so many bytes were thrown away.
     Trailer(usize),
+    /// Nothing.
     Ended,
 }
 
 /// What a look at the bytes that came has given.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// A piece of the body.
     Piece(Bytes),
     /// Nothing until more bytes come.
@@ -44,12 +48,12 @@ pub(super) enum Step {
 
 impl Framing {
     /// A body of chunks, at its beginning.
-    pub(super) const fn chunked() -> Self {
+    pub const fn chunked() -> Self {
         Self::Chunked(Chunked::Size)
     }
 
     /// The bytes that are left for certain.
-    pub(super) fn at_least(&self) -> u64 {
+    pub fn at_least(&self) -> u64 {
         match self {
             Self::Length(left) | Self::Chunked(Chunked::Data(left)) => *left,
             Self::Chunked(_) | Self::UntilClose => 0,
@@ -57,12 +61,12 @@ impl Framing {
     }
 
     /// Whether the body has ended, and the connection is still there.
-    pub(super) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         matches!(self, Self::Length(0) | Self::Chunked(Chunked::Ended))
     }
 
     /// Takes what there is.
-    pub(super) fn step(&mut self, bytes: &mut BytesMut) -> Result<Step, &'static str> {
+    pub fn step(&mut self, bytes: &mut BytesMut) -> Result<Step, &'static str> {
         match self {
             Self::Length(0) => Ok(Step::End),
             Self::Length(left) => Ok(take(bytes, left)),
