@@ -77,7 +77,7 @@ fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
 
 /// The date of a day counted from 1970. Years are counted from March, so that the odd day of a
 /// leap year is the last; 719468 days lie between the first of March of the year 0 and 1970.
-fn date(day: u64) -> (u64, u64, u64) {
+pub fn date(day: u64) -> (u64, u64, u64) {
     let day = day + 719_468;
     let (era, day) = (day / 146_097, day % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

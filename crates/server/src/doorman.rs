@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use gantry_gateway::{Badge, Scope};
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
+
+use crate::headers::{Headers, text};
 
 /// Tells who is at an HTTP door by what they show.
 pub trait Doorman: Send + Sync + fmt::Debug {
@@ -68,14 +68,14 @@ impl Doorman for Everyone {
 
 /// The token that a request shows; none when it shows nothing. A request that can be read in two
 /// ways is refused, since what stands before the gateway may have read the other one.
-pub(crate) fn shown(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
-    let mut given = headers.get_all(AUTHORIZATION).iter();
+pub(crate) fn shown(headers: &Headers) -> Result<Option<&str>, Refusal> {
+    let mut given = headers.all("authorization");
     let Some(first) = given.next() else { return Ok(None) };
     let refuse = |message: &str| Refusal { shown: true, message: message.to_owned() };
     if given.next().is_some() {
         return Err(refuse("there are two `Authorization` headers; send one"));
     }
-    let told = first.to_str().ok().and_then(|text| text.trim().split_once(' '));
+    let told = text(first).and_then(|text| text.split_once(' '));
     let token = told.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
     let token = token.map(|(_, token)| token.trim_start_matches(' '));
     let is_one = |token: &&str| !token.is_empty() && token.bytes().all(is_of_token);
@@ -113,9 +113,9 @@ mod tests {
             (&[""], None),
         ];
         for (given, expected) in cases {
-            let mut headers = HeaderMap::new();
+            let mut headers = Headers::default();
             for value in given {
-                headers.append(AUTHORIZATION, value.parse().expect("a header"));
+                headers.add("Authorization", value.as_bytes());
             }
             assert_eq!(shown(&headers).ok(), expected, "{given:?}");
         }

@@ -1,17 +1,97 @@
-//! The headers that are looked at for each request, with their names made once.
+//! The headers of a request, as they came. They are looked for by their names, of which there are few,
+//! so that no table of them is made for each request.
 
-use gantry_protocol::{headers, trace};
-use http::header::{AsHeaderName, HeaderMap, HeaderName};
+use std::ops::Range;
 
-pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
-pub(crate) const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
-pub(crate) const NAME: HeaderName = HeaderName::from_static(headers::NAME);
-pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
-pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
-pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static(trace::TRACEPARENT);
-pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static(trace::TRACESTATE);
+pub(crate) use gantry_protocol::headers::{
+    LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID,
+};
+pub(crate) use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 
-/// The value of a header, as text without space around it.
-pub(crate) fn header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+/// The headers of a request. Their memory is used again for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Headers {
+    /// What they are parts of.
+    text: Vec<u8>,
+    fields: Vec<Field>,
+}
+
+/// Where a header stands in the text.
+#[derive(Debug)]
+struct Field {
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Headers {
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.fields.clear();
+    }
+
+    /// Adds one.
+    pub(crate) fn add(&mut self, name: &str, value: &[u8]) {
+        let name = self.put(name.as_bytes());
+        let value = self.put(value.trim_ascii());
+        self.fields.push(Field { name, value });
+    }
+
+    fn put(&mut self, part: &[u8]) -> Range<usize> {
+        let start = self.text.len();
+        self.text.extend_from_slice(part);
+        start..self.text.len()
+    }
+
+    /// The first header of this name, if it is text.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).next().and_then(text)
+    }
+
+    /// All headers of this name, without space around them.
+    pub(crate) fn all<'a, 'b>(
+        &'a self,
+        name: &'b str,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'a, 'b> {
+        let is_it =
+            move |field: &&Field| self.part(&field.name).eq_ignore_ascii_case(name.as_bytes());
+        self.fields.iter().filter(is_it).map(|field| self.part(&field.value))
+    }
+
+    /// All names and values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let name = |field: &Field| text(self.part(&field.name)).unwrap_or_default();
+        self.fields.iter().map(move |field| (name(field), self.part(&field.value)))
+    }
+
+    fn part(&self, range: &Range<usize>) -> &[u8] {
+        &self.text[range.clone()]
+    }
+}
+
+/// A value as text; none if it has signs that a header should not have.
+pub(crate) fn text(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value).ok().filter(|text| text.is_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_found_whatever_their_case() {
+        let mut headers = Headers::default();
+        for round in 0..2 {
+            headers.clear();
+            headers.add("Mcp-Name", b"  one ");
+            headers.add("x-bytes", b"\xff");
+            headers.add("MCP-NAME", b"two");
+            assert_eq!(headers.get(NAME), Some("one"), "round {round}");
+            assert_eq!(headers.all("mcp-name").collect::<Vec<_>>(), [b"one", b"two"]);
+            assert_eq!(headers.get("x-bytes"), None, "it is no text");
+            assert_eq!(headers.all("x-bytes").collect::<Vec<_>>(), [b"\xff"]);
+            assert_eq!(headers.get("x"), None);
+            assert_eq!(headers.iter().count(), 3);
+        }
+    }
 }

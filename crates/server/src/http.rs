@@ -7,6 +7,8 @@ pub(crate) mod answer;
 mod batch;
 mod body;
 mod call;
+mod connection;
+mod date;
 mod desks;
 mod endpoint;
 mod entrance;
@@ -14,33 +16,32 @@ mod events;
 mod faces;
 mod flight;
 mod guard;
+mod head;
 mod legacy_sse;
 mod names;
 mod patience;
+mod receive;
 mod route;
+mod send;
 mod session;
 mod stateless;
 mod status;
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::lobby::Lobby;
-use alarm::Alarm;
 pub(crate) use body::Body;
 use desks::{Desks, Place};
+pub(crate) use head::Head;
 use legacy_sse::Mailboxes;
 pub use names::Names;
-use patience::Patient;
+pub(crate) use patience::Patient;
 
 /// Why the door cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -175,32 +176,7 @@ impl Hall {
     }
 
     async fn connection(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
-        let settings = &self.lobby.settings;
-        let mut builder = http1::Builder::new();
-        builder.timer(Alarm::default()).header_read_timeout(settings.head_timeout);
-        builder.max_buf_size(settings.head.max(8192));
-        let (hall, alarm) = (self.clone(), Alarm::default());
-        // Where it came in: who listens everywhere is reached under many addresses.
-        let local = stream.local_addr().unwrap_or(self.address);
-        let service = service_fn(move |request| {
-            let (hall, alarm) = (hall.clone(), alarm.clone());
-            async move { Ok::<_, Infallible>(hall.route(local, &alarm, request).await) }
-        });
-        let stream = TokioIo::new(Patient::new(stream, settings.unread));
-        let serving = builder.serve_connection(stream, service).with_upgrades();
-        let mut serving = std::pin::pin!(serving);
-        tokio::select! {
-            biased;
-            ended = serving.as_mut() => {
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection ended early");
-                }
-            }
-            () = self.lobby.stopping.cancelled() => {
-                serving.as_mut().graceful_shutdown();
-                let _ = serving.await;
-            }
-        }
+        connection::serve(self, stream).await;
         drop(permit);
     }
 

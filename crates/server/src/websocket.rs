@@ -3,17 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use gantry_protocol::RpcError;
-use http::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
-    SEC_WEBSOCKET_VERSION, UPGRADE,
-};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
-use hyper::upgrade::{OnUpgrade, Upgraded};
-use hyper_util::rt::TokioIo;
+use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -22,75 +17,64 @@ use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use crate::doorman::Visitor;
 use crate::duplex::{self, Inbound};
-use crate::http::{Body, Hall, answer};
+use crate::headers::{Headers, text};
+use crate::http::answer::{self, Answer};
+use crate::http::{Body, Hall, Patient};
 use crate::lobby::Lobby;
 
-type Socket = WebSocketStream<TokioIo<Upgraded>>;
+type Socket = WebSocketStream<Patient>;
 
 /// Messages that may wait for a client that is slow to read.
 const WAITING: usize = 64;
 
 /// Turns an HTTP connection into a WebSocket.
-pub(crate) fn upgrade(
-    hall: &Arc<Hall>,
-    visitor: Visitor,
-    mut request: Request<hyper::body::Incoming>,
-) -> Response<Body> {
-    let headers = request.headers();
-    let wanted = headers.get(UPGRADE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let version = headers.get(SEC_WEBSOCKET_VERSION).map(HeaderValue::as_bytes);
-    let key = headers.get(SEC_WEBSOCKET_KEY).cloned();
-    let (true, Some(b"13"), Some(key)) = (wanted.eq_ignore_ascii_case("websocket"), version, key)
+pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, headers: &Headers) -> Answer {
+    let wanted = headers.get("upgrade").unwrap_or_default();
+    let version = headers.get("sec-websocket-version");
+    let key = headers.get("sec-websocket-key");
+    let (true, Some("13"), Some(key)) = (wanted.eq_ignore_ascii_case("websocket"), version, key)
     else {
-        let mut response = answer::text(
-            StatusCode::UPGRADE_REQUIRED,
-            "this is a WebSocket endpoint; connect to it with the subprotocol `mcp`\n",
-        );
-        response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
-        return response;
+        let text = "this is a WebSocket endpoint; connect to it with the subprotocol `mcp`\n";
+        return answer::text(StatusCode::UPGRADE_REQUIRED, text)
+            .with(UPGRADE, HeaderValue::from_static("websocket"));
     };
     let Some(permit) = hall.lobby.open_stream() else {
         return answer::text(StatusCode::TOO_MANY_REQUESTS, "too many connections\n");
     };
-    let response = switch(&key, offers_mcp(headers));
-    let lobby = hall.lobby.clone();
-    let upgraded = hyper::upgrade::on(&mut request);
-    hall.spawn(async move {
-        serve(lobby, &visitor, upgraded).await;
-        drop(permit);
-    });
-    response
+    let (lobby, visitor) = (hall.lobby.clone(), visitor.clone());
+    let serving = Body::Upgrade(Box::new(move |stream, came| {
+        Box::pin(async move {
+            serve(lobby, &visitor, stream, came).await;
+            drop(permit);
+        })
+    }));
+    switch(serving, key, offers_mcp(headers))
 }
 
-fn offers_mcp(headers: &HeaderMap) -> bool {
-    let offers = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
-    offers
-        .filter_map(|it| it.to_str().ok())
-        .flat_map(|it| it.split(','))
-        .any(|it| it.trim() == "mcp")
+fn offers_mcp(headers: &Headers) -> bool {
+    let offers = headers.all("sec-websocket-protocol").filter_map(text);
+    offers.flat_map(|it| it.split(',')).any(|it| it.trim() == "mcp")
 }
 
-fn switch(key: &HeaderValue, mcp: bool) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+fn switch(serving: Body, key: &str, mcp: bool) -> Answer {
+    let said = HeaderValue::from_static;
+    let mut answer = Answer::new(StatusCode::SWITCHING_PROTOCOLS, serving)
+        .with(UPGRADE, said("websocket"))
+        .with(CONNECTION, said("Upgrade"));
     if let Ok(accept) = HeaderValue::from_maybe_shared(derive_accept_key(key.as_bytes())) {
-        headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+        answer = answer.with(SEC_WEBSOCKET_ACCEPT, accept);
     }
-    if mcp {
-        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
+    match mcp {
+        true => answer.with(SEC_WEBSOCKET_PROTOCOL, said("mcp")),
+        false => answer,
     }
-    response
 }
 
-async fn serve(lobby: Arc<Lobby>, visitor: &Visitor, upgraded: OnUpgrade) {
-    let Ok(upgraded) = upgraded.await else { return };
+async fn serve(lobby: Arc<Lobby>, visitor: &Visitor, stream: Patient, came: BytesMut) {
     let limit = Some(lobby.settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
     let socket =
-        WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+        WebSocketStream::from_partially_read(stream, came.into(), Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
     let (out, messages) = mpsc::channel(WAITING);
     let (keep_alive, unread) = (lobby.settings.keep_alive, lobby.settings.unread);

@@ -4,6 +4,7 @@
 mod crowd;
 mod flood;
 mod heads;
+mod manners;
 mod messages;
 mod seals;
 mod socket;

@@ -2,9 +2,8 @@
 
 use gantry_protocol::meta::RequestMeta;
 use gantry_protocol::{Id, Method, ParamsHead, RawJson, Request, Trace};
-use http::HeaderMap;
 
-use crate::headers::{TRACEPARENT, TRACESTATE};
+use crate::headers::{Headers, TRACEPARENT, TRACESTATE, text};
 
 /// A request as it arrived.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ impl Arrival {
     }
 
     /// The same with the trace that the headers name, unless the request names one itself.
-    pub(crate) fn traced_by(mut self, headers: &HeaderMap) -> Self {
+    pub(crate) fn traced_by(mut self, headers: &Headers) -> Self {
         self.meta.trace = self.meta.trace.take().or_else(|| named_trace(headers));
         self
     }
@@ -39,11 +38,10 @@ impl Arrival {
 }
 
 /// The trace that the headers of a request name. One that is named twice is none.
-pub(crate) fn named_trace(headers: &HeaderMap) -> Option<Trace> {
-    let mut parents = headers.get_all(TRACEPARENT).iter();
+pub(crate) fn named_trace(headers: &Headers) -> Option<Trace> {
+    let mut parents = headers.all(TRACEPARENT);
     let (Some(parent), None) = (parents.next(), parents.next()) else { return None };
-    let states: Vec<&str> =
-        headers.get_all(TRACESTATE).iter().filter_map(|state| state.to_str().ok()).collect();
+    let states: Vec<&str> = headers.all(TRACESTATE).filter_map(text).collect();
     let state = (!states.is_empty()).then(|| states.join(","));
-    Trace::read(parent.to_str().ok()?.trim(), state.as_deref())
+    Trace::read(text(parent)?, state.as_deref())
 }

@@ -9,13 +9,12 @@ use gantry_protocol::capability::TASKS;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::{RequestMeta, key};
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, headers};
-use http::HeaderMap;
 
 use super::arrival::Arrival;
 use super::stateless::Refusal;
 use super::{errors, supported};
 use crate::guest::Guest;
-use crate::headers::{METHOD, NAME, PROTOCOL_VERSION, header};
+use crate::headers::{Headers, METHOD, NAME, PROTOCOL_VERSION};
 use crate::lobby::Lobby;
 
 /// Why a request is not run, and the HTTP status that says so.
@@ -42,7 +41,7 @@ pub(super) fn check(
     lobby: &Lobby,
     guest: &Guest,
     arrival: &Arrival,
-    headers: Option<&HeaderMap>,
+    headers: Option<&Headers>,
 ) -> Result<(Arc<Caller>, Option<Level>), Refused> {
     if let Some(headers) = headers {
         check_method(headers, &arrival.method)?;
@@ -112,11 +111,11 @@ fn text(value: &RawJson) -> Option<Cow<'_, str>> {
     }
 }
 
-fn check_method(headers: &HeaderMap, method: &Method) -> Result<(), RpcError> {
-    if header(headers, PROTOCOL_VERSION).is_none() {
+fn check_method(headers: &Headers, method: &Method) -> Result<(), RpcError> {
+    if headers.get(PROTOCOL_VERSION).is_none() {
         return Err(RpcError::header_mismatch("the header MCP-Protocol-Version is missing"));
     }
-    match header(headers, METHOD) {
+    match headers.get(METHOD) {
         Some(named) if named == method.as_str() => Ok(()),
         Some(named) => Err(RpcError::header_mismatch(format!(
             "the header Mcp-Method says `{named}` but the body says `{method}`"
@@ -130,7 +129,7 @@ fn check_meta(
     lobby: &Lobby,
     guest: &Guest,
     meta: &RequestMeta,
-    headers: Option<&HeaderMap>,
+    headers: Option<&Headers>,
 ) -> Result<Arc<Caller>, Refused> {
     let missing = |member: &str| Refused {
         error: RpcError::invalid_params(format!("`params._meta` must have `{member}`")),
@@ -140,7 +139,7 @@ fn check_meta(
     let version = version.ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
     let capabilities =
         meta.capabilities.clone().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
-    if let Some(named) = headers.and_then(|headers| header(headers, PROTOCOL_VERSION))
+    if let Some(named) = headers.and_then(|headers| headers.get(PROTOCOL_VERSION))
         && named != version
     {
         let text =
@@ -170,14 +169,14 @@ pub(crate) fn unsupported(lobby: &Lobby, requested: &str) -> RpcError {
     RpcError::new(code::UNSUPPORTED_VERSION, text).with_data(data)
 }
 
-fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
+fn check_name(headers: &Headers, arrival: &Arrival) -> Result<(), RpcError> {
     let Some(member) = arrival.method.name_member() else { return Ok(()) };
     let body = match member {
         "uri" => arrival.head.uri.clone(),
         "name" => arrival.head.name.clone(),
         member => arrival.params.get(member),
     };
-    let Some(named) = header(headers, NAME) else {
+    let Some(named) = headers.get(NAME) else {
         return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
     };
     let named =
@@ -191,7 +190,7 @@ fn check_name(headers: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
     }
 }
 
-fn check_arguments(lobby: &Lobby, given: &HeaderMap, arrival: &Arrival) -> Result<(), RpcError> {
+fn check_arguments(lobby: &Lobby, given: &Headers, arrival: &Arrival) -> Result<(), RpcError> {
     if arrival.method != Method::ToolsCall {
         return Ok(());
     }
@@ -199,7 +198,7 @@ fn check_arguments(lobby: &Lobby, given: &HeaderMap, arrival: &Arrival) -> Resul
     lobby.gateway.catalog().with(|snapshot| {
         let Some(tool) = snapshot.tool(&name) else { return Ok(()) };
         for param in &tool.headers {
-            let value = header(given, param.header.as_str());
+            let value = given.get(param.header.as_str());
             headers::check_argument(param, arrival.head.arguments.as_ref(), value)
                 .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
         }

@@ -8,7 +8,6 @@ use gantry_protocol::meta::key;
 use gantry_protocol::{
     Id, Level, Method, ParamsHead, RawJson, ResultObject, Revision, RpcError, Trace, jsonrpc,
 };
-use http::HeaderMap;
 
 use super::arrival::Arrival;
 use super::errors::{self, Status};
@@ -18,6 +17,7 @@ use super::task_book::{self, Admission, TaskBook, Wish};
 use super::ticket::Ticket;
 use super::{checks, discover};
 use crate::guest::Guest;
+use crate::headers::Headers;
 use crate::lobby::Lobby;
 
 /// The revision spoken here.
@@ -47,7 +47,7 @@ pub(crate) fn prepare(
     lobby: &Arc<Lobby>,
     guest: &Guest,
     arrival: Arrival,
-    headers: Option<&HeaderMap>,
+    headers: Option<&Headers>,
 ) -> Result<Prepared, Refusal> {
     let id = &arrival.id;
     let checked = checks::check(lobby, guest, &arrival, headers);

@@ -1,6 +1,6 @@
 //! What kinds of answer a client takes.
 
-use http::{HeaderMap, header};
+use crate::headers::{Headers, text};
 
 /// What kinds of answer a client takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,16 +14,16 @@ const USUAL: &str = "application/json, text/event-stream";
 
 impl Accept {
     /// Reads the header. A client that says nothing takes everything.
-    pub(crate) fn read(headers: &HeaderMap) -> Self {
-        let mut values = headers.get_all(header::ACCEPT).iter().peekable();
+    pub(crate) fn read(headers: &Headers) -> Self {
+        let mut values = headers.all("accept").peekable();
         if values.peek().is_none() {
             return Self { json: true, events: true };
         }
         let mut accept = Self { json: false, events: false };
-        if values.peek().is_some_and(|value| value.as_bytes() == USUAL.as_bytes()) {
+        if values.peek().is_some_and(|value| *value == USUAL.as_bytes()) {
             return Self { json: true, events: true };
         }
-        for value in values.filter_map(|value| value.to_str().ok()) {
+        for value in values.filter_map(text) {
             for range in value.split(',') {
                 let kind = range.split(';').next().unwrap_or_default().trim();
                 let any = kind == "*/*";

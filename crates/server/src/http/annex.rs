@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::{Request, Response};
-use hyper::body::Incoming;
+use http::{Request, Response, StatusCode};
 
-use super::answer;
-use super::body::{self, Body};
-use crate::settings::Settings;
+use super::Head;
+use super::answer::{self, Answer};
+use super::body::Given;
 
 /// Serves whatever is under one path. Requests have passed the checks of Host and Origin, and
 /// their body is within the limits of the door. Dropping the future gives the request up.
@@ -61,15 +60,18 @@ impl fmt::Debug for Annexes {
     }
 }
 
-/// Reads the body of a request and passes both on.
-pub(crate) async fn serve(
-    settings: &Settings,
-    annex: &Arc<dyn Annex>,
-    request: Request<Incoming>,
-) -> Response<Body> {
-    let (parts, incoming) = request.into_parts();
-    match body::read(settings, &parts.headers, incoming).await {
-        Ok(bytes) => annex.serve(Request::from_parts(parts, bytes)).await.map(Body::whole),
-        Err((status, reason)) => answer::text(status, format!("{reason}\n")),
+/// Passes a request on.
+pub(crate) async fn serve(annex: &Arc<dyn Annex>, head: &Head, body: Given) -> Answer {
+    let body = match body {
+        Ok(body) => body,
+        Err(unread) => return answer::text(unread.status, format!("{}\n", unread.reason)),
+    };
+    let mut request = Request::builder().method(&head.method).uri(head.target());
+    for (name, value) in head.headers.iter() {
+        request = request.header(name, value);
+    }
+    match request.body(body) {
+        Ok(request) => annex.serve(request).await.into(),
+        Err(error) => answer::text(StatusCode::BAD_REQUEST, format!("{error}\n")),
     }
 }

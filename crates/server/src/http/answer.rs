@@ -1,63 +1,90 @@
-//! The few kinds of response there are.
+//! What a request is answered with: the few kinds of answer there are.
 
 use bytes::Bytes;
 use gantry_protocol::{RpcError, jsonrpc};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::header::{ALLOW, CACHE_CONTROL, HeaderName};
 use http::{HeaderValue, Response, StatusCode};
 
 use super::body::Body;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const TEXT: &str = "text/plain; charset=utf-8";
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    /// What the body is; nothing where that is not said, or said among the headers.
+    pub(super) kind: &'static str,
+    /// What else is said. Most answers say nothing.
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Body,
+}
+
+impl Answer {
+    pub(crate) fn new(status: StatusCode, body: Body) -> Self {
+        Self { status, kind: "", headers: Vec::new(), body }
+    }
+
+    /// Says something more.
+    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    fn of(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+}
+
+/// The answers of others.
+impl From<Response<Bytes>> for Answer {
+    fn from(response: Response<Bytes>) -> Self {
+        let (parts, body) = response.into_parts();
+        let mut answer = Self::new(parts.status, Body::whole(body));
+        let headers = parts.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+        answer.headers.extend(headers);
+        answer
+    }
+}
+
 /// A JSON-RPC response.
-pub(crate) fn reply(status: StatusCode, reply: jsonrpc::Reply) -> Response<Body> {
-    with(status, JSON, Body::Pieces(reply.into_pieces()))
+pub(crate) fn reply(status: StatusCode, reply: jsonrpc::Reply) -> Answer {
+    Answer::new(status, Body::Pieces(reply.into_pieces())).of(JSON)
 }
 
 /// A whole JSON text.
-pub(crate) fn json(status: StatusCode, text: Bytes) -> Response<Body> {
-    with(status, JSON, Body::whole(text))
+pub(crate) fn json(status: StatusCode, text: Bytes) -> Answer {
+    Answer::new(status, Body::whole(text)).of(JSON)
 }
 
 /// A JSON-RPC error that answers no request in particular.
-pub(crate) fn error(status: StatusCode, error: &RpcError) -> Response<Body> {
+pub(crate) fn error(status: StatusCode, error: &RpcError) -> Answer {
     reply(status, jsonrpc::error_without_id(error, false))
 }
 
 /// Plain text, for people.
-pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
-    with(status, TEXT, Body::whole(text))
+pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Answer {
+    Answer::new(status, Body::whole(text)).of(TEXT)
 }
 
 /// Taken, with nothing to say.
-pub(crate) fn accepted() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response
+pub(crate) fn accepted() -> Answer {
+    Answer::new(StatusCode::ACCEPTED, Body::empty())
 }
 
 /// A stream of events.
-pub(crate) fn events(body: Body) -> Response<Body> {
-    let mut response = with(StatusCode::OK, EVENTS, body);
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    response
+pub(crate) fn events(body: Body) -> Answer {
+    Answer::new(StatusCode::OK, body)
+        .of(EVENTS)
+        .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
+        .with(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))
 }
 
 /// The path is right but the method is not.
-pub(crate) fn not_allowed(allowed: &'static str) -> Response<Body> {
-    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed}\n"));
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
-}
-
-fn with(status: StatusCode, kind: HeaderValue, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
+pub(crate) fn not_allowed(allowed: &'static str) -> Answer {
+    text(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed}\n"))
+        .with(ALLOW, HeaderValue::from_static(allowed))
 }

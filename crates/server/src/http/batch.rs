@@ -6,10 +6,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use gantry_protocol::jsonrpc::{self, Malformed};
 use gantry_protocol::{Message, RpcError};
-use http::{Response, StatusCode};
+use http::StatusCode;
 
 use super::accept::Accept;
-use super::body::Body;
+use super::answer::Answer;
 use super::entrance::Knock;
 use super::session::{end, find, follow, open};
 use super::{Hall, answer};
@@ -23,7 +23,7 @@ pub(crate) async fn serve(
     knock: Knock<'_>,
     accept: Accept,
     messages: Vec<Result<Message, Malformed>>,
-) -> Response<Body> {
+) -> Answer {
     let session = find(hall, knock).ok().filter(|it| it.session.revision.has_batches());
     let Some(session) = session else {
         return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));

@@ -9,28 +9,25 @@ use gantry_gateway::contract::{
 use gantry_gateway::{Call, Caller, ErrorDetail, Outcome, Step, Trace};
 use gantry_protocol::Method;
 use http::header::{HeaderName, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{HeaderValue, StatusCode};
 
 use super::accept::Accept;
-use super::body::{self, Body};
+use super::answer::Answer;
+use super::body::Given;
 use super::endpoint::is_json;
-use super::{Hall, answer};
+use super::{Hall, Head, answer};
 use crate::doorman::Visitor;
 use crate::era::named_trace;
+use crate::headers::Headers;
 
 const HEADER: HeaderName = HeaderName::from_static(CONTRACT_HEADER);
 
 /// Serves one request. When the client hangs up, this is dropped, and with it the call.
-pub(crate) async fn serve(
-    hall: &Arc<Hall>,
-    visitor: Visitor,
-    request: Request<Incoming>,
-) -> Response<Body> {
-    if request.method() != http::Method::POST {
+pub(crate) async fn serve(hall: &Arc<Hall>, visitor: &Visitor, head: &Head, body: Given) -> Answer {
+    if head.method != http::Method::POST {
         return marked(answer::not_allowed("POST"));
     }
-    match read(hall, request).await {
+    match read(hall, &head.headers, body) {
         Ok((call, trace)) => {
             respond(&ToolResult::from_outcome(&run(hall, visitor, &call, trace).await), None)
         }
@@ -42,21 +39,21 @@ pub(crate) async fn serve(
 }
 
 /// Reads the call, or says why there is none.
-async fn read(
-    hall: &Arc<Hall>,
-    request: Request<Incoming>,
+fn read(
+    hall: &Hall,
+    headers: &Headers,
+    body: Given,
 ) -> Result<(ToolCall, Option<Trace>), (StatusCode, String)> {
-    let (parts, incoming) = request.into_parts();
     let settings = &hall.lobby.settings;
     let wrong = |error: ContractError| (StatusCode::BAD_REQUEST, error.to_string());
-    check_headers(&parts.headers)?;
-    check_asked(&parts.headers).map_err(wrong)?;
-    let text = body::read(settings, &parts.headers, incoming).await?;
+    check_headers(headers)?;
+    check_asked(headers).map_err(wrong)?;
+    let text = body.map_err(|unread| (unread.status, unread.reason))?;
     let call = ToolCall::parse(text, settings.message).map_err(wrong)?;
-    Ok((call, named_trace(&parts.headers)))
+    Ok((call, named_trace(headers)))
 }
 
-fn check_headers(headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
+fn check_headers(headers: &Headers) -> Result<(), (StatusCode, String)> {
     if !is_json(headers) {
         let text = "the Content-Type must be application/json".to_owned();
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
@@ -71,16 +68,22 @@ fn check_headers(headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
 }
 
 /// Checks every version of the contract that is asked for.
-fn check_asked(headers: &HeaderMap) -> Result<(), ContractError> {
-    let mut asked = headers.get_all(HEADER).iter();
-    asked.try_for_each(|asked| check_version(String::from_utf8_lossy(asked.as_bytes()).trim()))
+fn check_asked(headers: &Headers) -> Result<(), ContractError> {
+    let mut asked = headers.all(CONTRACT_HEADER);
+    asked.try_for_each(|asked| check_version(&String::from_utf8_lossy(asked)))
 }
 
 /// Runs the call. There is nobody to tell of progress or to ask: a question that the caller's
 /// lack of capabilities does not stop is dropped, which tells the tool that no answer will come.
-async fn run(hall: &Arc<Hall>, visitor: Visitor, call: &ToolCall, trace: Option<Trace>) -> Outcome {
+async fn run(
+    hall: &Arc<Hall>,
+    visitor: &Visitor,
+    call: &ToolCall,
+    trace: Option<Trace>,
+) -> Outcome {
     let lobby = &hall.lobby;
-    let caller = Caller { scope: visitor.scope, ..Caller::new(visitor.principal) };
+    let scope = visitor.scope.clone();
+    let caller = Caller { scope, ..Caller::new(visitor.principal.clone()) };
     let mut call = Call::new(Method::ToolsCall, call.to_params(), Arc::new(caller));
     call.trace = trace.map(Arc::new);
     let mut running = lobby.gateway.start(call);
@@ -92,15 +95,15 @@ async fn run(hall: &Arc<Hall>, visitor: Visitor, call: &ToolCall, trace: Option<
 }
 
 /// The result with the status that fits it, unless there is a better one.
-pub(super) fn respond(result: &ToolResult, better: Option<StatusCode>) -> Response<Body> {
+pub(super) fn respond(result: &ToolResult, better: Option<StatusCode>) -> Answer {
     let failure = result.error().filter(|_| result.status() == Status::Failure);
     let fitting = failure.map_or(StatusCode::OK, |error| status(&error.error_type));
     let json = result.to_json().bytes().clone();
-    let mut response = marked(answer::json(better.unwrap_or(fitting), json));
-    if let Some(seconds) = failure.and_then(retry_after) {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    let answer = marked(answer::json(better.unwrap_or(fitting), json));
+    match failure.and_then(retry_after) {
+        Some(seconds) => answer.with(RETRY_AFTER, HeaderValue::from(seconds)),
+        None => answer,
     }
-    response
 }
 
 /// The whole seconds after which it is worth trying again, where that is known.
@@ -110,9 +113,8 @@ fn retry_after(error: &ErrorDetail) -> Option<u64> {
 }
 
 /// Every answer names the contract.
-fn marked(mut response: Response<Body>) -> Response<Body> {
-    response.headers_mut().insert(HEADER, HeaderValue::from_static(CONTRACT_VERSION));
-    response
+fn marked(answer: Answer) -> Answer {
+    answer.with(HEADER, HeaderValue::from_static(CONTRACT_VERSION))
 }
 
 /// The HTTP status of a failure. 401 is left to the door itself: it would make a client give its

@@ -5,28 +5,26 @@ use std::sync::Arc;
 use gantry_gateway::Call;
 use gantry_protocol::jsonrpc::{self, Incoming, decode};
 use gantry_protocol::{Id, Message, Method, RpcError};
-use http::header::CONTENT_TYPE;
-use http::request::Parts;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::StatusCode;
 
 use super::accept::Accept;
 use super::alarm::Alarm;
-use super::body::{self, Body};
+use super::answer::Answer;
+use super::body::Given;
 use super::entrance::Knock;
-use super::{Hall, answer, batch, flight, session, stateless};
+use super::{Hall, Head, answer, batch, flight, session, stateless};
 use crate::doorman::Visitor;
 use crate::duplex::stranger;
 use crate::era::{
     Arrival, HttpSession, Live, Ticket, names_stateful, names_stateless, unsupported,
 };
-use crate::headers::{PROTOCOL_VERSION, header};
+use crate::headers::{Headers, PROTOCOL_VERSION};
 use crate::settings::Eras;
 
-/// What is left of a request when its head has been read. A call holds nothing of the head: the
-/// memory that a connection reads into is free for the next one.
+/// What is left of a request when its head and its message have been read.
 pub(super) enum Course {
     /// It is answered.
-    Answered(Response<Body>),
+    Answered(Answer),
     /// A call that stands alone.
     Alone(Box<Live>),
     /// A call of a session.
@@ -37,14 +35,14 @@ pub(super) enum Course {
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
     visitor: &Visitor,
-    alarm: &Alarm,
-    request: Request<hyper::body::Incoming>,
-) -> Response<Body> {
-    let (Parts { method, headers, .. }, body) = request.into_parts();
-    let knock = Knock { headers: &headers, visitor };
+    silence: &mut Alarm,
+    head: &Head,
+    body: Given,
+) -> Answer {
+    let knock = Knock { headers: &head.headers, visitor };
     let stateful = hall.lobby.settings.eras != Eras::Modern;
-    match method {
-        http::Method::POST => post(hall, visitor, alarm, headers, body).await,
+    match head.method {
+        http::Method::POST => post(hall, knock, silence, body).await,
         http::Method::GET if stateful => session::get(hall, knock),
         http::Method::DELETE if stateful => session::delete(hall, knock),
         _ if stateful => answer::not_allowed("GET, POST, DELETE"),
@@ -52,27 +50,22 @@ pub(crate) async fn serve(
     }
 }
 
-async fn post(
-    hall: &Arc<Hall>,
-    visitor: &Visitor,
-    alarm: &Alarm,
-    headers: HeaderMap,
-    body: hyper::body::Incoming,
-) -> Response<Body> {
-    if !is_json(&headers) {
+async fn post(hall: &Arc<Hall>, knock: Knock<'_>, silence: &mut Alarm, body: Given) -> Answer {
+    if !is_json(knock.headers) {
         let error = RpcError::invalid_request("the Content-Type must be application/json");
         return answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
     }
-    let accept = Accept::read(&headers);
+    let accept = Accept::read(knock.headers);
     if !accept.json && !accept.events {
         let text = "the Accept header must list application/json and text/event-stream";
         return answer::error(StatusCode::NOT_ACCEPTABLE, &RpcError::invalid_request(text));
     }
-    let text = match body::read(&hall.lobby.settings, &headers, body).await {
+    let text = match body {
         Ok(text) => text,
-        Err((status, reason)) => return answer::error(status, &RpcError::invalid_request(reason)),
+        Err(unread) => {
+            return answer::error(unread.status, &RpcError::invalid_request(unread.reason));
+        }
     };
-    let knock = Knock { headers: &headers, visitor };
     let course = match decode(text, hall.lobby.settings.message) {
         Ok(Incoming::Single(message)) => dispatch(hall, knock, accept, message),
         Ok(Incoming::Batch(messages)) => {
@@ -87,12 +80,12 @@ async fn post(
             Course::Answered(answer::reply(StatusCode::BAD_REQUEST, reply))
         }
     };
-    drop(headers);
+    let visitor = knock.visitor;
     match course {
-        Course::Answered(response) => response,
-        Course::Alone(live) => stateless::run(hall, visitor, alarm, accept, live).await,
+        Course::Answered(answer) => answer,
+        Course::Alone(live) => stateless::run(hall, visitor, silence, accept, live).await,
         Course::Flight(session, ticket, call) => {
-            flight::run(hall, visitor, alarm, &session, accept, ticket, *call).await
+            flight::run(hall, visitor, silence, &session, accept, ticket, *call).await
         }
     }
 }
@@ -101,7 +94,7 @@ async fn post(
 /// everything else belongs to a session, or opens one.
 fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, message: Message) -> Course {
     let eras = hall.lobby.settings.eras;
-    let version = header(knock.headers, PROTOCOL_VERSION);
+    let version = knock.headers.get(PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let request = match message {
         Message::Request(request) => Arrival::new(request).traced_by(knock.headers),
@@ -129,13 +122,13 @@ fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, message: Message
 }
 
 /// Answers a request with an error.
-pub(crate) fn refuse(id: &Id, status: StatusCode, error: &RpcError) -> Response<Body> {
+pub(crate) fn refuse(id: &Id, status: StatusCode, error: &RpcError) -> Answer {
     answer::reply(status, jsonrpc::error(id, error))
 }
 
 /// Whether the body says that it is JSON.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+pub(crate) fn is_json(headers: &Headers) -> bool {
+    let kind = headers.get("content-type").unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json")
 }

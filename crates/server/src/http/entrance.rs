@@ -5,26 +5,23 @@ use gantry_gateway::contract::{ErrorType, ToolResult};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{RpcError, code};
 use http::header::WWW_AUTHENTICATE;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
 
-use super::body::Body;
-use super::{answer, call};
+use super::answer::{self, Answer};
+use super::call;
 use crate::doorman::{Refusal, Visitor, shown};
+use crate::headers::Headers;
 use crate::lobby::Lobby;
 
 /// A request's headers, and who makes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Knock<'a> {
-    pub(crate) headers: &'a HeaderMap,
+    pub(crate) headers: &'a Headers,
     pub(crate) visitor: &'a Visitor,
 }
 
 /// Lets whoever makes a request in, or says why not.
-pub(crate) fn admit(
-    lobby: &Lobby,
-    path: &str,
-    headers: &HeaderMap,
-) -> Result<Visitor, Box<Response<Body>>> {
+pub(crate) fn admit(lobby: &Lobby, path: &str, headers: &Headers) -> Result<Visitor, Box<Answer>> {
     let admitted = shown(headers).and_then(|shown| lobby.doorman().admit(shown));
     admitted.map_err(|refusal| {
         // Neither what was shown nor the path: both may hold a token.
@@ -34,8 +31,8 @@ pub(crate) fn admit(
 }
 
 /// The answer to someone who is not let in, in the form of what they asked for.
-fn refuse(path: &str, refusal: &Refusal) -> Response<Body> {
-    let mut response = match path {
+fn refuse(path: &str, refusal: &Refusal) -> Answer {
+    let answer = match path {
         "/call" => {
             let message = refusal.message.clone();
             let advice = "show a token of this gateway; `gantry token` makes and lists them";
@@ -53,7 +50,5 @@ fn refuse(path: &str, refusal: &Refusal) -> Response<Body> {
         true => "Bearer realm=\"gantry\", error=\"invalid_token\"",
         false => "Bearer realm=\"gantry\"",
     };
-    let headers = response.headers_mut();
-    headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    response
+    answer.with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
 }

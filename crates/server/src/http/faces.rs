@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::StatusCode;
 
 use super::alarm::Alarm;
-use super::body::Body;
+use super::answer::Answer;
+use super::body::Given;
 use super::legacy_sse::Mailboxes;
-use super::{Hall, answer, endpoint};
+use super::{Hall, Head, answer, endpoint};
 use crate::doorman::Visitor;
 
 /// Where the faces are.
@@ -19,11 +19,11 @@ impl Hall {
     pub(super) async fn serve_face(
         &self,
         visitor: &Visitor,
-        alarm: &Alarm,
-        request: Request<Incoming>,
-    ) -> Response<Body> {
-        let path = request.uri().path();
-        let name = unescape(path.strip_prefix(PATH).unwrap_or_default());
+        silence: &mut Alarm,
+        head: &Head,
+        body: Given,
+    ) -> Answer {
+        let name = unescape(head.path().strip_prefix(PATH).unwrap_or_default());
         let Some(lobby) = self.lobby.find_face(&name) else {
             return answer::text(StatusCode::NOT_FOUND, self.no_face(&name));
         };
@@ -34,7 +34,7 @@ impl Hall {
             tasks: self.tasks.clone(),
             address: self.address,
         };
-        endpoint::serve(&Arc::new(hall), visitor, alarm, request).await
+        endpoint::serve(&Arc::new(hall), visitor, silence, head, body).await
     }
 
     fn no_face(&self, name: &str) -> String {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use gantry_gateway::{Call, Running, Step};
 use gantry_protocol::jsonrpc;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::Accept;
 use super::alarm::Alarm;
-use super::body::Body;
+use super::answer::Answer;
 use super::session::{follow, open, whole};
 use super::{Hall, answer};
 use crate::doorman::Visitor;
@@ -31,19 +31,19 @@ struct Flight {
 pub(crate) async fn run(
     hall: &Arc<Hall>,
     visitor: &Visitor,
-    alarm: &Alarm,
+    silence: &mut Alarm,
     session: &Arc<HttpSession>,
     accept: Accept,
     ticket: Ticket,
     call: Call,
-) -> Response<Body> {
+) -> Answer {
     let Some(token) = session.session.begin(&ticket.id) else {
         return whole(accept, jsonrpc::error(&ticket.id, &in_use()));
     };
     let running = Some(session.session.start(&hall.lobby, &ticket, call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
     let mut flight = Flight { lobby, session, ticket, token, running };
-    match flight.first(alarm, accept).await {
+    match flight.first(silence, accept).await {
         First::Answer(reply) => answer::reply(StatusCode::OK, reply),
         First::Cancelled => answer::accepted(),
         // On the heap: every connection keeps room for the largest future it may run.
@@ -60,7 +60,7 @@ enum First {
 }
 
 impl Flight {
-    async fn first(&mut self, alarm: &Alarm, accept: Accept) -> First {
+    async fn first(&mut self, silence: &mut Alarm, accept: Accept) -> First {
         let Some(running) = self.running.as_mut() else {
             return First::Cancelled;
         };
@@ -72,7 +72,7 @@ impl Flight {
                 self.running = None;
                 return First::Cancelled;
             }
-            () = alarm.after(self.lobby.settings.keep_alive), if accept.events => {
+            () = silence.after(self.lobby.settings.keep_alive), if accept.events => {
                 return First::Step(None);
             }
         };
@@ -92,7 +92,7 @@ impl Flight {
         visitor: &Visitor,
         accept: Accept,
         first: Option<Step>,
-    ) -> Response<Body> {
+    ) -> Answer {
         let session = self.session.clone();
         match accept.events.then(|| open(hall, &session)).flatten() {
             Some((log, permit)) => {

@@ -5,60 +5,56 @@ use std::net::{IpAddr, SocketAddr};
 use gantry_protocol::RpcError;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HOST, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
 };
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
 
-use super::answer;
+use super::answer::{self, Answer};
 use super::body::Body;
 use super::names::Names;
+use crate::headers::{Headers, text};
 
 /// Lets a request pass if it names this machine and comes from no foreign website. Gives the
 /// origin that a browser needs to see named in the answer.
 pub(crate) fn admit(
     names: &Names,
     local: SocketAddr,
-    headers: &HeaderMap,
-) -> Result<Option<HeaderValue>, Box<Response<Body>>> {
-    let mut hosts = headers.get_all(HOST).iter();
-    let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
+    headers: &Headers,
+) -> Result<Option<HeaderValue>, Box<Answer>> {
+    let mut hosts = headers.all("host");
+    let host = hosts.next().and_then(text).unwrap_or_default();
     if hosts.next().is_some() || !is_ours(names, local, host) {
         return Err(Box::new(refuse("Host", host, "allowedHosts")));
     }
-    let Some(origin) = headers.get(ORIGIN) else {
+    let Some(origin) = headers.all("origin").next() else {
         return Ok(None);
     };
-    let name = origin.to_str().unwrap_or_default();
+    let name = text(origin).unwrap_or_default();
     let authority = name.split_once("://").map_or("", |(_, authority)| authority);
     if names.has_origin(name) || is_ours(names, local, authority) {
-        return Ok(Some(origin.clone()));
+        return Ok(HeaderValue::from_bytes(origin).ok());
     }
     Err(Box::new(refuse("Origin", name, "allowedOrigins")))
 }
 
 /// Answers a browser that asks before it sends.
-pub(crate) fn preflight(origin: Option<HeaderValue>) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = response.headers_mut();
-    let methods = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*, Authorization"));
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    mark(response, origin)
+pub(crate) fn preflight(origin: Option<HeaderValue>) -> Answer {
+    let said = HeaderValue::from_static;
+    let answer = Answer::new(StatusCode::NO_CONTENT, Body::empty())
+        .with(ACCESS_CONTROL_ALLOW_METHODS, said("GET, POST, DELETE, OPTIONS"))
+        .with(ACCESS_CONTROL_ALLOW_HEADERS, said("*, Authorization"))
+        .with(ACCESS_CONTROL_MAX_AGE, said("600"));
+    mark(answer, origin)
 }
 
 /// Lets the browser give the answer to the page that asked.
-pub(crate) fn mark(mut response: Response<Body>, origin: Option<HeaderValue>) -> Response<Body> {
-    if let Some(origin) = origin {
-        let headers = response.headers_mut();
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(VARY, HeaderValue::from_static("Origin"));
-        let exposed =
-            HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version, Gantry-Contract");
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
-    }
-    response
+pub(crate) fn mark(answer: Answer, origin: Option<HeaderValue>) -> Answer {
+    let Some(origin) = origin else { return answer };
+    let exposed = "Mcp-Session-Id, MCP-Protocol-Version, Gantry-Contract";
+    answer
+        .with(ACCESS_CONTROL_ALLOW_ORIGIN, origin)
+        .with(VARY, HeaderValue::from_static("Origin"))
+        .with(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed))
 }
 
 /// Whether an authority (`name` or `name:port`) means this machine.
@@ -79,7 +75,7 @@ fn host_name(authority: &str) -> Option<&str> {
     port.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
-fn refuse(header: &str, value: &str, setting: &str) -> Response<Body> {
+fn refuse(header: &str, value: &str, setting: &str) -> Answer {
     let shown: String = value.chars().take(100).collect();
     tracing::warn!(header, value = shown, "a request was refused");
     let text = format!(

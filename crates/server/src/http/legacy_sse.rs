@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use gantry_protocol::{RpcError, code};
 use gantry_transport::sse::Event;
-use http::{Request, Response, StatusCode};
+use http::StatusCode;
 use tokio::sync::mpsc;
 
-use super::body::{self, Body};
+use super::answer::Answer;
+use super::body::Given;
 use super::events::{self, Source};
-use super::{Hall, answer};
+use super::{Hall, Head, answer};
 use crate::doorman::Visitor;
 use crate::duplex;
 use crate::lobby::Lobby;
@@ -36,7 +37,7 @@ struct Mailbox {
 const WAITING: usize = 64;
 
 /// Opens a connection.
-pub(crate) fn open(hall: &Arc<Hall>, visitor: &Visitor) -> Response<Body> {
+pub(crate) fn open(hall: &Arc<Hall>, visitor: &Visitor) -> Answer {
     if hall.lobby.settings.eras == Eras::Modern {
         return answer::text(StatusCode::NOT_FOUND, "this server has no HTTP+SSE; use /mcp\n");
     }
@@ -65,23 +66,17 @@ pub(crate) fn open(hall: &Arc<Hall>, visitor: &Visitor) -> Response<Body> {
 }
 
 /// Takes one message of a connection.
-pub(crate) async fn post(
-    hall: &Arc<Hall>,
-    visitor: &Visitor,
-    request: Request<hyper::body::Incoming>,
-) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let query = parts.uri.query().unwrap_or_default();
-    let name = query.split('&').find_map(|pair| pair.strip_prefix("session="));
+pub(crate) async fn post(hall: &Arc<Hall>, visitor: &Visitor, head: &Head, body: Given) -> Answer {
+    let name = head.query().split('&').find_map(|pair| pair.strip_prefix("session="));
     let mailbox = name.and_then(|name| hall.mailboxes.lock().get(name).cloned());
     // Another's is as unknown as one that never was.
     let Some(mailbox) = mailbox.filter(|it| it.principal == visitor.principal) else {
         let text = "no such session; open one with GET /sse\n";
         return answer::text(StatusCode::NOT_FOUND, text);
     };
-    let text = match body::read(&hall.lobby.settings, &parts.headers, body).await {
+    let text = match body {
         Ok(text) => text,
-        Err((status, reason)) => return answer::text(status, format!("{reason}\n")),
+        Err(unread) => return answer::text(unread.status, format!("{}\n", unread.reason)),
     };
     match mailbox.messages.send(text).await {
         Ok(()) => answer::accepted(),

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use gantry_protocol::jsonrpc;
 use gantry_protocol::{Message, RpcError, code};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::header::HeaderName;
+use http::{HeaderValue, StatusCode};
 
 use super::accept::Accept;
+use super::answer::Answer;
 use super::body::Body;
 use super::endpoint::{Course, refuse};
 use super::entrance::Knock;
@@ -17,22 +19,22 @@ use crate::era::{
     mint,
 };
 use crate::guest::Guest;
-use crate::headers::{LAST_EVENT_ID, SESSION_ID, header};
+use crate::headers::{Headers, LAST_EVENT_ID, SESSION_ID};
 use crate::lobby::{Lobby, StreamPermit};
 
 /// Opens a session.
-pub(crate) fn initialize(hall: &Hall, visitor: &Visitor, request: &Arrival) -> Response<Body> {
+pub(crate) fn initialize(hall: &Hall, visitor: &Visitor, request: &Arrival) -> Answer {
     let handshake = Handshake::read(&hall.lobby, &Guest::staying(visitor), request);
     let Handshake { session, answer: text } = match handshake {
         Ok(handshake) => handshake,
         Err(error) => return answer::reply(StatusCode::OK, jsonrpc::error(&request.id, &error)),
     };
-    let mut response = answer::json(StatusCode::OK, text);
+    let answer = answer::json(StatusCode::OK, text);
     let id = mint(&hall.lobby, &session).and_then(|id| HeaderValue::from_maybe_shared(id).ok());
-    if let Some(id) = id {
-        response.headers_mut().insert(SESSION_ID, id);
+    match id {
+        Some(id) => answer.with(HeaderName::from_static(SESSION_ID), id),
+        None => answer,
     }
-    response
 }
 
 /// Begins to serve one request of a session.
@@ -48,7 +50,7 @@ pub(super) fn begin(hall: &Hall, knock: Knock<'_>, accept: Accept, request: Arri
 }
 
 /// Takes what is no request.
-pub(crate) fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Response<Body> {
+pub(crate) fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Answer {
     let session = match find(hall, knock) {
         Ok(session) => session,
         Err((status, error)) => return answer::error(status, &error),
@@ -64,7 +66,7 @@ pub(crate) fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Response<
 }
 
 /// Opens a stream, or takes one up again.
-pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Response<Body> {
+pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Answer {
     if !Accept::read(knock.headers).events {
         let error = RpcError::invalid_request("the Accept header must list text/event-stream");
         return answer::error(StatusCode::NOT_ACCEPTABLE, &error);
@@ -76,7 +78,7 @@ pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Response<Body> {
     let Some(permit) = hall.lobby.open_stream() else {
         return busy();
     };
-    let place = header(knock.headers, LAST_EVENT_ID);
+    let place = knock.headers.get(LAST_EVENT_ID);
     let resumed = place.and_then(|place| session.find_stream(place));
     let follower = match resumed {
         Some((log, after)) => log.follow(after, prime(&hall.lobby, &session)),
@@ -86,7 +88,7 @@ pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Response<Body> {
 }
 
 /// Ends a session.
-pub(crate) fn delete(hall: &Hall, knock: Knock<'_>) -> Response<Body> {
+pub(crate) fn delete(hall: &Hall, knock: Knock<'_>) -> Answer {
     match find(hall, knock) {
         Ok(_) => {
             end(hall, knock.headers);
@@ -106,7 +108,7 @@ pub(super) fn find(
     hall: &Hall,
     knock: Knock<'_>,
 ) -> Result<Arc<HttpSession>, (StatusCode, RpcError)> {
-    let Some(id) = header(knock.headers, SESSION_ID) else {
+    let Some(id) = knock.headers.get(SESSION_ID) else {
         let text = "the header Mcp-Session-Id is missing; send `initialize` first, or give each \
                     request the headers and `_meta` of a revision without handshake";
         return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(text)));
@@ -124,8 +126,8 @@ pub(super) fn find(
     }
 }
 
-pub(super) fn end(hall: &Hall, headers: &HeaderMap) {
-    if let Some(id) = header(headers, SESSION_ID) {
+pub(super) fn end(hall: &Hall, headers: &Headers) {
+    if let Some(id) = headers.get(SESSION_ID) {
         hall.lobby.sessions.end(&hall.lobby.settings, id);
     }
 }
@@ -158,7 +160,7 @@ pub(super) fn follow(
     session: &HttpSession,
     log: &Arc<StreamLog>,
     permit: StreamPermit,
-) -> Response<Body> {
+) -> Answer {
     let follower = log.follow(0, prime(&hall.lobby, session));
     answer::events(events::stream(&hall.lobby, visitor, follower, permit))
 }
@@ -168,7 +170,7 @@ fn prime(lobby: &Lobby, session: &HttpSession) -> Option<std::time::Duration> {
 }
 
 /// An answer that is ready at once, in a form the client takes.
-pub(super) fn whole(accept: Accept, reply: jsonrpc::Reply) -> Response<Body> {
+pub(super) fn whole(accept: Accept, reply: jsonrpc::Reply) -> Answer {
     match accept.json {
         true => answer::reply(StatusCode::OK, reply),
         false => {
@@ -178,7 +180,7 @@ pub(super) fn whole(accept: Accept, reply: jsonrpc::Reply) -> Response<Body> {
     }
 }
 
-fn busy() -> Response<Body> {
+fn busy() -> Answer {
     let text = "as many streams are open as may be; close one or try again later";
     let error = RpcError::new(code::LIMIT_EXCEEDED, text);
     answer::error(StatusCode::TOO_MANY_REQUESTS, &error)

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use gantry_protocol::{Message, RpcError, code, jsonrpc};
 use http::header::RETRY_AFTER;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
 
 use super::accept::Accept;
 use super::alarm::Alarm;
-use super::body::Body;
+use super::answer::Answer;
 use super::endpoint::Course;
 use super::entrance::Knock;
 use super::events::{self, ListenEvents, LiveEvents};
@@ -19,7 +19,7 @@ use crate::era::{Arrival, Live, Prepared, Said, Status, prepare};
 use crate::guest::Guest;
 
 /// Takes what is no request.
-pub(crate) fn take(message: &Message) -> Response<Body> {
+pub(crate) fn take(message: &Message) -> Answer {
     match message {
         Message::Response(_) => {
             let error = RpcError::invalid_request("this revision knows no responses from clients");
@@ -56,11 +56,11 @@ pub(super) fn begin(hall: &Arc<Hall>, knock: Knock<'_>, request: Arrival) -> Cou
 pub(super) async fn run(
     hall: &Arc<Hall>,
     visitor: &Visitor,
-    alarm: &Alarm,
+    silence: &mut Alarm,
     accept: Accept,
     mut live: Box<Live>,
-) -> Response<Body> {
-    let mut patience = alarm.after(hall.lobby.settings.keep_alive);
+) -> Answer {
+    let mut patience = silence.after(hall.lobby.settings.keep_alive);
     let first = loop {
         tokio::select! {
             // Most calls are over when first looked at, and need no timer.
@@ -85,7 +85,7 @@ pub(super) async fn run(
 }
 
 /// A call that has begun gets its answer, also when no stream can be had for what it says before.
-async fn plain(mut live: Box<Live>, first: Option<Said>) -> Response<Body> {
+async fn plain(mut live: Box<Live>, first: Option<Said>) -> Answer {
     let mut next = first;
     loop {
         if let Some(Said::Answer(reply, status)) = next {
@@ -98,18 +98,18 @@ async fn plain(mut live: Box<Live>, first: Option<Said>) -> Response<Body> {
     }
 }
 
-fn too_many_streams(id: &gantry_protocol::Id) -> Response<Body> {
+fn too_many_streams(id: &gantry_protocol::Id) -> Answer {
     let text = "as many streams are open as may be; close one or try again later";
     let error = RpcError::new(code::LIMIT_EXCEEDED, text);
     answer::reply(StatusCode::TOO_MANY_REQUESTS, jsonrpc::error(id, &error))
 }
 
-fn answered(reply: jsonrpc::Reply, to: Status) -> Response<Body> {
-    let mut response = answer::reply(status(to.code), reply);
-    if let Some(seconds) = to.retry_after {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+fn answered(reply: jsonrpc::Reply, to: Status) -> Answer {
+    let answer = answer::reply(status(to.code), reply);
+    match to.retry_after {
+        Some(seconds) => answer.with(RETRY_AFTER, HeaderValue::from(seconds)),
+        None => answer,
     }
-    response
 }
 
 fn status(code: u16) -> StatusCode {

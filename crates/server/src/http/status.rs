@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use http::{Response, StatusCode};
+use http::StatusCode;
 
 use super::answer;
-use super::body::Body;
+use super::answer::Answer;
 use crate::lobby::Lobby;
 
 /// Whether new clients should come here.
-pub(crate) fn ready(lobby: &Lobby) -> Response<Body> {
+pub(crate) fn ready(lobby: &Lobby) -> Answer {
     match lobby.stopping.is_cancelled() {
         false => answer::text(StatusCode::OK, "ready\n"),
         true => answer::text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
@@ -17,7 +17,7 @@ pub(crate) fn ready(lobby: &Lobby) -> Response<Body> {
 }
 
 /// The counters as Prometheus reads them.
-pub(crate) fn metrics(lobby: &Lobby) -> Response<Body> {
+pub(crate) fn metrics(lobby: &Lobby) -> Answer {
     let mut out = String::with_capacity(8192);
     lobby.gateway.meter().write(&mut out);
     let gauges = [

@@ -1,0 +1,236 @@
+//! One connection of a client: request after request, each answered before the next is read. Whoever
+//! serves a request is given up when its client hangs up.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::select;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::alarm::Alarm;
+use super::answer::{self, Answer};
+use super::body::Upgrade;
+use super::head::{BadHead, Head};
+use super::patience::Patient;
+use super::{Hall, receive};
+
+/// Bytes read at once.
+const CHUNK: usize = 8 * 1024;
+/// Where less room is left than this, more is made before reading.
+const ROOM: usize = 2 * 1024;
+/// Room for what nobody waits for.
+const LITTLE: usize = 64;
+/// How long, and for how many bytes, a client is heard that was answered before it had said all: who
+/// is cut off in the middle may not see the answer.
+const FAREWELL: (Duration, usize) = (Duration::from_secs(1), 1024 * 1024);
+
+/// A connection.
+pub(super) struct Connection {
+    pub(super) hall: Arc<Hall>,
+    pub(super) stream: Patient,
+    /// What came and was not taken yet.
+    pub(super) inbox: BytesMut,
+    /// What is to be written.
+    pub(super) outbox: Vec<u8>,
+    /// Whether there may be another request.
+    pub(super) lasts: bool,
+    /// Whether something was said that nobody has read.
+    pub(super) unread: bool,
+}
+
+/// Serves a connection to its end.
+pub(super) async fn serve(hall: Arc<Hall>, stream: TcpStream) {
+    // Where it came in: who listens everywhere is reached under many addresses.
+    let local = stream.local_addr().unwrap_or(hall.address);
+    let stream = Patient::new(stream, hall.lobby.settings.unread);
+    let (inbox, outbox) = (BytesMut::new(), Vec::new());
+    let mut connection = Connection { hall, stream, inbox, outbox, lasts: true, unread: false };
+    match connection.run(local).await {
+        Ok(None) => connection.close().await,
+        // On the heap: every connection would have room for it.
+        Ok(Some(upgrade)) => Box::pin(upgrade(connection.stream, connection.inbox)).await,
+        Err(error) => tracing::debug!(%error, "a connection ended early"),
+    }
+}
+
+impl Connection {
+    /// Serves requests until there are no more, or the connection is used for something else.
+    async fn run(&mut self, local: SocketAddr) -> io::Result<Option<Upgrade>> {
+        let mut head = Head::default();
+        let (mut idle, mut silence) = (Alarm::default(), Alarm::default());
+        let mut stopping = Stopping::of(&self.hall.lobby.stopping);
+        while self.lasts {
+            match self.head(&mut head, &mut idle, &mut stopping).await? {
+                None => return Ok(None),
+                Some(Err(bad)) => {
+                    self.unread = true;
+                    self.lasts = false;
+                    let answer = answer::text(bad.status, format!("{}\n", bad.reason));
+                    self.send(&Head::default(), answer).await?;
+                }
+                Some(Ok(())) => {
+                    let Some(answer) = self.answer(local, &head, &mut silence).await? else {
+                        return Ok(None);
+                    };
+                    self.lasts &= head.lasts && !stopping.token.is_cancelled();
+                    if let Some(upgrade) = self.send(&head, answer).await? {
+                        return Ok(Some(upgrade));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next head; none if the client has no more to ask, or the server stops.
+    async fn head(
+        &mut self,
+        head: &mut Head,
+        idle: &mut Alarm,
+        stopping: &mut Stopping,
+    ) -> io::Result<Option<Result<(), BadHead>>> {
+        let (limit, within) = {
+            let settings = &self.hall.lobby.settings;
+            (settings.head.max(CHUNK), settings.head_timeout)
+        };
+        let mut late = idle.after(within);
+        // Bytes that were looked at and are no whole head.
+        let mut seen = 0;
+        loop {
+            if is_worth_reading(&self.inbox, seen) {
+                match head.read(&self.inbox) {
+                    Ok(Some(length)) => {
+                        self.inbox.advance(length);
+                        return Ok(Some(Ok(())));
+                    }
+                    Ok(None) => {}
+                    Err(bad) => return Ok(Some(Err(bad))),
+                }
+            }
+            seen = self.inbox.len();
+            if seen >= limit {
+                let reason = format!("the head is larger than the limit of {limit} bytes");
+                return Ok(Some(Err(BadHead::too_large(reason))));
+            }
+            select! {
+                biased;
+                read = self.fill(CHUNK) => if read? == 0 {
+                    return Ok(None);
+                },
+                () = &mut *stopping => return Ok(None),
+                () = &mut late => return Ok(None),
+            }
+        }
+    }
+
+    /// The answer to a request; none if the client does not wait for it.
+    async fn answer(
+        &mut self,
+        local: SocketAddr,
+        head: &Head,
+        silence: &mut Alarm,
+    ) -> io::Result<Option<Answer>> {
+        let hall = self.hall.clone();
+        let pass = match hall.admit(local, head) {
+            Ok(pass) => pass,
+            Err(refusal) => {
+                self.pass_over(head);
+                return Ok(Some(*refusal));
+            }
+        };
+        let body = match self.at_hand(head.framing) {
+            Some(body) => Ok(body),
+            None => Box::pin(receive::body(self, head)).await?,
+        };
+        let mut serving = pin!(hall.serve(pass, silence, head, body));
+        Ok(select! {
+            biased;
+            answer = &mut serving => Some(answer),
+            () = self.hung_up() => None,
+        })
+    }
+
+    /// Reads more. Nothing is lost when the future is dropped.
+    pub(super) async fn fill(&mut self, most: usize) -> io::Result<usize> {
+        if self.inbox.capacity() - self.inbox.len() < ROOM.min(most) {
+            self.inbox.reserve(most);
+        }
+        self.stream.read_buf(&mut self.inbox).await
+    }
+
+    /// Waits until the client hangs up. What it says meanwhile waits for its turn.
+    pub(super) async fn hung_up(&mut self) {
+        while self.inbox.len() < CHUNK {
+            if !self.fill(LITTLE).await.is_ok_and(|read| read > 0) {
+                return;
+            }
+        }
+        std::future::pending::<()>().await;
+    }
+
+    async fn close(mut self) {
+        // Whoever has gone already need not hear of it.
+        let _ = self.stream.shutdown().await;
+        if !self.unread {
+            return;
+        }
+        let (time, most) = FAREWELL;
+        let _ = timeout(time, async {
+            let mut heard = 0;
+            while heard < most {
+                self.inbox.clear();
+                match self.fill(CHUNK).await {
+                    Ok(read) if read > 0 => heard += read,
+                    _ => return,
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// Whether bytes that grew may hold a whole head now. What came first is looked at in any case, for it
+/// may be no HTTP at all; a head that comes byte by byte is not read from its start each time.
+fn is_worth_reading(bytes: &[u8], seen: usize) -> bool {
+    let fresh = &bytes[seen.saturating_sub(3)..];
+    let ends =
+        |at: usize| fresh[at + 1..].starts_with(b"\n") || fresh[at + 1..].starts_with(b"\r\n");
+    !bytes.is_empty() && (seen == 0 || memchr::memchr_iter(b'\n', fresh).any(ends))
+}
+
+/// That the server stops. A task is told of that once, however often it asks.
+struct Stopping {
+    token: CancellationToken,
+    told: Pin<Box<WaitForCancellationFutureOwned>>,
+    asked: bool,
+}
+
+impl Stopping {
+    fn of(token: &CancellationToken) -> Self {
+        let told = Box::pin(token.clone().cancelled_owned());
+        Self { token: token.clone(), told, asked: false }
+    }
+}
+
+impl Future for Stopping {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if !self.asked {
+            self.asked = true;
+            return self.told.as_mut().poll(context);
+        }
+        match self.token.is_cancelled() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}

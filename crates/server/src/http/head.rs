@@ -1,0 +1,138 @@
+//! The head of a request: what is asked for, where its body ends, and whether the connection goes on.
+
+use std::mem::MaybeUninit;
+
+use gantry_transport::http::{Framing, Hints};
+use http::{Method, StatusCode};
+use httparse::{ParserConfig, Status};
+
+use crate::headers::Headers;
+
+/// Headers that a request may have.
+const HEADERS: usize = 100;
+
+/// The head of a request. Its memory is used again for the next one.
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) method: Method,
+    pub(crate) headers: Headers,
+    /// Path and query.
+    target: String,
+    /// Where the body ends.
+    pub(super) framing: Framing,
+    /// Whether the client waits to be asked for the body.
+    pub(super) waits: bool,
+    /// Whether the connection may be used again.
+    pub(super) lasts: bool,
+    /// Whether it is of HTTP/1.1.
+    pub(super) is_newest: bool,
+}
+
+/// Why a head cannot be served.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BadHead {
+    pub(super) status: StatusCode,
+    pub(super) reason: String,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self {
+            method: Method::GET,
+            headers: Headers::default(),
+            target: String::new(),
+            framing: Framing::Length(0),
+            waits: false,
+            lasts: false,
+            is_newest: true,
+        }
+    }
+}
+
+impl Head {
+    /// What is asked for.
+    pub(crate) fn path(&self) -> &str {
+        self.target.split_once('?').map_or(&*self.target, |(path, _)| path)
+    }
+
+    /// What stands behind the path.
+    pub(crate) fn query(&self) -> &str {
+        self.target.split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// Path and query.
+    pub(crate) fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Reads the head that the bytes begin with, and gives its length; none while it is not there as
+    /// a whole.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, BadHead> {
+        let mut headers = [const { MaybeUninit::uninit() }; HEADERS];
+        let mut request = httparse::Request::new(&mut []);
+        let config = ParserConfig::default();
+        let parsed = config.parse_request_with_uninit_headers(&mut request, bytes, &mut headers);
+        let length = match parsed {
+            Ok(Status::Complete(length)) => length,
+            Ok(Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(BadHead::too_large(format!("there are more than {HEADERS} headers")));
+            }
+            Err(error) => return Err(BadHead::new(error.to_string())),
+        };
+        self.method = request
+            .method
+            .and_then(|method| Method::from_bytes(method.as_bytes()).ok())
+            .ok_or_else(|| BadHead::new("the method is none"))?;
+        self.target.clear();
+        self.target.push_str(in_path(request.path.unwrap_or_default())?);
+        self.is_newest = request.version == Some(1);
+        self.headers.clear();
+        let mut hints = Hints::default();
+        for header in request.headers.iter() {
+            hints.note(header.name, header.value).map_err(BadHead::new)?;
+            self.headers.add(header.name, header.value);
+        }
+        self.lasts = hints.lasts(self.is_newest);
+        self.framing = framing(&hints, self.is_newest)?;
+        let expected = self.headers.get("expect").unwrap_or_default();
+        self.waits = self.is_newest && expected.eq_ignore_ascii_case("100-continue");
+        Ok(Some(length))
+    }
+}
+
+/// Where the body ends. What could be read in two ways is refused: what stands before the gateway may
+/// have read it in the other.
+fn framing(hints: &Hints, is_newest: bool) -> Result<Framing, BadHead> {
+    match hints.length {
+        Some(_) if hints.encoded => Err(BadHead::new("the body has a length and an encoding")),
+        Some(length) => Ok(Framing::Length(length)),
+        None if !hints.encoded => Ok(Framing::Length(0)),
+        None if hints.chunked && is_newest => Ok(Framing::chunked()),
+        None => Err(BadHead::new("the end of the body cannot be known from its encoding")),
+    }
+}
+
+/// Path and query of what is asked for. Whoever speaks to a proxy names the host there too.
+fn in_path(target: &str) -> Result<&str, BadHead> {
+    if target.starts_with('/') || target == "*" {
+        return Ok(target);
+    }
+    let after = target.split_once("://").map(|(_, after)| after);
+    let Some(after) = after else { return Err(BadHead::new("what is asked for is no path")) };
+    Ok(after.find('/').map_or("/", |start| &after[start..]))
+}
+
+impl BadHead {
+    fn new(reason: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, reason: reason.into() }
+    }
+
+    /// It has too many bytes, or headers.
+    pub(super) fn too_large(reason: String) -> Self {
+        Self { status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, reason }
+    }
+}
+
+#[cfg(test)]
+mod tests;

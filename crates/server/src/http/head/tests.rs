@@ -1,0 +1,85 @@
+//! Heads, good and bad.
+
+use super::*;
+
+fn read(head: &str) -> Result<Option<Head>, BadHead> {
+    let mut read = Head::default();
+    Ok(read.read(head.as_bytes())?.map(|length| {
+        assert_eq!(length, head.len(), "{head}");
+        read
+    }))
+}
+
+#[test]
+fn where_a_body_ends_and_whether_the_connection_lasts() {
+    let length = Framing::Length;
+    for (head, framing, lasts) in [
+        ("GET / HTTP/1.1\r\n\r\n", length(0), true),
+        ("POST / HTTP/1.1\r\nContent-Length: 12\r\n\r\n", length(12), true),
+        ("POST / HTTP/1.1\r\ncontent-length:12\r\nCONTENT-LENGTH: 12 \r\n\r\n", length(12), true),
+        ("POST / HTTP/1.1\r\ncontent-length: 3\r\nConnection: a, Close\r\n\r\n", length(3), false),
+        ("GET / HTTP/1.0\r\n\r\n", length(0), false),
+        ("GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n", length(0), true),
+        ("POST / HTTP/1.1\r\ntransfer-encoding: Chunked\r\n\r\n", Framing::chunked(), true),
+        ("POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n", Framing::chunked(), true),
+    ] {
+        let read = read(head).unwrap().unwrap();
+        assert_eq!((read.framing, read.lasts), (framing, lasts), "{head}");
+    }
+}
+
+#[test]
+fn what_is_asked_for() {
+    for (target, path, query) in [
+        ("/mcp", "/mcp", ""),
+        ("/message?session=a&b=?", "/message", "session=a&b=?"),
+        ("/?", "/", ""),
+        ("*", "*", ""),
+        ("http://127.0.0.1:80/mcp/one?x", "/mcp/one", "x"),
+        ("http://127.0.0.1", "/", ""),
+    ] {
+        let read = read(&format!("GET {target} HTTP/1.1\r\n\r\n")).unwrap().unwrap();
+        assert_eq!((read.path(), read.query()), (path, query), "{target}");
+    }
+}
+
+#[test]
+fn a_head_is_read_over_the_one_before() {
+    let mut head = Head::default();
+    let first =
+        b"POST /one?x HTTP/1.0\r\na: 1\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\n";
+    assert_eq!(head.read(first).unwrap(), Some(first.len()));
+    assert!(!head.waits, "HTTP/1.0 knows no such thing");
+    let second = b"PUT /two HTTP/1.1\r\nb: 2\r\nexpect: 100-Continue\r\n\r\nmore";
+    assert_eq!(head.read(second).unwrap(), Some(second.len() - 4));
+    assert_eq!((head.method.as_str(), head.path(), head.query()), ("PUT", "/two", ""));
+    assert_eq!(head.headers.iter().count(), 2);
+    assert!(head.waits && head.lasts && head.framing == Framing::Length(0));
+}
+
+#[test]
+fn heads_that_are_none() {
+    let many = "a: b\r\n".repeat(HEADERS + 1);
+    for (head, status, expected) in [
+        ("content-length: 1\r\ncontent-length: 2\r\n", 400, "two lengths"),
+        ("content-length: +1\r\n", 400, "no number"),
+        ("content-length: 1, 1\r\n", 400, "no number"),
+        ("content-length: 1\r\ntransfer-encoding: chunked\r\n", 400, "a length and an encoding"),
+        ("transfer-encoding: gzip\r\n", 400, "cannot be known"),
+        ("transfer-encoding: chunked, gzip\r\n", 400, "cannot be known"),
+        ("no colon\r\n", 400, "header name"),
+        ("a : b\r\n", 400, "header name"),
+        ("a: b\r\n c: d\r\n", 400, "header name"),
+        (&many, 431, "more than 100"),
+    ] {
+        let bad = read(&format!("POST / HTTP/1.1\r\n{head}\r\n")).unwrap_err();
+        assert_eq!(bad.status.as_u16(), status, "{head}");
+        assert!(bad.reason.contains(expected), "{head}: {}", bad.reason);
+    }
+    for line in ["GET mcp HTTP/1.1", "GET / HTTP/2.0", "\x16\x03\x01", "G@T / HTTP/1.1"] {
+        assert_eq!(read(&format!("{line}\r\n\r\n")).unwrap_err().status.as_u16(), 400, "{line}");
+    }
+    let encoded = read("POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n").unwrap_err();
+    assert!(encoded.reason.contains("cannot be known"));
+    assert!(read("GET / HTTP/1.1\r\na: b\r\n").unwrap().is_none());
+}
