@@ -70,16 +70,18 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Where everything runs but most connections of clients, which have threads of their own: half of
-/// the cores is enough for what servers behind send, and for what goes on beside the calls.
+/// Where everything runs but those connections of clients that have threads of their own. What takes
+/// long is done beside it, so that it needs few threads.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    let threads = (cores() / 2).max(1);
+    let threads = threads().div_ceil(2);
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
 }
 
-/// How many threads can work at once on this machine.
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+/// How many threads serve: half of what can work at once on this machine. The other half is for the
+/// programs behind, and for clients on the same machine: a call that finds its thread awake costs
+/// less than one that has to wake a thread on another core.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
 }
 
 async fn obey(verb: Verb) -> Result<(), Exit> {

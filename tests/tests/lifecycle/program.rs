@@ -100,6 +100,11 @@ impl Program {
         }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("it has not been waited for")
+    }
+
     /// Writes to its standard input.
     pub(crate) async fn write(&mut self, text: &str) {
         let input = self.input.as_mut().expect("standard input is open");

@@ -19,6 +19,22 @@ pub(crate) async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, 
     (answer.status, answer.text().await)
 }
 
+/// Each thread for connections beside the main runtime has a name of its own.
+#[tokio::test]
+async fn connections_have_as_many_threads_as_are_given() {
+    for (threads, beside) in [("1", 0), ("3", 2)] {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--threads", threads];
+        let mut program = Program::start(&state("threads"), &serve);
+        let address = program.address().await;
+        assert_eq!(get(address, "GET", "/healthz").await.0, 200);
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.id())).expect("it runs");
+        let names =
+            tasks.flatten().filter_map(|it| std::fs::read_to_string(it.path().join("comm")).ok());
+        let desks = names.filter(|name| name.starts_with("gantry-desk-")).count();
+        assert_eq!(desks, beside, "--threads {threads}");
+    }
+}
+
 #[tokio::test]
 async fn health_readiness_and_counters() {
     let (program, address) = Program::serve(&state("status")).await;

@@ -1,5 +1,6 @@
 //! What a user may type.
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -153,6 +154,10 @@ pub(crate) struct ServeOptions {
     /// Whether callers over HTTP must show a token; `none` is taken on loopback only.
     #[arg(long, value_parser = auth, value_name = "token|none", env = "GANTRY_AUTH")]
     pub(crate) auth: Option<Auth>,
+
+    /// Threads that HTTP connections are spread over; half as many as there are cores unless given.
+    #[arg(long, value_name = "N", env = "GANTRY_THREADS")]
+    pub(crate) threads: Option<NonZeroU16>,
 
     /// Serve one client on standard input and output, and no HTTP unless --listen is given too.
     #[arg(long)]

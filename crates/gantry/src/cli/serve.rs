@@ -33,8 +33,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let names = config.as_ref().map(|config| config.names.clone()).unwrap_or_default();
     let doors = DoorSettings {
         key: Some(state::key()?),
-        // The main runtime is one more place for connections.
-        threads: super::cores() - 1,
+        // The main runtime is one of the places for connections.
+        threads: options.threads.map_or_else(super::threads, |it| it.get().into()) - 1,
         allowed_hosts: names.hosts,
         allowed_origins: names.origins,
         ..DoorSettings::default()
