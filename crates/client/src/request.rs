@@ -57,7 +57,7 @@ pub struct InputRequired {
 /// What a server answers.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// The result.
+    /// The result. One that does not say that it is complete is of a server with handshake.
     Complete(ResultObject),
     /// It needs answers first (servers without handshake).
     InputRequired(InputRequired),

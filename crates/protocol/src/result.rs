@@ -5,6 +5,10 @@ use std::ops::Deref;
 
 use crate::json::RawJson;
 
+pub(crate) const RESULT_TYPE: &str = "resultType";
+pub(crate) const TTL: &str = "ttlMs";
+pub(crate) const CACHE_SCOPE: &str = "cacheScope";
+
 /// The value of `resultType` of a result that asks for nothing more.
 pub(crate) const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
 
@@ -17,9 +21,22 @@ pub struct ResultObject {
     meta: usize,
     is_complete: bool,
     is_error: bool,
+    is_bare: bool,
 }
 
 impl ResultObject {
+    /// Whether it has nothing but what all revisions with structured content know: it does not say
+    /// that it is complete, nor how long it may be kept, and has no `_meta`.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.is_bare
+    }
+
+    /// A bare one that says that it is complete.
+    pub(crate) fn completed(self) -> Self {
+        let raw = self.raw.with(RESULT_TYPE, &COMPLETE);
+        Self { raw, is_complete: true, is_bare: false, ..self }
+    }
+
     /// Whether it says that nothing more is asked for.
     pub fn is_complete(&self) -> bool {
         self.is_complete
@@ -52,18 +69,22 @@ impl From<RawJson> for ResultObject {
     /// assert_eq!(result.meta().unwrap().as_str(), r#"{"a":1}"#);
     /// ```
     fn from(raw: RawJson) -> Self {
-        let (mut meta, mut is_complete, mut is_error) = (0, None, None);
+        let (mut meta, mut is_complete, mut is_error, mut is_bare) = (0, None, None, true);
         for member in raw.members() {
             let value = member.value_text();
             match &*member.key_bytes() {
                 b"_meta" if meta == 0 => meta = member.value_start(),
                 b"resultType" => is_complete = is_complete.or(Some(value == &**COMPLETE.bytes())),
                 b"isError" => is_error = is_error.or(Some(value == b"true")),
+                b"ttlMs" | b"cacheScope" => is_bare = false,
+                // Up to 2025-11-25 it must be an object.
+                b"structuredContent" => is_bare &= value.starts_with(b"{"),
                 _ => {}
             }
         }
+        is_bare &= meta == 0 && is_complete.is_none();
         let (is_complete, is_error) = (is_complete == Some(true), is_error == Some(true));
-        Self { raw, meta, is_complete, is_error }
+        Self { raw, meta, is_complete, is_error, is_bare }
     }
 }
 

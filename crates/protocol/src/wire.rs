@@ -28,7 +28,7 @@ pub use capabilities::{
 pub use json_block::with_json_block;
 pub use params::{lift_notification, lift_params, lower_notification, lower_params};
 pub use question::{Inexpressible, lift_question, lower_question};
-pub use result::{is_same, lift_result, lower_result};
+pub use result::{lift, lift_result, lower, lower_result};
 pub use task::{lift_task, lower_task, with_related_task};
 
 #[cfg(test)]

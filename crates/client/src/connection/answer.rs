@@ -20,7 +20,7 @@ pub(super) fn read(
             Err(ClientError::Malformed("the server's result is no object".to_owned()))
         }
         Ok(result) if revision.is_stateless() => read_stateless(revision, request, result.into()),
-        Ok(result) => Ok(read_older(revision, request, task, &result)),
+        Ok(result) => Ok(read_older(revision, request, task, result)),
         Err(error) => read_error(revision, request, &error),
     }
 }
@@ -30,10 +30,11 @@ fn read_stateless(
     request: &Request,
     result: ResultObject,
 ) -> Result<Answer, ClientError> {
-    if wire::is_same(revision, &request.method, &result) {
+    let result = wire::lift(revision, &request.method, result);
+    if result.is_complete() {
         return Ok(Answer::Complete(result));
     }
-    let result = wire::lift_result(revision, &request.method, &result);
+    let result = result.into_raw();
     let kind = result.get("resultType").and_then(|kind| kind.to_text());
     match kind.as_deref() {
         Some("complete") => Ok(Answer::Complete(result.into())),
@@ -55,17 +56,17 @@ fn read_stateless(
     }
 }
 
-fn read_older(revision: Revision, request: &Request, task: bool, result: &RawJson) -> Answer {
+fn read_older(revision: Revision, request: &Request, task: bool, result: RawJson) -> Answer {
     let created = if task { result.get("task") } else { None };
     if let Some(created) = created.filter(RawJson::is_object) {
         let kind = RawJson::string("task");
         let flat = lift_task(&created).edit().set("resultType", kind).apply();
         return Answer::Task(flat.edit().set_some("_meta", result.get("_meta")).apply());
     }
-    let lifted = wire::lift_result(revision, &request.method, result);
+    let lifted = wire::lift(revision, &request.method, result.into());
     match request.method.as_str() {
         "tasks/get" | "tasks/cancel" => Answer::Complete(lift_task(&lifted).into()),
-        _ => Answer::Complete(lifted.into()),
+        _ => Answer::Complete(lifted),
     }
 }
 

@@ -4,12 +4,8 @@ use super::border::without;
 use super::{array, content, tool};
 use crate::json::{Edit, RawJson};
 use crate::method::Method;
-use crate::result::{COMPLETE, ResultObject};
+use crate::result::{CACHE_SCOPE, COMPLETE, RESULT_TYPE, ResultObject, TTL};
 use crate::revision::Revision;
-
-const RESULT_TYPE: &str = "resultType";
-const TTL: &str = "ttlMs";
-const CACHE_SCOPE: &str = "cacheScope";
 
 /// A result of the newest form as `revision` says it.
 ///
@@ -57,11 +53,42 @@ fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
     edit.set_some(RESULTS, entries).apply()
 }
 
-/// Whether a result is the same in the newest form and in that of `revision`, as far as can be told
-/// without reading it again.
-pub fn is_same(revision: Revision, method: &Method, result: &ResultObject) -> bool {
-    let is_plain = *method != Method::Batch && !is_cacheable(method);
-    revision.is_stateless() && is_plain && result.is_complete()
+/// A result of the newest form as `revision` says it, which is not read again if it need not be
+/// changed.
+pub fn lower(revision: Revision, method: &Method, result: ResultObject) -> ResultObject {
+    if is_same(revision, method, &result) {
+        return result;
+    }
+    match revision.is_stateless() && is_plain(method) && result.is_bare() {
+        true => result.completed(),
+        false => lower_result(revision, method, &result).into(),
+    }
+}
+
+/// A result that came from a server of `revision`, as far as it has to be changed for the newest
+/// form. One that does not say that it is complete is.
+pub fn lift(revision: Revision, method: &Method, result: ResultObject) -> ResultObject {
+    match is_same(revision, method, &result) {
+        true => result,
+        false => lift_result(revision, method, &result).into(),
+    }
+}
+
+/// Whether a result can be the same in the newest form and in that of `revision`, as far as can be
+/// told without reading it again.
+fn is_same(revision: Revision, method: &Method, result: &ResultObject) -> bool {
+    let knows_all = match method {
+        Method::ToolsCall => revision.has_structured_content(),
+        Method::PromptsGet => revision.has_resource_links(),
+        method => is_plain(method),
+    };
+    let is_said = if revision.is_stateless() { result.is_complete() } else { result.is_bare() };
+    knows_all && is_said
+}
+
+/// Whether the results of a method have nothing that other results have not.
+fn is_plain(method: &Method) -> bool {
+    *method != Method::Batch && !is_cacheable(method)
 }
 
 /// A result that came from a server of `revision`, in the newest form.

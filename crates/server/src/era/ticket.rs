@@ -33,8 +33,8 @@ impl Ticket {
         let related = self.related_task();
         let method = if related.is_some() { &Method::ToolsCall } else { &self.method };
         let blocks = self.json_content && *method == Method::ToolsCall;
-        if related.is_none() && !blocks && wire::is_same(revision, method, &result) {
-            return result;
+        if related.is_none() && !blocks {
+            return wire::lower(revision, method, result);
         }
         let lowered = wire::lower_result(revision, method, &result);
         let lowered = match blocks {

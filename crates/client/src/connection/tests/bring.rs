@@ -45,7 +45,7 @@ async fn progress_and_logs_come_to_their_call() {
             server
         };
         let (answer, _server) = tokio::join!(connection.request(request, &*line), serving);
-        assert_eq!(complete(answer)["resultType"], "complete");
+        assert_eq!(complete(answer)["content"], json!([]));
         let expected =
             [r#"progress {"progress":1}"#, r#"log Warning {"data":"x","level":"warning"}"#];
         assert_eq!(line.heard(), expected, "{modern}");
