@@ -1,8 +1,6 @@
 //! The headers of a request, as they came. They are looked for by their names, of which there are few,
 //! so that no table of them is made for each request.
 
-use std::ops::Range;
-
 pub(crate) use gantry_protocol::headers::{
     LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID,
 };
@@ -16,11 +14,12 @@ pub(crate) struct Headers {
     fields: Vec<Field>,
 }
 
-/// Where a header stands in the text.
+/// Where a header stands in the text: its name, and its value right behind it.
 #[derive(Debug)]
 struct Field {
-    name: Range<usize>,
-    value: Range<usize>,
+    start: usize,
+    name: usize,
+    value: usize,
 }
 
 impl Headers {
@@ -32,15 +31,10 @@ impl Headers {
 
     /// Adds one.
     pub(crate) fn add(&mut self, name: &str, value: &[u8]) {
-        let name = self.put(name.as_bytes());
-        let value = self.put(value.trim_ascii());
-        self.fields.push(Field { name, value });
-    }
-
-    fn put(&mut self, part: &[u8]) -> Range<usize> {
-        let start = self.text.len();
-        self.text.extend_from_slice(part);
-        start..self.text.len()
+        let (start, value) = (self.text.len(), value.trim_ascii());
+        self.text.extend_from_slice(name.as_bytes());
+        self.text.extend_from_slice(value);
+        self.fields.push(Field { start, name: name.len(), value: value.len() });
     }
 
     /// The first header of this name, if it is text.
@@ -53,19 +47,25 @@ impl Headers {
         &'a self,
         name: &'b str,
     ) -> impl Iterator<Item = &'a [u8]> + use<'a, 'b> {
-        let is_it =
-            move |field: &&Field| self.part(&field.name).eq_ignore_ascii_case(name.as_bytes());
-        self.fields.iter().filter(is_it).map(|field| self.part(&field.value))
+        // Most names differ in length.
+        let is_it = move |field: &&Field| {
+            field.name == name.len() && self.name(field).eq_ignore_ascii_case(name.as_bytes())
+        };
+        self.fields.iter().filter(is_it).map(|field| self.value(field))
     }
 
     /// All names and values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let name = |field: &Field| text(self.part(&field.name)).unwrap_or_default();
-        self.fields.iter().map(move |field| (name(field), self.part(&field.value)))
+        let name = |field: &Field| text(self.name(field)).unwrap_or_default();
+        self.fields.iter().map(move |field| (name(field), self.value(field)))
     }
 
-    fn part(&self, range: &Range<usize>) -> &[u8] {
-        &self.text[range.clone()]
+    fn name(&self, field: &Field) -> &[u8] {
+        &self.text[field.start..][..field.name]
+    }
+
+    fn value(&self, field: &Field) -> &[u8] {
+        &self.text[field.start + field.name..][..field.value]
     }
 }
 

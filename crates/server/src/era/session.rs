@@ -1,9 +1,9 @@
 //! What a client with a handshake has agreed on, and what it may do with it.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::HashMap;
 use futures_util::FutureExt;
 use gantry_gateway::{AskError, Call, Caller, Interest, Reply, Running, Subscription, Watched};
 use gantry_protocol::{

@@ -1,11 +1,12 @@
 //! Sessions over HTTP. What was agreed is sealed into the session id, so that a session goes on
 //! after a restart; what happens in it is kept in memory while there is something to keep.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use foldhash::HashMap;
 use gantry_gateway::Caller;
 use gantry_protocol::{ClientCapabilities, JsonLimits, RawJson, Revision};
 use serde::{Deserialize, Serialize};

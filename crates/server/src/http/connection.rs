@@ -199,7 +199,7 @@ impl Connection {
 
 /// Whether bytes that grew may hold a whole head now. What came first is looked at in any case, for it
 /// may be no HTTP at all; a head that comes byte by byte is not read from its start each time.
-fn is_worth_reading(bytes: &[u8], seen: usize) -> bool {
+pub(super) fn is_worth_reading(bytes: &[u8], seen: usize) -> bool {
     let fresh = &bytes[seen.saturating_sub(3)..];
     let ends =
         |at: usize| fresh[at + 1..].starts_with(b"\n") || fresh[at + 1..].starts_with(b"\r\n");

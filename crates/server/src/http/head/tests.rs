@@ -1,5 +1,7 @@
 //! Heads, good and bad.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn read(head: &str) -> Result<Option<Head>, BadHead> {
@@ -82,4 +84,33 @@ fn heads_that_are_none() {
     let encoded = read("POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n").unwrap_err();
     assert!(encoded.reason.contains("cannot be known"));
     assert!(read("GET / HTTP/1.1\r\na: b\r\n").unwrap().is_none());
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_are_too_bad_to_be_judged(line in "[ -~]{0,40}", bytes in any::<Vec<u8>>()) {
+        let mut head = Head::default();
+        let _ = head.read(&bytes);
+        let mut text = format!("POST {line} HTTP/1.1\r\ncontent-length: {line}\r\n").into_bytes();
+        text.extend_from_slice(&bytes);
+        if let Ok(Some(length)) = head.read(&text) {
+            prop_assert!(length <= text.len());
+        }
+    }
+
+    /// However a head is cut, it is found when its last byte has come and not before.
+    #[test]
+    fn a_head_is_looked_for_where_it_may_end(
+        names in prop::collection::vec("[a-z]{1,9}: [!-~]{1,20}", 0..5),
+        cuts in prop::collection::vec(1..9_usize, 1..60),
+    ) {
+        let head = format!("GET / HTTP/1.1\r\n{}\r\n", names.iter().map(|it| format!("{it}\r\n")).collect::<String>());
+        let (mut seen, mut cuts) = (0, cuts.into_iter().cycle());
+        while seen < head.len() {
+            let next = (seen + cuts.next().unwrap_or(1)).min(head.len());
+            let worth = super::super::connection::is_worth_reading(&head.as_bytes()[..next], seen);
+            prop_assert!(worth || next < head.len(), "{head:?} at {next}");
+            seen = next;
+        }
+    }
 }
