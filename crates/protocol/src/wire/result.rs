@@ -56,7 +56,12 @@ fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
 /// A result of the newest form as `revision` says it, which is not read again if it need not be
 /// changed.
 pub fn lower(revision: Revision, method: &Method, result: ResultObject) -> ResultObject {
-    if is_same(revision, method, &result) {
+    let knows_all = match method {
+        Method::ToolsCall => revision.has_structured_content(),
+        Method::PromptsGet => revision.has_resource_links(),
+        method => is_plain(method),
+    };
+    if knows_all && is_said(revision, &result) {
         return result;
     }
     match revision.is_stateless() && is_plain(method) && result.is_bare() {
@@ -68,22 +73,16 @@ pub fn lower(revision: Revision, method: &Method, result: ResultObject) -> Resul
 /// A result that came from a server of `revision`, as far as it has to be changed for the newest
 /// form. One that does not say that it is complete is.
 pub fn lift(revision: Revision, method: &Method, result: ResultObject) -> ResultObject {
-    match is_same(revision, method, &result) {
+    match is_plain(method) && is_said(revision, &result) {
         true => result,
         false => lift_result(revision, method, &result).into(),
     }
 }
 
-/// Whether a result can be the same in the newest form and in that of `revision`, as far as can be
-/// told without reading it again.
-fn is_same(revision: Revision, method: &Method, result: &ResultObject) -> bool {
-    let knows_all = match method {
-        Method::ToolsCall => revision.has_structured_content(),
-        Method::PromptsGet => revision.has_resource_links(),
-        method => is_plain(method),
-    };
-    let is_said = if revision.is_stateless() { result.is_complete() } else { result.is_bare() };
-    knows_all && is_said
+/// Whether a result says of itself what `revision` wants said and nothing else, as far as is known
+/// without reading it again.
+fn is_said(revision: Revision, result: &ResultObject) -> bool {
+    if revision.is_stateless() { result.is_complete() } else { result.is_bare() }
 }
 
 /// Whether the results of a method have nothing that other results have not.
