@@ -1,8 +1,10 @@
 //! What the program says of its own health.
 
+use std::fs::{self, DirEntry};
 use std::net::SocketAddr;
 
 use gantry_tests::http::Outgoing;
+use gantry_tests::processes::until;
 use gantry_tests::request::{call, list};
 use serde_json::json;
 
@@ -27,11 +29,17 @@ async fn connections_have_as_many_threads_as_are_given() {
         let mut program = Program::start(&state("threads"), &serve);
         let address = program.address().await;
         assert_eq!(get(address, "GET", "/healthz").await.0, 200);
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.id())).expect("it runs");
-        let names =
-            tasks.flatten().filter_map(|it| std::fs::read_to_string(it.path().join("comm")).ok());
-        let desks = names.filter(|name| name.starts_with("gantry-desk-")).count();
-        assert_eq!(desks, beside, "--threads {threads}");
+        let is_desk = |task: &DirEntry| {
+            let name = fs::read_to_string(task.path().join("comm"));
+            name.is_ok_and(|name| name.starts_with("gantry-desk-"))
+        };
+        let desks = || {
+            let tasks = fs::read_dir(format!("/proc/{}/task", program.id())).expect("it runs");
+            tasks.flatten().filter(is_desk).count()
+        };
+        // A thread takes its name when it runs.
+        until(&format!("{beside} threads"), || desks() >= beside).await;
+        assert_eq!(desks(), beside, "--threads {threads}");
     }
 }
 

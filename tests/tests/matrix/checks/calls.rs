@@ -1,13 +1,18 @@
 //! Calls that ask nothing: results, notices, cancellation, errors, and what must stay as it is.
 
+use std::time::{Duration, Instant};
+
 use gantry::Revision;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::expect;
 use crate::client::{Client, result_of, text_of};
 use crate::features::Cell;
 use crate::peers::Kind;
 
+/// How long a server may take to hear of something.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// A number that floating point cannot hold.
 const BIG: u64 = 9_007_199_254_740_993;
 
@@ -74,11 +79,13 @@ pub(crate) async fn cancel(client: &mut Client, _: &Cell) -> Result<(), String> 
     let slow = client.begin("tools/call", json!({"name": "slow", "arguments": {}}));
     client.hear("notifications/progress", since).await?;
     client.cancel(&slow).await;
-    for _ in 0..200 {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
         if count(client).await? > before {
             return Ok(());
         }
-        tokio::task::yield_now().await;
+        // Only the pause between two looks; nothing depends on its length.
+        sleep(Duration::from_millis(5)).await;
     }
     Err("the server did not hear of it".to_owned())
 }
