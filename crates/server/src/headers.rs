@@ -6,6 +6,9 @@ pub(crate) use gantry_protocol::headers::{
 };
 pub(crate) use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 
+/// Bytes of memory that are kept for the next request.
+const KEPT: usize = 4 * 1024;
+
 /// The headers of a request. Their memory is used again for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
@@ -26,6 +29,7 @@ impl Headers {
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
+        self.text.shrink_to(KEPT);
         self.fields.clear();
     }
 

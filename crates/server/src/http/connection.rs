@@ -109,6 +109,9 @@ impl Connection {
                 match head.read(&self.inbox) {
                     Ok(Some(length)) => {
                         self.inbox.advance(length);
+                        if self.inbox.is_empty() && length > CHUNK {
+                            self.inbox = BytesMut::new();
+                        }
                         return Ok(Some(Ok(())));
                     }
                     Ok(None) => {}

@@ -83,7 +83,12 @@ impl Connection {
             return None;
         }
         if length > COPIED {
-            return Some(self.inbox.split_to(length).freeze());
+            let body = self.inbox.split_to(length).freeze();
+            if self.inbox.is_empty() {
+                // Or else what is left of the memory would hold all of it.
+                self.inbox = BytesMut::new();
+            }
+            return Some(body);
         }
         let body = Bytes::copy_from_slice(&self.inbox[..length]);
         self.inbox.advance(length);
