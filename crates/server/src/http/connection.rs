@@ -46,6 +46,16 @@ pub(super) struct Connection {
     pub(super) unread: bool,
 }
 
+/// What comes next on a connection.
+enum Next {
+    /// A request, whose head was read.
+    Request,
+    /// Something that cannot be served.
+    Bad(BadHead),
+    /// Nothing: the client has no more to ask, takes too long, or the server stops.
+    End,
+}
+
 /// Serves a connection to its end.
 pub(super) async fn serve(hall: Arc<Hall>, stream: TcpStream) {
     // Where it came in: who listens everywhere is reached under many addresses.
@@ -55,8 +65,7 @@ pub(super) async fn serve(hall: Arc<Hall>, stream: TcpStream) {
     let mut connection = Connection { hall, stream, inbox, outbox, lasts: true, unread: false };
     match connection.run(local).await {
         Ok(None) => connection.close().await,
-        // On the heap: every connection would have room for it.
-        Ok(Some(upgrade)) => Box::pin(upgrade(connection.stream, connection.inbox)).await,
+        Ok(Some(upgrade)) => upgrade(connection.stream, connection.inbox).await,
         Err(error) => tracing::debug!(%error, "a connection ended early"),
     }
 }
@@ -68,15 +77,15 @@ impl Connection {
         let (mut idle, mut silence) = (Alarm::default(), Alarm::default());
         let mut stopping = Stopping::of(&self.hall.lobby.stopping);
         while self.lasts {
-            match self.head(&mut head, &mut idle, &mut stopping).await? {
-                None => return Ok(None),
-                Some(Err(bad)) => {
+            match self.next(&mut head, &mut idle, &mut stopping).await? {
+                Next::End => return Ok(None),
+                Next::Bad(bad) => {
                     self.unread = true;
                     self.lasts = false;
                     let answer = answer::text(bad.status, format!("{}\n", bad.reason));
                     self.send(&Head::default(), answer).await?;
                 }
-                Some(Ok(())) => {
+                Next::Request => {
                     let Some(answer) = self.answer(local, &head, &mut silence).await? else {
                         return Ok(None);
                     };
@@ -90,17 +99,15 @@ impl Connection {
         Ok(None)
     }
 
-    /// The next head; none if the client has no more to ask, or the server stops.
-    async fn head(
+    /// Reads the next head.
+    async fn next(
         &mut self,
         head: &mut Head,
         idle: &mut Alarm,
         stopping: &mut Stopping,
-    ) -> io::Result<Option<Result<(), BadHead>>> {
-        let (limit, within) = {
-            let settings = &self.hall.lobby.settings;
-            (settings.head.max(CHUNK), settings.head_timeout)
-        };
+    ) -> io::Result<Next> {
+        let settings = &self.hall.lobby.settings;
+        let (limit, within) = (settings.head.max(CHUNK), settings.head_timeout);
         let mut late = idle.after(within);
         // Bytes that were looked at and are no whole head.
         let mut seen = 0;
@@ -112,24 +119,24 @@ impl Connection {
                         if self.inbox.is_empty() && length > CHUNK {
                             self.inbox = BytesMut::new();
                         }
-                        return Ok(Some(Ok(())));
+                        return Ok(Next::Request);
                     }
                     Ok(None) => {}
-                    Err(bad) => return Ok(Some(Err(bad))),
+                    Err(bad) => return Ok(Next::Bad(bad)),
                 }
             }
             seen = self.inbox.len();
             if seen >= limit {
                 let reason = format!("the head is larger than the limit of {limit} bytes");
-                return Ok(Some(Err(BadHead::too_large(reason))));
+                return Ok(Next::Bad(BadHead::too_large(reason)));
             }
             select! {
                 biased;
                 read = self.fill(CHUNK) => if read? == 0 {
-                    return Ok(None);
+                    return Ok(Next::End);
                 },
-                () = &mut *stopping => return Ok(None),
-                () = &mut late => return Ok(None),
+                () = &mut *stopping => return Ok(Next::End),
+                () = &mut late => return Ok(Next::End),
             }
         }
     }
