@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use gantry_protocol::{RpcError, jsonrpc};
-use http::header::{ALLOW, CACHE_CONTROL, HeaderName};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderName, TRANSFER_ENCODING,
+};
 use http::{HeaderValue, Response, StatusCode};
 
 use super::body::Body;
@@ -39,13 +41,15 @@ impl Answer {
     }
 }
 
-/// The answers of others.
+/// The answers of others. What is said of the connection and of the body's end is for the door to say,
+/// and to say twice would be to say it in two ways.
 impl From<Response<Bytes>> for Answer {
     fn from(response: Response<Bytes>) -> Self {
         let (parts, body) = response.into_parts();
         let mut answer = Self::new(parts.status, Body::whole(body));
-        let headers = parts.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
-        answer.headers.extend(headers);
+        let own = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING];
+        let theirs = parts.headers.iter().filter(|(name, _)| !own.contains(name));
+        answer.headers.extend(theirs.map(|(name, value)| (name.clone(), value.clone())));
         answer
     }
 }
@@ -87,4 +91,21 @@ pub(crate) fn events(body: Body) -> Answer {
 pub(crate) fn not_allowed(allowed: &'static str) -> Answer {
     text(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed}\n"))
         .with(ALLOW, HeaderValue::from_static(allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_door_says_others_do_not() {
+        let theirs = [("content-length", "9"), ("Date", "x"), ("connection", "close"), ("a", "b")];
+        let mut response = Response::builder();
+        for (name, value) in theirs {
+            response = response.header(name, value);
+        }
+        let answer = Answer::from(response.body(Bytes::new()).unwrap());
+        let kept: Vec<_> = answer.headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(kept, ["a"]);
+    }
 }
