@@ -17,6 +17,7 @@ mod settings;
 mod stdio;
 mod task_log;
 mod websocket;
+mod withdrawn;
 
 pub use doorman::{Doorman, Refusal, Visitor};
 pub use http::annex::{Annex, Annexes, MoreMetrics};

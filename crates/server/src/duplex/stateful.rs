@@ -1,5 +1,6 @@
 //! A client with a handshake on a connection of its own.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use gantry_gateway::Call;
@@ -8,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Connection, in_use};
 use crate::era::{Arrival, Handled, Handshake, Session, Ticket, Wire, drive, listen_for};
+use crate::withdrawn::unless_withdrawn;
 
 impl Connection {
     pub(super) async fn shake_hands(self: &Arc<Self>, request: &Arrival) {
@@ -65,10 +67,11 @@ impl Connection {
     ) -> Option<jsonrpc::Reply> {
         let mut running = session.start(&self.lobby, ticket, call);
         let wire = Wire::Channel(self.out.clone());
-        let driving = drive(session, ticket, &mut running, None, &wire);
+        let driving = pin!(drive(session, ticket, &mut running, None, &wire));
         let reply = tokio::select! {
+            biased;
             () = self.closed.cancelled() => None,
-            reply = token.run_until_cancelled(driving) => reply,
+            reply = unless_withdrawn(&token, driving) => reply,
         };
         session.end(&ticket.id);
         reply

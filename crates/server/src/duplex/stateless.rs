@@ -1,5 +1,6 @@
 //! Requests that stand alone on a connection they share with others.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use gantry_protocol::json::ObjectWriter;
@@ -8,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Connection, in_use};
 use crate::era::{Arrival, Listening, Live, Prepared, Said, prepare};
+use crate::withdrawn::unless_withdrawn;
 
 impl Connection {
     pub(super) async fn take_stateless(self: Arc<Self>, request: Arrival) {
@@ -23,7 +25,7 @@ impl Connection {
                 };
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    token.run_until_cancelled(connection.run_live(live)).await;
+                    unless_withdrawn(&token, pin!(connection.run_live(live))).await;
                     connection.calls().remove(&id);
                     drop(slot);
                 });
@@ -31,7 +33,8 @@ impl Connection {
             Ok(Prepared::Listening(listening)) => {
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    token.run_until_cancelled(connection.run_listening(&id, listening)).await;
+                    let running = connection.run_listening(&id, listening);
+                    unless_withdrawn(&token, pin!(running)).await;
                     connection.calls().remove(&id);
                 });
             }

@@ -1,5 +1,6 @@
 //! Several messages of a session in one POST, which only 2025-03-26 knows.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use super::{Hall, answer};
 use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array, too_many};
 use crate::era::{HttpSession, StreamLog, Wire, drive};
 use crate::lobby::Lobby;
+use crate::withdrawn::unless_withdrawn;
 
 /// Serves several messages in one array.
 pub(crate) async fn serve(
@@ -81,7 +83,7 @@ async fn gather(
         };
         let mut running = lobby.gateway.start(call);
         let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-        let reply = token.run_until_cancelled(driving).await;
+        let reply = unless_withdrawn(&token, pin!(driving)).await;
         session.session.end(&ticket.id);
         reply.map(jsonrpc::Reply::into_bytes)
     });

@@ -1,5 +1,6 @@
 //! One call of a session: plain JSON if it has nothing to say before its answer, else a stream.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use gantry_gateway::{Call, Running, Step};
@@ -16,6 +17,7 @@ use crate::doorman::Visitor;
 use crate::duplex::in_use;
 use crate::era::{HttpSession, StreamLog, Ticket, Wire, drive, finish};
 use crate::lobby::Lobby;
+use crate::withdrawn::unless_withdrawn;
 
 /// A call of a session. If its connection is lost before it has said anything, it goes on: only
 /// the client's word ends it.
@@ -64,24 +66,25 @@ impl Flight {
         let Some(running) = self.running.as_mut() else {
             return First::Cancelled;
         };
-        let step = tokio::select! {
-            // Most calls are over when first looked at, and need no timer.
-            biased;
-            step = running.step() => step,
-            () = self.token.cancelled() => {
-                self.running = None;
-                return First::Cancelled;
-            }
-            () = silence.after(self.lobby.settings.keep_alive), if accept.events => {
-                return First::Step(None);
+        let step = async {
+            tokio::select! {
+                // Most calls are over when first looked at, and need no timer.
+                biased;
+                step = running.step() => Some(step),
+                () = silence.after(self.lobby.settings.keep_alive), if accept.events => None,
             }
         };
+        let step = unless_withdrawn(&self.token, pin!(step)).await;
         match step {
-            Step::Done(outcome) if accept.json => {
+            None => {
+                self.running = None;
+                First::Cancelled
+            }
+            Some(Some(Step::Done(outcome))) if accept.json => {
                 self.running = None;
                 First::Answer(finish(&self.session.session, &self.ticket, outcome))
             }
-            step => First::Step(Some(step)),
+            Some(step) => First::Step(step),
         }
     }
 
@@ -118,7 +121,7 @@ impl Flight {
     async fn drive(&mut self, first: Option<Step>, wire: &Wire) -> Option<jsonrpc::Reply> {
         let running = self.running.as_mut()?;
         let driving = drive(&self.session.session, &self.ticket, running, first, wire);
-        let reply = self.token.run_until_cancelled(driving).await;
+        let reply = unless_withdrawn(&self.token, pin!(driving)).await;
         self.running = None;
         reply
     }
@@ -135,7 +138,7 @@ impl Drop for Flight {
         self.lobby.tasks.spawn(async move {
             let wire = Wire::Nowhere;
             let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-            token.run_until_cancelled(driving).await;
+            unless_withdrawn(&token, pin!(driving)).await;
             session.session.end(&ticket.id);
         });
     }
