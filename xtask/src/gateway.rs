@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::everything::announced;
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Group};
+use crate::workspace;
 
 /// A running gateway.
 pub(crate) struct Gateway {
@@ -22,8 +23,9 @@ impl Gateway {
     /// Starts the gateway in front of the server at `upstream`, whose names it leaves as they are.
     /// Its files, and what it logs, go to `folder`.
     pub(crate) fn start(binary: &Path, upstream: &str, folder: &Path) -> Outcome<Self> {
+        // What an earlier run has pinned was pinned for another server: each has its own port.
+        workspace::fresh(folder)?;
         let written = |source| Failure::file(folder, source);
-        fs::create_dir_all(folder).map_err(written)?;
         let config = folder.join("gantry.json");
         let server = json!({"mcpServers": {"everything": {"url": upstream, "prefix": ""}}});
         fs::write(&config, server.to_string()).map_err(written)?;

@@ -243,11 +243,8 @@ fn is_installed(peer: &Peer, cache: &Path) -> bool {
 fn install(peer: &Peer, cache: &Path) -> Outcome {
     let begun = Instant::now();
     let folder = cache.join(peer.folder);
-    if folder.exists() {
-        // Half an installation, or one of other pins: nothing in it can be trusted.
-        fs::remove_dir_all(&folder).map_err(|source| Failure::file(&folder, source))?;
-    }
-    fs::create_dir_all(&folder).map_err(|source| Failure::file(&folder, source))?;
+    // Half an installation, or one of other pins: nothing in it can be trusted.
+    workspace::fresh(&folder)?;
     let log_path = cache.join(format!("{}.log", peer.folder));
     let log = File::create(&log_path).map_err(|source| Failure::file(&log_path, source))?;
 

@@ -34,6 +34,15 @@ pub(crate) fn target(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
+/// Makes a folder anew: nothing of an earlier run is left in it.
+pub(crate) fn fresh(folder: &Path) -> Outcome {
+    let failed = |source| Failure::file(folder, source);
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    fs::create_dir_all(folder).map_err(failed)
+}
+
 /// Where test peers are installed: outside the tree, kept between runs.
 pub(crate) fn cache() -> Outcome<PathBuf> {
     let folder = cache_from(|name| env::var_os(name).map(PathBuf::from))

@@ -1,6 +1,6 @@
 //! Calls of the official suite: each into a fresh folder, with a log beside it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -21,10 +21,7 @@ pub(super) struct Findings {
 impl Findings {
     /// Makes the folder anew.
     pub(super) fn fresh(folder: PathBuf) -> Outcome<Self> {
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(|source| Failure::file(&folder, source))?;
-        }
-        fs::create_dir_all(&folder).map_err(|source| Failure::file(&folder, source))?;
+        workspace::fresh(&folder)?;
         let path = log_of(&folder);
         let log = File::create(&path).map_err(|source| Failure::file(&path, source))?;
         Ok(Self { folder, log })
