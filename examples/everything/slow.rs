@@ -32,7 +32,11 @@ pub(crate) fn register(server: ServerBuilder) -> ServerBuilder {
                 async move { Ok(Json(status)) }
             },
         ))
-        .tool(Tool::new("test_reconnection", "Lets the client hang up and return.").run(reconnect))
+        .tool(
+            Tool::new("test_reconnection", "Lets the client hang up and return.")
+                .call_back(REPORT)
+                .run(reconnect),
+        )
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -110,8 +114,7 @@ impl Drop for Run<'_> {
     }
 }
 
-async fn reconnect(_: Nothing, context: Context) -> Result<&'static str, Failure> {
-    context.hang_up(REPORT);
+async fn reconnect(_: Nothing, _: Context) -> Result<&'static str, Failure> {
     sleep(REPORT).await;
     Ok("The client hung up and came back.")
 }

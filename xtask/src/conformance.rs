@@ -3,7 +3,6 @@
 //! files and has no list of expected failures.
 
 mod client;
-mod impossible;
 mod lanes;
 mod layout;
 mod probe;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::headers::{self, HeaderAnnotationError, HeaderParam};
+use gantry_protocol::meta::key;
 
 use crate::schema::{Schema, SchemaError, SchemaLimits};
 
@@ -114,6 +115,8 @@ pub struct ToolEntry {
     pub timeout: Option<Duration>,
     /// Whether its calls may be tasks.
     pub task_support: TaskSupport,
+    /// When a client that can hang up while it waits may call back.
+    pub call_back: Option<Duration>,
     /// Whether arguments that are missing are filled in from the schema. One whose provider passes
     /// calls on wants them as the client wrote them.
     pub fill_defaults: bool,
@@ -225,6 +228,10 @@ impl ToolEntry {
             headers: Vec::new(),
             timeout: None,
             task_support: TaskSupport::read(&definition),
+            call_back: definition
+                .at(&[key::META, key::CALL_BACK])
+                .and_then(|it| it.read())
+                .map(Duration::from_millis),
             fill_defaults: true,
             origin: None,
             open_world: definition.at(&["annotations", "openWorldHint"]).and_then(|it| it.read())
@@ -269,6 +276,7 @@ impl ToolEntry {
             headers: self.headers.clone(),
             timeout: self.timeout,
             task_support: self.task_support,
+            call_back: self.call_back,
             fill_defaults: self.fill_defaults,
             origin: self.origin.clone(),
             open_world: self.open_world,

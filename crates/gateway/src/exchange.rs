@@ -37,6 +37,8 @@ struct Line {
     numbered: AtomicUsize,
     over: AtomicBool,
     ended: Notify,
+    /// Whether the client has been told that it may hang up.
+    hung_up: AtomicBool,
     /// Whether the provider has said that the call runs long.
     is_long: AtomicBool,
     /// Whether the door lets the call run by itself, with no client waiting.
@@ -88,6 +90,7 @@ impl Exchange {
             numbered: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             ended: Notify::new(),
+            hung_up: AtomicBool::new(false),
             is_long: AtomicBool::new(false),
             is_task: AtomicBool::new(false),
             standby: OnceLock::new(),
@@ -199,9 +202,12 @@ impl Exchange {
         self.0.standby.get().copied()
     }
 
-    /// Lets a client that can come back later hang up until then.
+    /// Lets a client that can come back later hang up until then. The first word counts: one that
+    /// has come back wants to wait.
     pub fn hang_up(&self, retry: Duration) {
-        self.0.outbox.offer(Notice::HangUp { retry });
+        if !self.0.hung_up.swap(true, Ordering::AcqRel) {
+            self.0.outbox.offer(Notice::HangUp { retry });
+        }
     }
 
     /// Says that the call runs long from here on: a client that can come back for the result may

@@ -112,6 +112,9 @@ impl Pipeline {
         let resolved = check_arguments(resolved)?;
         record.begun(&resolved).await?;
         let target = resolved.target.clone();
+        if let Some(retry) = target.call_back() {
+            exchange.hang_up(retry);
+        }
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
         let served = pin!(self.converse(resolved, exchange));
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;

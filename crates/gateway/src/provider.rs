@@ -82,6 +82,14 @@ impl Target {
         }
     }
 
+    /// When a client that can hang up while it waits may call back.
+    pub(crate) fn call_back(&self) -> Option<Duration> {
+        match self {
+            Self::Tool(tool) => tool.call_back,
+            _ => None,
+        }
+    }
+
     /// The server that offers it, if one does.
     pub fn origin(&self) -> Option<&Arc<Origin>> {
         match self {

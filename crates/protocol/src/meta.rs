@@ -30,6 +30,9 @@ pub mod key {
     /// Whether the call behind a task has said that it runs long (2025-11-25). One that has not may
     /// still end or ask at once, like any other call. A key of Gantry's own.
     pub const RUNS_LONG: &str = "gantry/runs-long";
+    /// In the definition of a tool: after how many milliseconds a client that has called it, and
+    /// can hang up meanwhile, may call back. A key of Gantry's own.
+    pub const CALL_BACK: &str = "gantry/call-back";
     /// The keys that belong to one hop and are made anew for the next.
     pub const OF_ONE_HOP: [&str; 6] = [
         PROTOCOL_VERSION,

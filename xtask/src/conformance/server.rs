@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::impossible::IMPOSSIBLE;
 use super::layout::Layout;
 use super::probe;
 use super::runs::Run;
@@ -30,12 +29,6 @@ pub(super) fn perform(layout: &Layout, run: &Run, url: &str, results: &Path) -> 
         steps::note(&format!(
             "{name}: {left_out} `tasks-*` scenarios not counted: the server declares no tasks extension"
         ));
-    }
-    for it in IMPOSSIBLE.iter().filter(|it| it.layout == layout.name) {
-        if tally.is_unjudged(it.scenario) {
-            expected -= 1;
-            steps::note(&format!("{name}: `{}` is impossible: {}", it.scenario, it.reason));
-        }
     }
     Ok(Verdict::of(name, run.suite, &findings, &tally, expected, exited_well))
 }

@@ -72,12 +72,6 @@ impl Tally {
         self.scenarios.iter().filter(|scenario| scenario.is_judged()).count()
     }
 
-    /// Whether a scenario ran and came to no verdict.
-    pub(super) fn is_unjudged(&self, name: &str) -> bool {
-        let mut named = self.scenarios.iter().filter(|scenario| scenario.name == name);
-        named.any(|scenario| !scenario.is_judged())
-    }
-
     /// Checks with success, failure, warning, and skipped.
     pub(super) fn counts(&self) -> [usize; 4] {
         [Status::Success, Status::Failure, Status::Warning, Status::Skipped]
@@ -199,14 +193,6 @@ mod tests {
                 "{statuses:?}"
             );
         }
-    }
-
-    #[test]
-    fn what_came_to_no_verdict_is_known() {
-        let judged = scenario("ping", &["INFO", "FAILURE"]);
-        let tally = Tally { scenarios: vec![judged, scenario("polling", &["INFO", "SKIPPED"])] };
-        let found = ["ping", "polling", "absent"].map(|name| tally.is_unjudged(name));
-        assert_eq!(found, [false, true, false]);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! What a handler can do while it runs.
 
-use std::time::Duration;
-
 use gantry_gateway::{Ask, Call, Caller, Exchange, Input, Progress};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, Method, RawJson};
@@ -109,11 +107,6 @@ impl Context {
     /// Asks anything, under a key that is unique within the call.
     pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, Failure> {
         self.exchange.ask(key, ask).await.map_err(Failure::unanswered)
-    }
-
-    /// Lets a client that can come back later hang up until then.
-    pub fn hang_up(&self, retry: Duration) {
-        self.exchange.hang_up(retry);
     }
 
     /// Says that the call runs long from here on. A client that can come back for the result gets

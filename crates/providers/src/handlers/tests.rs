@@ -396,3 +396,33 @@ async fn a_tool_says_whether_and_when_it_runs_long() {
         assert_eq!(said, expected, "case {number}");
     }
 }
+
+#[tokio::test]
+async fn a_tool_may_want_to_be_called_back() {
+    let after = Duration::from_millis(1500);
+    let tool = || Tool::new("a", "").input_schema(json!({"type": "object"}));
+    let done = async |_: Value, _| Ok::<_, Failure>("done");
+    let cases = [
+        (tool(), None),
+        (tool().call_back(after), Some(json!({"gantry/call-back": 1500}))),
+        (
+            tool().call_back(after).member("_meta", json!({"own": 1})),
+            Some(json!({"own": 1, "gantry/call-back": 1500})),
+        ),
+    ];
+    for (tool, meta) in cases {
+        let house = House::with(tool.run(done));
+        let entry = house.gateway.catalog().with(|it| it.tool("a").cloned()).unwrap();
+        assert_eq!(entry.definition.get("_meta").and_then(|it| it.read()), meta);
+        let renamed = entry.renamed("b").unwrap();
+        assert_eq!(renamed.call_back, meta.as_ref().map(|_| after));
+        let params = raw(r#"{"name":"a","arguments":{}}"#);
+        let caller = Arc::new(Caller::new("someone"));
+        let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));
+        let mut said = Vec::new();
+        while let Step::Notice(Notice::HangUp { retry }) = running.step().await {
+            said.push(retry);
+        }
+        assert_eq!(said, Vec::from_iter(meta.map(|_| after)));
+    }
+}

@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gantry_gateway::{CallError, ErrorKind, ToolEntry};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::meta::key;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,7 +46,8 @@ pub struct Tool {
     /// Whether a schema was written by hand and may be none.
     is_handmade: bool,
     annotations: Map<String, Value>,
-    members: Vec<(String, Value)>,
+    members: Map<String, Value>,
+    call_back: Option<Duration>,
     is_long: bool,
     task_support: Option<&'static str>,
     run: Option<Run>,
@@ -60,7 +63,8 @@ impl Tool {
             output_schema: None,
             is_handmade: false,
             annotations: Map::new(),
-            members: Vec::new(),
+            members: Map::new(),
+            call_back: None,
             is_long: false,
             task_support: None,
             run: None,
@@ -136,11 +140,19 @@ impl Tool {
         self
     }
 
+    /// Calls take so long that a client which can hang up while it waits had better do so, and call
+    /// back after this time. One that cannot waits as for any other.
+    #[must_use]
+    pub fn call_back(mut self, after: Duration) -> Self {
+        self.call_back = Some(after);
+        self
+    }
+
     /// Any other member of the definition: `icons`, `_meta`, or one of your own.
     #[must_use]
     pub fn member(mut self, name: &str, value: impl Serialize) -> Self {
         let value = serde_json::to_value(value).unwrap_or(Value::Null);
-        self.members.push((name.to_owned(), value));
+        self.members.insert(name.to_owned(), value);
         self
     }
 
@@ -170,8 +182,15 @@ impl Tool {
         self
     }
 
-    pub(super) fn into_entry(self) -> Result<(ToolEntry, Run), RegisterError> {
+    pub(super) fn into_entry(mut self) -> Result<(ToolEntry, Run), RegisterError> {
         let run = self.run.ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
+        if let Some(after) = self.call_back {
+            let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+            let meta = self.members.entry(key::META).or_insert_with(|| json!({}));
+            if let Value::Object(meta) = meta {
+                meta.insert(key::CALL_BACK.to_owned(), after.into());
+            }
+        }
         let mut definition = ObjectWriter::with_capacity(512)
             .value("name", &self.name)
             .value("description", &self.description)

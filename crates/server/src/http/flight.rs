@@ -99,8 +99,10 @@ impl Flight {
         let session = self.session.clone();
         match accept.events.then(|| open(hall, &session)).flatten() {
             Some((log, permit)) => {
-                hall.spawn(self.fill(first, log.clone()));
-                follow(hall, visitor, &session, &log, permit)
+                // The client follows before anything is said: it may be that it should hang up.
+                let stream = follow(hall, visitor, &session, &log, permit);
+                hall.spawn(self.fill(first, log));
+                stream
             }
             None => match self.drive(first, &Wire::Nowhere).await {
                 Some(reply) => answer::reply(StatusCode::OK, reply),
