@@ -7,8 +7,7 @@ mod stateless;
 
 pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array, too_many};
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,6 +23,7 @@ use crate::guest::Guest;
 use crate::lobby::Lobby;
 use crate::outgoing::Outgoing;
 use crate::settings::Eras;
+use crate::underway::Underway;
 
 /// Where messages come from.
 pub(crate) trait Inbound: Send {
@@ -46,7 +46,7 @@ pub(crate) async fn serve(
         out: Outgoing::new(channel, settings.unread, closed.clone()),
         session: OnceLock::new(),
         initialized: CancellationToken::new(),
-        calls: Mutex::default(),
+        calls: Underway::new(closed.clone()),
         tasks: TaskTracker::new(),
         closed,
         guest: Guest::staying(visitor),
@@ -86,8 +86,8 @@ struct Connection {
     session: OnceLock<Arc<Session>>,
     /// Says that this client is ready to be spoken to.
     initialized: CancellationToken,
-    /// Requests that stand alone and are under way, so that the client can give them up.
-    calls: Mutex<HashMap<Id, CancellationToken>>,
+    /// Requests that stand alone and are under way.
+    calls: Arc<Underway>,
     slots: Arc<Semaphore>,
     listeners: Arc<Semaphore>,
     tasks: TaskTracker,
@@ -142,13 +142,7 @@ impl Connection {
 
     /// Takes a notification. Returns whether the connection goes on.
     fn hear(&self, notification: &Notification) -> bool {
-        if notification.method == Method::Cancelled
-            && let Some(params) = &notification.params
-            && let Some(id) = params.get("requestId").and_then(Id::new)
-            && let Some(call) = self.calls().remove(&id)
-        {
-            call.cancel();
-        }
+        self.calls.hear(notification);
         if notification.method == Method::Initialized {
             self.initialized.cancel();
         }
@@ -207,10 +201,6 @@ impl Connection {
         }
         self.closed.cancel();
         self.tasks.wait().await;
-    }
-
-    fn calls(&self) -> MutexGuard<'_, HashMap<Id, CancellationToken>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,8 +16,8 @@ mod seal;
 mod settings;
 mod stdio;
 mod task_log;
+mod underway;
 mod websocket;
-mod withdrawn;
 
 pub use doorman::{Doorman, Refusal, Visitor};
 pub use http::annex::{Annex, Annexes, MoreMetrics};

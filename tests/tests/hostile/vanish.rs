@@ -53,6 +53,36 @@ async fn in_a_session_over_http_the_call_goes_on() {
     }
 }
 
+/// In a batch too, and its id is free again afterwards.
+#[tokio::test]
+async fn in_a_batch_the_call_goes_on() {
+    for takes in ["application/json", "application/json, text/event-stream"] {
+        let house = House::open().await;
+        let session = session(&house, "2025-03-26").await;
+        let batch = json!([tool_call(1, "wait", &json!({}))]);
+        let request = message(batch).of(&session).replace("accept", takes);
+        let address = house.address;
+        let sending = tokio::spawn(async move { request.send(address).await.text().await });
+        house.gate.started(1).await;
+        sending.abort();
+        let _ = sending.await;
+        others_are_served(&house, "a client that left").await;
+        house.gate.open();
+        house.gate.finished(1).await;
+        assert_eq!(house.gate.cancels(), 0, "only the client's word ends it: {takes}");
+        let again = message(tool_call(1, "add", &json!({"a": 1, "b": 2}))).of(&session);
+        let answer = soon("the id to be free", async {
+            loop {
+                let answer = again.clone().ask(address).await;
+                if answer["error"].is_null() {
+                    return answer;
+                }
+            }
+        });
+        answer.await;
+    }
+}
+
 #[tokio::test]
 async fn on_a_connection_of_its_own_the_call_is_cancelled() {
     let house = House::open().await;

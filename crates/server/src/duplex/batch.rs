@@ -7,11 +7,11 @@ use futures_util::future::join_all;
 use gantry_gateway::Call;
 use gantry_protocol::jsonrpc::{self, Malformed};
 use gantry_protocol::{Message, Method, Request, RpcError};
-use tokio_util::sync::CancellationToken;
 
 use super::{Connection, in_use};
 use crate::era::{Arrival, Handled, Session, Ticket};
 use crate::lobby::Lobby;
+use crate::underway::Enrolled;
 
 impl Connection {
     /// Takes a batch. Returns whether the connection goes on.
@@ -47,30 +47,27 @@ impl Connection {
     async fn answer(&self, session: &Session, handled: Begun) -> Option<Bytes> {
         let reply = match handled {
             Begun::Answered(reply) => Some(reply),
-            Begun::Call(ticket, call, token) => match self.slots.try_acquire() {
-                Ok(_slot) => self.run_stateful(session, &ticket, *call, token).await,
-                Err(_) => {
-                    session.end(&ticket.id);
-                    Some(jsonrpc::error(&ticket.id, &self.busy()))
-                }
+            Begun::Call(ticket, call, enrolled) => match self.slots.try_acquire() {
+                Ok(_slot) => self.run_stateful(session, &ticket, *call, enrolled).await,
+                Err(_) => Some(jsonrpc::error(&ticket.id, &self.busy())),
             },
         };
         reply.map(jsonrpc::Reply::into_bytes)
     }
 }
 
-/// A request of a batch, registered so that it can be cancelled.
+/// A request of a batch.
 pub(crate) enum Begun {
     Answered(jsonrpc::Reply),
-    Call(Ticket, Box<Call>, CancellationToken),
+    Call(Ticket, Box<Call>, Enrolled),
 }
 
 /// Begins the requests of a batch, all of them before any can be cancelled.
 pub(crate) fn begin(lobby: &Lobby, session: &Session, requests: Vec<Request>) -> Vec<Begun> {
     let begin = |request| match session.handle(lobby, Arrival::new(request)) {
         Handled::Answered(reply) => Begun::Answered(reply),
-        Handled::Call(ticket, call) => match session.begin(&ticket.id) {
-            Some(token) => Begun::Call(ticket, call, token),
+        Handled::Call(ticket, call) => match session.calls.enrol(&ticket.id) {
+            Some(enrolled) => Begun::Call(ticket, call, enrolled),
             None => Begun::Answered(jsonrpc::error(&ticket.id, &in_use())),
         },
     };

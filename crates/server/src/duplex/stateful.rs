@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use gantry_gateway::Call;
 use gantry_protocol::jsonrpc;
-use tokio_util::sync::CancellationToken;
 
 use super::{Connection, in_use};
 use crate::era::{Arrival, Handled, Handshake, Session, Ticket, Wire, drive, listen_for};
-use crate::withdrawn::unless_withdrawn;
+use crate::underway::Enrolled;
 
 impl Connection {
     pub(super) async fn shake_hands(self: &Arc<Self>, request: &Arrival) {
@@ -45,12 +44,12 @@ impl Connection {
             return self.refuse_busy(&ticket.id).await;
         };
         // Registered before anything else is read, so that a cancellation cannot come too early.
-        let Some(token) = session.begin(&ticket.id) else {
+        let Some(enrolled) = session.calls.enrol(&ticket.id) else {
             return self.send(jsonrpc::error(&ticket.id, &in_use()).into_bytes()).await;
         };
         let connection = self.clone();
         self.tasks.spawn(async move {
-            if let Some(reply) = connection.run_stateful(&session, &ticket, call, token).await {
+            if let Some(reply) = connection.run_stateful(&session, &ticket, call, enrolled).await {
                 connection.send(reply.into_bytes()).await;
             }
             drop(slot);
@@ -63,17 +62,15 @@ impl Connection {
         session: &Session,
         ticket: &Ticket,
         call: Call,
-        token: CancellationToken,
+        enrolled: Enrolled,
     ) -> Option<jsonrpc::Reply> {
         let mut running = session.start(&self.lobby, ticket, call);
         let wire = Wire::Channel(self.out.clone());
         let driving = pin!(drive(session, ticket, &mut running, None, &wire));
-        let reply = tokio::select! {
+        tokio::select! {
             biased;
             () = self.closed.cancelled() => None,
-            reply = unless_withdrawn(&token, driving) => reply,
-        };
-        session.end(&ticket.id);
-        reply
+            reply = enrolled.drive(driving) => reply,
+        }
     }
 }

@@ -5,45 +5,35 @@ use std::sync::Arc;
 
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Id, Method, RpcError, code, jsonrpc};
-use tokio_util::sync::CancellationToken;
 
 use super::{Connection, in_use};
 use crate::era::{Arrival, Listening, Live, Prepared, Said, prepare};
-use crate::withdrawn::unless_withdrawn;
 
 impl Connection {
     pub(super) async fn take_stateless(self: Arc<Self>, request: Arrival) {
         let id = request.id.clone();
-        let Some(token) = self.begin(&id) else {
+        let Some(enrolled) = self.calls.enrol(&id) else {
             return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
         };
         match prepare(&self.lobby, &self.guest, request, None) {
             Ok(Prepared::Live(live)) => {
                 let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-                    self.calls().remove(&id);
                     return self.refuse_busy(&id).await;
                 };
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    unless_withdrawn(&token, pin!(connection.run_live(live))).await;
-                    connection.calls().remove(&id);
-                    drop(slot);
+                    enrolled.drive(pin!(connection.run_live(live))).await;
+                    drop((enrolled, slot));
                 });
             }
             Ok(Prepared::Listening(listening)) => {
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    let running = connection.run_listening(&id, listening);
-                    unless_withdrawn(&token, pin!(running)).await;
-                    connection.calls().remove(&id);
+                    enrolled.drive(pin!(connection.run_listening(&id, listening))).await;
                 });
             }
-            Ok(Prepared::Answered(answer)) => {
-                self.calls().remove(&id);
-                self.send(answer).await;
-            }
+            Ok(Prepared::Answered(answer)) => self.send(answer).await,
             Err(refusal) => {
-                self.calls().remove(&id);
                 self.send(jsonrpc::error(&refusal.id, &refusal.error).into_bytes()).await;
             }
         }
@@ -79,16 +69,5 @@ impl Connection {
         let text = format!("as many streams are open as may be, {limit} of them for one client");
         let error = RpcError::new(code::LIMIT_EXCEEDED, text);
         self.send(jsonrpc::error(id, &error).into_bytes()).await;
-    }
-
-    /// Registers a call so that the client can give it up. An id in use is not taken twice.
-    fn begin(&self, id: &Id) -> Option<CancellationToken> {
-        let mut calls = self.calls();
-        if calls.contains_key(id) {
-            return None;
-        }
-        let token = self.closed.child_token();
-        calls.insert(id.clone(), token.clone());
-        Some(token)
     }
 }

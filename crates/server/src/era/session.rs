@@ -19,6 +19,7 @@ use super::task_book::{self, SessionTasks, TaskChange, next_change};
 use super::ticket::Ticket;
 use super::{errors, listen};
 use crate::lobby::{Lobby, next_event};
+use crate::underway::Underway;
 
 /// The answer to a question of ours, on its way to the call that asked.
 pub(super) type Answer = oneshot::Sender<Result<RawJson, AskError>>;
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     pub(crate) caller: Arc<Caller>,
     watched: Arc<Watched>,
     tasks: Arc<SessionTasks>,
+    /// Calls under way.
+    pub(crate) calls: Arc<Underway>,
     state: Mutex<State>,
     last_question: AtomicU64,
     /// Says that the session is over.
@@ -41,8 +44,6 @@ struct State {
     level: Option<Level>,
     /// Questions the client has not answered yet.
     questions: HashMap<u64, (Method, Answer)>,
-    /// Calls under way, so that the client can give them up.
-    calls: HashMap<Id, CancellationToken>,
 }
 
 /// What is to be done about a request.
@@ -56,14 +57,16 @@ pub(crate) enum Handled {
 impl Session {
     /// A session as the handshake left it.
     pub(crate) fn new(revision: Revision, caller: Caller) -> Self {
+        let ended = CancellationToken::new();
         Self {
             revision,
             caller: Arc::new(caller),
+            calls: Underway::new(ended.clone()),
             watched: Arc::default(),
             tasks: Arc::default(),
             state: Mutex::default(),
             last_question: AtomicU64::new(0),
-            ended: CancellationToken::new(),
+            ended,
         }
     }
 
@@ -108,13 +111,7 @@ impl Session {
 
     /// Takes a notification. Returns whether the client says that it is done.
     pub(crate) fn hear(&self, notification: &Notification) -> bool {
-        if notification.method == Method::Cancelled
-            && let Some(params) = &notification.params
-            && let Some(id) = params.get("requestId").and_then(Id::new)
-            && let Some(call) = self.state().calls.remove(&id)
-        {
-            call.cancel();
-        }
+        self.calls.hear(notification);
         notification.method == Method::Closed
     }
 
@@ -161,22 +158,6 @@ impl Session {
         task_book::start(lobby, &self.tasks, ticket, call)
     }
 
-    /// Registers a call so that the client can give it up. An id in use is not taken twice.
-    pub(crate) fn begin(&self, id: &Id) -> Option<CancellationToken> {
-        let mut state = self.state();
-        if state.calls.contains_key(id) {
-            return None;
-        }
-        let token = self.ended.child_token();
-        state.calls.insert(id.clone(), token.clone());
-        Some(token)
-    }
-
-    /// The call is over.
-    pub(crate) fn end(&self, id: &Id) {
-        self.state().calls.remove(id);
-    }
-
     /// What this session should hear of, from now on.
     pub(crate) fn changes(&self, lobby: &Lobby) -> Subscription {
         let interest = Interest {
@@ -191,7 +172,7 @@ impl Session {
     /// Whether anything is going on that memory is needed for.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.state();
-        state.calls.is_empty()
+        self.calls.is_empty()
             && state.questions.is_empty()
             && state.level.is_none()
             && self.watched.is_empty()

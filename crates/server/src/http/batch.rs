@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use gantry_protocol::jsonrpc::{self, Malformed};
 use gantry_protocol::{Message, RpcError};
 use http::StatusCode;
+use tokio::sync::oneshot;
 
 use super::accept::Accept;
 use super::answer::Answer;
@@ -17,7 +18,6 @@ use super::{Hall, answer};
 use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array, too_many};
 use crate::era::{HttpSession, StreamLog, Wire, drive};
 use crate::lobby::Lobby;
-use crate::withdrawn::unless_withdrawn;
 
 /// Serves several messages in one array.
 pub(crate) async fn serve(
@@ -49,15 +49,21 @@ pub(crate) async fn serve(
         Some((log, permit)) => {
             push_all(&log, sorted.replies);
             let filled = log.clone();
+            let stream = follow(hall, knock.visitor, &session, &log, permit);
             hall.spawn(async move {
                 push_all(&filled, gathering.await);
                 filled.finish();
             });
-            follow(hall, knock.visitor, &session, &log, permit)
+            stream
         }
         None => {
             let mut replies = sorted.replies;
-            replies.extend(gathering.await);
+            // Calls of a session go on without their connection.
+            let (done, gathered) = oneshot::channel();
+            hall.spawn(async move {
+                let _ = done.send(gathering.await);
+            });
+            replies.extend(gathered.await.unwrap_or_default());
             answer::json(StatusCode::OK, to_array(&replies))
         }
     }
@@ -77,14 +83,13 @@ async fn gather(
     wire: Wire,
 ) -> Vec<Bytes> {
     let answers = requests.into_iter().map(async |begun| {
-        let (ticket, call, token) = match begun {
+        let (ticket, call, enrolled) = match begun {
             Begun::Answered(reply) => return Some(reply.into_bytes()),
-            Begun::Call(ticket, call, token) => (ticket, *call, token),
+            Begun::Call(ticket, call, enrolled) => (ticket, *call, enrolled),
         };
         let mut running = lobby.gateway.start(call);
         let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-        let reply = unless_withdrawn(&token, pin!(driving)).await;
-        session.session.end(&ticket.id);
+        let reply = enrolled.drive(pin!(driving)).await;
         reply.map(jsonrpc::Reply::into_bytes)
     });
     join_all(answers).await.into_iter().flatten().collect()

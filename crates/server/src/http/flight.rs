@@ -6,7 +6,6 @@ use std::sync::Arc;
 use gantry_gateway::{Call, Running, Step};
 use gantry_protocol::jsonrpc;
 use http::StatusCode;
-use tokio_util::sync::CancellationToken;
 
 use super::accept::Accept;
 use super::alarm::Alarm;
@@ -17,7 +16,7 @@ use crate::doorman::Visitor;
 use crate::duplex::in_use;
 use crate::era::{HttpSession, StreamLog, Ticket, Wire, drive, finish};
 use crate::lobby::Lobby;
-use crate::withdrawn::unless_withdrawn;
+use crate::underway::Enrolled;
 
 /// A call of a session. If its connection is lost before it has said anything, it goes on: only
 /// the client's word ends it.
@@ -25,7 +24,8 @@ struct Flight {
     lobby: Arc<Lobby>,
     session: Arc<HttpSession>,
     ticket: Ticket,
-    token: CancellationToken,
+    /// Gone when the call is handed on.
+    enrolled: Option<Enrolled>,
     running: Option<Running>,
 }
 
@@ -39,12 +39,12 @@ pub(crate) async fn run(
     ticket: Ticket,
     call: Call,
 ) -> Answer {
-    let Some(token) = session.session.begin(&ticket.id) else {
+    let Some(enrolled) = session.session.calls.enrol(&ticket.id) else {
         return whole(accept, jsonrpc::error(&ticket.id, &in_use()));
     };
     let running = Some(session.session.start(&hall.lobby, &ticket, call));
     let (lobby, session) = (hall.lobby.clone(), session.clone());
-    let mut flight = Flight { lobby, session, ticket, token, running };
+    let mut flight = Flight { lobby, session, ticket, enrolled: Some(enrolled), running };
     match flight.first(silence, accept).await {
         First::Answer(reply) => answer::reply(StatusCode::OK, reply),
         First::Cancelled => answer::accepted(),
@@ -63,7 +63,7 @@ enum First {
 
 impl Flight {
     async fn first(&mut self, silence: &mut Alarm, accept: Accept) -> First {
-        let Some(running) = self.running.as_mut() else {
+        let (Some(running), Some(enrolled)) = (self.running.as_mut(), &self.enrolled) else {
             return First::Cancelled;
         };
         let step = async {
@@ -74,7 +74,7 @@ impl Flight {
                 () = silence.after(self.lobby.settings.keep_alive), if accept.events => None,
             }
         };
-        let step = unless_withdrawn(&self.token, pin!(step)).await;
+        let step = enrolled.drive(pin!(step)).await;
         match step {
             None => {
                 self.running = None;
@@ -121,9 +121,9 @@ impl Flight {
 
     /// Runs to the end; none when the client gave up.
     async fn drive(&mut self, first: Option<Step>, wire: &Wire) -> Option<jsonrpc::Reply> {
-        let running = self.running.as_mut()?;
+        let (running, enrolled) = (self.running.as_mut()?, self.enrolled.as_ref()?);
         let driving = drive(&self.session.session, &self.ticket, running, first, wire);
-        let reply = unless_withdrawn(&self.token, pin!(driving)).await;
+        let reply = enrolled.drive(pin!(driving)).await;
         self.running = None;
         reply
     }
@@ -131,17 +131,15 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        let Some(mut running) = self.running.take() else {
-            self.session.session.end(&self.ticket.id);
+        let (Some(mut running), Some(enrolled)) = (self.running.take(), self.enrolled.take())
+        else {
             return;
         };
         let (session, ticket) = (self.session.clone(), self.ticket.clone());
-        let token = self.token.clone();
         self.lobby.tasks.spawn(async move {
             let wire = Wire::Nowhere;
             let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-            unless_withdrawn(&token, pin!(driving)).await;
-            session.session.end(&ticket.id);
+            enrolled.drive(pin!(driving)).await;
         });
     }
 }

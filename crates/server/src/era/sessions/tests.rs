@@ -95,12 +95,13 @@ async fn idle_sessions_make_room_and_go_on_when_used() {
 async fn busy_sessions_make_no_room() {
     let lobby = lobby(Settings { sessions: 2, ..Settings::default() });
     let ids: Vec<_> = (0..3).map(|_| open(&lobby, "ada")).collect();
+    let mut calls = Vec::new();
     for id in &ids[..2] {
         let SessionLookup::Found(found) = lobby.sessions.find(&lobby, &Visitor::new("ada"), id)
         else {
             panic!("there is room")
         };
-        found.session.begin(&Id::number(1)).unwrap();
+        calls.push(found.session.calls.enrol(&Id::number(1)).unwrap());
     }
     assert_eq!(find(&lobby, "ada", &ids[2]), "full");
     assert_eq!(find(&lobby, "ada", &ids[0]), "found", "those inside are not touched");
