@@ -5,9 +5,9 @@ use httparse::Status;
 
 /// Bytes of a piece that is copied, so that the connection keeps its buffer.
 const SMALL: usize = 4 * 1024;
-/// Bytes that the size of a chunk, with what is said beside it, or all headers behind the last one
-/// may take.
-const LINE: usize = 16 * 1024;
+/// Bytes that a body may have beside its chunks and their sizes: what is said with sizes, and headers
+/// behind the last one.
+const BESIDE: usize = 16 * 1024;
 
 /// How the end of a body is known, and how much is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,17 +20,25 @@ pub enum Framing {
     UntilClose,
 }
 
+/// A body of chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunked {
+    next: Next,
+    /// Bytes that were thrown away.
+    beside: usize,
+}
+
 /// What comes next in a body of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chunked {
+enum Next {
     /// The size of a chunk.
     Size,
     /// So many bytes of a chunk.
     Data(u64),
     /// The end of the line behind a chunk.
     DataEnd,
-    /// Headers behind the last chunk, of which so many bytes were thrown away.
-    Trailer(usize),
+    /// Headers behind the last chunk.
+    Trailer,
     /// Nothing.
     Ended,
 }
@@ -49,20 +57,20 @@ pub enum Step {
 impl Framing {
     /// A body of chunks, at its beginning.
     pub const fn chunked() -> Self {
-        Self::Chunked(Chunked::Size)
+        Self::Chunked(Chunked { next: Next::Size, beside: 0 })
     }
 
     /// The bytes that are left for certain.
     pub fn at_least(&self) -> u64 {
         match self {
-            Self::Length(left) | Self::Chunked(Chunked::Data(left)) => *left,
+            Self::Length(left) | Self::Chunked(Chunked { next: Next::Data(left), .. }) => *left,
             Self::Chunked(_) | Self::UntilClose => 0,
         }
     }
 
     /// Whether the body has ended, and the connection is still there.
     pub fn has_ended(&self) -> bool {
-        matches!(self, Self::Length(0) | Self::Chunked(Chunked::Ended))
+        matches!(self, Self::Length(0) | Self::Chunked(Chunked { next: Next::Ended, .. }))
     }
 
     /// Takes what there is.
@@ -79,41 +87,84 @@ impl Framing {
 impl Chunked {
     fn step(&mut self, bytes: &mut BytesMut) -> Result<Step, &'static str> {
         loop {
-            *self = match *self {
+            self.next = match self.next {
                 // An empty line would be taken for a size of none, and so for the end.
-                Self::Size if bytes.first().is_some_and(|byte| !byte.is_ascii_hexdigit()) => {
-                    return Err("a chunk has no size");
+                Next::Size if bytes.first().is_some_and(|byte| !byte.is_ascii_hexdigit()) => {
+                    return Err(NO_SIZE);
                 }
-                Self::Size => match httparse::parse_chunk_size(bytes) {
-                    Ok(Status::Complete((length, size))) => {
+                Next::Size => match self.line(bytes)? {
+                    Some(length) => {
+                        let size = self.size(&bytes[..length])?;
                         bytes.advance(length);
-                        if size == 0 { Self::Trailer(0) } else { Self::Data(size) }
+                        if size == 0 { Next::Trailer } else { Next::Data(size) }
                     }
-                    Ok(Status::Partial) if bytes.len() < LINE => return Ok(Step::More),
-                    Ok(Status::Partial) | Err(_) => return Err("a chunk has no size"),
+                    None => return Ok(Step::More),
                 },
-                Self::Data(0) => Self::DataEnd,
-                Self::Data(ref mut left) => return Ok(take(bytes, left)),
-                Self::DataEnd if bytes.len() < 2 => return Ok(Step::More),
-                Self::DataEnd if bytes.starts_with(b"\r\n") => {
+                Next::Data(0) => Next::DataEnd,
+                Next::Data(ref mut left) => return Ok(take(bytes, left)),
+                Next::DataEnd if bytes.len() < 2 => return Ok(Step::More),
+                Next::DataEnd if bytes.starts_with(b"\r\n") => {
                     bytes.advance(2);
-                    Self::Size
+                    Next::Size
                 }
-                Self::DataEnd => return Err("a chunk is longer than its size"),
-                Self::Trailer(before) => match bytes.windows(2).position(|two| two == b"\r\n") {
-                    Some(0) => {
+                Next::DataEnd => return Err("a chunk is longer than its size"),
+                Next::Trailer => match self.line(bytes)? {
+                    Some(2) => {
                         bytes.advance(2);
-                        Self::Ended
+                        Next::Ended
                     }
-                    Some(length) if before + length < LINE => {
-                        bytes.advance(length + 2);
-                        Self::Trailer(before + length)
+                    Some(length) if is_header(&bytes[..length - 2]) => {
+                        self.pass(length)?;
+                        bytes.advance(length);
+                        Next::Trailer
                     }
-                    None if before + bytes.len() < LINE => return Ok(Step::More),
-                    _ => return Err("the headers behind the body are too long"),
+                    Some(_) => return Err("what follows the last chunk is no header"),
+                    None => return Ok(Step::More),
                 },
-                Self::Ended => return Ok(Step::End),
+                Next::Ended => return Ok(Step::End),
             };
+        }
+    }
+
+    /// The length of the line that the bytes begin with, once it is whole. Nothing but both signs ends
+    /// one: others would see two lines where we see one.
+    fn line(&self, bytes: &[u8]) -> Result<Option<usize>, &'static str> {
+        match memchr::memchr(b'\n', bytes) {
+            Some(end) if end > 0 && bytes[end - 1] == b'\r' => Ok(Some(end + 1)),
+            Some(_) => Err("a line beside the chunks has no proper end"),
+            None if self.beside + bytes.len() < BESIDE => Ok(None),
+            None => Err(TOO_MUCH),
+        }
+    }
+
+    /// The size that a line says.
+    fn size(&mut self, line: &[u8]) -> Result<u64, &'static str> {
+        let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let Ok(Status::Complete((_, size))) = httparse::parse_chunk_size(line) else {
+            return Err(NO_SIZE);
+        };
+        self.pass(line.len() - digits - 2)?;
+        Ok(size)
+    }
+
+    /// Throws so many bytes away.
+    fn pass(&mut self, bytes: usize) -> Result<(), &'static str> {
+        self.beside += bytes;
+        if self.beside < BESIDE { Ok(()) } else { Err(TOO_MUCH) }
+    }
+}
+
+const NO_SIZE: &str = "a chunk has no size";
+const TOO_MUCH: &str = "the body has too much beside its chunks";
+
+/// Whether a line has a name and a value.
+fn is_header(line: &[u8]) -> bool {
+    let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    let is_in_value = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
+    match memchr::memchr(b':', line) {
+        None | Some(0) => false,
+        Some(colon) => {
+            line[..colon].iter().all(is_in_name) && line[colon + 1..].iter().all(is_in_value)
         }
     }
 }
@@ -190,9 +241,17 @@ mod tests {
             ("\r\n", "no size"),
             ("fffffffffffffffff\r\n", "no size"),
             ("5\r\nhello!\r\n", "longer"),
-            (&format!("5;{}", "x".repeat(LINE)), "no size"),
-            (&format!("0\r\n{}", "x: y\r\n".repeat(LINE)), "too long"),
-            (&format!("0\r\n{}", "x".repeat(LINE)), "too long"),
+            ("2;\nxx\r\n", "proper end"),
+            ("2\nxx\r\n", "proper end"),
+            ("0\r\n\n", "proper end"),
+            ("0\r\nGET /x HTTP/1.1\r\n\r\n", "no header"),
+            ("0\r\n: y\r\n\r\n", "no header"),
+            ("0\r\nx : y\r\n\r\n", "no header"),
+            ("0\r\nx: \u{b}\r\n\r\n", "no header"),
+            (&format!("5;{}", "x".repeat(BESIDE)), "too much"),
+            (&format!("1;{}\r\n!\r\n", "x".repeat(999)).repeat(17), "too much"),
+            (&format!("0\r\n{}", "x: y\r\n".repeat(BESIDE)), "too much"),
+            (&format!("0\r\n{}", "x".repeat(BESIDE)), "too much"),
         ] {
             for size in [1, 64] {
                 let error = read(Framing::chunked(), text, size).unwrap_err();
