@@ -32,6 +32,9 @@ use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
+/// Redirects that say of a request that it was not served, and is to be sent elsewhere as it is.
+const AS_IT_IS: [StatusCode; 2] = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
+
 /// Requests to the origin of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Http {
@@ -127,13 +130,12 @@ impl Http {
     /// Where a request is to be sent again as it is, if that is here: another origin would get the
     /// headers of this one.
     fn moved(&self, head: &Head) -> Option<Uri> {
-        let as_it_is = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
         let place: Uri = head.location.as_ref()?.parse().ok()?;
         let is_here = match place.host() {
             Some(_) => Origin::of(&place).is_ok_and(|origin| origin == *self.origin),
             None => place.path().starts_with('/'),
         };
-        (is_here && as_it_is.contains(&head.status)).then(|| request_target(&place))
+        (is_here && AS_IT_IS.contains(&head.status)).then(|| request_target(&place))
     }
 
     fn redirected(&self, head: &Head) -> ClientError {
@@ -145,9 +147,14 @@ impl Http {
             },
             None => "a place that cannot be read".to_owned(),
         };
-        ClientError::Unreachable(format!(
+        let text = format!(
             "`{}` redirects to {target}, which is not followed; give the final address",
             self.origin
-        ))
+        );
+        // Others are also sent when the work is done, and to be looked at elsewhere.
+        match AS_IT_IS.contains(&head.status) {
+            true => ClientError::Unreachable(text),
+            false => ClientError::Lost(text),
+        }
     }
 }

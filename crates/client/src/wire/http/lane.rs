@@ -4,12 +4,14 @@
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
+use futures_util::FutureExt;
 use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::runtime::{Handle, Id};
+use tokio::task::unconstrained;
 
 use super::dial::Stream;
 use super::head::Head;
@@ -60,9 +62,11 @@ impl Lane {
 
     /// Whether it can take a request: it is open, and nothing came that nobody asked for.
     pub(super) fn is_quiet(&mut self) -> bool {
-        let (mut cx, mut byte) = (Context::from_waker(Waker::noop()), [0]);
-        let read = Pin::new(&mut self.stream).poll_read(&mut cx, &mut ReadBuf::new(&mut byte));
-        self.inbox.is_empty() && read.is_pending()
+        let mut byte = [0];
+        // Whoever looks at many in one turn of the runtime would be told that nothing has come when
+        // it is only somebody else's turn.
+        let read = unconstrained(self.stream.read(&mut byte));
+        self.inbox.is_empty() && read.now_or_never().is_none()
     }
 
     /// Sends a request and reads the head of its response.
@@ -113,8 +117,8 @@ impl Lane {
         !self.inbox.is_empty()
     }
 
-    /// Writes head and body. Says whether all of it was written: a server that answers before that
-    /// may not read the rest until it has been heard.
+    /// Writes head and body. Says whether all of it was written: a server that refuses the request
+    /// before that may not read the rest.
     fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -132,7 +136,14 @@ impl Lane {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 Poll::Ready(Ok(length)) => *written += length,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return self.poll_early(cx).map_ok(|()| false),
+                // Whoever says very much before it has heard all is heard later.
+                Poll::Pending if self.inbox.len() >= HEAD => return Poll::Pending,
+                Poll::Pending => {
+                    ready!(self.poll_early(cx))?;
+                    if self.is_refused() {
+                        return Poll::Ready(Ok(false));
+                    }
+                }
             }
         }
         Pin::new(&mut self.stream).poll_flush(cx).map_ok(|()| true)
@@ -150,6 +161,19 @@ impl Lane {
         Poll::Ready(Ok(()))
     }
 
+    /// Whether what came is the head of an answer that needs no more of the request.
+    fn is_refused(&mut self) -> bool {
+        loop {
+            match Head::read(&self.inbox) {
+                Ok(None) => return false,
+                Ok(Some((length, head))) if is_passing(head.status) => self.inbox.advance(length),
+                Ok(Some((_, head))) => return !head.status.is_success(),
+                // Whoever reads it next says what is wrong with it.
+                Err(_) => return true,
+            }
+        }
+    }
+
     async fn head(&mut self) -> Result<Head, Broken> {
         loop {
             match Head::read(&self.inbox).map_err(Broken::Malformed)? {
@@ -160,7 +184,7 @@ impl Lane {
                             let why = "it wants to speak something else";
                             return Err(Broken::Malformed(why.to_owned()));
                         }
-                        status if status.is_informational() => continue,
+                        status if is_passing(status) => continue,
                         _ => return Ok(head),
                     }
                 }
@@ -177,4 +201,9 @@ impl Lane {
         self.inbox.reserve(room);
         self.stream.read_buf(&mut self.inbox).await
     }
+}
+
+/// Whether another head follows.
+fn is_passing(status: StatusCode) -> bool {
+    status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS
 }

@@ -12,7 +12,7 @@ use super::rest::Rest;
 
 /// How long a connection may wait: servers close theirs after some time, and one that is about to
 /// be closed would lose a request.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(25);
 /// Responses that nobody reads any more whose end is waited for.
 const RESTS: usize = 32;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Uri;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::{Http, Origin, Request, request_target};
@@ -226,4 +226,63 @@ async fn after_the_last_request_no_connection_stays_open() {
     get(&http).await.unwrap();
     stage.request().await;
     assert_eq!(stage.seen().await, Seen::Closed(0));
+}
+
+/// What a server says before it has read everything may be no answer, or one that goes on while it
+/// reads: the rest of the request is sent all the same.
+#[tokio::test]
+async fn a_server_may_speak_while_it_listens() {
+    const LENGTH: usize = 32 << 20;
+    for early in [
+        "HTTP/1.1 103 Early Hints\r\nx: y\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-len",
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no",
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let whole = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        let said = early.find("HTTP/1.1 200").map_or(0, |start| early.len() - start);
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(early.as_bytes()).await.unwrap();
+            let (mut heard, mut bytes) = (0, vec![0; 1 << 20]);
+            while heard < LENGTH {
+                heard += stream.read(&mut bytes).await.unwrap();
+            }
+            stream.write_all(&whole.as_bytes()[said..]).await.unwrap();
+        });
+        let http = http(&Endpoint::new(url.parse().unwrap()));
+        let body = Bytes::from(vec![b' '; LENGTH]);
+        let target = Uri::from_static("/");
+        let (_, body) =
+            http.send(Request::post(&target, http.headers(), &body)).await.expect("an answer");
+        assert_eq!(body.whole(10).await.unwrap(), "ok", "{early}");
+        server.await.unwrap();
+    }
+}
+
+/// However many there are: a runtime lets a task look at so many in one turn.
+#[tokio::test]
+async fn of_many_dead_connections_none_is_used() {
+    const MANY: usize = 300;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let http = http(&Endpoint::new(format!("http://{address}/").parse().unwrap()));
+    let mut ends = Vec::new();
+    for _ in 0..MANY {
+        let near = super::dial(&http.origin, Duration::from_secs(10)).await.unwrap();
+        http.pool.give(Box::new(super::Lane::new(near)));
+        ends.push(listener.accept().await.unwrap());
+    }
+    drop(ends);
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(json("1").as_bytes()).await.unwrap();
+        stream
+    });
+    // The runtime hears of what happened to them.
+    tokio::task::yield_now().await;
+    tokio::time::sleep(Duration::ZERO).await;
+    assert_eq!(get(&http).await.unwrap(), "1");
+    server.await.unwrap();
 }

@@ -17,6 +17,8 @@ use crate::wire::http::{Body, Head, Kind};
 const TRIES: u32 = 5;
 /// How long to wait before that if the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
+/// How long to wait at least, whatever it says.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Messages of a stream, one JSON text each. Dropping it closes the connection, which tells a server
 /// without sessions that nobody waits any more.
@@ -133,7 +135,7 @@ impl Messages {
                 self.shared.http.origin()
             )));
         }
-        let retry = self.retry.unwrap_or(RETRY);
+        let retry = self.retry.unwrap_or(RETRY).max(PAUSE);
         let wait = match self.failures {
             0 => retry,
             failures => retry.max(self.shared.backoff.after(failures)),

@@ -120,7 +120,7 @@ async fn what_is_made_of_a_response() {
             { "unreachable: `127.0.0.1:PORT` redirects to the host `other.test`," },
         ),
         ("redirect to a path", Play::Say(response("303 S", "location: /mcp/?y\r\n", "")), {
-            "unreachable: `127.0.0.1:PORT` redirects to the path `/mcp/`,"
+            "lost: `127.0.0.1:PORT` redirects to the path `/mcp/`,"
         }),
         ("closed", Play::SayAndClose(String::new()), "lost"),
         ("cut", Play::SayAndClose(json("{}").replace("2\r\n\r\n", "9\r\n\r\n")), "lost"),
