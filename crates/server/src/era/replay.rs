@@ -19,6 +19,8 @@ pub(crate) struct StreamLog {
     pub(super) number: u64,
     state: Mutex<State>,
     news: Notify,
+    /// That something was read, or a reader left.
+    room: Notify,
     most_events: usize,
     most_bytes: usize,
     budget: Arc<Budget>,
@@ -36,8 +38,9 @@ impl Budget {
         Self { bytes: AtomicUsize::new(0), most }
     }
 
-    fn is_spent(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) > self.most
+    /// Whether so many more bytes are too many.
+    fn is_spent_by(&self, more: usize) -> bool {
+        self.bytes.load(Ordering::Relaxed).saturating_add(more) > self.most
     }
 }
 
@@ -46,6 +49,8 @@ struct State {
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
     last: u64,
+    /// The last one that somebody has read.
+    read: u64,
     finished: Option<Instant>,
     /// How often followers were sent away, and when they should come back.
     departures: u64,
@@ -62,6 +67,7 @@ impl StreamLog {
             number,
             state: Mutex::default(),
             news: Notify::new(),
+            room: Notify::new(),
             most_events: settings.replay_events,
             most_bytes: settings.replay_bytes,
             budget: budget.clone(),
@@ -69,21 +75,47 @@ impl StreamLog {
     }
 
     /// Adds a message unless the stream has ended. The oldest go when there are too many: nobody
-    /// came back for them.
-    pub(crate) fn push(&self, message: Bytes) -> bool {
+    /// came back for them. Whoever is there is waited for until it has read them; one that does not
+    /// read is sent away by its connection.
+    pub(crate) async fn push(&self, message: Bytes) -> bool {
+        loop {
+            // Made before looking, so that nothing that comes in between is missed.
+            let room = self.room.notified();
+            if let Some(taken) = self.try_push(&message) {
+                return taken;
+            }
+            room.await;
+        }
+    }
+
+    /// Whether somebody is there for the oldest message, and has not read it, and it would have to
+    /// go for another one.
+    fn would_lose(&self, state: &State, more: usize) -> bool {
+        let unread = state.events.front().is_some_and(|(number, _)| *number > state.read);
+        let full = state.events.len() >= self.most_events
+            || state.bytes + more > self.most_bytes
+            || self.budget.is_spent_by(more);
+        state.followers > 0 && unread && full
+    }
+
+    /// Whether a message was taken; none while there is no room for it.
+    fn try_push(&self, message: &Bytes) -> Option<bool> {
         let mut state = self.state();
         if state.finished.is_some() {
-            return false;
+            return Some(false);
+        }
+        if self.would_lose(&state, message.len()) {
+            return None;
         }
         state.last += 1;
         state.bytes += message.len();
         self.budget.bytes.fetch_add(message.len(), Ordering::Relaxed);
         let last = state.last;
-        state.events.push_back((last, message));
+        state.events.push_back((last, message.clone()));
         while state.events.len() > 1
             && (state.events.len() > self.most_events
                 || state.bytes > self.most_bytes
-                || self.budget.is_spent())
+                || self.budget.is_spent_by(0))
         {
             if let Some((_, oldest)) = state.events.pop_front() {
                 state.bytes -= oldest.len();
@@ -92,13 +124,14 @@ impl StreamLog {
         }
         drop(state);
         self.news.notify_waiters();
-        true
+        Some(true)
     }
 
     /// Nothing more will come.
     pub(crate) fn finish(&self) {
         self.state().finished = Some(Instant::now());
         self.news.notify_waiters();
+        self.room.notify_waiters();
     }
 
     /// Sends those who follow now away; the stream goes on without them.
@@ -138,6 +171,7 @@ impl StreamLog {
     pub(crate) fn follow(self: &Arc<Self>, after: u64, prime: Option<Duration>) -> Follower {
         let mut state = self.state();
         state.followers += 1;
+        state.read = state.read.min(after);
         let arrived = state.departures;
         drop(state);
         Follower { log: self.clone(), after, arrived, prime, farewell: false }
@@ -186,12 +220,16 @@ impl Follower {
     }
 
     fn ready(&mut self) -> Option<Option<Bytes>> {
-        let state = self.log.state();
+        let mut state = self.log.state();
         let next = state.events.iter().find(|(number, _)| *number > self.after).cloned();
         let (departures, retry) = (state.departures, state.retry);
         let finished = state.finished.is_some();
+        if let Some((number, _)) = &next {
+            state.read = state.read.max(*number);
+        }
         drop(state);
         if let Some((number, message)) = next {
+            self.log.room.notify_waiters();
             self.after = number;
             return Some(Some(self.event(number, message, None)));
         }
@@ -222,6 +260,8 @@ impl Drop for Follower {
         let mut state = self.log.state();
         state.followers -= 1;
         state.deserted = Some(Instant::now());
+        drop(state);
+        self.log.room.notify_waiters();
     }
 }
 

@@ -32,7 +32,7 @@ impl Wire {
     pub(crate) async fn send(&self, message: Bytes) -> bool {
         match self {
             Self::Channel(outgoing) => outgoing.send(message).await,
-            Self::Log(log) => log.push(message),
+            Self::Log(log) => log.push(message).await,
             Self::Nowhere => false,
         }
     }

@@ -47,12 +47,11 @@ pub(crate) async fn serve(
     let gathering = gather(hall.lobby.clone(), session.clone(), begun, wire);
     match stream {
         Some((log, permit)) => {
-            push_all(&log, sorted.replies);
-            let filled = log.clone();
             let stream = follow(hall, knock.visitor, &session, &log, permit);
             hall.spawn(async move {
-                push_all(&filled, gathering.await);
-                filled.finish();
+                push_all(&log, sorted.replies).await;
+                push_all(&log, gathering.await).await;
+                log.finish();
             });
             stream
         }
@@ -69,9 +68,9 @@ pub(crate) async fn serve(
     }
 }
 
-fn push_all(log: &StreamLog, messages: Vec<Bytes>) {
+async fn push_all(log: &StreamLog, messages: Vec<Bytes>) {
     for message in messages {
-        log.push(message);
+        log.push(message).await;
     }
 }
 

@@ -114,7 +114,7 @@ impl Flight {
     /// Writes what the call says, and its answer, into a stream.
     async fn fill(mut self, first: Option<Step>, log: Arc<StreamLog>) {
         if let Some(reply) = self.drive(first, &Wire::Log(log.clone())).await {
-            log.push(reply.into_bytes());
+            log.push(reply.into_bytes()).await;
         }
         log.finish();
     }

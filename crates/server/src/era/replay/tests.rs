@@ -15,8 +15,13 @@ fn log(settings: &Settings) -> Arc<StreamLog> {
     StreamLog::new(7, settings, &Arc::new(Budget::new(settings.replay_total)))
 }
 
+/// Whether a word was taken; none if it would have to wait.
+fn push(log: &StreamLog, word: &str) -> Option<bool> {
+    log.push(Bytes::from(word.to_owned())).now_or_never()
+}
+
 fn say(log: &StreamLog, words: &str) {
-    words.split(' ').for_each(|word| assert!(log.push(Bytes::from(word.to_owned()))));
+    words.split(' ').for_each(|word| assert_eq!(push(log, word), Some(true)));
 }
 
 /// What a follower has to read now, and whether the stream has ended for it.
@@ -55,7 +60,7 @@ async fn a_follower_reads_all_from_its_place_on() {
     assert_eq!(read(&mut second), ("4:d".to_owned(), true));
     assert_eq!(read(&mut log.follow(0, None)), ("1:a 2:b 3:c 4:d".to_owned(), true));
     assert_eq!(read(&mut log.follow(u64::MAX, None)), (String::new(), true));
-    assert!(!log.push(Bytes::from_static(b"late")), "a stream that has ended takes nothing");
+    assert_eq!(push(&log, "late"), Some(false), "a stream that has ended takes nothing");
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,5 +174,35 @@ fn places_are_read_or_not() {
     ];
     for (place, expected) in cases {
         assert_eq!(parse_place(place), expected, "{place}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_goes_that_somebody_who_is_there_has_not_read() {
+    let few = Settings { replay_events: 2, ..Settings::default() };
+    let small = Settings { replay_bytes: 2, ..Settings::default() };
+    let spent = Settings { replay_total: 2, ..Settings::default() };
+    for settings in [few, small, spent] {
+        let log = log(&settings);
+        let mut follower = log.follow(0, None);
+        say(&log, "a b");
+        assert_eq!(push(&log, "c"), None, "it has to wait");
+        let waiting = tokio::spawn({
+            let log = log.clone();
+            async move { log.push(Bytes::from_static(b"c")).await }
+        });
+        tokio::task::yield_now().await;
+        assert_eq!(read(&mut follower).0, "1:a 2:b");
+        assert!(waiting.await.unwrap());
+        assert_eq!(read(&mut follower).0, "3:c");
+        say(&log, "d e");
+        let waiting = tokio::spawn({
+            let log = log.clone();
+            async move { log.push(Bytes::from_static(b"f")).await }
+        });
+        tokio::task::yield_now().await;
+        drop(follower);
+        assert!(waiting.await.unwrap(), "nobody is there any more");
+        say(&log, "g h");
     }
 }
