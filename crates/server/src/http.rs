@@ -36,7 +36,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::lobby::Lobby;
-pub(crate) use body::Body;
+pub(crate) use body::{Body, Given};
 use desks::{Desks, Place};
 pub(crate) use head::Head;
 use legacy_sse::Mailboxes;

@@ -19,7 +19,7 @@ use crate::doorman::Visitor;
 use crate::duplex::{self, Inbound};
 use crate::headers::{Headers, text};
 use crate::http::answer::{self, Answer};
-use crate::http::{Body, Hall, Patient};
+use crate::http::{Body, Given, Hall, Head, Patient};
 use crate::lobby::Lobby;
 
 type Socket = WebSocketStream<Patient>;
@@ -28,12 +28,17 @@ type Socket = WebSocketStream<Patient>;
 const WAITING: usize = 64;
 
 /// Turns an HTTP connection into a WebSocket.
-pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, headers: &Headers) -> Answer {
+pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, head: &Head, body: &Given) -> Answer {
+    // What is left of a body would be taken for the first frames.
+    if !body.as_ref().is_ok_and(Bytes::is_empty) {
+        return answer::text(StatusCode::BAD_REQUEST, "a WebSocket begins without a body\n");
+    }
+    let headers = &head.headers;
     let wanted = headers.get("upgrade").unwrap_or_default();
+    let wanted = wanted.eq_ignore_ascii_case("websocket") && head.is_newest && upgrades(headers);
     let version = headers.get("sec-websocket-version");
     let key = headers.get("sec-websocket-key");
-    let (true, Some("13"), Some(key)) = (wanted.eq_ignore_ascii_case("websocket"), version, key)
-    else {
+    let (true, Some("13"), Some(key)) = (wanted, version, key) else {
         let text = "this is a WebSocket endpoint; connect to it with the subprotocol `mcp`\n";
         return answer::text(StatusCode::UPGRADE_REQUIRED, text)
             .with(UPGRADE, HeaderValue::from_static("websocket"));
@@ -51,9 +56,16 @@ pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, headers: &Headers) -> Answ
     switch(serving, key, offers_mcp(headers))
 }
 
+fn upgrades(headers: &Headers) -> bool {
+    words(headers, "connection").any(|word| word.eq_ignore_ascii_case("upgrade"))
+}
+
 fn offers_mcp(headers: &Headers) -> bool {
-    let offers = headers.all("sec-websocket-protocol").filter_map(text);
-    offers.flat_map(|it| it.split(',')).any(|it| it.trim() == "mcp")
+    words(headers, "sec-websocket-protocol").any(|word| word == "mcp")
+}
+
+fn words<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = &'a str> {
+    headers.all(name).filter_map(text).flat_map(|it| it.split(',')).map(str::trim)
 }
 
 fn switch(serving: Body, key: &str, mcp: bool) -> Answer {

@@ -69,6 +69,20 @@ async fn a_client_that_waits_to_be_asked_for_the_body() {
     assert!(refused.starts_with("HTTP/1.1 403 ") && refused.contains("connection: close"));
 }
 
+/// Whoever has much to say hears why it is not wanted, instead of a connection that breaks.
+#[tokio::test]
+async fn who_is_refused_in_the_middle_of_a_body_sees_why() {
+    let house = House::open().await;
+    let body = vec![b' '; 3 * 1024 * 1024];
+    let headers = format!("Content-Length: {}", body.len());
+    let foreign = ping("none", &headers, "").replace("127.0.0.1", "evil.example");
+    let mut socket = Socket::open(house.address).await;
+    socket.write(foreign.as_bytes()).await;
+    let refused = socket.head().await.expect("an answer");
+    assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+    assert!(socket.write(&body).await, "all of it is taken");
+}
+
 #[tokio::test]
 async fn whether_the_connection_goes_on() {
     let house = House::open().await;

@@ -147,3 +147,23 @@ async fn a_message_in_many_pieces_is_one_message() {
     socket.0.write(&frame(0x80, &ping[ping.len() - 1..])).await;
     assert_eq!(socket.receive().await.expect("an answer")["id"], "pieces");
 }
+
+#[tokio::test]
+async fn what_is_no_handshake() {
+    let house = House::open().await;
+    let big = "Content-Length: 5000000\r\n\r\n";
+    for (what, handshake, status) in [
+        ("as it should be", HANDSHAKE.to_owned(), 101),
+        ("in a list", HANDSHAKE.replace(": Upgrade", ": keep-alive, upgrade"), 101),
+        ("not meant", HANDSHAKE.replace("Connection: Upgrade", "Connection: keep-alive"), 426),
+        ("too old", HANDSHAKE.replace("HTTP/1.1", "HTTP/1.0"), 426),
+        ("another version", HANDSHAKE.replace(": 13", ": 8"), 426),
+        ("a body", HANDSHAKE.replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{}"), 400),
+        ("a body that is too large", HANDSHAKE.replace("\r\n\r\n", &format!("\r\n{big}")), 400),
+    ] {
+        let mut socket = Socket::open(house.address).await;
+        socket.write(handshake.as_bytes()).await;
+        assert_eq!(socket.status().await, Some(status), "{what}");
+    }
+    others_are_served(&house, "handshakes that are none").await;
+}

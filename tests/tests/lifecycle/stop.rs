@@ -8,6 +8,7 @@ use gantry_tests::http::Answer;
 use gantry_tests::request::{bodiless, call, initialize, message, request};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::program::{Program, state};
@@ -54,6 +55,25 @@ async fn a_log_that_nobody_reads_does_not_hold_up_the_end() {
     let (mut program, _) = Program::serve(&state("unread")).await;
     program.end_log();
     program.signal(Signal::TERM);
+    assert_eq!(program.end().await.code, Some(0));
+}
+
+#[tokio::test]
+async fn who_is_still_sending_is_told_so() {
+    let (program, address) = Program::serve(&state("sending")).await;
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Expect: 100-continue\r\nContent-Length: 10\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("it is read");
+    let mut asked = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    soon("to be asked for the body", stream.read_exact(&mut asked)).await.expect("it is asked");
+    program.signal(Signal::TERM);
+    let mut answer = String::new();
+    soon("an answer", stream.read_to_string(&mut answer)).await.expect("text");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    drop(stream);
     assert_eq!(program.end().await.code, Some(0));
 }
 

@@ -28,9 +28,9 @@ const CHUNK: usize = 8 * 1024;
 const ROOM: usize = 2 * 1024;
 /// Room for what nobody waits for.
 const LITTLE: usize = 64;
-/// How long, and for how many bytes, a client is heard that was answered before it had said all: who
-/// is cut off in the middle may not see the answer.
-const FAREWELL: (Duration, usize) = (Duration::from_secs(1), 1024 * 1024);
+/// How long a client is heard that was answered before it had said all: who is cut off in the middle
+/// may not see the answer.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A connection.
 pub(super) struct Connection {
@@ -125,6 +125,11 @@ impl Connection {
                     Err(bad) => return Ok(Next::Bad(bad)),
                 }
             }
+            if seen == 0 && !self.inbox.is_empty() {
+                // The time to wait for a head is over; this is the time for it to come.
+                drop(late);
+                late = idle.after(within);
+            }
             seen = self.inbox.len();
             if seen >= limit {
                 let reason = format!("the head is larger than the limit of {limit} bytes");
@@ -192,10 +197,10 @@ impl Connection {
         if !self.unread {
             return;
         }
-        let (time, most) = FAREWELL;
-        let _ = timeout(time, async {
+        let most = self.hall.lobby.settings.message.size;
+        let _ = timeout(FAREWELL, async {
             let mut heard = 0;
-            while heard < most {
+            while heard <= most {
                 self.inbox.clear();
                 match self.fill(CHUNK).await {
                     Ok(read) if read > 0 => heard += read,

@@ -25,7 +25,7 @@ pub(crate) struct Head {
     /// Whether the connection may be used again.
     pub(super) lasts: bool,
     /// Whether it is of HTTP/1.1.
-    pub(super) is_newest: bool,
+    pub(crate) is_newest: bool,
 }
 
 /// Why a head cannot be served.
@@ -84,14 +84,23 @@ impl Head {
             .method
             .and_then(|method| Method::from_bytes(method.as_bytes()).ok())
             .ok_or_else(|| BadHead::new("the method is none"))?;
+        let target = Target::read(request.path.unwrap_or_default())?;
         self.target.clear();
-        self.target.push_str(in_path(request.path.unwrap_or_default())?);
+        if !target.path.starts_with(['/', '*']) {
+            self.target.push('/');
+        }
+        self.target.push_str(target.path);
         self.is_newest = request.version == Some(1);
         self.headers.clear();
         let mut hints = Hints::default();
         for header in request.headers.iter() {
             hints.note(header.name, header.value).map_err(BadHead::new)?;
             self.headers.add(header.name, header.value);
+        }
+        // What could be read in two ways is refused here too.
+        let host = self.headers.get("host").unwrap_or_default();
+        if target.host.is_some_and(|named| !named.eq_ignore_ascii_case(host)) {
+            return Err(BadHead::new("the host is not the one that is asked for"));
         }
         self.lasts = hints.lasts(self.is_newest);
         self.framing = framing(&hints, self.is_newest)?;
@@ -113,14 +122,28 @@ fn framing(hints: &Hints, is_newest: bool) -> Result<Framing, BadHead> {
     }
 }
 
-/// Path and query of what is asked for. Whoever speaks to a proxy names the host there too.
-fn in_path(target: &str) -> Result<&str, BadHead> {
-    if target.starts_with('/') || target == "*" {
-        return Ok(target);
+/// What is asked for.
+struct Target<'a> {
+    /// Whoever speaks to a proxy names the host too.
+    host: Option<&'a str>,
+    /// Path and query.
+    path: &'a str,
+}
+
+impl<'a> Target<'a> {
+    fn read(text: &'a str) -> Result<Self, BadHead> {
+        if text.starts_with('/') || text == "*" {
+            return Ok(Self { host: None, path: text });
+        }
+        let is_ours = |it: &str| ["http", "https"].iter().any(|own| it.eq_ignore_ascii_case(own));
+        match text.split_once("://") {
+            Some((scheme, rest)) if is_ours(scheme) => {
+                let (host, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+                Ok(Self { host: Some(host), path })
+            }
+            _ => Err(BadHead::new("what is asked for is no path")),
+        }
     }
-    let after = target.split_once("://").map(|(_, after)| after);
-    let Some(after) = after else { return Err(BadHead::new("what is asked for is no path")) };
-    Ok(after.find('/').map_or("/", |start| &after[start..]))
 }
 
 impl BadHead {

@@ -5,7 +5,8 @@ use std::io;
 use bytes::{Buf, Bytes, BytesMut};
 use gantry_transport::http::{Framing, Step};
 use http::StatusCode;
-use tokio::time::timeout;
+use tokio::select;
+use tokio::time::sleep;
 
 use super::body::{Given, Unread};
 use super::connection::Connection;
@@ -33,9 +34,15 @@ pub(super) async fn body(connection: &mut Connection, head: &Head) -> io::Result
         connection.outbox.extend_from_slice(CONTINUE);
         connection.flush().await?;
     }
-    let given = match timeout(within, gather(connection, head.framing, limit)).await {
-        Ok(given) => given,
-        Err(_) => Err(Unread {
+    let stopping = connection.hall.lobby.stopping.clone();
+    let given = select! {
+        biased;
+        given = gather(connection, head.framing, limit) => given,
+        () = stopping.cancelled() => Err(Unread {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            reason: "the server is stopping".to_owned(),
+        }),
+        () = sleep(within) => Err(Unread {
             status: StatusCode::REQUEST_TIMEOUT,
             reason: "the body did not arrive in time".to_owned(),
         }),

@@ -79,7 +79,7 @@ impl Hall {
             ("/message", &Method::POST) => {
                 Box::pin(legacy_sse::post(self, visitor, head, body)).await
             }
-            ("/ws", &Method::GET) => websocket::upgrade(self, visitor, &head.headers),
+            ("/ws", &Method::GET) => websocket::upgrade(self, visitor, head, &body),
             ("/sse" | "/ws", _) => answer::not_allowed("GET"),
             ("/message", _) => answer::not_allowed("POST"),
             (path, _) if path.starts_with(faces::PATH) => {

@@ -37,11 +37,24 @@ fn what_is_asked_for() {
         ("/message?session=a&b=?", "/message", "session=a&b=?"),
         ("/?", "/", ""),
         ("*", "*", ""),
-        ("http://127.0.0.1:80/mcp/one?x", "/mcp/one", "x"),
-        ("http://127.0.0.1", "/", ""),
+        ("http://a.test:80/mcp/one?x", "/mcp/one", "x"),
+        ("HTTPS://A.test:80", "/", ""),
+        ("http://a.test:80?x=/mcp", "/", "x=/mcp"),
     ] {
-        let read = read(&format!("GET {target} HTTP/1.1\r\n\r\n")).unwrap().unwrap();
+        let head = format!("GET {target} HTTP/1.1\r\nhost: a.test:80\r\n\r\n");
+        let read = read(&head).unwrap().unwrap();
         assert_eq!((read.path(), read.query()), (path, query), "{target}");
+    }
+    for (target, why) in [
+        ("mcp", "no path"),
+        ("a?b://c/mcp", "no path"),
+        ("ftp://a.test:80/mcp", "no path"),
+        ("http://b.test/mcp", "not the one"),
+        ("http:///mcp", "not the one"),
+    ] {
+        let head = format!("GET {target} HTTP/1.1\r\nhost: a.test:80\r\n\r\n");
+        let bad = read(&head).unwrap_err();
+        assert!(bad.reason.contains(why), "{target}: {}", bad.reason);
     }
 }
 
