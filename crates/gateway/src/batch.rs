@@ -5,6 +5,9 @@ mod ending;
 mod plan;
 mod questions;
 mod reference;
+mod requests;
+
+pub use requests::in_calls;
 
 use std::future::poll_fn;
 use std::sync::Arc;

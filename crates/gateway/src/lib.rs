@@ -34,6 +34,7 @@ mod watching;
 
 pub use ask::{Ask, AskError, Question};
 pub use badge::Badge;
+pub use batch::in_calls;
 pub use call::{Call, Input};
 pub use caller::{Caller, Scope};
 pub use catalog::{Catalog, Listing, Publisher, Snapshot};

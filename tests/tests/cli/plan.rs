@@ -23,6 +23,13 @@ const GOOD: &str = r#"{
         {"id": "first", "name": "test.echo", "arguments": {"text": "one"}},
     ],
 }"#;
+const REQUESTS: &str = r#"{"messages": [], "tool_calls": [
+    {"tool_call": {"jsonrpc": "2.0", "method": "tools/call", "id": "second",
+        "params": {"tool_name": "test.echo",
+            "arguments": {"depends": "first", "text": "<first response>"}}}},
+    {"tool_call": {"jsonrpc": "2.0", "method": "tools/call", "id": "first",
+        "params": {"name": "test.echo", "arguments": {"text": "one"}}}}
+]}"#;
 const MIXED: &str = r#"{"calls": [
     {"id": "bad", "name": "test.fail"},
     {"id": "never", "name": "test.echo", "after": ["bad"], "arguments": {"text": "x"}}
@@ -39,7 +46,7 @@ fn a_plan_is_run_and_told_in_a_table() {
     bench.write("good.json", GOOD);
     bench.write("mixed.json", MIXED);
     let call = ["call", "--tools", "tools", "--plan"];
-    for (words, input) in [("good.json", ""), ("-", GOOD)] {
+    for (words, input) in [("good.json", ""), ("-", GOOD), ("-", REQUESTS)] {
         let run = bench.run_with_input(&[&call[..], &[words]].concat(), input);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
         let rows = rows(&run.out);

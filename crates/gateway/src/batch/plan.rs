@@ -6,6 +6,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
 
 use super::reference::{Find, fill, is_id};
+use super::requests::in_calls;
 use crate::error::CallError;
 use crate::gateway::Settings;
 
@@ -37,6 +38,7 @@ enum What {
 impl Plan {
     /// Reads a plan, or says what is wrong with it.
     pub(super) fn read(params: &RawJson, settings: &Settings) -> Result<Self, CallError> {
+        let params = &in_calls(params)?;
         let calls = params.get("calls").filter(|calls| calls.as_str().starts_with('['));
         let calls = calls.ok_or_else(|| wrong("`calls` must be an array of calls"))?;
         let limit = settings.batch_calls;

@@ -113,8 +113,12 @@ impl Reference {
 
 /// Whether a call may be called so.
 pub(super) fn is_id(id: &str) -> bool {
-    let allowed = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
-    !id.is_empty() && id.len() <= 64 && id.chars().all(allowed)
+    !id.is_empty() && id.len() <= 64 && id.chars().all(is_in_id)
+}
+
+/// Whether a sign may be part of an id.
+pub(super) fn is_in_id(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || sign == '_' || sign == '-'
 }
 
 fn is_pointer(path: &str) -> bool {

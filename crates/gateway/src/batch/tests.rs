@@ -306,3 +306,67 @@ async fn a_batch_given_up_gives_up_its_calls() {
     assert_eq!(house.gateway.calls_in_flight(), 0);
     assert_eq!(house.seen(), "");
 }
+
+/// The other form of a plan, as the calls that it means.
+#[test]
+fn requests_are_calls_too() {
+    let resource = |id: Value, uri: &str| {
+        json!({"resource_call": {"jsonrpc": "2.0", "id": id,
+        "method": "resources/read", "params": {"uri": uri, "name": "any"}}})
+    };
+    let tool = |id: Value, arguments: Value| {
+        json!({"tool_call": {"jsonrpc": "2.0", "id": id,
+        "method": "tools/call", "params": {"tool_name": "t", "arguments": arguments}}})
+    };
+    let call = |id: &str, after: Value, arguments: Value| match after.is_null() {
+        true => json!({"id": id, "name": "t", "arguments": arguments}),
+        false => json!({"id": id, "name": "t", "arguments": arguments, "after": after}),
+    };
+    let cases = [
+        (json!([]), Ok(json!([]))),
+        (
+            json!([
+                resource(json!("A"), "file:///x"),
+                tool(json!("B"), json!({"depends": "A", "text": "<A response>"}))
+            ]),
+            Ok(json!([{"id": "A", "uri": "file:///x"},
+                call("B", json!(["A"]), json!({"text": "${A./contents/0/text}"}))])),
+        ),
+        (
+            json!([
+                tool(json!(1), json!({})),
+                tool(
+                    json!("b"),
+                    json!({"depends": ["1"],
+                "list": ["1 < 2, <1 response>, <2 response>, <1 response", 9007199254740993_u64]})
+                )
+            ]),
+            Ok(json!([
+                call("1", Value::Null, json!({})),
+                call(
+                    "b",
+                    json!(["1"]),
+                    json!({"list":
+                ["1 < 2, ${1./content/0/text}, <2 response>, <1 response", 9007199254740993_u64]})
+                )
+            ])),
+        ),
+        (json!([{}]), Err("request 1 of `tool_calls` must be a `tool_call`")),
+        (json!([tool(json!("a"), json!({})), {"tool_call": {}}]), Err("request 2 of `tool_calls`")),
+        (json!([tool(json!(null), json!({}))]), Err("must have an `id`")),
+    ];
+    for (requests, expected) in cases {
+        let plan = json!({"messages": [], "tool_calls": requests, "onError": "stop"});
+        let found = super::in_calls(&RawJson::of(&plan).unwrap());
+        match (found, expected) {
+            (Ok(found), Ok(calls)) => {
+                let expected = json!({"calls": calls, "onError": "stop"});
+                assert_eq!(found.read::<Value>().unwrap(), expected, "{plan}");
+            }
+            (Err(error), Err(expected)) => {
+                assert!(error.public.contains(expected), "{plan}: {}", error.public);
+            }
+            (found, _) => panic!("{plan}: {found:?}"),
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gantry::config::plain_json;
 use gantry::{Level, Method, RawJson};
-use gantry_gateway::{Call, Reply};
+use gantry_gateway::{Call, Reply, in_calls};
 use gantry_protocol::JsonLimits;
 
 use super::approval::{self, Desk};
@@ -53,6 +53,7 @@ fn read(file: &str) -> Result<RawJson, Exit> {
         plain_json(written.as_bytes()).map_err(|_| wrong("a comment has no end".to_owned()))?;
     let plan =
         RawJson::parse(plain, JsonLimits::default()).map_err(|error| wrong(error.to_string()))?;
+    let plan = in_calls(&plan).map_err(|error| wrong(error.public))?;
     if plan.get("calls").is_none() {
         return Err(wrong("the plan has no `calls`".to_owned()));
     }
