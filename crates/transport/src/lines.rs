@@ -2,12 +2,33 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
+/// Bytes that are kept of each end of a line that is too long.
+const KEPT: usize = 256;
+
 /// A line was longer than the limit. It is skipped; the lines after it are read as ever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a line is longer than the limit of {limit} bytes; it was skipped")]
 pub struct LineTooLong {
     /// The limit in force.
     pub limit: usize,
+    /// Its first bytes.
+    pub head: Vec<u8>,
+    /// Its last bytes, which may be some of the first.
+    pub tail: Vec<u8>,
+}
+
+impl LineTooLong {
+    fn new(limit: usize) -> Self {
+        Self { limit, head: Vec::new(), tail: Vec::new() }
+    }
+
+    /// More of the line.
+    fn take(&mut self, bytes: &[u8]) {
+        let more = bytes.len().min(KEPT - self.head.len());
+        self.head.extend_from_slice(&bytes[..more]);
+        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(KEPT));
+    }
 }
 
 /// Cuts a stream of bytes into lines. Empty lines are passed over.
@@ -17,13 +38,14 @@ pub struct LineDecoder {
     /// How much of the buffer is known to hold no end of line.
     searched: usize,
     limit: usize,
-    skipping: bool,
+    /// The line that is thrown away as it comes.
+    skipping: Option<LineTooLong>,
 }
 
 impl LineDecoder {
     /// Lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: false }
+        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: None }
     }
 
     /// Adds bytes as they come.
@@ -47,17 +69,15 @@ impl LineDecoder {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                return self.overflow();
+                self.overflow();
+                return None;
             };
             let end = self.searched + found;
             self.searched = 0;
             let line = self.buffer.split_to(end).freeze();
             self.buffer.advance(1);
-            if std::mem::take(&mut self.skipping) {
-                continue;
-            }
-            if line.len() > self.limit {
-                return Some(Err(LineTooLong { limit: self.limit }));
+            if line.len() > self.limit || self.skipping.is_some() {
+                return Some(Err(self.skipped(&line)));
             }
             let line = line.slice_ref(line.trim_ascii());
             if !line.is_empty() {
@@ -70,20 +90,28 @@ impl LineDecoder {
     pub fn finish(&mut self) -> Option<Result<Bytes, LineTooLong>> {
         let line = self.buffer.split().freeze();
         self.searched = 0;
+        if self.skipping.is_some() {
+            return Some(Err(self.skipped(&line)));
+        }
         let line = line.slice_ref(line.trim_ascii());
-        let skipping = std::mem::take(&mut self.skipping);
-        (!skipping && !line.is_empty()).then_some(Ok(line))
+        (!line.is_empty()).then_some(Ok(line))
     }
 
-    /// An unfinished line beyond the limit is reported once and then thrown away as it comes.
-    fn overflow(&mut self) -> Option<Result<Bytes, LineTooLong>> {
-        if self.buffer.len() <= self.limit {
-            return None;
+    /// An unfinished line beyond the limit is thrown away as it comes, and reported at its end.
+    fn overflow(&mut self) {
+        if self.buffer.len() > self.limit {
+            let limit = self.limit;
+            self.skipping.get_or_insert_with(|| LineTooLong::new(limit)).take(&self.buffer);
+            self.buffer.clear();
+            self.searched = 0;
         }
-        self.buffer.clear();
-        self.searched = 0;
-        let first = !std::mem::replace(&mut self.skipping, true);
-        first.then_some(Err(LineTooLong { limit: self.limit }))
+    }
+
+    /// The line that was thrown away, with the last of it.
+    fn skipped(&mut self, rest: &[u8]) -> LineTooLong {
+        let mut long = self.skipping.take().unwrap_or_else(|| LineTooLong::new(self.limit));
+        long.take(rest);
+        long
     }
 }
 

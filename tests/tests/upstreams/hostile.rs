@@ -243,7 +243,8 @@ async fn one_that_says_what_is_no_message() {
 #[tokio::test]
 async fn one_that_says_too_much_at_once() {
     let calls = &[Fails(&["`odd`"])];
-    case(&["flood"], calls).entry(json!({"timeout": "20s"})).spoken().await;
+    let told = &[Fails(&["`odd`", "longer than the limit"])];
+    case(&["flood"], told).entry(json!({"timeout": "20s"})).spoken().await;
     case(&["flood"], calls).entry(json!({"timeout": "20s"})).posted().await;
 }
 

@@ -1,6 +1,7 @@
 //! A child that is spoken to line by line for as long as it is wanted. One task owns the process
 //! and its pipes; when it ends, for whatever reason, the whole process group has ended.
 
+mod overlong;
 mod pen;
 mod talk;
 

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio::{join, select};
 
 use super::pen::Pen;
-use super::{Shared, describe};
+use super::{Shared, describe, overlong};
 use crate::child::group::{Group, Watch};
 use crate::child::sink::Sink;
 use crate::child::{End, reap};
@@ -169,7 +169,12 @@ impl Output {
             let Ok(room) = self.heard.reserve().await else { return };
             match self.decoder.next_line() {
                 Some(Ok(line)) => room.send(Ok(line)),
-                Some(Err(long)) => shared.note(&long.to_string()),
+                Some(Err(long)) => {
+                    shared.note(&long.to_string());
+                    if let Some(error) = overlong::error(&long) {
+                        room.send(Ok(error));
+                    }
+                }
                 None => return,
             }
         }

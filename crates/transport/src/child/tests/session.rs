@@ -160,6 +160,20 @@ async fn a_long_line_is_skipped_and_noted() {
     assert_eq!(session.last_words().as_deref(), Some("[gantry] ours"), "it said nothing itself");
 }
 
+/// Whichever end of its line says what it answers.
+#[tokio::test]
+async fn an_answer_that_is_too_long_is_an_error() {
+    let fill = "head -c 100000 /dev/zero | tr '\\0' x";
+    let first = format!("printf '{{\"id\":5,\"result\":{{\"a\":\"'; {fill}; echo '\"}}}}'");
+    let last = format!("printf '{{\"result\":{{\"a\":\"'; {fill}; echo '\"}},\"id\":5}}'");
+    for script in [first, last] {
+        let (_session, mut lines) = start(&format!("{script}; echo short; cat"), &LIMITS);
+        let error = next(&mut lines.incoming).await.expect("an error");
+        assert!(error.contains("\"id\":5,\"error\""), "{script}: {error}");
+        assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("short"));
+    }
+}
+
 #[tokio::test]
 async fn the_last_words_are_its_own() {
     let (session, mut lines) = start("echo mine >&2; echo ready; cat", &LIMITS);
