@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry::{DoorSettings, Doorman, Eras, GatewaySettings, Link, Server};
+use gantry::{DoorSettings, Doorman, Eras, GatewaySettings, Link, Server, Upstreams};
 use tokio::task::JoinHandle;
 
 use crate::fixtures;
@@ -36,6 +36,8 @@ pub struct Plan {
     pub bare: bool,
     /// Who tells who is at its doors; everyone is the local user without one.
     pub doorman: Option<Arc<dyn Doorman>>,
+    /// The servers behind it.
+    pub upstreams: Option<Upstreams>,
 }
 
 impl Plan {
@@ -61,6 +63,10 @@ impl House {
         };
         let builder = match plan.doorman {
             Some(doorman) => builder.doorman(doorman),
+            None => builder,
+        };
+        let builder = match plan.upstreams {
+            Some(upstreams) => builder.upstreams(upstreams),
             None => builder,
         };
         let server = builder

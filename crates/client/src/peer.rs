@@ -1,5 +1,6 @@
 //! What a server says of itself.
 
+use gantry_protocol::capability::TASKS;
 use gantry_protocol::{RawJson, Revision};
 
 /// What a server said of itself when the connection was made, in the newest form.
@@ -16,6 +17,12 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Whether it may make a task of any call, as it sees fit. A server with handshake says of each
+    /// tool whether it may instead.
+    pub fn makes_tasks(&self) -> bool {
+        self.revision.is_stateless() && self.has(&["extensions", TASKS])
+    }
+
     /// Whether it declares a capability, such as `["resources", "subscribe"]`.
     pub fn has(&self, path: &[&str]) -> bool {
         self.capabilities

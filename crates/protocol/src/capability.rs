@@ -5,6 +5,13 @@ use crate::json::RawJson;
 /// The extension for calls that run by themselves, as tasks (2026-07-28).
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 
+/// The capabilities of either side with that extension among them.
+pub fn with_tasks(capabilities: &RawJson) -> RawJson {
+    let extensions = capabilities.get("extensions").unwrap_or(RawJson::EMPTY_OBJECT);
+    let extensions = extensions.edit().set(TASKS, RawJson::EMPTY_OBJECT).apply();
+    capabilities.edit().set("extensions", extensions).apply()
+}
+
 /// A client's capabilities in the newest form: the few that decide something, and all of them raw.
 #[derive(Debug, Clone)]
 pub struct ClientCapabilities {
@@ -79,6 +86,18 @@ impl ClientCapabilities {
         }
         read.raw = raw;
         read
+    }
+
+    /// The same client, which takes tasks.
+    ///
+    /// ```
+    /// use gantry_protocol::{ClientCapabilities, RawJson};
+    /// let client = ClientCapabilities::read(RawJson::from_static(r#"{"roots":{}}"#)).with_tasks();
+    /// assert!(client.tasks && client.roots && client.extension("io.modelcontextprotocol/tasks").is_some());
+    /// ```
+    #[must_use]
+    pub fn with_tasks(&self) -> Self {
+        Self::read(with_tasks(&self.raw))
     }
 
     /// The settings of an extension, when the client declares it.

@@ -83,7 +83,8 @@ impl Script {
 
     fn capabilities(&self) -> Value {
         match self.conduct {
-            Conduct::Bytes => json!({"tools": {}, "resources": {}, "prompts": {}}),
+            Conduct::Bytes => json!({"tools": {}, "resources": {}, "prompts": {},
+                "extensions": {"io.modelcontextprotocol/tasks": {}}}),
             _ => json!({"tools": {"listChanged": true}}),
         }
     }

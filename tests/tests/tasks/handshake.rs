@@ -3,75 +3,17 @@
 use std::time::Duration;
 
 use gantry::DoorSettings;
-use gantry_tests::door::Door;
-use gantry_tests::house::House;
-use gantry_tests::request::initialize;
 use serde_json::{Value, json};
 
+use crate::client::{Client, RELATED};
 use crate::house;
-
-/// Says that the call behind a task has not said that it runs long.
-const RUNS_LONG: &str = "/_meta/gantry~1runs-long";
-const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task/taskId";
-
-/// A client that has introduced itself.
-struct Client {
-    door: Door,
-    last: u64,
-}
-
-impl Client {
-    async fn open(house: &House, door: &str, revision: &str) -> Self {
-        let mut door = Door::open(house, door).await;
-        door.send(initialize(revision).body()).await;
-        let answer = door.receive().await.unwrap();
-        let declared = answer["result"]["capabilities"].get("tasks");
-        assert_eq!(declared.is_some(), revision == "2025-11-25", "{answer}");
-        Self { door, last: 0 }
-    }
-
-    async fn send(&mut self, method: &str, params: Value) {
-        self.last += 1;
-        let text = json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
-        self.door.send(text.to_string()).await;
-    }
-
-    /// Asks, and takes the answer; notifications before it are passed over.
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.send(method, params).await;
-        loop {
-            let message = self.door.receive().await.unwrap();
-            if message.get("method").is_none() {
-                return message;
-            }
-        }
-    }
-
-    async fn call(&mut self, tool: &str, task: Value) -> Value {
-        self.ask("tools/call", json!({"name": tool, "arguments": {}, "task": task})).await
-    }
-
-    async fn begin(&mut self, tool: &str) -> Value {
-        let created = self.call(tool, json!({})).await;
-        assert_eq!(created["result"]["task"]["status"], "working", "{created}");
-        assert_eq!(created["result"].pointer(RUNS_LONG), Some(&json!(false)), "{created}");
-        created["result"]["task"]["taskId"].clone()
-    }
-}
 
 #[tokio::test]
 async fn a_task_shows_when_its_call_says_that_it_runs_long() {
     let house = house(DoorSettings::default()).await;
     let mut client = Client::open(&house, "link", "2025-11-25").await;
     let task = client.begin("long_wait").await;
-    for _ in 0..10_000 {
-        let seen = client.ask("tasks/get", json!({"taskId": task})).await;
-        assert_eq!(seen["result"]["status"], "working", "{seen}");
-        if seen["result"].pointer(RUNS_LONG).is_none() {
-            return;
-        }
-    }
-    panic!("it is never shown");
+    client.until_long(&task).await;
 }
 
 #[tokio::test]
@@ -111,22 +53,8 @@ async fn questions_come_on_the_stream_of_the_result() {
     for door in ["link", "http"] {
         let mut client = Client::open(&house, door, "2025-11-25").await;
         let task = client.begin("long_ask").await;
-        client.send("tasks/result", json!({"taskId": task})).await;
-        for name in ["Ann", "Bob"] {
-            let question = client.door.receive().await.unwrap();
-            assert_eq!(question["method"], "elicitation/create", "{question}");
-            assert_eq!(question["params"].pointer(RELATED), Some(&task), "{question}");
-            let result = json!({"action": "accept", "content": {"name": name}});
-            let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
-            client.door.send(answer.to_string()).await;
-        }
-        let text = loop {
-            let message = client.door.receive().await.unwrap();
-            if let Some(text) = message.pointer("/result/content/0/text") {
-                break text.clone();
-            }
-        };
-        assert!(["Ann and Bob", "Bob and Ann"].contains(&text.as_str().unwrap()), "{text}");
+        let text = client.fetch(&task, &["Ann", "Bob"]).await;
+        assert!(["Ann and Bob", "Bob and Ann"].contains(&text.as_str()), "{text}");
     }
 }
 

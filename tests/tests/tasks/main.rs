@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may say plainly what it takes for granted")]
 
+mod behind;
+mod client;
 mod handshake;
 mod listen;
 mod restart;

@@ -17,6 +17,9 @@ const UNSTRUCTURED: &str = "2025-03-26";
 /// Revisions of clients: without and with a handshake.
 const CLIENTS: [&str; 4] = [NEWEST, "2025-11-25", "2025-06-18", UNSTRUCTURED];
 
+/// What one revision is told of the tools of a server without handshake that makes tasks.
+const EXECUTION: (&str, &str) = ("execution", r#"{"taskSupport":"optional"}"#);
+
 fn parse(text: &str) -> RawJson {
     let limits = JsonLimits { size: 1 << 20, depth: 64 };
     RawJson::parse(text.to_owned(), limits).unwrap_or_else(|error| panic!("{error:?} in {text}"))
@@ -59,7 +62,13 @@ fn questions() -> [(&'static str, Value, &'static [&'static str], &'static str);
     ]
 }
 
-async fn check(yard: &mut Yard, mut visitor: Visitor, client: &str, pair: &str) {
+async fn check(
+    yard: &mut Yard,
+    mut visitor: Visitor,
+    client: &str,
+    execution: Option<(&str, &str)>,
+    pair: &str,
+) {
     for (method, params, place, sent) in questions() {
         let answer = parse(&visitor.ask(yard, method, params).await);
         let found = answer.at(place).unwrap_or_else(|| panic!("{pair}, {method}: {answer}"));
@@ -69,6 +78,8 @@ async fn check(yard: &mut Yard, mut visitor: Visitor, client: &str, pair: &str) 
         };
         let mut expected = members(&parse(sent));
         expected.retain(|(key, _)| client != UNSTRUCTURED || key != "structuredContent");
+        let execution = execution.filter(|_| method == "tools/list");
+        expected.extend(execution.map(|(key, value)| (key.to_owned(), value.to_owned())));
         assert_eq!(members(&found), expected, "{pair}, {method}");
     }
 }
@@ -94,10 +105,12 @@ async fn pairs(transport: &str, words: &[&str]) {
         let name = format!("bytes-{transport}-{}-{client}", words.len());
         let mut yard = Yard::open(&name, json!({"odd": entry})).await;
         soon("its lists", offered(&yard)).await;
+        let is_told = words.contains(&"--modern") && client == "2025-11-25";
+        let execution = is_told.then_some(EXECUTION);
         let visitor = Visitor::posting(&yard, client).await;
-        check(&mut yard, visitor, client, &format!("{pair} over HTTP")).await;
+        check(&mut yard, visitor, client, execution, &format!("{pair} over HTTP")).await;
         let visitor = Visitor::speaking(&mut yard, client).await;
-        check(&mut yard, visitor, client, &format!("{pair} over stdio")).await;
+        check(&mut yard, visitor, client, execution, &format!("{pair} over stdio")).await;
         yard.close().await;
     }
 }

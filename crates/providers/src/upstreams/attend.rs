@@ -233,6 +233,7 @@ impl Attendant {
         }
         if let Some(peer) = self.client.known() {
             lists.instructions.clone_from(&peer.instructions);
+            lists.makes_tasks = peer.makes_tasks();
         }
         if !self.due.is_empty() && self.due_at.is_none() {
             self.due_at = Some(Instant::now());

@@ -14,6 +14,9 @@ use super::naming;
 /// The largest file that is read.
 const LIMITS: JsonLimits = JsonLimits { size: 256 * 1024 * 1024, depth: 256 };
 
+/// The member of the file that tells of tasks.
+const MAKES_TASKS: &str = "makesTasks";
+
 /// The four lists.
 pub(super) const ALL: [List; 4] = [List::Tools, List::Resources, List::Templates, List::Prompts];
 
@@ -24,6 +27,8 @@ pub(super) struct Lists {
     troubles: [Option<String>; 4],
     /// How to use the server, for the model.
     pub(super) instructions: Option<String>,
+    /// Whether it may make a task of any call, which it does not say of single tools.
+    pub(super) makes_tasks: bool,
 }
 
 impl Lists {
@@ -57,7 +62,8 @@ impl Lists {
             None => Vec::new(),
         });
         let instructions = kept.get("instructions").and_then(|text| text.to_text());
-        Some(Self { items, troubles: Default::default(), instructions })
+        let makes_tasks = kept.get(MAKES_TASKS).and_then(|it| it.read()) == Some(true);
+        Some(Self { items, troubles: Default::default(), instructions, makes_tasks })
     }
 
     /// Keeps it. The file is replaced as a whole, so that nobody reads half of one.
@@ -66,7 +72,10 @@ impl Lists {
         for list in ALL {
             kept = kept.array(list.member(), self.of(list));
         }
-        let kept = kept.value_some("instructions", self.instructions.as_deref()).finish();
+        let kept = kept
+            .value_some("instructions", self.instructions.as_deref())
+            .value(MAKES_TASKS, &self.makes_tasks)
+            .finish();
         fs::create_dir_all(folder)?;
         let path = path(folder, server);
         let draft = path.with_extension(format!("{}.new", std::process::id()));
@@ -95,7 +104,8 @@ mod tests {
     #[test]
     fn lists_are_kept_as_they_were_said() {
         let folder = std::env::temp_dir().join(format!("gantry-lists-{}", std::process::id()));
-        let mut lists = Lists { instructions: Some("be kind".to_owned()), ..Lists::default() };
+        let instructions = Some("be kind".to_owned());
+        let mut lists = Lists { instructions, makes_tasks: true, ..Lists::default() };
         let tool = RawJson::from_static(r#"{"name":"a", "x":1.50,"big":12345678901234567890123}"#);
         let listed = Listed { items: vec![tool], ..Listed::default() };
         lists.replace(List::Tools, listed.clone());

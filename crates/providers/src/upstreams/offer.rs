@@ -20,6 +20,10 @@ use gantry_gateway::pattern::chosen;
 /// The most problems that are told one by one.
 const PROBLEMS: usize = 100;
 
+/// Where a definition says whether calls may be tasks.
+const EXECUTION: &str = "execution";
+const TASK_SUPPORT: &str = "taskSupport";
+
 /// What one server has to offer, in the order of its own names.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
@@ -34,6 +38,8 @@ pub(super) struct Offer {
     pub(super) problems: Vec<String>,
     /// Whether it is empty because the server stays away.
     pub(super) is_withdrawn: bool,
+    /// Whether its tools were read as those of a server that may make a task of any call.
+    pub(super) makes_tasks: bool,
 }
 
 /// A tool of a server.
@@ -84,6 +90,7 @@ impl Offer {
             instructions: lists.instructions.clone(),
             problems: Vec::new(),
             is_withdrawn: false,
+            makes_tasks: lists.makes_tasks,
         };
         if problems.len() > PROBLEMS {
             let more = problems.len() - PROBLEMS;
@@ -102,8 +109,9 @@ fn tools(
     before: &Offer,
     problems: &mut Vec<String>,
 ) -> Vec<OfferedTool> {
+    let is_alike = before.makes_tasks == lists.makes_tasks;
     let known: HashMap<&RawJson, &OfferedTool> =
-        before.tools.iter().map(|tool| (&tool.source, tool)).collect();
+        before.tools.iter().filter(|_| is_alike).map(|tool| (&tool.source, tool)).collect();
     let (mut seen, mut tools) = (HashSet::new(), Vec::new());
     for source in lists.of(List::Tools) {
         let Some(own) = source.get("name").and_then(|name| name.to_text()) else {
@@ -122,7 +130,8 @@ fn tools(
             tools.push((*tool).clone());
             continue;
         }
-        match tool(upstream, origin, own.clone(), source) {
+        let execution = lists.makes_tasks.then(|| with_tasks(source)).flatten();
+        match tool(upstream, origin, own.clone(), source, execution) {
             Ok(tool) => tools.push(tool),
             Err(error) => problems.push(format!("the tool `{own}` is left out: {error}")),
         }
@@ -136,6 +145,7 @@ fn tool(
     origin: &Arc<Origin>,
     own: String,
     source: &RawJson,
+    execution: Option<RawJson>,
 ) -> Result<OfferedTool, EntryError> {
     let instead = upstream.overrides.get(&own);
     let text = |pick: fn(&Override) -> &Option<String>| {
@@ -147,6 +157,7 @@ fn tool(
         .set_some("name", (name != own).then(|| RawJson::string(&name)))
         .set_some("title", text(|it| &it.title))
         .set_some("description", text(|it| &it.description))
+        .set_some(EXECUTION, execution)
         .apply();
     // Annotations for HTTP headers bind only those who speak HTTP to the server.
     let mut entry = match &upstream.target {
@@ -160,9 +171,20 @@ fn tool(
     entry.origin = Some(origin.clone());
     // What is configured here is no word of the server's.
     entry.own = Arc::new(Own { name: own.clone(), definition: source.clone() });
-    let support = source.at(&["execution", "taskSupport"]);
+    let support = source.at(&[EXECUTION, TASK_SUPPORT]);
     let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");
     Ok(OfferedTool { own, entry: Arc::new(entry), needs_task, source: source.clone() })
+}
+
+/// That calls of a tool may be tasks, where its server says nothing of it. The doors show it to those
+/// clients alone whose revision says it of tools.
+fn with_tasks(source: &RawJson) -> Option<RawJson> {
+    let execution = source.get(EXECUTION).filter(RawJson::is_object);
+    let execution = execution.unwrap_or(RawJson::EMPTY_OBJECT);
+    match execution.get(TASK_SUPPORT) {
+        Some(_) => None,
+        None => Some(execution.edit().set(TASK_SUPPORT, RawJson::string("optional")).apply()),
+    }
 }
 
 fn templates(

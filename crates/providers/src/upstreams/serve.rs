@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gantry_client::{Answer, Client, ClientError, InputRequired, Request, TaskWish};
 use gantry_gateway::{Call, CallError, ErrorKind, Exchange, Outcome, Reply};
+use gantry_protocol::capability::{TASKS, with_tasks};
 use gantry_protocol::meta::key;
 use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Method, RawJson, RpcError, Trace, code};
@@ -13,9 +14,6 @@ use super::failure::Failed;
 use super::line::CallLine;
 use super::server::Server;
 use super::task::{self, TaskError};
-
-/// The extension for calls that outlive their connection.
-const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// A call on its way.
 pub(super) struct Errand {
@@ -204,12 +202,6 @@ fn demands_tasks(error: &ClientError) -> bool {
     };
     let required = data.at(&["requiredCapabilities", "extensions", TASKS]);
     *code == code::MISSING_CLIENT_CAPABILITY && required.is_some()
-}
-
-fn with_tasks(capabilities: &RawJson) -> RawJson {
-    let extensions = capabilities.get("extensions").unwrap_or(RawJson::EMPTY_OBJECT);
-    let extensions = extensions.edit().set(TASKS, RawJson::EMPTY_OBJECT).apply();
-    capabilities.edit().set("extensions", extensions).apply()
 }
 
 /// Whether the server asks again for a page to be visited that the user did not want to see.

@@ -1,7 +1,7 @@
 //! What this server says of itself: `server/discover` and the answer to `initialize`.
 
 use gantry_gateway::Caller;
-use gantry_protocol::capability::TASKS;
+use gantry_protocol::capability::with_tasks;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
 use gantry_protocol::{RawJson, Revision, wire};
@@ -21,6 +21,7 @@ pub(super) fn discover(lobby: &Lobby, caller: &Caller) -> RawJson {
         .finish();
     ObjectWriter::with_capacity(512)
         .value("supportedVersions", &supported(lobby.settings.eras))
+        // What the doors make of the middle: calls that run by themselves.
         .raw("capabilities", &with_tasks(&description.capabilities))
         .value_some("instructions", description.instructions)
         .value("ttlMs", &description.ttl_ms)
@@ -42,11 +43,4 @@ pub(super) fn initialize(lobby: &Lobby, caller: &Caller, revision: Revision) -> 
         .value_some("instructions", description.instructions)
         .raw("_meta", &ObjectWriter::new().raw(COUNTS, &description.counts).finish())
         .finish()
-}
-
-/// What the middle offers, and what the doors make of it: calls that run by themselves.
-fn with_tasks(capabilities: &RawJson) -> RawJson {
-    let extensions = capabilities.get("extensions").unwrap_or(RawJson::EMPTY_OBJECT);
-    let extensions = extensions.edit().set(TASKS, RawJson::EMPTY_OBJECT).apply();
-    capabilities.edit().set("extensions", extensions).apply()
 }

@@ -1,6 +1,7 @@
 //! What of a server's lists is offered.
 
 use gantry_client::List;
+use gantry_gateway::TaskSupport;
 
 use super::super::fixture::{lists, tools, upstream, web};
 use super::*;
@@ -75,6 +76,41 @@ fn what_is_the_same_is_not_read_again() {
     let after = Offer::read(&upstream, &lists(&[(List::Tools, &changed)]), &before);
     assert!(Arc::ptr_eq(&before.tools[0].entry, &after.tools[0].entry));
     assert!(!Arc::ptr_eq(&before.tools[1].entry, &after.tools[1].entry));
+}
+
+#[test]
+fn what_a_server_that_makes_tasks_offers_may_be_a_task() {
+    let cases = [
+        ("", r#","execution":{"taskSupport":"optional"}"#, TaskSupport::Optional),
+        (
+            r#","execution":{"x":1.50}"#,
+            r#","execution":{"x":1.50,"taskSupport":"optional"}"#,
+            TaskSupport::Optional,
+        ),
+        (r#","execution":{"taskSupport":"forbidden"}"#, "", TaskSupport::Forbidden),
+        (r#","execution":{"taskSupport":"required"}"#, "", TaskSupport::Required),
+    ];
+    for (said, expected, support) in cases {
+        let tool =
+            |more: &str| format!(r#"{{"name":"a","inputSchema":{{"type":"object"}}{more}}}"#);
+        let listed = |makes_tasks| {
+            let mut listed = lists(&[(List::Tools, &format!("[{}]", tool(said)))]);
+            listed.makes_tasks = makes_tasks;
+            listed
+        };
+        let before = Offer::read(&upstream("s"), &listed(false), &Offer::default());
+        assert_eq!(before.tools[0].entry.definition.as_str(), tool(said));
+        let offer = Offer::read(&upstream("s"), &listed(true), &before);
+        let entry = &offer.tools[0].entry;
+        let expected = if expected.is_empty() { said } else { expected };
+        assert_eq!(entry.definition.as_str(), tool(expected));
+        assert_eq!(entry.task_support, support, "{said}");
+        assert_eq!(entry.own.definition.as_str(), tool(said), "no word of the server's");
+        assert!(Arc::ptr_eq(
+            entry,
+            &Offer::read(&upstream("s"), &listed(true), &offer).tools[0].entry
+        ));
+    }
 }
 
 #[test]

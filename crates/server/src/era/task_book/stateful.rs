@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use gantry_gateway::{
-    AskError, Call, CallError, ErrorKind, Exchange, Outcome, Reply, Running, TaskSupport,
+    AskError, Call, CallError, Caller, ErrorKind, Exchange, Outcome, Reply, Running, TaskSupport,
 };
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
@@ -109,6 +109,10 @@ impl Request {
         let task = admission.task().clone();
         self.tasks.add(&task, self.lobby.settings.tasks_listed);
         call.wants_progress = true;
+        // In the newest form who asks for a task is who declares that it takes them.
+        let caller = Caller::clone(&call.caller);
+        let capabilities = caller.capabilities.with_tasks();
+        call.caller = Arc::new(Caller { capabilities, ..caller });
         admission.begin(self.lobby.gateway.start(call));
         let created = wire::lower_task(&task.brief().finish());
         let created = ObjectWriter::new().raw("task", &created).finish();

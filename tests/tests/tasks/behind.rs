@@ -1,0 +1,98 @@
+//! Tools that run long at a server behind the gateway, which both speak another revision than the
+//! client or the same.
+
+use std::time::Duration;
+
+use gantry::client::{Endpoint, HttpKind, Target};
+use gantry::{Eras, Upstream, UpstreamSettings, Upstreams};
+use gantry_tests::house::{House, Plan, soon};
+use gantry_tests::request::list;
+use gantry_tests::tasks;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+
+/// What the server speaks, and nothing else.
+const SERVERS: [Eras; 2] = [Eras::Legacy, Eras::Modern];
+
+/// How often the gateway looks after its tasks.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A server, and the gateway in front of it, where its names begin with `up_`.
+struct Behind {
+    server: House,
+    gateway: House,
+}
+
+impl Behind {
+    async fn open(eras: Eras) -> Self {
+        let mut plan = Plan::eras(eras);
+        plan.doors.task_poll = POLL;
+        let server = House::with(plan).await;
+        tasks::add(&server);
+        let upstreams = Upstreams::new(UpstreamSettings::default());
+        let plan = Plan { bare: true, upstreams: Some(upstreams.clone()), ..Plan::default() };
+        let gateway = House::with(plan).await;
+        let address = format!("http://{}/mcp", server.address).parse().unwrap();
+        let target = Target::Http(Endpoint::new(address), HttpKind::Auto);
+        upstreams.configure(vec![Upstream::new("up", target)], Vec::new());
+        soon("its lists", upstreams.settled()).await;
+        Self { server, gateway }
+    }
+}
+
+/// What the definition of a tool says of tasks.
+fn support(listed: &Value, tool: &str) -> Option<Value> {
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let tool = tools.iter().find(|it| it["name"] == tool).unwrap();
+    tool.pointer("/execution/taskSupport").cloned()
+}
+
+#[tokio::test]
+async fn a_client_with_handshake_gets_a_task_from_either_server() {
+    for eras in SERVERS {
+        for door in ["link", "http"] {
+            let behind = Behind::open(eras).await;
+            let mut client = Client::open(&behind.gateway, door, "2025-11-25").await;
+            let task = client.begin("up_long_wait").await;
+            // Nobody but the server knows it, and it says so by a task of its own.
+            client.until_long(&task).await;
+            behind.server.gate.open();
+            assert_eq!(client.fetch(&task, &[]).await, "done", "{eras:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_such_a_task_asks_is_asked_on_the_stream_of_its_result() {
+    let cases: [(&str, &[&str], &[&str]); 3] = [
+        ("up_long_twice", &["Ann", "Bob"], &["Ann, Bob"]),
+        ("up_long_ask", &["Ann", "Bob"], &["Ann and Bob", "Bob and Ann"]),
+        ("up_long_only", &["Ann"], &["Ann"]),
+    ];
+    for eras in SERVERS {
+        let behind = Behind::open(eras).await;
+        let mut client = Client::open(&behind.gateway, "link", "2025-11-25").await;
+        for (tool, names, expected) in cases {
+            let task = client.begin(tool).await;
+            let text = client.fetch(&task, names).await;
+            assert!(expected.contains(&text.as_str()), "{eras:?}, {tool}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_revision_alone_hears_that_a_server_makes_tasks() {
+    let cases = [(Eras::Modern, Some(json!("optional"))), (Eras::Legacy, None)];
+    for (eras, expected) in cases {
+        let behind = Behind::open(eras).await;
+        let gateway = &behind.gateway;
+        let newest = list().ask(gateway.address).await;
+        assert_eq!(support(&newest, "up_fail"), None, "{eras:?}");
+        for (revision, expected) in [("2025-11-25", expected), ("2025-06-18", None)] {
+            let mut client = Client::open(gateway, "link", revision).await;
+            let listed = client.ask("tools/list", json!({})).await;
+            assert_eq!(support(&listed, "up_fail"), expected, "{eras:?} to {revision}");
+        }
+    }
+}
