@@ -10,7 +10,7 @@ use crate::request::{PREFIX, Request, call, request};
 
 /// Adds the tools to a running house.
 pub fn add(house: &House) {
-    let gate = house.gate.clone();
+    let (gate, other) = (house.gate.clone(), house.gate.clone());
     let tools = [
         plain("long_wait").long_running().run(move |_: Value, context: Context| {
             let gate = gate.clone();
@@ -39,6 +39,18 @@ pub fn add(house: &House) {
             context.become_task();
             Ok::<_, Failure>(name)
         }),
+        // As a server marks it that has no hints of ours.
+        plain("long_marked").member("execution", json!({"taskSupport": "required"})).run(
+            move |_: Value, context: Context| {
+                let gate = other.clone();
+                async move {
+                    context.become_task();
+                    context.progress(1.0, None, Some("at the gate"));
+                    gate.pass().await;
+                    Ok::<_, Failure>("done")
+                }
+            },
+        ),
     ];
     for tool in tools {
         house.server.handlers().add_tool(tool).expect("the name is free");

@@ -33,6 +33,9 @@ pub mod key {
     /// In the definition of a tool: after how many milliseconds a client that has called it, and
     /// can hang up meanwhile, may call back. A key of Gantry's own.
     pub const CALL_BACK: &str = "gantry/call-back";
+    /// In the definition of a tool that must be a task (2025-11-25): that a client which takes none
+    /// is refused, and not made to wait by a gateway that could. A key of Gantry's own.
+    pub const TASKS_ONLY: &str = "gantry/tasks-only";
     /// The keys that belong to one hop and are made anew for the next.
     pub const OF_ONE_HOP: [&str; 6] = [
         PROTOCOL_VERSION,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gantry::client::{Endpoint, HttpKind, Target};
 use gantry::{Eras, Upstream, UpstreamSettings, Upstreams};
 use gantry_tests::house::{House, Plan, soon};
-use gantry_tests::request::list;
+use gantry_tests::request::{call, list};
 use gantry_tests::tasks;
 use serde_json::{Value, json};
 
@@ -78,6 +78,38 @@ async fn what_such_a_task_asks_is_asked_on_the_stream_of_its_result() {
             let text = client.fetch(&task, names).await;
             assert!(expected.contains(&text.as_str()), "{eras:?}, {tool}: {text}");
         }
+    }
+}
+
+#[tokio::test]
+async fn who_takes_no_tasks_waits_for_one_of_an_older_server() {
+    let behind = Behind::open(Eras::Legacy).await;
+    let waiting =
+        call("up_long_marked", json!({})).set("/params/_meta/progressToken", json!("mine"));
+    let mut answer = waiting.send(behind.gateway.address).await;
+    let progress = soon("progress", answer.message()).await.unwrap();
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["progressToken"], "mine", "{progress}");
+    assert_eq!(progress["params"]["message"], "at the gate", "{progress}");
+    behind.server.gate.open();
+    let mut rest = soon("the result", answer.messages()).await;
+    let result = rest.pop().unwrap();
+    assert_eq!(result["result"]["content"][0]["text"], "done", "{result}");
+    assert_eq!(result["result"]["resultType"], "complete", "{result}");
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let mut client = Client::open(&behind.gateway, "link", revision).await;
+        let params = json!({"name": "up_long_marked", "arguments": {}});
+        let result = client.ask("tools/call", params).await;
+        assert_eq!(result["result"]["content"][0]["text"], "done", "{revision}: {result}");
+    }
+}
+
+#[tokio::test]
+async fn who_takes_no_tasks_is_refused_where_the_server_wants_it() {
+    for eras in SERVERS {
+        let behind = Behind::open(eras).await;
+        let refused = call("up_long_only", json!({})).ask(behind.gateway.address).await;
+        assert_eq!(refused["error"]["code"], -32021, "{eras:?}: {refused}");
     }
 }
 

@@ -383,8 +383,10 @@ async fn a_tool_says_whether_and_when_it_runs_long() {
     ];
     for (number, (tool, support, expected)) in cases.into_iter().enumerate() {
         let house = House::with(tool);
-        let found = house.gateway.catalog().with(|it| it.tool("a").map(|it| it.task_support));
-        assert_eq!(found, Some(support), "case {number}");
+        let entry = house.gateway.catalog().with(|it| it.tool("a").cloned()).unwrap();
+        let hint = entry.definition.at(&["_meta", "gantry/tasks-only"]);
+        assert_eq!(hint.is_some(), support == TaskSupport::Required, "case {number}");
+        assert_eq!(entry.task_support, support, "case {number}");
         let params = raw(r#"{"name":"a","arguments":{}}"#);
         let caller = Arc::new(Caller::new("someone"));
         let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));

@@ -21,6 +21,9 @@ use super::{Handling, RegisterError};
 /// Runs a tool on its arguments.
 pub(super) type Run = Arc<dyn Fn(RawJson, Context) -> Handling + Send + Sync>;
 
+/// What a definition says of a tool whose calls must be tasks.
+const REQUIRED: &str = "required";
+
 /// A tool on its way into the registry.
 ///
 /// ```
@@ -133,10 +136,10 @@ impl Tool {
     }
 
     /// Calls are too long for a client to wait: one that takes no tasks is refused, where its
-    /// revision has them. The handler says when a call becomes one, unless all run long.
+    /// revision has them, also by a Gantry in front of this server. The handler says when a call becomes one, unless all run long.
     #[must_use]
     pub fn task_required(mut self) -> Self {
-        self.task_support = Some("required");
+        self.task_support = Some(REQUIRED);
         self
     }
 
@@ -183,13 +186,13 @@ impl Tool {
     }
 
     pub(super) fn into_entry(mut self) -> Result<(ToolEntry, Run), RegisterError> {
-        let run = self.run.ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
+        let run = self.run.take().ok_or_else(|| RegisterError::NoHandler(self.name.clone()))?;
         if let Some(after) = self.call_back {
             let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-            let meta = self.members.entry(key::META).or_insert_with(|| json!({}));
-            if let Value::Object(meta) = meta {
-                meta.insert(key::CALL_BACK.to_owned(), after.into());
-            }
+            self.note(key::CALL_BACK, after.into());
+        }
+        if self.task_support == Some(REQUIRED) {
+            self.note(key::TASKS_ONLY, true.into());
         }
         let mut definition = ObjectWriter::with_capacity(512)
             .value("name", &self.name)
@@ -211,6 +214,14 @@ impl Tool {
             false => ToolEntry::derived(definition.finish()),
         }?;
         Ok((entry, if self.is_long { long(run) } else { run }))
+    }
+
+    /// Says something for which not every revision has a member.
+    fn note(&mut self, key: &str, value: Value) {
+        let meta = self.members.entry(key::META).or_insert_with(|| json!({}));
+        if let Value::Object(meta) = meta {
+            meta.insert(key.to_owned(), value);
+        }
     }
 
     fn hint(mut self, name: &str, value: bool) -> Self {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use gantry_client::{List, Target};
 use gantry_gateway::{
-    EntryError, Origin, Own, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
+    EntryError, Origin, Own, PromptEntry, ResourceEntry, TaskSupport, TemplateEntry, ToolEntry,
 };
 use gantry_protocol::RawJson;
+use gantry_protocol::meta::key;
 
 use super::lists::Lists;
 use super::server::Server;
@@ -171,8 +172,12 @@ fn tool(
     entry.origin = Some(origin.clone());
     // What is configured here is no word of the server's.
     entry.own = Arc::new(Own { name: own.clone(), definition: source.clone() });
-    let support = source.at(&[EXECUTION, TASK_SUPPORT]);
-    let needs_task = support.is_some_and(|support| support.as_str() == "\"required\"");
+    let needs_task = entry.task_support == TaskSupport::Required;
+    // A client that cannot come back waits here for the task, unless the server would not have it.
+    if needs_task && source.at(&[key::META, key::TASKS_ONLY]).is_none_or(|it| it.as_str() != "true")
+    {
+        entry.task_support = TaskSupport::Optional;
+    }
     Ok(OfferedTool { own, entry: Arc::new(entry), needs_task, source: source.clone() })
 }
 

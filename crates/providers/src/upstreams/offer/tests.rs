@@ -1,7 +1,6 @@
 //! What of a server's lists is offered.
 
 use gantry_client::List;
-use gantry_gateway::TaskSupport;
 
 use super::super::fixture::{lists, tools, upstream, web};
 use super::*;
@@ -88,7 +87,7 @@ fn what_a_server_that_makes_tasks_offers_may_be_a_task() {
             TaskSupport::Optional,
         ),
         (r#","execution":{"taskSupport":"forbidden"}"#, "", TaskSupport::Forbidden),
-        (r#","execution":{"taskSupport":"required"}"#, "", TaskSupport::Required),
+        (r#","execution":{"taskSupport":"required"}"#, "", TaskSupport::Optional),
     ];
     for (said, expected, support) in cases {
         let tool =
@@ -110,6 +109,26 @@ fn what_a_server_that_makes_tasks_offers_may_be_a_task() {
             entry,
             &Offer::read(&upstream("s"), &listed(true), &offer).tools[0].entry
         ));
+    }
+}
+
+#[test]
+fn who_takes_no_tasks_is_refused_only_where_the_server_says_so() {
+    let cases = [
+        ("optional", "{}", TaskSupport::Optional, false),
+        ("required", "{}", TaskSupport::Optional, true),
+        ("required", r#"{"gantry/tasks-only":false}"#, TaskSupport::Optional, true),
+        ("required", r#"{"gantry/tasks-only":true}"#, TaskSupport::Required, true),
+        ("forbidden", r#"{"gantry/tasks-only":true}"#, TaskSupport::Forbidden, false),
+    ];
+    for (said, meta, support, needs_task) in cases {
+        let source = format!(
+            r#"{{"name":"a","inputSchema":{{"type":"object"}},"execution":{{"taskSupport":"{said}"}},"_meta":{meta}}}"#
+        );
+        let offer = read(&upstream("s"), &[(List::Tools, &format!("[{source}]"))]);
+        let tool = &offer.tools[0];
+        assert_eq!((tool.entry.task_support, tool.needs_task), (support, needs_task), "{source}");
+        assert_eq!(tool.entry.definition.as_str(), source);
     }
 }
 
