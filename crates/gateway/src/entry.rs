@@ -166,7 +166,8 @@ pub struct PromptEntry {
 }
 
 impl TaskSupport {
-    fn read(definition: &RawJson) -> Self {
+    /// What a definition says of it.
+    pub fn read(definition: &RawJson) -> Self {
         let said = definition.at(&["execution", "taskSupport"]);
         match said.as_ref().and_then(RawJson::as_text) {
             Some("optional") => Self::Optional,

@@ -134,7 +134,8 @@ impl Pipeline {
                 Reply::InputRequired(required) => required,
                 reply => return Ok(reply),
             };
-            if resolved.call.takes_questions {
+            // One that runs by itself has no reply left that could carry them.
+            if resolved.call.takes_questions && !exchange.is_task() {
                 // What the client cannot answer it must not be asked.
                 let client = &resolved.call.caller.capabilities;
                 questions(&required).try_for_each(|(_, ask)| ask.check(client))?;

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use gantry::client::{Endpoint, HttpKind, Target};
-use gantry::{Eras, Upstream, UpstreamSettings, Upstreams};
+use gantry::{Eras, Override, Upstream, UpstreamSettings, Upstreams};
 use gantry_tests::house::{House, Plan, soon};
 use gantry_tests::request::{call, list};
-use gantry_tests::tasks;
+use gantry_tests::tasks::{self, begin, begun, settled, update};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -26,6 +26,11 @@ struct Behind {
 
 impl Behind {
     async fn open(eras: Eras) -> Self {
+        Self::with(eras, |_| ()).await
+    }
+
+    /// The same with another entry of the server.
+    async fn with(eras: Eras, configure: impl FnOnce(&mut Upstream)) -> Self {
         let mut plan = Plan::eras(eras);
         plan.doors.task_poll = POLL;
         let server = House::with(plan).await;
@@ -35,7 +40,9 @@ impl Behind {
         let gateway = House::with(plan).await;
         let address = format!("http://{}/mcp", server.address).parse().unwrap();
         let target = Target::Http(Endpoint::new(address), HttpKind::Auto);
-        upstreams.configure(vec![Upstream::new("up", target)], Vec::new());
+        let mut upstream = Upstream::new("up", target);
+        configure(&mut upstream);
+        upstreams.configure(vec![upstream], Vec::new());
         soon("its lists", upstreams.settled()).await;
         Self { server, gateway }
     }
@@ -126,5 +133,46 @@ async fn one_revision_alone_hears_that_a_server_makes_tasks() {
             let listed = client.ask("tools/list", json!({})).await;
             assert_eq!(support(&listed, "up_fail"), expected, "{eras:?} to {revision}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_runs_long_because_the_configuration_says_so() {
+    for eras in SERVERS {
+        let behind = Behind::with(eras, |upstream| upstream.task = true).await;
+        let gateway = &behind.gateway;
+        let task = begun(gateway, "up_wait", json!({})).await;
+        let mut client = Client::open(gateway, "link", "2025-11-25").await;
+        let listed = client.ask("tools/list", json!({})).await;
+        assert_eq!(support(&listed, "up_wait"), Some(json!("optional")), "{eras:?}");
+        let older = client.begin("up_wait").await;
+        client.until_long(&older).await;
+        behind.server.gate.open();
+        let ended = settled(gateway, &task, "completed").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "done", "{eras:?}: {ended}");
+        assert_eq!(client.fetch(&older, &[]).await, "done", "{eras:?}");
+        let plain = call("up_wait", json!({})).ask(gateway.address).await;
+        assert_eq!(plain["result"]["content"][0]["text"], "done", "{eras:?}: {plain}");
+    }
+}
+
+#[tokio::test]
+async fn what_it_asks_then_its_task_asks() {
+    for eras in SERVERS {
+        let behind = Behind::with(eras, |upstream| {
+            let long = Override { task: Some(true), ..Override::default() };
+            upstream.overrides.insert("ask_name".to_owned(), long);
+        })
+        .await;
+        let gateway = &behind.gateway;
+        let task = begun(gateway, "up_ask_name", json!({})).await;
+        let asking = settled(gateway, &task, "input_required").await;
+        let key = asking["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+        let answer = json!({"action": "accept", "content": {"name": "Ann"}});
+        update(task.clone(), json!({(key): answer})).ask(gateway.address).await;
+        let ended = settled(gateway, &task, "completed").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "accept Ann", "{eras:?}: {ended}");
+        let other = begin("up_echo", json!({"text": "x"})).ask(gateway.address).await;
+        assert_eq!(other["result"]["resultType"], "complete", "{eras:?}: {other}");
     }
 }

@@ -53,6 +53,7 @@ fn bare(name: &str, target: Result<gantry_client::Target, String>) -> Upstream {
         include: Vec::new(),
         exclude: Vec::new(),
         overrides: Default::default(),
+        task: false,
         share: Share::default(),
     }
 }

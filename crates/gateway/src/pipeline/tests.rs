@@ -224,7 +224,11 @@ async fn questions_that_the_client_cannot_answer_are_not_handed_over() {
     let house = House::new(Settings::default());
     let mut call = asking(call_tool("inquires", r#"{"rounds":1}"#));
     call.takes_questions = true;
-    assert_eq!(ended(&house.run(call).await), "input required");
+    assert_eq!(ended(&house.run(call.clone()).await), "input required");
+    let mut running = house.gateway.start(call);
+    running.run_by_itself();
+    let step = running.step().await;
+    assert!(matches!(step, Step::Questions(_)), "with no reply left to carry them: {step:?}");
 }
 
 #[tokio::test(start_paused = true)]

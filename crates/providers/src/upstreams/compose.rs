@@ -10,7 +10,7 @@ use gantry_protocol::headers::HeaderParam;
 
 use super::aliases::Aliases;
 use super::naming::{LONGEST, Names};
-use super::offer::{Offer, OfferedTool};
+use super::offer::{Offer, OfferedTool, Tasks};
 use super::settings::Profile;
 use gantry_gateway::pattern::chosen;
 
@@ -64,7 +64,7 @@ pub(super) struct Route {
 pub(super) struct ToolRoute {
     pub(super) route: Route,
     pub(super) headers: Arc<[HeaderParam]>,
-    pub(super) needs_task: bool,
+    pub(super) tasks: Tasks,
     /// The entry as it is offered, and the one it was made from.
     entry: Arc<ToolEntry>,
     base: Arc<ToolEntry>,
@@ -175,7 +175,7 @@ fn tool_route(
     Ok(ToolRoute {
         route: Route { server: part.server.clone(), own: tool.own.clone() },
         headers: entry.headers.clone().into(),
-        needs_task: tool.needs_task,
+        tasks: tool.tasks,
         base: tool.entry.clone(),
         entry,
     })

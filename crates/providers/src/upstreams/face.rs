@@ -110,7 +110,9 @@ impl Face {
         let request = serve::traced(request, exchange.trace());
         let aliases = view.routes.aliases(server.name()).cloned();
         let takes_questions = resolved.call.takes_questions;
-        Some(Errand { server, aliases, request, exchange: exchange.clone(), takes_questions })
+        let runs_long = view.runs_long(&resolved.target);
+        let exchange = exchange.clone();
+        Some(Errand { server, aliases, request, exchange, takes_questions, runs_long })
     }
 }
 
@@ -122,9 +124,7 @@ impl View {
             Target::Tool(entry) => {
                 let tool = self.routes.tools.get(&entry.name)?;
                 let request = Request { headers: tool.headers.clone(), ..request(&tool.route.own) };
-                let may_be =
-                    entry.task_support == TaskSupport::Optional && call.caller.capabilities.tasks;
-                let request = match tool.needs_task || may_be {
+                let request = match tool.tasks.are_wanted(&call.caller) {
                     true => serve::as_task(request),
                     false => request,
                 };
@@ -144,6 +144,17 @@ impl View {
             }
         };
         Some((self.servers.get(server)?.clone(), request))
+    }
+
+    /// Whether calls of that run long, whatever their server makes of them. Of most tools the entry
+    /// tells already that they do not.
+    fn runs_long(&self, target: &Target) -> bool {
+        match target {
+            Target::Tool(entry) if entry.task_support != TaskSupport::Forbidden => {
+                self.routes.tools.get(&entry.name).is_some_and(|tool| tool.tasks.is_long)
+            }
+            _ => false,
+        }
     }
 
     /// The server that something is of.

@@ -32,6 +32,7 @@ pub(super) fn upstream(name: &str) -> Upstream {
         include: Vec::new(),
         exclude: Vec::new(),
         overrides: BTreeMap::new(),
+        task: false,
         share: Share::Process,
     }
 }

@@ -1,6 +1,10 @@
 //! What one server has to offer, read from its lists: what can be offered, and what is wrong with
 //! the rest.
 
+mod tasks;
+
+pub(super) use tasks::Tasks;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -9,7 +13,6 @@ use gantry_gateway::{
     EntryError, Origin, Own, PromptEntry, ResourceEntry, TaskSupport, TemplateEntry, ToolEntry,
 };
 use gantry_protocol::RawJson;
-use gantry_protocol::meta::key;
 
 use super::lists::Lists;
 use super::server::Server;
@@ -20,10 +23,6 @@ use gantry_gateway::pattern::chosen;
 
 /// The most problems that are told one by one.
 const PROBLEMS: usize = 100;
-
-/// Where a definition says whether calls may be tasks.
-const EXECUTION: &str = "execution";
-const TASK_SUPPORT: &str = "taskSupport";
 
 /// What one server has to offer, in the order of its own names.
 #[derive(Debug, Default)]
@@ -49,8 +48,8 @@ pub(super) struct OfferedTool {
     /// What the server calls it.
     pub(super) own: String,
     pub(super) entry: Arc<ToolEntry>,
-    /// Whether it can be called only as a task.
-    pub(super) needs_task: bool,
+    /// When its calls are tasks.
+    pub(super) tasks: Tasks,
     /// The definition as the server said it.
     source: RawJson,
 }
@@ -61,6 +60,7 @@ impl Offer {
         let (now, then) = (&server.upstream, &before.upstream);
         let kind = |upstream: &Upstream| matches!(upstream.target, Ok(Target::Http(..)));
         let is_alike = now.overrides == then.overrides
+            && now.task == then.task
             && now.client.at_most == then.client.at_most
             && now.client.connect_within == then.client.connect_within
             && kind(now) == kind(then);
@@ -131,8 +131,9 @@ fn tools(
             tools.push((*tool).clone());
             continue;
         }
-        let execution = lists.makes_tasks.then(|| with_tasks(source)).flatten();
-        match tool(upstream, origin, own.clone(), source, execution) {
+        let tasks = Tasks::read(upstream, &own, source);
+        let execution = tasks.shown(source, lists.makes_tasks);
+        match tool(upstream, origin, own.clone(), source, tasks, execution) {
             Ok(tool) => tools.push(tool),
             Err(error) => problems.push(format!("the tool `{own}` is left out: {error}")),
         }
@@ -146,6 +147,7 @@ fn tool(
     origin: &Arc<Origin>,
     own: String,
     source: &RawJson,
+    tasks: Tasks,
     execution: Option<RawJson>,
 ) -> Result<OfferedTool, EntryError> {
     let instead = upstream.overrides.get(&own);
@@ -158,7 +160,7 @@ fn tool(
         .set_some("name", (name != own).then(|| RawJson::string(&name)))
         .set_some("title", text(|it| &it.title))
         .set_some("description", text(|it| &it.description))
-        .set_some(EXECUTION, execution)
+        .set_some("execution", execution)
         .apply();
     // Annotations for HTTP headers bind only those who speak HTTP to the server.
     let mut entry = match &upstream.target {
@@ -172,24 +174,10 @@ fn tool(
     entry.origin = Some(origin.clone());
     // What is configured here is no word of the server's.
     entry.own = Arc::new(Own { name: own.clone(), definition: source.clone() });
-    let needs_task = entry.task_support == TaskSupport::Required;
-    // A client that cannot come back waits here for the task, unless the server would not have it.
-    if needs_task && source.at(&[key::META, key::TASKS_ONLY]).is_none_or(|it| it.as_str() != "true")
-    {
+    if tasks.can_wait(source) {
         entry.task_support = TaskSupport::Optional;
     }
-    Ok(OfferedTool { own, entry: Arc::new(entry), needs_task, source: source.clone() })
-}
-
-/// That calls of a tool may be tasks, where its server says nothing of it. The doors show it to those
-/// clients alone whose revision says it of tools.
-fn with_tasks(source: &RawJson) -> Option<RawJson> {
-    let execution = source.get(EXECUTION).filter(RawJson::is_object);
-    let execution = execution.unwrap_or(RawJson::EMPTY_OBJECT);
-    match execution.get(TASK_SUPPORT) {
-        Some(_) => None,
-        None => Some(execution.edit().set(TASK_SUPPORT, RawJson::string("optional")).apply()),
-    }
+    Ok(OfferedTool { own, entry: Arc::new(entry), tasks, source: source.clone() })
 }
 
 fn templates(

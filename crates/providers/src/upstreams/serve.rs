@@ -8,6 +8,7 @@ use gantry_protocol::capability::{TASKS, with_tasks};
 use gantry_protocol::meta::key;
 use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Method, RawJson, RpcError, Trace, code};
+use tokio::task::yield_now;
 
 use super::aliases::Aliases;
 use super::failure::Failed;
@@ -24,11 +25,18 @@ pub(super) struct Errand {
     pub(super) exchange: Exchange,
     /// Whether the client takes questions with a reply, and comes back.
     pub(super) takes_questions: bool,
+    /// Whether the call runs long, whatever the server makes of it.
+    pub(super) runs_long: bool,
 }
 
 impl Errand {
     /// Takes the call to the server and brings back what it comes to.
     pub(super) async fn run(&self) -> Outcome {
+        if self.runs_long {
+            self.exchange.become_task(None, None, None);
+            // The door hears of it before the server is asked: what that asks, a task may ask.
+            yield_now().await;
+        }
         let server = &self.server;
         let client = server.client_for(self.exchange.caller())?;
         let redaction = server.redaction.clone();

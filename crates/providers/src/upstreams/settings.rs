@@ -25,6 +25,8 @@ pub struct Upstream {
     pub exclude: Vec<String>,
     /// What to say of single tools instead of what the server says, by the server's name for them.
     pub overrides: BTreeMap<String, Override>,
+    /// Whether calls of its tools run long, so that a client which can come back later may leave.
+    pub task: bool,
     /// Who shares one connection.
     pub share: Share,
 }
@@ -41,6 +43,7 @@ impl Upstream {
             include: Vec::new(),
             exclude: Vec::new(),
             overrides: BTreeMap::new(),
+            task: false,
             share: Share::default(),
         }
     }
@@ -62,6 +65,7 @@ impl Upstream {
             && self.include == other.include
             && self.exclude == other.exclude
             && self.overrides == other.overrides
+            && self.task == other.task
             && self.share == other.share
             && print(self) == print(other)
     }
@@ -74,6 +78,8 @@ pub struct Override {
     pub title: Option<String>,
     /// Its description.
     pub description: Option<String>,
+    /// Whether its calls run long, where that is not as for the server's other tools.
+    pub task: Option<bool>,
 }
 
 /// Who shares one connection to a server.

@@ -20,6 +20,7 @@ const SHORT: Duration = Duration::from_millis(500);
 pub(super) fn read(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
     let flag = |key| entry.reader.value(&entry.value, key, "true or false", RawJson::read::<bool>);
     server.disabled = flag("disabled")?.unwrap_or(false) || !flag("enabled")?.unwrap_or(true);
+    server.task = flag("task")?.unwrap_or(false);
     server.prefix = prefix(entry)?;
     tools(entry, server)?;
     server.share = choice(entry, &["share"], "process, user or session", |word| match word {
@@ -94,13 +95,14 @@ fn tools(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
 
 fn override_of(entry: &Entry<'_>, tool: &str, value: &RawJson) -> Result<Override, ConfigError> {
     if !value.is_object() {
-        return Err(entry.form(value, tool, "an object with `title` or `description`"));
+        return Err(entry.form(value, tool, "an object with `title`, `description` or `task`"));
     }
     if entry.is_strict {
-        entry.reader.check_keys(value, &["title", "description"], &[])?;
+        entry.reader.check_keys(value, &["title", "description", "task"], &[])?;
     }
     let text = |key| entry.reader.value(value, key, "a text", RawJson::to_text);
-    Ok(Override { title: text("title")?, description: text("description")? })
+    let task = entry.reader.value(value, "task", "true or false", RawJson::read::<bool>)?;
+    Ok(Override { title: text("title")?, description: text("description")?, task })
 }
 
 fn times(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {

@@ -6,7 +6,7 @@ use super::Entry;
 /// Keys that mean something here.
 const OURS: &[&str] = &[
     "command", "args", "env", "cwd", "envFile", "url", "headers", "type", "enabled", "disabled",
-    "timeout", "prefix", "include", "exclude", "tools", "share", "era", "start", "idle",
+    "timeout", "prefix", "include", "exclude", "tools", "task", "share", "era", "start", "idle",
     "lifetime", "restart", "roots", "name",
 ];
 

@@ -20,7 +20,8 @@ fn server(entry: &str) -> Upstream {
 fn habits() {
     let server = server(
         r#"{"command": "x", "prefix": "", "include": ["a*"], "enabled_tools": ["b"],
-            "exclude": ["c"], "tools": {"a1": {"title": "A", "description": "one"}},
+            "exclude": ["c"], "tools": {"a1": {"title": "A", "description": "one", "task": false}},
+            "task": true,
             "share": "session", "era": "legacy", "start": "lazy", "idle": "5m", "lifetime": "1h",
             "restart": {"first": "1s", "atMost": 60000}, "timeout": "20m",
             "roots": ["./my src", {"uri": "file:///x", "name": "X"}]}"#,
@@ -28,6 +29,7 @@ fn habits() {
     assert_eq!(server.prefix.as_deref(), Some(""));
     assert_eq!((server.include, server.exclude), (vec!["a*".into(), "b".into()], vec!["c".into()]));
     assert_eq!(server.overrides["a1"].description.as_deref(), Some("one"));
+    assert_eq!((server.task, server.overrides["a1"].task), (true, Some(false)));
     assert_eq!(server.share, Share::Session);
     let client = server.client;
     assert_eq!((client.era, client.start), (Era::Legacy, Start::Lazy));

@@ -1,6 +1,8 @@
 //! What of a server's lists is offered.
 
 use gantry_client::List;
+use gantry_gateway::Caller;
+use gantry_protocol::ClientCapabilities;
 
 use super::super::fixture::{lists, tools, upstream, web};
 use super::*;
@@ -46,7 +48,7 @@ fn only_the_members_that_must_change_are_changed() {
     let expected = source.replace("a/ü", "a__");
     assert_eq!(offer.tools[0].entry.definition.as_str(), expected);
     assert_eq!(offer.tools[0].own, "a/ü");
-    let instead = Override { title: None, description: Some("new".to_owned()) };
+    let instead = Override { description: Some("new".to_owned()), ..Override::default() };
     upstream.overrides.insert("a/ü".to_owned(), instead);
     let offer = read(&upstream, &[(List::Tools, &format!("[{source}]"))]);
     let expected = expected.replace("old", "new");
@@ -115,20 +117,56 @@ fn what_a_server_that_makes_tasks_offers_may_be_a_task() {
 #[test]
 fn who_takes_no_tasks_is_refused_only_where_the_server_says_so() {
     let cases = [
-        ("optional", "{}", TaskSupport::Optional, false),
-        ("required", "{}", TaskSupport::Optional, true),
-        ("required", r#"{"gantry/tasks-only":false}"#, TaskSupport::Optional, true),
-        ("required", r#"{"gantry/tasks-only":true}"#, TaskSupport::Required, true),
-        ("forbidden", r#"{"gantry/tasks-only":true}"#, TaskSupport::Forbidden, false),
+        ("optional", "{}", TaskSupport::Optional, [false, true]),
+        ("required", "{}", TaskSupport::Optional, [true, true]),
+        ("required", r#"{"gantry/tasks-only":false}"#, TaskSupport::Optional, [true, true]),
+        ("required", r#"{"gantry/tasks-only":true}"#, TaskSupport::Required, [true, true]),
+        ("forbidden", r#"{"gantry/tasks-only":true}"#, TaskSupport::Forbidden, [false, false]),
     ];
-    for (said, meta, support, needs_task) in cases {
+    let taker =
+        Caller { capabilities: ClientCapabilities::default().with_tasks(), ..Caller::new("me") };
+    for (said, meta, support, wanted) in cases {
         let source = format!(
             r#"{{"name":"a","inputSchema":{{"type":"object"}},"execution":{{"taskSupport":"{said}"}},"_meta":{meta}}}"#
         );
         let offer = read(&upstream("s"), &[(List::Tools, &format!("[{source}]"))]);
         let tool = &offer.tools[0];
-        assert_eq!((tool.entry.task_support, tool.needs_task), (support, needs_task), "{source}");
+        let are_wanted = [&Caller::new("me"), &taker].map(|caller| tool.tasks.are_wanted(caller));
+        assert_eq!((tool.entry.task_support, are_wanted), (support, wanted), "{source}");
         assert_eq!(tool.entry.definition.as_str(), source);
+    }
+}
+
+#[test]
+fn what_is_configured_to_run_long_may_be_a_task() {
+    let (optional, required) = (Some("optional"), Some("required"));
+    let cases = [
+        (false, None, None, None, false),
+        (true, None, None, optional, true),
+        (false, Some(true), None, optional, true),
+        (true, Some(false), None, None, false),
+        (true, None, Some("forbidden"), optional, true),
+        (true, None, required, required, true),
+        (false, None, optional, optional, false),
+    ];
+    for (number, (server, tool, said, shown, is_long)) in cases.into_iter().enumerate() {
+        let mut upstream = Upstream { task: server, ..upstream("s") };
+        let instead = Override { task: tool, ..Override::default() };
+        upstream.overrides.insert("good".to_owned(), instead);
+        let execution = |said| format!(r#","execution":{{"taskSupport":"{said}"}}}}"#);
+        let source = match said {
+            Some(said) => GOOD.replace("}}", &format!("}}{}", execution(said))),
+            None => GOOD.to_owned(),
+        };
+        let offer = read(&upstream, &[(List::Tools, &format!("[{source}]"))]);
+        let offered = &offer.tools[0];
+        let support = offered.entry.definition.at(&["execution", "taskSupport"]);
+        let support = support.and_then(|it| it.to_text());
+        assert_eq!(support.as_deref(), shown, "case {number}");
+        assert_eq!(offered.tasks.is_long, is_long, "case {number}");
+        let asks_server = offered.tasks.are_wanted(&Caller::new("me"));
+        assert_eq!(asks_server, said == required, "case {number}");
+        assert_eq!(offered.entry.own.definition.as_str(), source);
     }
 }
 
