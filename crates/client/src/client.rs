@@ -25,7 +25,7 @@ use crate::error::ClientError;
 use crate::event::Event;
 use crate::line::Line;
 use crate::peer::Peer;
-use crate::request::{Answer, List, Listed, Request};
+use crate::request::{Answer, InputRequired, List, Listed, Request};
 use crate::settings::Settings;
 use crate::state::State;
 use crate::target::Target;
@@ -86,7 +86,8 @@ impl Client {
     }
 
     /// Asks for something, connecting first if need be. A request that the server has surely not
-    /// seen, or that a lost session refused, is sent once more over a new connection.
+    /// begun with is sent once more over a new connection: one that was not sent, that a lost session
+    /// refused, or that came in words which the server does not speak any more.
     pub async fn request(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
         let shared = &self.0.shared;
         let connection = match shared.at_hand() {
@@ -94,7 +95,7 @@ impl Client {
             None => Box::pin(shared.connected(None)).await?,
         };
         match connection.ask(request, line).await {
-            Err(error) if error.is_of_connection() => {
+            Err(error) if error.is_of_connection() && may_be_repeated(request, &error) => {
                 let renewed = Box::pin(self.renewed(&connection)).await?;
                 Box::pin(renewed.ask(request, line)).await
             }
@@ -171,4 +172,11 @@ impl Client {
     async fn renewed(&self, old: &Arc<Connection>) -> Result<Arc<Connection>, ClientError> {
         self.0.shared.connected(Some(old)).await
     }
+}
+
+/// Whether a request that was refused can be made again as it is. What goes on with a call after
+/// questions says nothing to a server that does not know the call, which would begin it anew.
+fn may_be_repeated(request: &Request, error: &ClientError) -> bool {
+    let InputRequired { entries, state } = &request.input;
+    !matches!(error, ClientError::Outdated(_)) || entries.is_none() && state.is_none()
 }

@@ -11,6 +11,7 @@ mod compose;
 mod greet;
 mod handshake;
 mod hear;
+mod hold;
 mod link;
 mod list;
 mod listen;
@@ -19,7 +20,7 @@ mod open;
 mod reply;
 mod source;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod watching;
 
 use std::collections::BTreeSet;
@@ -38,7 +39,7 @@ use crate::event::Event;
 use crate::line::Line;
 use crate::peer::Peer;
 use crate::request::{Answer, List, Listed, Request};
-use crate::settings::Settings;
+use crate::settings::{Era, Settings};
 use crate::target::Target;
 use link::{Agreed, Link, Way};
 use listen::{Awaited, Tried, Wish};
@@ -65,17 +66,20 @@ impl Connection {
         settings: Arc<Settings>,
         events: mpsc::Sender<Event>,
     ) -> Result<Self, ClientError> {
-        Self::attempt(target, settings, events).await.map_err(|(error, _)| error)
+        let era = settings.era;
+        Self::attempt(target, settings, era, events).await.map_err(|(error, _)| error)
     }
 
-    /// The same, where a failure comes with what the program wrote to standard error.
+    /// The same for a server that was of that era before, where a failure comes with what the
+    /// program wrote to standard error.
     pub(crate) async fn attempt(
         target: &Target,
         settings: Arc<Settings>,
+        era: Era,
         events: mpsc::Sender<Event>,
     ) -> Result<Self, (ClientError, String)> {
         let within = settings.connect_within;
-        let opening = Opening::new(settings, events);
+        let opening = Opening::new(settings, era, events);
         let mut open = pin!(opening.open(target));
         let opened = match timeout(within, &mut open).await {
             Ok(opened) => opened,
@@ -149,6 +153,16 @@ impl Connection {
     /// Waits until the connection has ended, and says why.
     pub async fn ended(&self) -> String {
         self.link.board.ended().await
+    }
+
+    /// Waits until it is seen that what was agreed on does not hold any more.
+    pub(crate) async fn outdated(&self) {
+        self.link.outdated.cancelled().await;
+    }
+
+    /// Whether that was seen.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.link.outdated.is_cancelled()
     }
 
     /// Ends it in good order.

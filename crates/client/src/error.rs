@@ -33,19 +33,23 @@ pub enum ClientError {
     /// The server has forgotten the session, and did not look at the request.
     #[error("the server has forgotten the session")]
     SessionLost,
+    /// What was agreed on with the server does not hold any more: it speaks another era or revision
+    /// now, refused the request for that, and did not run it.
+    #[error("the server does not speak as was agreed any more: {0}")]
+    Outdated(String),
     /// More requests are under way than are allowed.
     #[error("{0} requests are under way already; raise `in_flight`, or wait")]
     Busy(usize),
 }
 
 impl ClientError {
-    /// Whether the server has surely not seen the request.
+    /// Whether the server has surely not begun with the request.
     pub fn is_unsent(&self) -> bool {
         self.is_of_connection() || matches!(self, Self::Unauthorized { .. } | Self::Busy(_))
     }
 
-    /// Whether another connection would help, and the server has surely not seen the request.
+    /// Whether another connection would help, and the server has surely not begun with the request.
     pub(crate) fn is_of_connection(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::SessionLost)
+        matches!(self, Self::Unreachable(_) | Self::SessionLost | Self::Outdated(_))
     }
 }

@@ -15,7 +15,7 @@ use super::turn::{Next, Over};
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
-use crate::settings::{Era, Settings, Start};
+use crate::settings::{Era, Start};
 use crate::state::State;
 use crate::target::Target;
 
@@ -34,7 +34,7 @@ pub(super) struct Keeper {
     retired: JoinSet<()>,
     failures: u32,
     lives: u64,
-    /// Whether the last try has failed.
+    /// Whether the last try has failed, or what it agreed on does not hold any more.
     is_doubtful: bool,
 }
 
@@ -113,16 +113,15 @@ impl Keeper {
         }
     }
 
-    /// The settings of the next connection. A server whose era is known is not asked for it
-    /// again, unless the last try has failed: it may have become another.
-    fn settings(&self) -> Arc<Settings> {
-        let settings = &self.shared.settings;
+    /// The era of the next connection. A server whose era is known is not asked for it again,
+    /// unless there is doubt: it may have become another.
+    fn era(&self) -> Era {
+        let given = self.shared.settings.era;
         match self.shared.known() {
-            Some(peer) if settings.era == Era::Auto && !self.is_doubtful => {
-                let era = if peer.revision.is_stateless() { Era::Modern } else { Era::Legacy };
-                Arc::new(Settings { era, ..Settings::clone(settings) })
+            Some(peer) if given == Era::Auto && !self.is_doubtful => {
+                if peer.revision.is_stateless() { Era::Modern } else { Era::Legacy }
             }
-            _ => settings.clone(),
+            _ => given,
         }
     }
 
@@ -132,7 +131,8 @@ impl Keeper {
         events: mpsc::Sender<Event>,
         inbox: &mut Inbox,
     ) -> Option<Result<Arc<Connection>, ClientError>> {
-        let opening = Connection::attempt(&self.target, self.settings(), events);
+        let settings = self.shared.settings.clone();
+        let opening = Connection::attempt(&self.target, settings, self.era(), events);
         tokio::pin!(opening);
         loop {
             tokio::select! {
@@ -174,9 +174,13 @@ impl Keeper {
                     Some((Order::Stop, _)) | None => return Over::Stopped,
                     Some((Order::Restart, _done)) => return Over::Replaced("it was restarted"),
                     Some((Order::Replace(old), _done)) => if Arc::ptr_eq(&old, connection) {
-                        return Over::Replaced("it was of no use any more");
+                        return match connection.is_outdated() {
+                            true => Over::Outdated,
+                            false => Over::Replaced("it was of no use any more"),
+                        };
                     },
                 },
+                () = connection.outdated() => return Over::Outdated,
                 () = idle(&shared, connection) => return Over::Idle,
                 () = outlived(born, self.shared.settings.lifetime) => {
                     return Over::Replaced("its time was up");
@@ -224,21 +228,27 @@ impl Keeper {
             self.failures = 0;
         }
         self.shared.bury(&connection.log(), over.reason());
-        if let Over::Replaced(_) = over {
-            self.retired.spawn(retire(connection, self.shared.settings.at_most));
-            return Next::AtOnce;
+        match over {
+            // What it still works on may have been begun by the server that it was made with.
+            Over::Replaced(_) | Over::Outdated => {
+                self.retired.spawn(retire(connection, self.shared.settings.at_most));
+            }
+            Over::Lost(_) | Over::Idle | Over::Stopped => connection.close().await,
         }
-        connection.close().await;
+        self.is_doubtful = matches!(over, Over::Outdated);
         match over {
             // The first loss after a good time is made good at once; then it is waited longer and
             // longer.
-            Over::Lost(_) if self.failures == 0 => {
+            Over::Lost(_) | Over::Outdated if self.failures == 0 => {
                 self.failures = 1;
                 self.next()
             }
-            Over::Lost(reason) => Next::AfterWait(ClientError::Unreachable(reason)),
+            Over::Lost(_) | Over::Outdated => {
+                Next::AfterWait(ClientError::Unreachable(over.reason().to_owned()))
+            }
+            Over::Replaced(_) => Next::AtOnce,
             Over::Idle => Next::WhenWanted,
-            Over::Replaced(_) | Over::Stopped => Next::Never,
+            Over::Stopped => Next::Never,
         }
     }
 

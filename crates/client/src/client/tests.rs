@@ -1,5 +1,7 @@
 //! What is kept, forgotten and passed on, without a server.
 
+mod renewal;
+
 use std::time::Duration;
 
 use gantry_transport::child::Program;

@@ -20,6 +20,8 @@ pub(super) enum Over {
     Lost(String),
     /// Nobody needed it.
     Idle,
+    /// What was agreed on with the server does not hold any more.
+    Outdated,
     /// Its time was up, or it is to be replaced.
     Replaced(&'static str),
     /// It is not to be kept any longer.
@@ -31,6 +33,7 @@ impl Over {
         match self {
             Self::Lost(reason) => reason,
             Self::Idle => "nobody needed it",
+            Self::Outdated => "the server does not speak as was agreed any more",
             Self::Replaced(reason) => reason,
             Self::Stopped => "it was stopped",
         }

@@ -68,8 +68,13 @@ impl Link {
             sent = Source::send(self, message, headers) => sent?,
             time = clock.run_out() => return Err(ClientError::Timeout(time)),
         };
-        let outcome = underway.hear_out(&mut source, line, &mut clock).await.outcome?;
-        answer::read(revision, request, compose::wishes_task(agreed, request), outcome)
+        let Exchange { outcome, refused, .. } =
+            underway.hear_out(&mut source, line, &mut clock).await;
+        let is_task = compose::wishes_task(agreed, request);
+        match outcome.and_then(|outcome| answer::read(revision, request, is_task, outcome)) {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(Box::pin(self.judged(refused, error)).await),
+        }
     }
 
     /// Makes a request of the connection's own, within so much time. No cancellation is sent for

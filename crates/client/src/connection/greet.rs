@@ -34,31 +34,37 @@ impl From<ClientError> for Unwelcome {
 }
 
 /// What the question for the era brought to light.
-enum Verdict {
+pub(super) enum Verdict {
     Modern(Agreed),
     Handshake,
     /// It said nothing, and may only be slow.
     Silence,
 }
 
-/// Finds out the era, if it is not given, and greets the server.
+/// Finds out the era, if it is not known, and greets the server. What is known from before, and not
+/// from the settings, may be wrong by now.
 pub(super) async fn greet(link: &Link, era: Era) -> Result<Agreed, Unwelcome> {
+    let is_given = era == link.settings.era;
     match era {
-        Era::Auto => match probe(link).await? {
-            Verdict::Modern(agreed) => Ok(agreed),
-            Verdict::Handshake => handshake(link, Doubt::Some).await,
-            Verdict::Silence => handshake(link, Doubt::Much).await,
-        },
-        Era::Modern => Ok(discover_only(link).await?),
-        Era::Legacy => handshake(link, Doubt::None).await,
+        Era::Legacy if is_given => return handshake(link, Doubt::None).await,
+        Era::Legacy => return handshake(link, Doubt::Some).await,
+        // Over HTTP it takes no longer to be ready for another answer.
+        Era::Modern if is_given || link.is_pipe() => return Ok(discover_only(link).await?),
+        Era::Modern | Era::Auto => {}
     }
-}
-
-async fn probe(link: &Link) -> Result<Verdict, Unwelcome> {
     let within = match link.is_pipe() {
         true => link.settings.probe_within,
         false => link.settings.connect_within,
     };
+    match probe(link, within).await? {
+        Verdict::Modern(agreed) => Ok(agreed),
+        Verdict::Handshake => handshake(link, Doubt::Some).await,
+        Verdict::Silence => handshake(link, Doubt::Much).await,
+    }
+}
+
+/// Asks the server for its era.
+pub(super) async fn probe(link: &Link, within: Duration) -> Result<Verdict, Unwelcome> {
     let (outcome, refused) = discover(link, within).await;
     match outcome {
         Ok(Ok(result)) => Ok(read_discover(&result)?),

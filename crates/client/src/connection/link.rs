@@ -29,6 +29,8 @@ pub(super) struct Link {
     pub(super) alone: Semaphore,
     events: mpsc::Sender<Event>,
     agreed: OnceLock<Agreed>,
+    /// Set when that does not hold any more.
+    pub(super) outdated: CancellationToken,
     /// The least severe level that the server was told to send.
     level: Mutex<Option<Level>>,
 }
@@ -70,6 +72,7 @@ impl Link {
             alone: Semaphore::new(1),
             events,
             agreed: OnceLock::new(),
+            outdated: CancellationToken::new(),
             level: Mutex::new(None),
         }
     }

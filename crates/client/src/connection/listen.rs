@@ -112,6 +112,9 @@ pub(super) async fn subscribe(
             }
         }
         tried.send_replace(Tried { number: wish.number, failed });
+        if link.outdated.is_cancelled() {
+            return;
+        }
         let ended = async {
             match &mut current {
                 Some(subscription) if failures == 0 => subscription.ended().await,
@@ -187,10 +190,11 @@ impl Subscription {
         let open = async {
             let source = Source::send(link, message, headers).await;
             // From here on dropping it takes the call off the board.
-            let link = link.clone();
-            let mut subscription = Self { link, call: call.clone(), source: source? };
-            subscription.acknowledged().await?;
-            Ok(subscription)
+            let mut subscription = Self { link: link.clone(), call: call.clone(), source: source? };
+            match subscription.acknowledged().await {
+                Ok(()) => Ok(subscription),
+                Err(error) => Err(link.judged(subscription.source.refused, error).await),
+            }
         };
         let opened = timeout(within, open).await.unwrap_or(Err(ClientError::Timeout(within)));
         if opened.is_err() {

@@ -28,6 +28,8 @@ pub(super) struct Draft {
 /// What every try needs.
 pub(super) struct Opening {
     settings: Arc<Settings>,
+    /// What the settings say, or what the server was before.
+    era: Era,
     events: mpsc::Sender<Event>,
     /// The last try.
     latest: Mutex<Weak<Link>>,
@@ -36,8 +38,8 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    pub(super) fn new(settings: Arc<Settings>, events: mpsc::Sender<Event>) -> Self {
-        Self { settings, events, latest: Mutex::default(), words: Mutex::default() }
+    pub(super) fn new(settings: Arc<Settings>, era: Era, events: mpsc::Sender<Event>) -> Self {
+        Self { settings, era, events, latest: Mutex::default(), words: Mutex::default() }
     }
 
     /// What programs wrote that could not be greeted.
@@ -66,7 +68,7 @@ impl Opening {
             Target::WebSocket(endpoint) => self.websocket(endpoint).await,
             Target::Http(endpoint, HttpKind::Events) => self.events(endpoint).await,
             Target::Http(endpoint, HttpKind::Streamable) => {
-                self.welcome(self.streamable(endpoint)?, self.settings.era).await
+                self.welcome(self.streamable(endpoint)?, self.era).await
             }
             Target::Http(endpoint, HttpKind::Auto) => self.either(endpoint).await,
         }
@@ -79,7 +81,7 @@ impl Opening {
             Ok(self.piped(pipe, Some(session)))
         };
         let draft = start()?;
-        let unwelcome = match greet(&draft.link, self.settings.era).await {
+        let unwelcome = match greet(&draft.link, self.era).await {
             Ok(agreed) => return Ok((draft, agreed)),
             Err(unwelcome) => unwelcome,
         };
@@ -93,7 +95,7 @@ impl Opening {
     /// Likewise one that hangs up on the question.
     async fn websocket(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
         let draft = self.piped(websocket::open(endpoint, &self.settings).await?, None);
-        match greet(&draft.link, self.settings.era).await {
+        match greet(&draft.link, self.era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::DiedOnProbe(_)) => {
                 let pipe = websocket::open(endpoint, &self.settings).await?;
@@ -106,7 +108,7 @@ impl Opening {
     /// Streamable HTTP, or else HTTP+SSE (2025-11-25, transports, backwards compatibility).
     async fn either(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
         let draft = self.streamable(endpoint)?;
-        match greet(&draft.link, self.settings.era).await {
+        match greet(&draft.link, self.era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::OtherTransport(first)) => match self.events(endpoint).await {
                 Err(ClientError::Unauthorized { status, challenge }) => {

@@ -8,7 +8,7 @@ mod http;
 mod lists;
 mod peer;
 mod program;
-mod site;
+pub(crate) mod site;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::line::{Line, Question, Refusal};
 use crate::request::{Answer, Request};
 
 /// Makes raw JSON of a value.
-fn raw(value: &Value) -> RawJson {
+pub(crate) fn raw(value: &Value) -> RawJson {
     RawJson::parse(value.to_string(), JsonLimits::default()).expect("a value is valid JSON")
 }
 
@@ -32,13 +32,13 @@ fn value(raw: &RawJson) -> Value {
 }
 
 /// A call of a tool.
-fn call(tool: &str) -> Request {
+pub(crate) fn call(tool: &str) -> Request {
     Request::new(Method::ToolsCall, raw(&json!({"name": tool, "arguments": {}})))
 }
 
 /// The result of a call that was completed.
 #[track_caller]
-fn complete(answer: Result<Answer, ClientError>) -> Value {
+pub(crate) fn complete(answer: Result<Answer, ClientError>) -> Value {
     match answer {
         Ok(Answer::Complete(result)) => value(&result),
         other => panic!("expected a complete result, found {other:?}"),
@@ -97,4 +97,4 @@ impl Line for Hearer {
 }
 
 /// Long enough for anything that is to happen at once.
-const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);

@@ -37,6 +37,8 @@ pub(crate) struct Streamable(Arc<Shared>);
 struct Shared {
     http: Http,
     target: Uri,
+    /// What requests carry that stand alone.
+    bare: Arc<HeaderMap>,
     agreed: Mutex<Agreed>,
     limit: usize,
     backoff: Backoff,
@@ -86,10 +88,12 @@ impl Streamable {
         let mut headers = http.headers().clone();
         headers.insert(header::ACCEPT, EITHER);
         headers.insert(header::CONTENT_TYPE, JSON);
-        let agreed = Agreed { headers: Arc::new(headers), has_session: false, resumes: false };
+        let bare = Arc::new(headers);
+        let agreed = Agreed { headers: bare.clone(), has_session: false, resumes: false };
         Ok(Self(Arc::new(Shared {
             http,
             target: request_target(&endpoint.url),
+            bare,
             agreed: Mutex::new(agreed),
             limit: settings.message.size,
             backoff: settings.backoff.clone(),
@@ -100,9 +104,7 @@ impl Streamable {
     /// From now on every request carries these. Requests of a revision without handshake bring
     /// their own.
     pub(crate) fn agreed(&self, revision: Revision, session: Option<String>) {
-        let mut headers = HeaderMap::clone(&self.0.agreed().headers);
-        headers.remove(SESSION_ID);
-        headers.remove(PROTOCOL_VERSION);
+        let mut headers = HeaderMap::clone(&self.0.bare);
         if revision >= Revision::V2025_06_18 && !revision.is_stateless() {
             headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
         }
@@ -126,10 +128,14 @@ impl Streamable {
         headers: &[(HeaderName, HeaderValue)],
     ) -> Result<Posted, ClientError> {
         let agreed = self.0.agreed();
-        let post = Request::post(&self.0.target, &agreed.headers, &message);
+        let stands_alone = headers.iter().any(|(name, _)| *name == PROTOCOL_VERSION);
+        let common = if stands_alone { &self.0.bare } else { &agreed.headers };
+        let post = Request::post(&self.0.target, common, &message);
         let (head, body) = self.0.http.send(Request { more: headers, ..post }).await?;
         match head.status {
-            StatusCode::NOT_FOUND if agreed.has_session => Err(ClientError::SessionLost),
+            StatusCode::NOT_FOUND if agreed.has_session && !stands_alone => {
+                Err(ClientError::SessionLost)
+            }
             status if !status.is_success() => {
                 let body = body.beginning(REFUSAL).await;
                 Ok(Posted::Refused { status: status.as_u16(), body })

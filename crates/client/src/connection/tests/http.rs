@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::site::{Reply, Seen, Site, error, result};
+use super::site::{Reply, Seen, Site, error, newer, older};
 use super::{SOON, call, complete, raw};
 use crate::connection::Connection;
 use crate::error::ClientError;
@@ -20,30 +20,6 @@ use crate::request::Request;
 use crate::settings::Settings;
 use crate::target::{Endpoint, HttpKind, Target};
 use crate::wire::stage::{self, read_request};
-
-const SESSION: &str = "mcp-session-id: s1\r\n";
-
-/// A server with handshake and sessions, but for what `rule` says.
-fn older(seen: &Seen) -> Option<Reply> {
-    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
-    Some(match seen.method() {
-        "server/discover" => (400, "", json!({"nothing": "known"})),
-        "initialize" => (200, SESSION, result(seen, &hello)),
-        "GET" => (405, "", Value::Null),
-        "tools/call" => (200, "", result(seen, &json!({"content": []}))),
-        _ => (202, "", Value::Null),
-    })
-}
-
-fn newer(seen: &Seen) -> Option<Reply> {
-    let discovered =
-        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}});
-    Some(match seen.method() {
-        "server/discover" => (200, "", result(seen, &discovered)),
-        "tools/call" => (200, "", result(seen, &json!({"content": []}))),
-        _ => (405, "", Value::Null),
-    })
-}
 
 #[tokio::test]
 async fn the_era_is_found_out() {

@@ -47,7 +47,7 @@ pub(super) async fn begin(
 ) -> (Result<(Connection, oneshot::Receiver<()>), ClientError>, Events) {
     let (events, told) = mpsc::channel(64);
     let era = settings.era;
-    let opening = Opening::new(Arc::new(settings), events);
+    let opening = Opening::new(Arc::new(settings), era, events);
     let draft = opening.piped(pipe, None);
     let opened = opening.welcome(draft, era).await;
     (opened.map(|(draft, agreed)| Connection::begin(draft, agreed)), told)

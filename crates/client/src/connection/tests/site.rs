@@ -10,42 +10,45 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::SOON;
+use crate::client::Client;
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::{Endpoint, HttpKind, Target};
 
+const SESSION: &str = "mcp-session-id: s1\r\n";
+
 /// One request as the server saw it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     verb: String,
     headers: Vec<(String, String)>,
-    pub(super) body: Value,
+    pub(crate) body: Value,
 }
 
 impl Seen {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn method(&self) -> &str {
+    pub(crate) fn method(&self) -> &str {
         self.body["method"].as_str().unwrap_or(&self.verb)
     }
 }
 
 /// A status, further headers, and a body.
-pub(super) type Reply = (u16, &'static str, Value);
+pub(crate) type Reply = (u16, &'static str, Value);
 
 /// A server that answers by a rule, and keeps what it saw. A rule without a reply leaves the
 /// request open.
-pub(super) struct Site {
+pub(crate) struct Site {
     target: Target,
-    pub(super) seen: mpsc::Receiver<Seen>,
+    pub(crate) seen: mpsc::Receiver<Seen>,
     _serving: JoinSet<()>,
 }
 
 impl Site {
-    pub(super) async fn open(
+    pub(crate) async fn open(
         rule: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -65,14 +68,20 @@ impl Site {
         Self { target, seen, _serving: serving }
     }
 
-    pub(super) async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
+    pub(crate) async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
         let (events, _) = mpsc::channel(1);
         let settings = Arc::new(Settings::default());
         Connection::open(&self.target, settings, events).await.map(Arc::new)
     }
 
+    /// A client of it.
+    pub(crate) fn client(&self, settings: Settings) -> Client {
+        let (events, _) = mpsc::channel(1);
+        Client::new(self.target.clone(), settings, events)
+    }
+
     /// The next request of that method, or verb.
-    pub(super) async fn next(&mut self, method: &str) -> Seen {
+    pub(crate) async fn next(&mut self, method: &str) -> Seen {
         loop {
             let seen = timeout(SOON, self.seen.recv()).await.expect("it comes in time");
             let seen = seen.expect("the server is there");
@@ -120,12 +129,35 @@ async fn serve(
     let _ = stream.write_all(response.as_bytes()).await;
 }
 
+/// A server with handshake and sessions.
+pub(crate) fn older(seen: &Seen) -> Option<Reply> {
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
+    Some(match seen.method() {
+        "server/discover" => (400, "", json!({"nothing": "known"})),
+        "initialize" => (200, SESSION, result(seen, &hello)),
+        "GET" => (405, "", Value::Null),
+        "tools/call" => (200, "", result(seen, &json!({"content": []}))),
+        _ => (202, "", Value::Null),
+    })
+}
+
+/// A server without.
+pub(crate) fn newer(seen: &Seen) -> Option<Reply> {
+    let discovered =
+        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}});
+    Some(match seen.method() {
+        "server/discover" => (200, "", result(seen, &discovered)),
+        "tools/call" => (200, "", result(seen, &json!({"content": []}))),
+        _ => (405, "", Value::Null),
+    })
+}
+
 /// The response that this is the result of.
-pub(super) fn result(seen: &Seen, result: &Value) -> Value {
+pub(crate) fn result(seen: &Seen, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result})
 }
 
 /// The response that this is the error of.
-pub(super) fn error(seen: &Seen, error: &Value) -> Value {
+pub(crate) fn error(seen: &Seen, error: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error})
 }
