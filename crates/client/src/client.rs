@@ -65,6 +65,10 @@ impl Client {
         Self(Arc::new(Owned { shared, _keeper: keeper }))
     }
 
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.shared.settings
+    }
+
     /// How it stands.
     pub fn state(&self) -> State {
         self.0.shared.states.borrow().clone()

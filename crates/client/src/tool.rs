@@ -1,9 +1,13 @@
 //! A tool of a server, ready to be called.
 
+use std::time::Duration;
+
 use gantry_protocol::headers::{self, HeaderParam};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson, RpcError, code};
+use tokio::time::{Instant, sleep};
 
+use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::line::{Line, Question, Silent};
@@ -11,6 +15,10 @@ use crate::request::{Answer, InputRequired, List, Request};
 
 /// How often one call may ask for input by way of its answer.
 const ROUNDS: usize = 16;
+
+/// The pauses before a server is called again that asks for nothing but that.
+const PAUSES: Backoff =
+    Backoff { first: Duration::from_millis(100), at_most: Duration::from_secs(3) };
 
 /// A tool of a server, ready to be called. Clones share the connection.
 #[derive(Debug, Clone)]
@@ -72,6 +80,8 @@ impl Tool {
     }
 
     /// Calls it for someone who hears of progress and answers questions; `capabilities` says which.
+    /// A server that wants to be called again without an answer, because it has too much to do or
+    /// works on, is after longer and longer pauses, for as long as a request may take in all.
     pub async fn call_on(
         &self,
         arguments: RawJson,
@@ -85,17 +95,55 @@ impl Tool {
             headers: self.headers.clone(),
             ..Request::new(Method::ToolsCall, params.finish())
         };
-        for _ in 0..ROUNDS {
-            match self.client.request(&request, line).await? {
+        let at_most = self.client.settings().at_most;
+        // Answers to the questions of the last round would come to nobody.
+        let (mut rounds, mut patience) = (1..ROUNDS, Patience::new(at_most));
+        loop {
+            let required = match self.client.request(&request, line).await? {
                 Answer::Complete(result) => return Ok(result.into_raw()),
-                Answer::InputRequired(required) => request.input = answer(required, line).await?,
+                Answer::InputRequired(required) => required,
                 Answer::Task(_) => {
                     let text = "the server made a task of the call, which was not asked for";
                     return Err(ClientError::Malformed(text.to_owned()));
                 }
-            }
+            };
+            let asks = required.entries.as_ref().is_some_and(|it| it.members().next().is_some());
+            request.input = if !asks {
+                patience.rest().await?;
+                InputRequired { entries: None, state: required.state }
+            } else if rounds.next().is_some() {
+                let answered = answer(required, line).await?;
+                patience = Patience::new(at_most);
+                answered
+            } else {
+                let text = format!("the server asked for input more than {ROUNDS} times");
+                return Err(ClientError::Malformed(text));
+            };
         }
-        Err(ClientError::Malformed(format!("the server asked for input more than {ROUNDS} times")))
+    }
+}
+
+/// How long a server is still called again, from its last question on.
+struct Patience {
+    since: Instant,
+    at_most: Duration,
+    pauses: u32,
+}
+
+impl Patience {
+    fn new(at_most: Duration) -> Self {
+        Self { since: Instant::now(), at_most, pauses: 0 }
+    }
+
+    /// Rests for longer than the last time, if there is time for it.
+    async fn rest(&mut self) -> Result<(), ClientError> {
+        self.pauses = self.pauses.saturating_add(1);
+        let pause = PAUSES.after(self.pauses);
+        if self.since.elapsed() + pause > self.at_most {
+            return Err(ClientError::Timeout(self.at_most));
+        }
+        sleep(pause).await;
+        Ok(())
     }
 }
 
@@ -118,3 +166,6 @@ async fn answer(required: InputRequired, line: &dyn Line) -> Result<InputRequire
     }
     Ok(InputRequired { entries: Some(entries.finish()), state: required.state })
 }
+
+#[cfg(test)]
+mod tests;

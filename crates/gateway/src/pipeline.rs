@@ -1,5 +1,6 @@
 //! The one way to a tool: every policy, in order, a reason on each line.
 
+mod pause;
 mod record;
 
 use std::any::Any;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use gantry_protocol::Method;
 
+use self::pause::Pause;
 use self::record::Record;
 use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
@@ -122,10 +124,12 @@ impl Pipeline {
     }
 
     /// Calls the provider; when it answers with questions and the client cannot take those over,
-    /// asks them here and calls again with the answers.
+    /// asks them here and calls again with the answers. One that only wants to be called again is,
+    /// after a pause, for as long as the call has time.
     async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
-        let rounds = self.policies.rounds;
-        for _ in 0..rounds {
+        // Answers to the questions of the last round would come to nobody.
+        let (mut rounds, mut pause) = (1..self.policies.rounds, Pause::default());
+        loop {
             let serving = async { resolved.provider.serve(&resolved, exchange).await };
             // A panic in a provider is that call's failure and nobody else's.
             let served = AssertUnwindSafe(serving).catch_unwind().await;
@@ -141,12 +145,22 @@ impl Pipeline {
                 questions(&required).try_for_each(|(_, ask)| ask.check(client))?;
                 return Ok(Reply::InputRequired(required));
             }
+            let asks = questions(&required).next().is_some();
+            if asks && rounds.next().is_none() {
+                let rounds = self.policies.rounds;
+                let text = format!("the provider asked for input more than {rounds} times");
+                return Err(CallError::new(ErrorKind::ToolFailed, text));
+            }
             // On the heap, like all that few calls do: it would make every call larger.
-            let input = Box::pin(answer(required, exchange)).await?;
+            let input = match asks {
+                true => Box::pin(answer(required, exchange)).await?,
+                false => {
+                    Box::pin(pause.rest()).await;
+                    Input { responses: None, state: required.state }
+                }
+            };
             Arc::make_mut(&mut resolved.call).input = input;
         }
-        let text = format!("the provider asked for input more than {rounds} times");
-        Err(CallError::new(ErrorKind::ToolFailed, text))
     }
 }
 

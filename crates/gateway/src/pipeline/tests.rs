@@ -212,6 +212,30 @@ async fn a_provider_may_ask_by_reply_so_often_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_provider_that_only_wants_to_be_called_again_is_after_longer_and_longer_pauses() {
+    // The seconds there are, how often it sends the call away, how often it is called.
+    let cases = [
+        (1, 0, 1, "ok"),
+        (1, 3, 4, "ok"),
+        (1, 4, 4, "TimeoutError"),
+        (30, 4, 5, "ok"),
+        (30, 1_000, 14, "TimeoutError"),
+        (300, 40, 41, "ok"),
+    ];
+    for (seconds, needed, calls, expected) in cases {
+        let deadline = Duration::from_secs(seconds);
+        let house = House::new(Settings { deadline, input_rounds: 1, ..Settings::default() });
+        let outcome = house.run(call_tool("sheds", &format!(r#"{{"rounds":{needed}}}"#))).await;
+        assert_eq!(ended(&outcome), expected, "{needed} in {seconds} s");
+        assert_eq!(house.seen().matches("provider").count(), calls, "{needed} in {seconds} s");
+    }
+    let house = House::new(Settings::default());
+    let mut call = call_tool("sheds", r#"{"rounds":1}"#);
+    call.takes_questions = true;
+    assert_eq!(ended(&house.run(call).await), "input required", "such a client waits itself");
+}
+
+#[tokio::test(start_paused = true)]
 async fn questions_that_the_client_cannot_answer_are_not_handed_over() {
     for takes_questions in [true, false] {
         let house = House::new(Settings::default());

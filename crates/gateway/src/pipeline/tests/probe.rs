@@ -31,7 +31,7 @@ pub(super) struct House {
 }
 
 /// The tools by what they do; `good` only is not told apart.
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "good",
     "unrecorded",
     "warded",
@@ -42,6 +42,7 @@ const TOOLS: [&str; 11] = [
     "panics_at_once",
     "asks",
     "inquires",
+    "sheds",
     "waited",
 ];
 
@@ -171,16 +172,22 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
             tokio::time::sleep(Duration::from_secs(number("after"))).await;
             Ok(Reply::result(raw(good)))
         }
-        "inquires" => {
-            let state = resolved.call.input.state.as_ref().and_then(RawJson::to_text);
+        tool @ ("inquires" | "sheds") => {
+            let input = &resolved.call.input;
+            let state = input.state.as_ref().and_then(RawJson::to_text);
             let round: u64 = state.map_or(0, |it| it.parse().unwrap());
             if round == number("rounds") {
                 return Ok(Reply::result(raw(good)));
             }
-            Ok(Reply::InputRequired(InputRequired {
-                requests: Some(raw(r#"{"folders":{"method":"roots/list"}}"#)),
-                state: Some(RawJson::string(&(round + 1).to_string())),
-            }))
+            let asks = tool == "inquires";
+            assert_eq!(input.responses.is_some(), asks && round > 0, "nothing else is answered");
+            let requests = match asks {
+                true => Some(raw(r#"{"folders":{"method":"roots/list"}}"#)),
+                // Both mean the same.
+                false => round.is_multiple_of(2).then_some(RawJson::EMPTY_OBJECT),
+            };
+            let state = Some(RawJson::string(&(round + 1).to_string()));
+            Ok(Reply::InputRequired(InputRequired { requests, state }))
         }
         "waited" => {
             exchange.note_standby(true);
