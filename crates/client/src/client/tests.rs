@@ -1,6 +1,7 @@
 //! What is kept, forgotten and passed on, without a server.
 
 mod renewal;
+mod session;
 
 use std::time::Duration;
 

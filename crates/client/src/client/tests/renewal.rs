@@ -9,14 +9,12 @@ use tokio::time::timeout;
 
 use crate::backoff::Backoff;
 use crate::client::Client;
-use crate::connection::tests::site::{Reply, Seen, Site, error, newer, older, result};
+use crate::connection::tests::site::{Reply, Rule, Seen, Site, error, newer, older, result};
 use crate::connection::tests::{SOON, call, complete, raw};
 use crate::error::ClientError;
 use crate::line::Silent;
 use crate::request::InputRequired;
 use crate::settings::{Era, Settings};
-
-type Rule = fn(&Seen) -> Option<Reply>;
 
 /// A status and an error, if there is one, by which a server refuses.
 type Refusal = (u16, Value);

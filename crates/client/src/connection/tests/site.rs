@@ -39,6 +39,9 @@ impl Seen {
 /// A status, further headers, and a body.
 pub(crate) type Reply = (u16, &'static str, Value);
 
+/// What a server answers to each request.
+pub(crate) type Rule = fn(&Seen) -> Option<Reply>;
+
 /// A server that answers by a rule, and keeps what it saw. A rule without a reply leaves the
 /// request open.
 pub(crate) struct Site {
