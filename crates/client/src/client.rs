@@ -1,6 +1,7 @@
 //! A server for as long as it is wanted: connected when needed, again when lost.
 
 mod cache;
+mod correct;
 mod keeper;
 mod life;
 mod log;
@@ -91,7 +92,8 @@ impl Client {
 
     /// Asks for something, connecting first if need be. A request that the server has surely not
     /// begun with is sent once more over a new connection: one that was not sent, that a lost session
-    /// refused, or that came in words which the server does not speak any more.
+    /// refused, or that came in words which the server does not speak any more. So is a call of a tool
+    /// whose headers the server refused, once, if its definition wants others by now.
     pub async fn request(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
         let shared = &self.0.shared;
         let connection = match shared.at_hand() {
@@ -102,6 +104,12 @@ impl Client {
             Err(error) if error.is_of_connection() && may_be_repeated(request, &error) => {
                 let renewed = Box::pin(self.renewed(&connection)).await?;
                 Box::pin(renewed.ask(request, line)).await
+            }
+            Err(error) if correct::is_mismatch(connection.peer(), request, &error) => {
+                match Box::pin(self.corrected(request, &connection)).await {
+                    Some(corrected) => Box::pin(connection.ask(&corrected, line)).await,
+                    None => Err(error),
+                }
             }
             answer => answer,
         }

@@ -155,6 +155,11 @@ impl Connection {
         self.link.board.ended().await
     }
 
+    /// Tells of something that the server did not say itself.
+    pub(crate) fn tell(&self, event: Event) {
+        self.link.event(event);
+    }
+
     /// Waits until it is seen that what was agreed on does not hold any more.
     pub(crate) async fn outdated(&self) {
         self.link.outdated.cancelled().await;

@@ -1,5 +1,6 @@
 //! What is kept, forgotten and passed on, without a server.
 
+mod correct;
 mod renewal;
 mod session;
 

@@ -136,7 +136,7 @@ async fn one_that_gave_up_the_handshake_is_greeted_anew() {
 #[tokio::test]
 async fn what_shows_no_change_is_told_and_changes_nothing() {
     let checked = "tools/call server/discover";
-    let cases: [(Rule, Refusal, &str); 11] = [
+    let cases: [(Rule, Refusal, &str); 12] = [
         (newer, (400, Value::Null), checked),
         (newer, (400, coded(-32000)), checked),
         (newer, (400, coded(-32602)), "tools/call"),
@@ -146,6 +146,7 @@ async fn what_shows_no_change_is_told_and_changes_nothing() {
         (newer, (500, Value::Null), "tools/call"),
         (newer, (200, coded(-32000)), "tools/call"),
         (older, (400, coded(-32602)), checked),
+        (older, (200, coded(-32020)), "tools/call"),
         (older, (200, coded(-32022)), "tools/call"),
         (older, (500, unsupported("2026-07-28")), "tools/call"),
     ];

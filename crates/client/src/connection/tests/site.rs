@@ -13,6 +13,7 @@ use super::SOON;
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::error::ClientError;
+use crate::event::Event;
 use crate::settings::Settings;
 use crate::target::{Endpoint, HttpKind, Target};
 
@@ -80,6 +81,11 @@ impl Site {
     /// A client of it.
     pub(crate) fn client(&self, settings: Settings) -> Client {
         let (events, _) = mpsc::channel(1);
+        self.client_telling(settings, events)
+    }
+
+    /// The same, heard by somebody.
+    pub(crate) fn client_telling(&self, settings: Settings, events: mpsc::Sender<Event>) -> Client {
         Client::new(self.target.clone(), settings, events)
     }
 
