@@ -116,22 +116,33 @@ impl Client {
     }
 
     /// All pages of a list. One that the server allows to be kept is not asked for again before it
-    /// is stale or said to have changed.
+    /// is stale or said to have changed. To ask for a list keeps no connection that nobody uses.
     pub async fn list(&self, list: List) -> Result<Listed, ClientError> {
         let shared = &self.0.shared;
         if let Some(kept) = shared.cache.fresh(list) {
             return Ok(kept);
         }
-        let connection = shared.connected(None).await?;
+        let connection = shared.reach(None).await?;
         let ticket = shared.cache.ticket(list);
         let listed = match connection.list(list).await {
             Err(error) if error.is_of_connection() => {
-                self.renewed(&connection).await?.list(list).await
+                shared.reach(Some(&connection)).await?.list(list).await
             }
             listed => listed,
         }?;
         shared.cache.keep(list, ticket, &listed);
         Ok(listed)
+    }
+
+    /// Has a list asked for anew though the server allowed it to be kept.
+    pub fn forget(&self, list: List) {
+        self.0.shared.cache.forget(list);
+    }
+
+    /// Whether the server tells now when this list changes: it says that it does, and is heard.
+    pub fn is_told(&self, list: List) -> bool {
+        let Some(connection) = self.0.shared.here() else { return false };
+        connection.peer().has(&[list.capability(), "listChanged"]) && connection.is_listened_to()
     }
 
     /// Sets the resources whose changes are to be told, now and after every reconnection.

@@ -150,6 +150,11 @@ impl Connection {
         }
     }
 
+    /// Whether the server can tell now of lists that change: over a pipe, a subscription or a stream.
+    pub fn is_listened_to(&self) -> bool {
+        self.link.is_listened_to()
+    }
+
     /// Waits until the connection has ended, and says why.
     pub async fn ended(&self) -> String {
         self.link.board.ended().await

@@ -8,6 +8,7 @@ mod attend;
 mod compose;
 mod face;
 mod failure;
+mod freshness;
 mod house;
 mod instructions;
 mod line;

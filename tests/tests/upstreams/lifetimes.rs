@@ -39,7 +39,7 @@ async fn one_that_starts_late_is_listed_from_what_was_known() {
 
 #[tokio::test]
 async fn one_that_nobody_uses_ends_and_comes_back() {
-    let servers = json!({"idle": scripted(&["well"], json!({"idle": "300ms"}))});
+    let servers = json!({"idle": scripted(&["well"], json!({"idle": "300ms", "refresh": "50ms"}))});
     let yard = Yard::open("idle", servers).await;
     yard.until("idle", "listed", |status| status["tools"] == 4).await;
     for _ in 0..2 {

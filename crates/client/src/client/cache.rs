@@ -51,12 +51,14 @@ impl Cache {
             Event::Reconnected => &[List::Tools, List::Resources, List::Templates, List::Prompts],
             Event::ResourceUpdated { .. } | Event::Log(..) => &[],
         };
-        let mut slots = self.slots();
-        for list in stale {
-            let slot = &mut slots[*list as usize];
-            slot.version += 1;
-            slot.kept = None;
-        }
+        stale.iter().for_each(|list| self.forget(*list));
+    }
+
+    /// Forgets a list, also one that is on its way.
+    pub(super) fn forget(&self, list: List) {
+        let slot = &mut self.slots()[list as usize];
+        slot.version += 1;
+        slot.kept = None;
     }
 
     fn slots(&self) -> MutexGuard<'_, [Slot; LISTS]> {

@@ -87,17 +87,33 @@ impl Shared {
 
     /// The connection, if there is one.
     pub(super) fn at_hand(&self) -> Option<Arc<Connection>> {
-        let Life::Here(connection, _) = &*self.life.borrow() else { return None };
+        let connection = self.here()?;
         *lock(&self.used) = Instant::now();
-        Some(connection.clone())
+        Some(connection)
     }
 
-    /// A connection, other than one that has turned out to be of no use.
+    /// The connection, if there is one, for whoever only looks at it.
+    pub(super) fn here(&self) -> Option<Arc<Connection>> {
+        match &*self.life.borrow() {
+            Life::Here(connection, _) => Some(connection.clone()),
+            _ => None,
+        }
+    }
+
+    /// A connection to use, other than one that has turned out to be of no use.
     pub(super) async fn connected(
         &self,
         useless: Option<&Arc<Connection>>,
     ) -> Result<Arc<Connection>, ClientError> {
         *lock(&self.used) = Instant::now();
+        self.reach(useless).await
+    }
+
+    /// The same, for what does not count as use.
+    pub(super) async fn reach(
+        &self,
+        useless: Option<&Arc<Connection>>,
+    ) -> Result<Arc<Connection>, ClientError> {
         let mut life = self.life.subscribe();
         if let Some(useless) = useless {
             self.order(Order::Replace(useless.clone())).await;

@@ -30,6 +30,9 @@ async fn a_list_is_kept_for_as_long_as_it_may_be() {
     cache.keep(List::Prompts, cache.ticket(List::Prompts), &listed(0));
     let kept = || [List::Tools, List::Prompts].map(|list| cache.fresh(list).is_some());
     assert_eq!(kept(), [true, false]);
+    cache.keep(List::Templates, cache.ticket(List::Templates), &listed(10));
+    cache.forget(List::Templates);
+    assert!(cache.fresh(List::Templates).is_none());
     advance(Duration::from_secs(10)).await;
     assert_eq!(kept(), [false, false]);
 }

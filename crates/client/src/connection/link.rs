@@ -1,5 +1,6 @@
 //! What all parts of a connection share: the way to the server, the board, and what was agreed.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ pub(super) struct Link {
     pub(super) outdated: CancellationToken,
     /// The least severe level that the server was told to send.
     level: Mutex<Option<Level>>,
+    /// Whether a subscription or the general stream is in force.
+    is_listened_to: AtomicBool,
 }
 
 /// How messages get to the server.
@@ -74,6 +77,7 @@ impl Link {
             agreed: OnceLock::new(),
             outdated: CancellationToken::new(),
             level: Mutex::new(None),
+            is_listened_to: AtomicBool::new(false),
         }
     }
 
@@ -161,6 +165,17 @@ impl Link {
         if self.events.try_send(event).is_err() {
             tracing::debug!("an event of the server found no room and was left out");
         }
+    }
+
+    /// Notes whether a subscription or the general stream is in force.
+    pub(super) fn listen(&self, is_listened_to: bool) {
+        self.is_listened_to.store(is_listened_to, Ordering::Relaxed);
+    }
+
+    /// Whether the server can say what belongs to no request.
+    pub(super) fn is_listened_to(&self) -> bool {
+        let needs_nothing = self.is_pipe() && self.revision().is_some_and(|it| !it.is_stateless());
+        needs_nothing || self.is_listened_to.load(Ordering::Relaxed)
     }
 
     /// Keeps a note of something odd where the program's own log is kept.

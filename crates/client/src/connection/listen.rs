@@ -80,6 +80,7 @@ pub(super) async fn subscribe(
                         () = over(&mut current) => {
                             current = None;
                             lost = true;
+                            link.listen(false);
                         }
                     }
                 }
@@ -87,6 +88,9 @@ pub(super) async fn subscribe(
             None => Ok(None),
         };
         let failed = opened.as_ref().err().cloned();
+        if let Ok(opened) = &opened {
+            link.listen(opened.is_some());
+        }
         let is_late = awaited.tell();
         match opened {
             Ok(opened) => {
@@ -129,6 +133,7 @@ pub(super) async fn subscribe(
                     current = None;
                     failures = 1;
                     lost = true;
+                    link.listen(false);
                 }
                 sleep(link.settings.backoff.after(failures)).await;
             }
@@ -266,6 +271,7 @@ pub(super) async fn general(link: Arc<Link>, mut awaited: Awaited) {
     let (mut failures, mut before) = (0, false);
     while link.board.end_reason().is_none() {
         let listening = wire.listen().await;
+        link.listen(matches!(listening, Ok(Some(_))));
         let is_late = awaited.tell();
         match listening {
             Ok(None) => return,
@@ -278,6 +284,7 @@ pub(super) async fn general(link: Arc<Link>, mut awaited: Awaited) {
                     failures = 0;
                     link.hear(&text, None);
                 }
+                link.listen(false);
             }
             Err(error) => {
                 let error = link.seen(error);

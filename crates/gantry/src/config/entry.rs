@@ -55,6 +55,7 @@ fn bare(name: &str, target: Result<gantry_client::Target, String>) -> Upstream {
         overrides: Default::default(),
         task: false,
         share: Share::default(),
+        refresh: None,
     }
 }
 

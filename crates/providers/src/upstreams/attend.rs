@@ -8,13 +8,12 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use gantry_client::{
-    Backoff, ChangedList, Client, ClientError, Event, List, Listed, Peer, Start, State,
-};
+use gantry_client::{Backoff, ChangedList, Client, ClientError, Event, List, Listed, Start, State};
 use gantry_protocol::code;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use super::freshness::Freshness;
 use super::house::House;
 use super::lists::{self, Lists};
 use super::offer::Offer;
@@ -28,10 +27,6 @@ const SWEEP: Duration = Duration::from_secs(60);
 
 /// The waits before a list that could not be had is asked for again.
 const AGAIN: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duration::from_secs(300) };
-
-/// Lists that become stale are not asked for again more often, or less often, than this.
-const OFTEN: Duration = Duration::from_secs(10);
-const SELDOM: Duration = Duration::from_secs(3600);
 
 type Listing = BoxFuture<'static, (List, Result<Listed, ClientError>)>;
 
@@ -52,11 +47,17 @@ pub(super) struct Attendant {
     withdraw_at: Option<Instant>,
     is_saved: bool,
     /// When to ask again for lists whose changes the server does not tell.
-    refresh_at: Option<Instant>,
+    freshness: Freshness,
 }
 
 impl Attendant {
-    pub(super) fn new(house: Weak<House>, server: Arc<Server>, client: Client) -> Self {
+    /// One who asks that often for lists whose changes the server does not tell.
+    pub(super) fn new(
+        house: Weak<House>,
+        server: Arc<Server>,
+        client: Client,
+        refresh: Duration,
+    ) -> Self {
         Self {
             house,
             server,
@@ -69,7 +70,7 @@ impl Attendant {
             is_ready: false,
             withdraw_at: None,
             is_saved: true,
-            refresh_at: None,
+            freshness: Freshness::new(refresh),
         }
     }
 
@@ -94,10 +95,8 @@ impl Attendant {
                 Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
                 () = at(self.due_at) => self.ask(),
                 () = at(self.withdraw_at) => self.withdraw().await,
-                () = at(self.refresh_at) => {
-                    self.refresh_at = None;
-                    self.demand(lists::ALL, Duration::ZERO);
-                }
+                () = at(self.freshness.ends_at()) => self.refresh(),
+                () = self.server.doubted.notified() => self.doubt(),
                 _ = sweep.tick() => self.server.sweep(),
             }
         }
@@ -159,6 +158,9 @@ impl Attendant {
     fn heed(&mut self, state: &State) {
         let was_ready = self.is_ready;
         self.is_ready = matches!(state, State::Ready | State::Degraded(_));
+        if !self.is_ready {
+            self.freshness.clear();
+        }
         match state {
             State::Ready | State::Degraded(_) => {
                 self.withdraw_at = None;
@@ -217,7 +219,7 @@ impl Attendant {
         let is_back = listed.is_ok() && self.server.offer.load().is_withdrawn;
         match listed {
             Ok(listed) => {
-                self.refresh(list, listed.ttl);
+                self.freshness.listed(list, listed.ttl);
                 lists.replace(list, listed);
             }
             // Many declare a capability and do not know all of its lists.
@@ -253,14 +255,20 @@ impl Attendant {
         self.tell();
     }
 
-    /// Has a list asked for again when it is stale, if the server does not tell of its changes.
-    fn refresh(&mut self, list: List, ttl: Duration) {
-        let told = |peer: Arc<Peer>| peer.has(&[list.capability(), "listChanged"]);
-        if ttl.is_zero() || self.client.known().is_none_or(told) {
-            return;
+    /// Has lists asked for again that are stale, if the server does not tell of their changes.
+    fn refresh(&mut self) {
+        let stale = self.freshness.stale(|list| self.client.is_told(list));
+        if !stale.is_empty() {
+            self.demand(stale, Duration::ZERO);
         }
-        let at = Instant::now() + ttl.clamp(OFTEN, SELDOM);
-        self.refresh_at = Some(self.refresh_at.map_or(at, |refresh_at| refresh_at.min(at)));
+    }
+
+    /// A call was refused as if there were no such tool.
+    fn doubt(&mut self) {
+        if !self.client.is_told(List::Tools) {
+            self.client.forget(List::Tools);
+            self.freshness.doubt(List::Tools);
+        }
     }
 
     /// Offers what is listed. Reading many schemas takes a while, in which others must go on.

@@ -34,6 +34,7 @@ pub(super) fn upstream(name: &str) -> Upstream {
         overrides: BTreeMap::new(),
         task: false,
         share: Share::Process,
+        refresh: None,
     }
 }
 

@@ -127,7 +127,8 @@ impl House {
             server.offer.store(Arc::new(Offer::after(&server, before)));
         }
         let attendant = server.shared().cloned().zip(events).map(|(client, events)| {
-            let attendant = Attendant::new(Arc::downgrade(self), server.clone(), client);
+            let refresh = server.upstream.refresh.unwrap_or(self.settings.refresh);
+            let attendant = Attendant::new(Arc::downgrade(self), server.clone(), client, refresh);
             tokio::spawn(attendant.attend(events))
         });
         Attended { server, attendant }

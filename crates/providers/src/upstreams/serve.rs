@@ -48,7 +48,12 @@ impl Errand {
             }
             Ok(reply) => Ok(reply),
             Err(TaskError::Call(error)) => Err(error),
-            Err(TaskError::Client(error)) => Err(self.failed().error(error)),
+            Err(TaskError::Client(error)) => {
+                if self.is_unknown(&error) {
+                    server.doubted.notify_one();
+                }
+                Err(self.failed().error(error))
+            }
         };
         if let Some(required) = line.missing().filter(|_| is_failure(&outcome)) {
             return Err(lacking(server, required));
@@ -112,6 +117,13 @@ impl Errand {
                 Ok(Reply::result(followed.await?))
             }
         }
+    }
+
+    /// Whether the server may not know the tool any more. Bad arguments have the same code.
+    fn is_unknown(&self, error: &ClientError) -> bool {
+        let ClientError::Answered(RpcError { code, .. }) = error else { return false };
+        self.request.method == Method::ToolsCall
+            && matches!(*code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND)
     }
 
     fn failed(&self) -> Failed<'_> {

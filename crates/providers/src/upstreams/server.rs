@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use gantry_client::{Client, Event, Request, Silent, State};
 use gantry_gateway::{CallError, Caller, ErrorKind};
 use gantry_protocol::{RawJson, Redactor};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::lists::Lists;
@@ -43,6 +43,8 @@ pub(super) struct Server {
     /// What is watched, by the number of the face on which it is.
     watched: Mutex<BTreeMap<u64, BTreeSet<String>>>,
     afterwords: Mutex<JoinSet<()>>,
+    /// Told when a call was refused as if there were no such tool.
+    pub(super) doubted: Notify,
     /// Whether it was listed or could not be reached: what there is to be known at first is known.
     settled: AtomicBool,
 }
@@ -87,6 +89,7 @@ impl Server {
             offer: ArcSwap::default(),
             watched: Mutex::default(),
             afterwords: Mutex::default(),
+            doubted: Notify::new(),
             settled: AtomicBool::new(events.is_none()),
         };
         (Arc::new(server), events)

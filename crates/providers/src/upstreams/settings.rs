@@ -29,6 +29,8 @@ pub struct Upstream {
     pub task: bool,
     /// Who shares one connection.
     pub share: Share,
+    /// How often lists are asked for whose changes it does not tell; as all servers if none is given.
+    pub refresh: Option<Duration>,
 }
 
 impl Upstream {
@@ -45,6 +47,7 @@ impl Upstream {
             overrides: BTreeMap::new(),
             task: false,
             share: Share::default(),
+            refresh: None,
         }
     }
 
@@ -67,6 +70,7 @@ impl Upstream {
             && self.overrides == other.overrides
             && self.task == other.task
             && self.share == other.share
+            && self.refresh == other.refresh
             && print(self) == print(other)
     }
 }
@@ -118,10 +122,18 @@ pub struct UpstreamSettings {
     pub folder: Option<PathBuf>,
     /// Connections of one server that `share` may open.
     pub connections: usize,
+    /// How often lists are asked for that a server neither tells the changes nor the age of.
+    pub refresh: Duration,
 }
 
 impl Default for UpstreamSettings {
     fn default() -> Self {
-        Self { name_length: 64, keep: Duration::from_secs(60), folder: None, connections: 64 }
+        Self {
+            name_length: 64,
+            keep: Duration::from_secs(60),
+            folder: None,
+            connections: 64,
+            refresh: Duration::from_secs(5 * 60),
+        }
     }
 }

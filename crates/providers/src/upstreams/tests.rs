@@ -81,11 +81,24 @@ async fn changes_of_watched_resources_are_told_under_our_address() {
 
 #[tokio::test]
 async fn a_list_that_changed_is_asked_for_again() {
-    let bench = Bench::with(vec![peer("one", Era::Legacy)]).await;
-    let mut changes = bench.changes();
-    bench.tool("one_grow").await;
-    while !bench.names("tools/list", "tools", "name").await.contains(&"one_grown".to_owned()) {
-        changes.next().await.expect("a change");
+    let often = Duration::from_millis(10);
+    let quiet = |refresh| Upstream { refresh, ..peer("one", Era::Quiet) };
+    let seldom = UpstreamSettings::default;
+    let refused = json!({"name": "one_fail", "arguments": {"code": -32602}});
+    let cases = [
+        (seldom(), peer("one", Era::Legacy), None),
+        (seldom(), quiet(Some(often)), None),
+        (UpstreamSettings { refresh: often, ..seldom() }, quiet(None), None),
+        (seldom(), quiet(None), Some(refused)),
+    ];
+    for (settings, server, doubt) in cases {
+        let bench = Bench::new(settings, vec![server]).await;
+        bench.tool("one_grow").await;
+        if let Some(doubt) = doubt {
+            let error = bench.call(Method::ToolsCall, &doubt).await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Handler { code: -32602 });
+        }
+        bench.until_listed("one_grown").await;
     }
 }
 

@@ -202,9 +202,10 @@ async fn what_a_status_means() {
 #[tokio::test]
 async fn the_server_is_listened_to_before_it_is_asked() {
     let mut site = Site::open(older).await;
-    let _connection = site.connect().await.unwrap();
+    let connection = site.connect().await.unwrap();
     let seen = std::iter::from_fn(|| site.seen.try_recv().ok());
     assert!(seen.into_iter().any(|seen| seen.method() == "GET"));
+    assert!(!connection.is_listened_to(), "it has no stream");
 }
 
 #[tokio::test]

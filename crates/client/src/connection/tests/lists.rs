@@ -120,6 +120,11 @@ async fn a_subscription_is_kept_open() {
     assert_eq!(third["params"]["notifications"], second["params"]["notifications"]);
     server.acknowledge(&third).await;
     assert!(matches!(events.recv().await, Some(Event::Reconnected)));
+    // One that the server does not know is not heard.
+    server.answer(&third, json!({"resultType": "complete"})).await;
+    let fourth = server.next().await;
+    assert!(!connection.is_listened_to());
+    server.fail(&fourth, json!({"code": -32601, "message": "no"})).await;
 }
 
 /// What changes is heard from the beginning, or is asked for again.
@@ -131,10 +136,11 @@ async fn a_server_is_listened_to_before_it_counts_as_connected() {
         let greeted =
             tokio::join!(begin(pipe, Settings::default()), server.discovered(capabilities));
         let ((opened, mut events), ()) = greeted;
-        let (_connection, mut listening) = opened.expect("the server is greeted");
+        let (connection, mut listening) = opened.expect("the server is greeted");
         let request = server.next().await;
         assert_eq!(request["method"], "subscriptions/listen");
         assert!(listening.try_recv().is_err_and(|it| it == TryRecvError::Empty));
+        assert!(!connection.is_listened_to());
         if is_waited_for {
             server.acknowledge(&request).await;
             timeout(SOON, listening).await.expect("in time").expect("it is listened to");
@@ -144,6 +150,7 @@ async fn a_server_is_listened_to_before_it_counts_as_connected() {
             server.acknowledge(&request).await;
             assert!(matches!(events.recv().await, Some(Event::Reconnected)));
         }
+        assert!(connection.is_listened_to());
     }
 }
 

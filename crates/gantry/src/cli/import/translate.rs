@@ -16,7 +16,7 @@ pub(crate) struct Translated {
 }
 
 /// Keys that go over, each with all words there are for it; in this order.
-const KEPT: [&[&str]; 17] = [
+const KEPT: [&[&str]; 18] = [
     &["cwd"],
     &["envFile"],
     &["timeout", "requestTimeout"],
@@ -31,6 +31,7 @@ const KEPT: [&[&str]; 17] = [
     &["start"],
     &["idle"],
     &["lifetime"],
+    &["refresh"],
     &["restart"],
     &["roots"],
     &["oauth"],

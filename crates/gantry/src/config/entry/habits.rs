@@ -106,8 +106,9 @@ fn override_of(entry: &Entry<'_>, tool: &str, value: &RawJson) -> Result<Overrid
 }
 
 fn times(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
-    let client = &mut server.client;
     let time = |key| entry.reader.value(&entry.value, key, TIME, timeout::read);
+    server.refresh = time("refresh")?;
+    let client = &mut server.client;
     let seconds = |key| entry.reader.value(&entry.value, key, "a number of seconds", seconds);
     let request = time("timeout")?.or(time("requestTimeout")?);
     if let Some((key, value)) = entry.first(&["timeout", "requestTimeout"])

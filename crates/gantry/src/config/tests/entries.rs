@@ -23,7 +23,7 @@ fn habits() {
             "exclude": ["c"], "tools": {"a1": {"title": "A", "description": "one", "task": false}},
             "task": true,
             "share": "session", "era": "legacy", "start": "lazy", "idle": "5m", "lifetime": "1h",
-            "restart": {"first": "1s", "atMost": 60000}, "timeout": "20m",
+            "refresh": "30s", "restart": {"first": "1s", "atMost": 60000}, "timeout": "20m",
             "roots": ["./my src", {"uri": "file:///x", "name": "X"}]}"#,
     );
     assert_eq!(server.prefix.as_deref(), Some(""));
@@ -31,6 +31,7 @@ fn habits() {
     assert_eq!(server.overrides["a1"].description.as_deref(), Some("one"));
     assert_eq!((server.task, server.overrides["a1"].task), (true, Some(false)));
     assert_eq!(server.share, Share::Session);
+    assert_eq!(server.refresh, Some(Duration::from_secs(30)));
     let client = server.client;
     assert_eq!((client.era, client.start), (Era::Legacy, Start::Lazy));
     let second = Duration::from_secs(1);

@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) enum Era {
     Legacy,
     Modern,
+    /// As the older one, but it does not tell when its tools change.
+    Quiet,
 }
 
 /// The server beside this file.
@@ -31,6 +33,7 @@ pub(super) fn peer(name: &str, era: Era) -> Upstream {
     let era = match era {
         Era::Legacy => "legacy",
         Era::Modern => "modern",
+        Era::Quiet => "quiet",
     };
     let program = Program {
         program: "python3".into(),
@@ -99,6 +102,17 @@ impl Bench {
         self.upstreams.0.main_face().watched(&[uri.to_owned()].into());
         let interest = Interest { resources_watched: watched, ..Interest::default() };
         self.gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
+    }
+
+    /// Waits until a tool is listed.
+    pub(super) async fn until_listed(&self, tool: &str) {
+        let mut changes = self.changes();
+        let waiting = async {
+            while !self.names("tools/list", "tools", "name").await.iter().any(|it| it == tool) {
+                changes.next().await.expect("a change");
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("it is listed");
     }
 
     pub(super) async fn names(&self, method: &str, list: &str, member: &str) -> Vec<String> {

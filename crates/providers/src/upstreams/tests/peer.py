@@ -8,6 +8,9 @@ TOOLS = ["echo", "grow", "die", "ask", "fail", "link", "touch", "process", "page
 RESOURCES = ["x:shared", "x:" + sys.argv[2]]
 CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {}, "completions": {}, "logging": {},
                 "resources": {"subscribe": True, "listChanged": True}}
+QUIET = sys.argv[1] == "quiet"
+if QUIET:
+    CAPABILITIES["tools"] = {}
 if not MODERN:
     CAPABILITIES["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
 polls = {}
@@ -62,7 +65,8 @@ def call(line, params):
         return text(line[line.index('"params"'):])
     if name == "grow":
         TOOLS.append("grown")
-        notify("notifications/tools/list_changed")
+        if not QUIET:
+            notify("notifications/tools/list_changed")
         return text("grown")
     if name == "die":
         print("my last words", file=sys.stderr, flush=True)
