@@ -15,6 +15,7 @@ mod line;
 mod lists;
 mod naming;
 mod offer;
+mod offering;
 mod origin;
 mod pool;
 mod redaction;

@@ -16,7 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use super::freshness::Freshness;
 use super::house::House;
 use super::lists::{self, Lists};
-use super::offer::Offer;
+use super::offering;
 use super::server::Server;
 
 /// Changes that come close together are looked at once.
@@ -94,7 +94,10 @@ impl Attendant {
                 }
                 Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
                 () = at(self.due_at) => self.ask(),
-                () = at(self.withdraw_at) => self.withdraw().await,
+                () = at(self.withdraw_at) => {
+                    self.withdraw_at = None;
+                    offering::withdraw(&self.server, &self.house).await;
+                }
                 () = at(self.freshness.ends_at()) => self.refresh(),
                 () = self.server.doubted.notified() => self.doubt(),
                 _ = sweep.tick() => self.server.sweep(),
@@ -105,24 +108,13 @@ impl Attendant {
     /// Offers what was known of the server when it ran last. One that is started when it is needed
     /// and of which nothing is known is started once, to learn it.
     async fn recall(&mut self) {
-        let mut known = self.server.lists.load_full();
-        if *known == Lists::default()
-            && let Some(house) = self.house.upgrade()
-            && let Some(folder) = house.settings.folder.clone()
-        {
-            let name = self.server.name().to_owned();
-            let loaded = tokio::task::spawn_blocking(move || Lists::load(&folder, &name)).await;
-            known = Arc::new(loaded.ok().flatten().unwrap_or_default());
-        }
-        if *known == Lists::default() {
-            if self.server.upstream.client.start == Start::Lazy {
-                self.demand(lists::ALL, Duration::ZERO);
-            }
+        offering::recall(&self.server, &self.house).await;
+        if self.server.upstream.client.start != Start::Lazy {
             return;
         }
-        self.server.lists.store(known);
-        self.offer().await;
-        if self.server.upstream.client.start == Start::Lazy {
+        if *self.server.lists.load_full() == Lists::default() {
+            self.demand(lists::ALL, Duration::ZERO);
+        } else {
             self.server.settle();
             self.tell();
         }
@@ -216,7 +208,8 @@ impl Attendant {
     async fn take(&mut self, list: List, listed: Result<Listed, ClientError>) {
         self.asked.remove(&list);
         let mut lists = Lists::clone(&self.server.lists.load());
-        let is_back = listed.is_ok() && self.server.offer.load().is_withdrawn;
+        let is_away = self.server.offer.load().is_withdrawn;
+        let is_back = listed.is_ok() && is_away;
         match listed {
             Ok(listed) => {
                 self.freshness.listed(list, listed.ttl);
@@ -243,7 +236,9 @@ impl Attendant {
         if is_back || lists != **self.server.lists.load() {
             self.server.lists.store(Arc::new(lists));
             self.is_saved = false;
-            self.offer().await;
+            if is_back || !is_away {
+                offering::offer(&self.server, &self.house).await;
+            }
         }
         if self.listing.is_empty() {
             self.server.settle();
@@ -269,36 +264,6 @@ impl Attendant {
             self.client.forget(List::Tools);
             self.freshness.doubt(List::Tools);
         }
-    }
-
-    /// Offers what is listed. Reading many schemas takes a while, in which others must go on.
-    async fn offer(&mut self) {
-        let (server, house) = (self.server.clone(), self.house.clone());
-        let offering = tokio::task::spawn_blocking(move || {
-            let lists = server.lists.load_full();
-            let offer = Offer::read(&server.upstream, &lists, &server.offer.load());
-            server.offer.store(Arc::new(offer));
-            if let Some(house) = house.upgrade() {
-                house.show(Some(server.name()));
-            }
-        });
-        if let Err(error) = offering.await {
-            let server = self.server.name();
-            tracing::error!(server, %error, "what a server lists could not be read");
-        }
-    }
-
-    async fn withdraw(&mut self) {
-        self.withdraw_at = None;
-        let (server, house) = (self.server.clone(), self.house.clone());
-        let withdrawing = tokio::task::spawn_blocking(move || {
-            tracing::warn!(server = server.name(), "a server stays away; its tools are withdrawn");
-            server.offer.store(Arc::new(Offer { is_withdrawn: true, ..Offer::default() }));
-            if let Some(house) = house.upgrade() {
-                house.show(Some(server.name()));
-            }
-        });
-        let _ = withdrawing.await;
     }
 
     async fn save(&mut self) {

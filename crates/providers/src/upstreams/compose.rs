@@ -1,10 +1,13 @@
-//! Many servers' offers as one listing, with the way back from every name.
+//! Many servers' offers as one listing, with the way back from every name. What a server that is
+//! away would offer keeps its names and addresses, so that nobody else is taken for it.
 
-use std::collections::{BTreeMap, HashSet};
+mod addresses;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use gantry_gateway::{Listing, Matcher, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use gantry_gateway::{Listing, Matcher, PromptEntry, ToolEntry};
 use gantry_protocol::RawJson;
 use gantry_protocol::headers::HeaderParam;
 
@@ -50,6 +53,8 @@ pub(super) struct Routes {
     /// In the order of the catalog, in which the first that covers an address counts.
     templates: BTreeMap<String, (Arc<str>, Matcher)>,
     aliases: HashMap<Arc<str>, Arc<Aliases>>,
+    /// Whose tools the names are that are kept for servers that are away.
+    kept: HashMap<String, Arc<str>>,
 }
 
 /// Whose it is, and what its server calls it.
@@ -109,6 +114,11 @@ impl Routes {
         self.aliases.get(server)
     }
 
+    /// The server that is away and has a tool of that name.
+    pub(super) fn keeper_of(&self, tool: &str) -> Option<&Arc<str>> {
+        self.kept.get(tool)
+    }
+
     /// Whose template that is.
     pub(super) fn server_of_template(&self, text: &str) -> Option<&Arc<str>> {
         self.templates.get(text).map(|(server, _)| server)
@@ -127,7 +137,7 @@ pub(super) fn compose(parts: &[Part], scope: Scope<'_>, before: &Routes) -> Comp
     let mut composed = Composed::default();
     name_tools(parts, scope, before, &mut composed);
     name_prompts(parts, scope, &mut composed);
-    address_resources(parts, scope, &mut composed);
+    addresses::give(parts, scope, &mut composed);
     composed
 }
 
@@ -143,8 +153,14 @@ fn name_tools(parts: &[Part], scope: Scope<'_>, before: &Routes, composed: &mut 
                 }
                 _ => names.give(&part.server, &part.prefix, &tool.own),
             };
+            let is_wanted = scope.has_server(&part.server) && scope.has_tool(&name.name);
+            if part.offer.is_withdrawn {
+                let kept = is_wanted.then(|| (name.name, part.server.clone()));
+                composed.routes.kept.extend(kept);
+                continue;
+            }
             composed.note(&part.server, name.clash);
-            if !scope.has_server(&part.server) || !scope.has_tool(&name.name) {
+            if !is_wanted {
                 continue;
             }
             match tool_route(part, tool, &name.name, before) {
@@ -189,6 +205,9 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
                 Scope::Alone => (prompt.name.clone(), prompt.clone()),
                 _ => {
                     let given = names.give(&part.server, &part.prefix, &prompt.name);
+                    if part.offer.is_withdrawn {
+                        continue;
+                    }
                     composed.note(&part.server, given.clash);
                     let definition = &prompt.definition;
                     let definition =
@@ -205,7 +224,7 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
                     )
                 }
             };
-            if scope.has_server(&part.server) {
+            if scope.has_server(&part.server) && !part.offer.is_withdrawn {
                 composed.listing.prompts.push(entry);
                 let route = Route { server: part.server.clone(), own: prompt.name.clone() };
                 composed.routes.prompts.insert(name, route);
@@ -214,82 +233,11 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
     }
 }
 
-fn address_resources(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
-    let (mut uris, mut texts) = (HashSet::new(), HashSet::new());
-    for part in parts {
-        let mut aliases = None;
-        let new = || Aliases::new(&part.server, |prefix| is_used(parts, prefix));
-        let is_wanted = scope.has_server(&part.server);
-        for resource in &part.offer.resources {
-            let entry = match uris.insert(resource.uri.as_str()) {
-                true => resource.clone(),
-                false => {
-                    let aliases = aliases.get_or_insert_with(new);
-                    Arc::new(readdressed(resource, aliases.add(&resource.uri)))
-                }
-            };
-            if is_wanted {
-                composed.routes.resources.insert(entry.uri.clone(), part.server.clone());
-                composed.listing.resources.push(entry);
-            }
-        }
-        for (template, parsed) in &part.offer.templates {
-            let text = template.uri_template.as_str();
-            let entry = match texts.insert(text) {
-                true => template.clone(),
-                false => {
-                    let aliases = aliases.get_or_insert_with(new);
-                    let alias = aliases.add_template(text, parsed.as_ref());
-                    Arc::new(readdressed_template(template, alias))
-                }
-            };
-            let prefix = entry.uri_template.len() - text.len();
-            let prefix = entry.uri_template[..prefix].to_owned();
-            let parsed = parsed.clone();
-            let matcher: Matcher = Arc::new(move |uri: &str| {
-                let own = uri.strip_prefix(prefix.as_str());
-                own.zip(parsed.as_ref()).is_some_and(|(own, it)| it.matches(own).is_some())
-            });
-            if is_wanted {
-                composed.list_template(&part.server, entry, matcher);
-            }
-        }
-        if let Some(aliases) = aliases {
-            composed.routes.aliases.insert(part.server.clone(), Arc::new(aliases));
-        }
-    }
-}
-
-/// Whether something that is listed begins so.
-fn is_used(parts: &[Part], prefix: &str) -> bool {
-    parts.iter().any(|part| {
-        part.offer.resources.iter().any(|it| it.uri.starts_with(prefix))
-            || part.offer.templates.iter().any(|(it, _)| it.uri_template.starts_with(prefix))
-    })
-}
-
-fn readdressed(resource: &ResourceEntry, uri: String) -> ResourceEntry {
-    let definition = resource.definition.edit().set("uri", RawJson::string(&uri)).apply();
-    ResourceEntry { uri, definition, origin: resource.origin.clone() }
-}
-
-fn readdressed_template(template: &TemplateEntry, uri_template: String) -> TemplateEntry {
-    let text = RawJson::string(&uri_template);
-    let definition = template.definition.edit().set("uriTemplate", text).apply();
-    TemplateEntry { uri_template, definition, origin: template.origin.clone() }
-}
-
 impl Composed {
     fn note(&mut self, server: &Arc<str>, problem: Option<String>) {
         if let Some(problem) = problem {
             self.problems.entry(server.clone()).or_default().push(problem);
         }
-    }
-
-    fn list_template(&mut self, server: &Arc<str>, entry: Arc<TemplateEntry>, matcher: Matcher) {
-        let route = (server.clone(), matcher.clone());
-        self.routes.templates.insert(entry.uri_template.clone(), route);
-        self.listing.templates.push((entry, matcher));
     }
 }
 

@@ -206,9 +206,13 @@ impl Provider for Face {
 
     fn absence(&self, tool: &str) -> Option<CallError> {
         let view = self.view.load();
-        let is_meant = |server: &&Arc<Server>| {
-            self.name.as_deref() == Some(server.name())
-                || naming::begins_with(tool, server.prefix())
+        let keeper = view.routes.keeper_of(tool);
+        let is_meant = |server: &&Arc<Server>| match keeper {
+            Some(keeper) => **keeper == *server.name(),
+            None => {
+                self.name.as_deref() == Some(server.name())
+                    || naming::begins_with(tool, server.prefix())
+            }
         };
         let meant = view.servers.values().filter(is_meant);
         let server = meant.max_by_key(|server| server.prefix().len())?;

@@ -14,6 +14,7 @@ use super::compose::Scope;
 use super::face::Face;
 use super::instructions;
 use super::offer::Offer;
+use super::offering;
 use super::server::Server;
 use super::settings::{Profile, Upstream, UpstreamSettings};
 
@@ -123,14 +124,24 @@ impl House {
     fn begin(self: &Arc<Self>, upstream: Upstream, before: Option<&Server>) -> Attended {
         let lists = before.map(|before| before.lists.load_full()).unwrap_or_default();
         let (server, events) = Server::new(upstream, &self.settings, lists);
-        if let Some(before) = before.filter(|_| server.shared().is_some()) {
-            server.offer.store(Arc::new(Offer::after(&server, before)));
+        if let Some(before) = before.filter(|_| !server.upstream.disabled) {
+            let offer = Offer::after(&server, before);
+            let is_reachable = server.shared().is_some();
+            server.offer.store(Arc::new(if is_reachable { offer } else { offer.withdrawn() }));
         }
-        let attendant = server.shared().cloned().zip(events).map(|(client, events)| {
-            let refresh = server.upstream.refresh.unwrap_or(self.settings.refresh);
-            let attendant = Attendant::new(Arc::downgrade(self), server.clone(), client, refresh);
-            tokio::spawn(attendant.attend(events))
-        });
+        let house = Arc::downgrade(self);
+        let attendant = match server.shared().cloned().zip(events) {
+            Some((client, events)) => {
+                let refresh = server.upstream.refresh.unwrap_or(self.settings.refresh);
+                let attendant = Attendant::new(house, server.clone(), client, refresh);
+                Some(tokio::spawn(attendant.attend(events)))
+            }
+            None if server.is_recalled() => None,
+            None => {
+                let server = server.clone();
+                Some(tokio::spawn(async move { offering::recall(&server, &house).await }))
+            }
+        };
         Attended { server, attendant }
     }
 
@@ -143,6 +154,8 @@ impl House {
         let servers: Vec<Arc<Server>> =
             rooms.servers.values().map(|it| it.server.clone()).collect();
         let length = self.settings.name_length;
+        // A name must not be given away before it is known whose it is.
+        let is_all_known = servers.iter().all(|server| server.is_recalled());
         for Shown { face, gateway, publisher } in &rooms.shown {
             let alone = face.name.as_deref().and_then(|name| rooms.servers.get(name));
             let profile = face.name.as_deref().and_then(|name| rooms.profiles.get(name));
@@ -152,7 +165,9 @@ impl House {
                 (_, None, Some(profile)) => (servers.clone(), Scope::Selected { length, profile }),
                 (_, None, None) => (Vec::new(), Scope::Alone),
             };
-            if changed.is_some_and(|name| !shown.iter().any(|server| server.name() == name)) {
+            if changed.is_some_and(|name| !shown.iter().any(|server| server.name() == name))
+                || !(is_all_known || matches!(scope, Scope::Alone))
+            {
                 continue;
             }
             let problems = face.show(&shown, scope, publisher);
@@ -213,7 +228,7 @@ fn instruct(gateway: &Gateway, servers: &[Arc<Server>], scope: Scope<'_>) {
     let offers: Vec<_> = servers
         .iter()
         .filter(|server| scope.has_server(server.name()))
-        .map(|server| (server.name(), server.offer.load_full()))
+        .map(|server| (server.name(), server.offered()))
         .collect();
     let told = |(name, offer): &'_ (&'_ str, Arc<Offer>)| {
         Some(((*name).to_owned(), offer.instructions.clone()?))

@@ -25,7 +25,7 @@ use gantry_gateway::pattern::chosen;
 const PROBLEMS: usize = 100;
 
 /// What one server has to offer, in the order of its own names.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Offer {
     /// Its tools, each under its own name as far as the protocol allows it.
     pub(super) tools: Vec<OfferedTool>,
@@ -36,7 +36,7 @@ pub(super) struct Offer {
     pub(super) instructions: Option<String>,
     /// What cannot be offered, or not as it is.
     pub(super) problems: Vec<String>,
-    /// Whether it is empty because the server stays away.
+    /// Whether it is not offered, because the server stays away, and only keeps its names.
     pub(super) is_withdrawn: bool,
     /// Whether its tools were read as those of a server that may make a task of any call.
     pub(super) makes_tasks: bool,
@@ -67,6 +67,11 @@ impl Offer {
         let offer = before.offer.load_full();
         let known = if is_alike { &*offer } else { &Self::default() };
         Self::read(now, &server.lists.load(), known)
+    }
+
+    /// The same, of a server that stays away.
+    pub(super) fn withdrawn(&self) -> Self {
+        Self { is_withdrawn: true, ..self.clone() }
     }
 
     /// Reads the lists. What `before` has read already is taken from there.

@@ -38,7 +38,7 @@ pub(super) struct Server {
     connections: Option<Connections>,
     /// What it listed last.
     pub(super) lists: ArcSwap<Lists>,
-    /// What of that is offered now.
+    /// What of that can be offered; [`Self::offered`] says whether it is.
     pub(super) offer: ArcSwap<Offer>,
     /// What is watched, by the number of the face on which it is.
     watched: Mutex<BTreeMap<u64, BTreeSet<String>>>,
@@ -47,6 +47,8 @@ pub(super) struct Server {
     pub(super) doubted: Notify,
     /// Whether it was listed or could not be reached: what there is to be known at first is known.
     settled: AtomicBool,
+    /// Whether what it listed when it ran last has been looked for.
+    is_recalled: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -81,6 +83,8 @@ impl Server {
             (Connections { shared, pool }, events)
         });
         let (connections, events) = connected.unzip();
+        let has_nothing_to_recall =
+            upstream.disabled || settings.folder.is_none() || *lists != Lists::default();
         let server = Self {
             upstream,
             redaction,
@@ -91,6 +95,7 @@ impl Server {
             afterwords: Mutex::default(),
             doubted: Notify::new(),
             settled: AtomicBool::new(events.is_none()),
+            is_recalled: AtomicBool::new(has_nothing_to_recall),
         };
         (Arc::new(server), events)
     }
@@ -144,9 +149,15 @@ impl Server {
         }
     }
 
+    /// What it offers now.
+    pub(super) fn offered(&self) -> Arc<Offer> {
+        let offer = self.offer.load_full();
+        if offer.is_withdrawn { Arc::default() } else { offer }
+    }
+
     /// Why it has no tools to offer; none if it has some, or if it is as it should be.
     pub(super) fn absence(&self) -> Option<String> {
-        let offer = self.offer.load();
+        let offer = self.offered();
         if !offer.tools.is_empty() {
             return None;
         }
@@ -163,7 +174,16 @@ impl Server {
 
     /// Whether what there is to be known at first is known.
     pub(super) fn is_settled(&self) -> bool {
-        self.settled.load(Ordering::Acquire)
+        self.settled.load(Ordering::Acquire) && self.is_recalled()
+    }
+
+    /// Whether it is known which names are its own, as far as that can be known before it has spoken.
+    pub(super) fn is_recalled(&self) -> bool {
+        self.is_recalled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn recalled(&self) {
+        self.is_recalled.store(true, Ordering::Release);
     }
 
     pub(super) fn settle(&self) {

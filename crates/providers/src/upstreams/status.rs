@@ -39,7 +39,7 @@ pub struct Status {
 impl Status {
     /// How a server stands now. `problems` are those of its names.
     pub(super) fn of(server: &Server, problems: &[String]) -> Self {
-        let (mut state, offer) = (server.state(), server.offer.load());
+        let (mut state, offer) = (server.state(), server.offered());
         if state == State::Ready
             && let Some(trouble) = server.lists.load().troubles().next()
         {

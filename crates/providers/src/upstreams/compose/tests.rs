@@ -116,3 +116,46 @@ fn what_did_not_change_is_used_again() {
     let schemas = (&parts[0].offer.tools[0].entry.input, &after.listing.tools[0].input);
     assert!(Arc::ptr_eq(schemas.0, schemas.1), "schemas are not compiled again");
 }
+
+#[test]
+fn what_is_away_keeps_its_names_and_addresses() {
+    let given = [
+        (List::Tools, &*tools(&["x"])),
+        (List::Prompts, r#"[{"name":"p"}]"#),
+        (List::Resources, r#"[{"uri":"x:one","name":"1"}]"#),
+        (List::Templates, r#"[{"uriTemplate":"t:{a}","name":"t"}]"#),
+    ];
+    let covering = r#"[{"uriTemplate":"t:{+b}","name":"t"},{"uriTemplate":"x:{id}","name":"x"}]"#;
+    let plain = |part: Part| Part { prefix: String::new(), ..part };
+    let here = || plain(part("a", &given));
+    let away = || Part { offer: Arc::new(here().offer.withdrawn()), ..here() };
+    let other = || plain(part("b", &given));
+    let wide = || plain(part("b", &[(List::Templates, covering)]));
+    let cases = [
+        (vec![here(), other()], "x", Some("a")),
+        (vec![away(), other()], "x", None),
+        (vec![other()], "x", Some("b")),
+        (vec![here(), other()], "x:one", Some("a")),
+        (vec![away(), other()], "x:one", None),
+        (vec![other()], "x:one", Some("b")),
+        (vec![away(), other()], "t:7", None),
+        (vec![away(), other()], "gantry://b/t:7", Some("b")),
+        (vec![here(), wide()], "x:one", Some("a")),
+        (vec![away(), wide()], "x:one", None),
+        (vec![away(), wide()], "x:two", Some("b")),
+        (vec![here(), wide()], "t:7", Some("b")),
+        (vec![away(), wide()], "t:7", Some("b")),
+    ];
+    for (parts, name, expected) in cases {
+        let servers: Vec<_> = parts.iter().map(|it| (&*it.server, it.offer.is_withdrawn)).collect();
+        let composed = everything(&parts);
+        let tool = composed.routes.tools.get(name).map(|tool| &tool.route.server);
+        let found = tool.or(composed.routes.server_of(name)).map(|server| &**server);
+        assert_eq!(found, expected, "{name} of {servers:?}");
+    }
+    let composed = everything(&[away(), other()]);
+    let prompts: Vec<_> = composed.routes.prompts.keys().collect();
+    assert!(prompts.len() == 1 && prompts[0].starts_with("p_"), "{prompts:?}");
+    assert_eq!(composed.routes.keeper_of("x").map(|it| &**it), Some("a"));
+    assert_eq!(composed.listing.resources.len(), 1);
+}
