@@ -4,6 +4,7 @@
 //! composed anew for every gateway that shows it when one of them changes.
 
 mod aliases;
+mod asker;
 mod attend;
 mod compose;
 mod face;

@@ -112,7 +112,16 @@ impl Face {
         let takes_questions = resolved.call.takes_questions;
         let runs_long = view.runs_long(&resolved.target);
         let exchange = exchange.clone();
-        Some(Errand { server, aliases, request, exchange, takes_questions, runs_long })
+        let is_one_of_many = view.servers.len() > 1;
+        Some(Errand {
+            server,
+            aliases,
+            request,
+            exchange,
+            takes_questions,
+            runs_long,
+            is_one_of_many,
+        })
     }
 }
 

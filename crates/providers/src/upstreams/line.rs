@@ -1,7 +1,7 @@
 //! The client of a call, as the server that works on it reaches it.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -9,6 +9,9 @@ use gantry_client::{Line, Question, Refusal};
 use gantry_gateway::{Ask, AskError, Exchange};
 use gantry_protocol::{Level, Method, RawJson, Redactor};
 use tokio::time::{Instant, sleep_until};
+
+use super::asker;
+use super::server::Server;
 
 /// How long a question waits for others that a server asks at the same time, when the client must
 /// take them all at once. A person who is asked does not see it.
@@ -22,6 +25,8 @@ pub(super) struct CallLine {
     at_once: bool,
     identity: OnceLock<String>,
     redaction: Redactor,
+    /// The server, where there are others that may ask.
+    asker: Option<Arc<Server>>,
     said: Mutex<Said>,
 }
 
@@ -38,8 +43,14 @@ struct Said {
 impl CallLine {
     /// `at_once` says that the client is gone with the first question, and comes back with the
     /// answers.
-    pub(super) fn new(exchange: Exchange, redaction: Redactor, at_once: bool) -> Self {
-        Self { exchange, at_once, identity: OnceLock::new(), redaction, said: Mutex::default() }
+    pub(super) fn new(
+        exchange: Exchange,
+        redaction: Redactor,
+        at_once: bool,
+        asker: Option<Arc<Server>>,
+    ) -> Self {
+        let (identity, said) = (OnceLock::new(), Mutex::default());
+        Self { exchange, at_once, identity, redaction, asker, said }
     }
 
     /// What the client would have had to declare, if the server asked for more than that.
@@ -54,6 +65,12 @@ impl CallLine {
     }
 
     async fn put_as(&self, key: &str, ask: Ask) -> Result<RawJson, AskError> {
+        let Ask { method, params } = ask;
+        let params = match &self.asker {
+            Some(server) => params.map(|params| asker::named(server.name(), &method, params)),
+            None => params,
+        };
+        let ask = Ask { method, params };
         let answer = self.exchange.ask(key, ask).await;
         if let Err(AskError::Unsupported { required }) = &answer {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);

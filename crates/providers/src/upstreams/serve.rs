@@ -11,6 +11,7 @@ use gantry_protocol::{Method, RawJson, RpcError, Trace, code};
 use tokio::task::yield_now;
 
 use super::aliases::Aliases;
+use super::asker;
 use super::failure::Failed;
 use super::line::CallLine;
 use super::server::Server;
@@ -27,6 +28,8 @@ pub(super) struct Errand {
     pub(super) takes_questions: bool,
     /// Whether the call runs long, whatever the server makes of it.
     pub(super) runs_long: bool,
+    /// Whether there are other servers that may ask the same person.
+    pub(super) is_one_of_many: bool,
 }
 
 impl Errand {
@@ -40,7 +43,8 @@ impl Errand {
         let server = &self.server;
         let client = server.client_for(self.exchange.caller())?;
         let redaction = server.redaction.clone();
-        let line = CallLine::new(self.exchange.clone(), redaction, self.takes_questions);
+        let asker = self.is_one_of_many.then(|| server.clone());
+        let line = CallLine::new(self.exchange.clone(), redaction, self.takes_questions, asker);
         let answers = self.request.input.entries.as_ref();
         let outcome = match self.ask(&client, &line).await {
             Ok(Reply::InputRequired(required)) if is_declined(&required, answers) => {
@@ -108,7 +112,11 @@ impl Errand {
         match answer {
             Answer::Complete(result) => Ok(Reply::Result(result)),
             Answer::InputRequired(InputRequired { entries, state }) => {
-                Ok(Reply::InputRequired(gantry_gateway::InputRequired { requests: entries, state }))
+                let requests = match self.is_one_of_many {
+                    true => entries.map(|it| asker::named_all(self.server.name(), &it)),
+                    false => entries,
+                };
+                Ok(Reply::InputRequired(gantry_gateway::InputRequired { requests, state }))
             }
             Answer::Task(created) => {
                 let (client, request) = (client.clone(), request.clone());
