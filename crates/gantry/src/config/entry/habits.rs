@@ -79,6 +79,7 @@ fn tools(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
     };
     server.include = lists(&["include", "includeTools", "enabled_tools"])?;
     server.exclude = lists(&["exclude", "excludeTools", "disabledTools", "disabled_tools"])?;
+    filter(entry, server)?;
     let Some(tools) = entry.value.get("tools") else { return Ok(()) };
     match tools.kind() {
         JsonKind::Array => server.include.extend(lists(&["tools"])?),
@@ -89,6 +90,22 @@ fn tools(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
             }
         }
         _ => return Err(entry.form(&tools, "tools", "an object: {\"NAME\": {\"title\": \"…\"}}")),
+    }
+    Ok(())
+}
+
+/// What another program calls `options.toolFilter`: a list of tools, and whether it lets them pass or
+/// holds them back.
+fn filter(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
+    let filter = entry.value.at(&["options", "toolFilter"]).filter(|it| !it.is_null());
+    let Some(filter) = filter else { return Ok(()) };
+    let expected = "{\"mode\": \"allow\" or \"block\", \"list\": [\"TOOL\"]}";
+    let mode = filter.get("mode").and_then(|mode| mode.to_text()).map(|mode| mode.to_lowercase());
+    let list = filter.get("list").and_then(|list| list.read::<Vec<String>>());
+    match (mode.as_deref(), list) {
+        (Some("allow"), Some(list)) => server.include.extend(list),
+        (Some("block"), Some(list)) => server.exclude.extend(list),
+        _ => return Err(entry.form(&filter, "toolFilter", expected)),
     }
     Ok(())
 }

@@ -43,6 +43,24 @@ fn habits() {
 }
 
 #[test]
+fn filters_of_another_program() {
+    let texts = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<String>>();
+    for (filter, include, exclude) in [
+        (r#"{"mode": "allow", "list": ["a", "b"]}"#, texts(&["a", "b"]), texts(&[])),
+        (r#"{"mode": "Block", "list": ["a"]}"#, texts(&[]), texts(&["a"])),
+        ("null", texts(&[]), texts(&[])),
+    ] {
+        let entry = format!(r#"{{"command": "x", "options": {{"toolFilter": {filter}}}}}"#);
+        let server = server(&entry);
+        assert_eq!((server.include, server.exclude), (include, exclude), "{entry}");
+    }
+    let entry = r#"{"command": "x", "options": {"toolFilter": {"mode": "some", "list": ["a"]}}}"#;
+    let text = format!("{{\"mcpServers\": {{\"s\": {entry}}}}}");
+    let error = parse(&text).expect_err("an error").to_string();
+    assert!(error.contains("toolFilter") && error.contains("block"), "{error}");
+}
+
+#[test]
 fn programs() {
     let cases = [
         (r#"{"command": "x"}"#, "x", ""),
