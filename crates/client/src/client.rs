@@ -157,7 +157,7 @@ impl Client {
 
     /// Waits until the server was told to tell of this resource. Does not wait for a server that is
     /// not connected, nor longer than connecting may take.
-    pub fn watching(&self, uri: &str) -> impl Future<Output = ()> + Send + 'static {
+    pub fn watching(&self, uri: &str) -> impl Future<Output = ()> + Send + use<> {
         let (shared, uri) = (self.0.shared.clone(), uri.to_owned());
         async move {
             let settled = |told: &Option<BTreeSet<String>>| {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use gantry_protocol::RawJson;
 
-use crate::events::Events;
+use crate::events::{Events, Hearers};
 use crate::page::ListKind;
 use crate::policy::Screen;
 use crate::provider::Provider;
@@ -142,7 +142,12 @@ impl Publisher {
 
     /// Tells subscribers that a resource has new content.
     pub fn resource_updated(&self, uri: &str, metadata: Option<RawJson>) {
-        self.catalog.events.resource_updated(uri.into(), metadata);
+        self.catalog.events.resource_updated(uri.into(), metadata, None);
+    }
+
+    /// The same, where only some have this resource with that content.
+    pub fn resource_updated_for(&self, uri: &str, metadata: Option<RawJson>, hearers: Hearers) {
+        self.catalog.events.resource_updated(uri.into(), metadata, Some(hearers));
     }
 
     /// Tells subscribers that a list changed although its definitions did not.

@@ -8,6 +8,7 @@ use gantry_protocol::RawJson;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
+use crate::caller::Caller;
 use crate::page::ListKind;
 use crate::watching::{Seat, Watched, Watcher};
 
@@ -50,6 +51,25 @@ struct Versions {
 struct Update {
     uri: Arc<str>,
     metadata: Option<RawJson>,
+    /// Who is to hear of it; everyone if none are given.
+    hearers: Option<Hearers>,
+}
+
+/// Those whose resource it is, where callers of one provider have each their own.
+#[derive(Clone)]
+pub struct Hearers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
+
+impl Hearers {
+    /// Those callers for whom this is true.
+    pub fn new(are: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(are))
+    }
+}
+
+impl std::fmt::Debug for Hearers {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Hearers")
+    }
 }
 
 /// The source of events.
@@ -77,9 +97,14 @@ impl Events {
         });
     }
 
-    pub(crate) fn resource_updated(&self, uri: Arc<str>, metadata: Option<RawJson>) {
+    pub(crate) fn resource_updated(
+        &self,
+        uri: Arc<str>,
+        metadata: Option<RawJson>,
+        hearers: Option<Hearers>,
+    ) {
         // No receiver means that nobody is interested.
-        let _ = self.updates.send(Update { uri, metadata });
+        let _ = self.updates.send(Update { uri, metadata, hearers });
     }
 
     pub(crate) fn subscribe(&self, interest: Interest) -> Subscription {
@@ -155,8 +180,8 @@ impl Subscription {
                     self.versions.mark_unchanged();
                 }
                 update = self.updates.recv() => match update {
-                    Ok(update) if self.hears_of(&update.uri) => {
-                        let Update { uri, metadata } = update;
+                    Ok(update) if self.is_meant(&update) && self.hears_of(&update.uri) => {
+                        let Update { uri, metadata, .. } = update;
                         return Some(Event::ResourceUpdated { uri, metadata });
                     }
                     Ok(_) => {}
@@ -193,6 +218,12 @@ impl Subscription {
             }
         }
         None
+    }
+
+    /// Whether it is among those who are to hear of an update.
+    fn is_meant(&self, update: &Update) -> bool {
+        let Some(Hearers(are)) = &update.hearers else { return true };
+        self.watcher.as_ref().is_some_and(|watcher| are(&watcher.caller))
     }
 
     /// Whether it watches a resource, and may.

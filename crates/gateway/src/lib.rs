@@ -45,7 +45,7 @@ pub use entry::{
     TemplateEntry, ToolEntry,
 };
 pub use error::{Blame, CallError, ErrorKind};
-pub use events::{Event, Interest, Subscription};
+pub use events::{Event, Hearers, Interest, Subscription};
 pub use exchange::{CallNumber, Exchange, Progress};
 pub use failure::ErrorDetail;
 pub use gantry_protocol::Trace;

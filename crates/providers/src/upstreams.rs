@@ -42,6 +42,7 @@ use gantry_gateway::Gateway;
 use tokio::sync::watch;
 
 use self::house::House;
+use self::pool::Own;
 
 /// All servers behind the gateway. Clones share them.
 #[derive(Debug, Clone)]
@@ -112,6 +113,13 @@ impl Upstreams {
         let server = self.0.server(name)?;
         let log = server.shared().map(Client::log).unwrap_or_default();
         Some(server.redaction.text(&log).into_owned())
+    }
+
+    /// The same of the programs that single users or sessions have, each with a name for it.
+    pub fn own_logs(&self, name: &str) -> Vec<(String, String)> {
+        let Some(server) = self.0.server(name) else { return Vec::new() };
+        let log = |own: Own| (own.name, server.redaction.text(&own.client.log()).into_owned());
+        server.own().into_iter().flatten().map(log).collect()
     }
 
     /// Ends a server's connections and begins anew; false if there is no such server.

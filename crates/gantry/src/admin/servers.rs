@@ -54,8 +54,8 @@ impl Page {
         match self {
             Self::List => list(&standings(), guard),
             Self::Show(name) => show(&standings(), breakers, &name),
-            Self::Log(name) => match servers.and_then(|it| it.log(&name)) {
-                Some(log) => (StatusCode::OK, said(&name, &log)),
+            Self::Log(name) => match servers.and_then(|it| Some((it.log(&name)?, it))) {
+                Some((log, it)) => (StatusCode::OK, said(&name, &log, &it.own_logs(&name))),
                 None => unknown(&name),
             },
             Self::Restart(name) => {
@@ -90,8 +90,12 @@ fn show(standings: &[Status], breakers: Option<&Breakers>, name: &str) -> Answer
     found.map_or_else(|| unknown(name), |it| (StatusCode::OK, row(it, breakers)))
 }
 
-fn said(name: &str, log: &str) -> RawJson {
-    ObjectWriter::new().value("name", name).value("log", log).finish()
+fn said(name: &str, log: &str, own: &[(String, String)]) -> RawJson {
+    let own = own.iter().map(|(name, log)| {
+        ObjectWriter::new().value("name", name.as_str()).value("log", log.as_str()).finish()
+    });
+    let own: Vec<RawJson> = own.collect();
+    ObjectWriter::new().value("name", name).value("log", log).array("connections", &own).finish()
 }
 
 fn unknown(name: &str) -> Answer {
@@ -178,6 +182,7 @@ mod tests {
             resources: 0,
             prompts: 0,
             problems: vec!["b".to_owned()],
+            connections: Some(2),
             health,
         }
     }
@@ -186,7 +191,7 @@ mod tests {
     fn how_a_server_stands() {
         let expected = concat!(
             r#"{"name":"a","state":"degraded","reason":"why","transport":"stdio","place":"npx a","#,
-            r#""revision":null,"server":"A 1","tools":1,"resources":0,"prompts":0,"problems":["b"],"#,
+            r#""revision":null,"server":"A 1","tools":1,"resources":0,"prompts":0,"problems":["b"],"connections":2,"#,
             r#""process":7,"memory_bytes":1024,"restarts":2,"in_flight":3,"age_ms":5000}"#
         );
         let all = [status()];
@@ -194,7 +199,9 @@ mod tests {
         assert_eq!((code, shown.compact().as_str()), (StatusCode::OK, expected));
         assert_eq!(list(&all, None).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
         assert_eq!(show(&all, None, "b").0, StatusCode::NOT_FOUND);
-        assert_eq!(said("a", "x\n").as_str(), r#"{"name":"a","log":"x\n"}"#);
+        let own = [("me 1".to_owned(), "y\n".to_owned())];
+        let expected = r#"{"name":"a","log":"x\n","connections":[{"name":"me 1","log":"y\n"}]}"#;
+        assert_eq!(said("a", "x\n", &own).as_str(), expected);
     }
 
     #[tokio::test]

@@ -1,9 +1,11 @@
 //! `gantry logs`: what the program of a server has written to standard error.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use clap::Args;
 use clap_complete::ArgValueCompleter;
+use gantry::RawJson;
 
 use super::exit::Exit;
 use super::running::{Reach, Running, page};
@@ -30,26 +32,64 @@ pub(crate) struct LogsOptions {
 pub(crate) async fn run(options: &LogsOptions) -> Result<(), Exit> {
     let running = Running::find(&options.reach)?;
     let page = page(&options.name, "/log");
-    let mut seen = look(&running, &page).await?;
+    let mut told = Told::default();
+    let news = told.news(look(&running, &page).await?);
     if !options.follow {
-        if seen.is_empty() {
+        if news.is_empty() {
             render::say(&format!("`{}` has written nothing to standard error", options.name));
         }
-        return render::print_foreign(&seen);
+        return render::print_foreign(&news);
     }
-    let mut is_read = render::stream(&seen)?;
+    let mut is_read = render::stream(&news)?;
     while is_read {
         tokio::time::sleep(PAUSE).await;
-        let now = look(&running, &page).await?;
-        is_read = render::stream(&now[overlap(&seen, &now)..])?;
-        seen = now;
+        is_read = render::stream(&told.news(look(&running, &page).await?))?;
     }
     Ok(())
 }
 
-async fn look(running: &Running, page: &str) -> Result<String, Exit> {
+/// A log, and the name of the connection it is of; an empty one for the connection that all share.
+type Log = (String, String);
+
+async fn look(running: &Running, page: &str) -> Result<Vec<Log>, Exit> {
     let answer = running.get(page).await?;
-    Ok(answer.get("log").and_then(|it| it.to_text()).unwrap_or_default())
+    let text = |json: &RawJson, key| json.get(key).and_then(|it| it.to_text()).unwrap_or_default();
+    let own = answer.get("connections").unwrap_or(RawJson::NULL);
+    let own = own.elements().map(|own| (text(&own, "name"), text(&own, "log")));
+    Ok([(String::new(), text(&answer, "log"))].into_iter().chain(own).collect())
+}
+
+/// What was shown of each log, and of which the last was.
+#[derive(Debug, Default)]
+struct Told {
+    seen: HashMap<String, String>,
+    last: String,
+}
+
+impl Told {
+    /// What is new, with a line wherever another connection has the word.
+    fn news(&mut self, logs: Vec<Log>) -> String {
+        let mut news = String::new();
+        let mut now = HashMap::new();
+        for (name, log) in logs {
+            let seen = self.seen.get(&name).map_or("", String::as_str);
+            let new = &log[overlap(seen, &log)..];
+            if !new.is_empty() && name != self.last {
+                if !news.is_empty() && !news.ends_with('\n') {
+                    news.push('\n');
+                }
+                news.push_str(&match name.is_empty() {
+                    true => "--- the connection that all share\n".to_owned(),
+                    false => format!("--- the connection of {name}\n"),
+                });
+                self.last.clone_from(&name);
+            }
+            news.push_str(new);
+            now.insert(name, log);
+        }
+        self.seen = now;
+        news
+    }
 }
 
 /// How much of the beginning of `now` is the end of `seen`: only the end of a log is kept, so its
@@ -81,7 +121,7 @@ fn grow(text: &[u8], shorter: &[usize], mut length: usize, byte: u8) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::overlap;
+    use super::{Told, overlap};
 
     #[test]
     fn only_what_is_new_is_shown() {
@@ -99,6 +139,26 @@ mod tests {
         ];
         for (seen, now, expected) in cases {
             assert_eq!(&now[overlap(seen, now)..], expected, "{seen:?} then {now:?}");
+        }
+    }
+
+    #[test]
+    fn every_connection_is_told_by_its_name() {
+        let mut told = Told::default();
+        let cases: [(&[(&str, &str)], &str); 6] = [
+            (&[("", "a\n")], "a\n"),
+            (&[("", "a\n"), ("me 1", "b\n")], "--- the connection of me 1\nb\n"),
+            (&[("", "a\n"), ("me 1", "b\nc\n")], "c\n"),
+            (
+                &[("", "a\nd\n"), ("me 1", "b\nc\n"), ("you 2", "e\n")],
+                "--- the connection that all share\nd\n--- the connection of you 2\ne\n",
+            ),
+            (&[("", "a\nd\nf"), ("you 2", "e\n")], "--- the connection that all share\nf"),
+            (&[("", "a\nd\nfg"), ("you 2", "e\nh\n")], "g\n--- the connection of you 2\nh\n"),
+        ];
+        for (logs, expected) in cases {
+            let owned = logs.iter().map(|(name, log)| ((*name).to_owned(), (*log).to_owned()));
+            assert_eq!(told.news(owned.collect()), expected, "{logs:?}");
         }
     }
 }

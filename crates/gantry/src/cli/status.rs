@@ -49,6 +49,7 @@ struct Standing {
     in_flight: u64,
     age_ms: Option<u64>,
     breaker: Option<String>,
+    connections: Option<u64>,
 }
 
 pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {

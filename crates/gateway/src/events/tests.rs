@@ -70,8 +70,8 @@ async fn each_hears_only_what_it_wants() {
     let mut one = events.subscribe(watching(&["test://one"]));
     events.list_changed(ListKind::Tools);
     events.list_changed(ListKind::Prompts);
-    events.resource_updated("test://one".into(), None);
-    events.resource_updated("test://two".into(), None);
+    events.resource_updated("test://one".into(), None, None);
+    events.resource_updated("test://two".into(), None, None);
     assert_eq!(drain(&mut prompts).await, [Event::ListChanged(ListKind::Prompts)]);
     assert_eq!(drain(&mut one).await, [updated("test://one")]);
     drop(events);
@@ -82,7 +82,7 @@ async fn each_hears_only_what_it_wants() {
 async fn changes_before_the_subscription_are_old_news() {
     let events = Events::new(SETTLE);
     events.list_changed(ListKind::Tools);
-    events.resource_updated("test://one".into(), None);
+    events.resource_updated("test://one".into(), None, None);
     let interest = Interest { tools: true, ..watching(&["test://one"]) };
     assert_eq!(drain(&mut events.subscribe(interest)).await, []);
 }
@@ -94,12 +94,12 @@ async fn a_subscriber_that_fell_behind_looks_at_everything_again() {
     let watched = interest.resources_watched.clone();
     let mut subscription = events.subscribe(interest);
     for _ in 0..UPDATES_KEPT * 3 {
-        events.resource_updated("test://other".into(), None);
+        events.resource_updated("test://other".into(), None, None);
     }
     assert_eq!(drain(&mut subscription).await, [updated("test://one"), updated("test://two")]);
 
     for _ in 0..UPDATES_KEPT * 3 {
-        events.resource_updated("test://other".into(), None);
+        events.resource_updated("test://other".into(), None, None);
     }
     assert_eq!(subscription.next().await, Some(updated("test://one")));
     watched.remove("test://two");

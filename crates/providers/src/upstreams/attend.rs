@@ -8,16 +8,16 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use gantry_client::{Backoff, ChangedList, Client, ClientError, Event, List, Listed, Start, State};
-use gantry_protocol::code;
-use tokio::sync::mpsc;
+use gantry_client::{Backoff, Client, ClientError, Event, List, Listed, Start, State};
+use gantry_gateway::{Caller, Hearers};
+use gantry_protocol::{RawJson, code};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::freshness::Freshness;
 use super::house::House;
 use super::lists::{self, Lists};
 use super::offering;
-use super::server::Server;
+use super::server::{Heard, Server};
 
 /// Changes that come close together are looked at once.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ impl Attendant {
     }
 
     /// Attends until the server is stopped.
-    pub(super) async fn attend(mut self, mut events: mpsc::Receiver<Event>) {
+    pub(super) async fn attend(mut self, mut heard: Heard) {
         self.recall().await;
         let mut states = self.client.states();
         states.mark_changed();
@@ -83,10 +83,11 @@ impl Attendant {
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                event = events.recv() => match event {
+                event = heard.shared.recv() => match event {
                     Some(event) => self.hear(event),
                     None => return,
                 },
+                Some((whose, event)) = heard.own.recv() => self.hear_own(&whose, event),
                 Ok(()) = states.changed() => {
                     let state = states.borrow_and_update().clone();
                     self.heed(&state);
@@ -130,20 +131,37 @@ impl Attendant {
     fn hear(&mut self, event: Event) {
         match event {
             Event::Reconnected => self.demand(lists::ALL, SETTLE),
-            Event::ListChanged(ChangedList::Tools) => self.demand([List::Tools], SETTLE),
-            Event::ListChanged(ChangedList::Prompts) => self.demand([List::Prompts], SETTLE),
-            Event::ListChanged(ChangedList::Resources) => {
-                self.demand([List::Resources, List::Templates], SETTLE);
-            }
-            Event::ResourceUpdated { uri, params } => {
-                if let Some(house) = self.house.upgrade() {
-                    house.updated(self.server.name(), &uri, params.get("metadata").as_ref());
-                }
-            }
+            Event::ListChanged(changed) => self.demand(lists::of(changed), SETTLE),
+            Event::ResourceUpdated { uri, params } => self.updated(&uri, &params, None),
             Event::Log(level, params) => {
                 let (server, params) = (self.server.name(), self.server.redaction.json(params));
                 tracing::debug!(server, ?level, %params, "a server says something");
             }
+        }
+    }
+
+    /// Hears what is said on the connection of one user or session. Its resources are theirs alone;
+    /// its lists are taken for a hint that those of all may have changed.
+    fn hear_own(&mut self, whose: &Arc<str>, event: Event) {
+        match event {
+            Event::Reconnected => {}
+            Event::ListChanged(changed) => {
+                let changed = lists::of(changed);
+                changed.iter().for_each(|list| self.client.forget(*list));
+                self.demand(changed, SETTLE);
+            }
+            Event::ResourceUpdated { uri, params } => {
+                let (server, whose) = (self.server.clone(), whose.clone());
+                let are = move |caller: &Caller| server.whose(caller).as_deref() == Some(&*whose);
+                self.updated(&uri, &params, Some(&Hearers::new(are)));
+            }
+            event @ Event::Log(..) => self.hear(event),
+        }
+    }
+
+    fn updated(&self, uri: &str, params: &RawJson, hearers: Option<&Hearers>) {
+        if let Some(house) = self.house.upgrade() {
+            house.updated(self.server.name(), uri, params.get("metadata").as_ref(), hearers);
         }
     }
 

@@ -9,7 +9,8 @@ use foldhash::HashMap;
 use futures_util::future::BoxFuture;
 use gantry_client::Request;
 use gantry_gateway::{
-    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target, TaskSupport,
+    CallError, ErrorKind, Exchange, Hearers, Outcome, Provider, Publisher, Resolved, Target,
+    TaskSupport,
 };
 use gantry_protocol::{Method, RawJson};
 
@@ -66,19 +67,23 @@ impl Face {
         problems
     }
 
-    /// Tells clients that a resource of a server has new content.
+    /// Tells clients, or some of them, that a resource of a server has new content.
     pub(super) fn updated(
         &self,
         server: &str,
         uri: &str,
         metadata: Option<RawJson>,
+        hearers: Option<&Hearers>,
         publisher: &Publisher,
     ) {
         let view = self.view.load();
         if view.servers.contains_key(server) {
             let aliases = view.routes.aliases(server);
             let uri = aliases.map_or(uri.into(), |aliases| aliases.outward(uri));
-            publisher.resource_updated(&uri, metadata);
+            match hearers {
+                Some(hearers) => publisher.resource_updated_for(&uri, metadata, hearers.clone()),
+                None => publisher.resource_updated(&uri, metadata),
+            }
         }
     }
 
@@ -180,8 +185,7 @@ impl View {
     /// Waits until the server of a resource was told that it is watched.
     fn watching(&self, uri: &str) -> Option<impl Future<Output = ()> + Send + 'static> {
         let server = self.routes.server_of(uri)?;
-        let client = self.servers.get(server)?.shared()?;
-        Some(client.watching(self.own_address(server, uri)))
+        Some(self.servers.get(server)?.watching(self.own_address(server, uri)))
     }
 
     fn own_address<'a>(&self, server: &str, uri: &'a str) -> &'a str {

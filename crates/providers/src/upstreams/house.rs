@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
-use gantry_gateway::{Gateway, Publisher};
+use gantry_gateway::{Gateway, Hearers, Publisher};
 use gantry_protocol::RawJson;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -123,18 +123,18 @@ impl House {
     /// Begins to attend to a server. What its predecessor listed counts until it has spoken itself.
     fn begin(self: &Arc<Self>, upstream: Upstream, before: Option<&Server>) -> Attended {
         let lists = before.map(|before| before.lists.load_full()).unwrap_or_default();
-        let (server, events) = Server::new(upstream, &self.settings, lists);
+        let (server, heard) = Server::new(upstream, &self.settings, lists);
         if let Some(before) = before.filter(|_| !server.upstream.disabled) {
             let offer = Offer::after(&server, before);
             let is_reachable = server.shared().is_some();
             server.offer.store(Arc::new(if is_reachable { offer } else { offer.withdrawn() }));
         }
         let house = Arc::downgrade(self);
-        let attendant = match server.shared().cloned().zip(events) {
-            Some((client, events)) => {
+        let attendant = match server.shared().cloned().zip(heard) {
+            Some((client, heard)) => {
                 let refresh = server.upstream.refresh.unwrap_or(self.settings.refresh);
                 let attendant = Attendant::new(house, server.clone(), client, refresh);
-                Some(tokio::spawn(attendant.attend(events)))
+                Some(tokio::spawn(attendant.attend(heard)))
             }
             None if server.is_recalled() => None,
             None => {
@@ -179,10 +179,16 @@ impl House {
         }
     }
 
-    /// Tells clients everywhere that a resource of a server has new content.
-    pub(super) fn updated(&self, server: &str, uri: &str, metadata: Option<&RawJson>) {
+    /// Tells clients everywhere, or some of them, that a resource of a server has new content.
+    pub(super) fn updated(
+        &self,
+        server: &str,
+        uri: &str,
+        metadata: Option<&RawJson>,
+        hearers: Option<&Hearers>,
+    ) {
         for Shown { face, publisher, .. } in &self.rooms().shown {
-            face.updated(server, uri, metadata.cloned(), publisher);
+            face.updated(server, uri, metadata.cloned(), hearers, publisher);
         }
     }
 
@@ -198,14 +204,6 @@ impl House {
     /// What is wrong with names where everything is shown, by server.
     pub(super) fn problems(&self) -> BTreeMap<String, Vec<String>> {
         self.rooms().problems.clone()
-    }
-
-    /// The face that shows everything.
-    #[cfg(test)]
-    pub(super) fn main_face(&self) -> Arc<Face> {
-        let rooms = self.rooms();
-        let shown = rooms.shown.iter().find(|shown| shown.face.name.is_none());
-        shown.expect("a gateway is attached").face.clone()
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gantry_client::{List, Listed};
+use gantry_client::{ChangedList, List, Listed};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 
@@ -19,6 +19,15 @@ const MAKES_TASKS: &str = "makesTasks";
 
 /// The four lists.
 pub(super) const ALL: [List; 4] = [List::Tools, List::Resources, List::Templates, List::Prompts];
+
+/// The lists that one notification is about.
+pub(super) fn of(changed: ChangedList) -> Vec<List> {
+    match changed {
+        ChangedList::Tools => vec![List::Tools],
+        ChangedList::Prompts => vec![List::Prompts],
+        ChangedList::Resources => vec![List::Resources, List::Templates],
+    }
+}
 
 /// What a server listed last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Connections of one server for single users or sessions, made when they are first needed.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gantry_client::{Client, Settings, Start, Target};
+use gantry_client::{Client, Event, Settings, Start, Target};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// How long a connection that nobody uses is kept.
@@ -18,71 +19,131 @@ pub(super) struct Pool {
     target: Target,
     settings: Settings,
     limit: usize,
-    clients: Mutex<HashMap<String, Lent>>,
+    lending: Mutex<Lending>,
     /// Where the connections live: longer than the threads that serve those who need them.
     home: Handle,
+    /// What they say beside their calls goes there, with whose they are.
+    events: mpsc::Sender<(Arc<str>, Event)>,
+}
+
+#[derive(Debug, Default)]
+struct Lending {
+    clients: HashMap<Arc<str>, Lent>,
+    /// What clients watch. Who of them does is seen when there is news.
+    watched: BTreeSet<String>,
+    /// How many were ever made.
+    made: u64,
 }
 
 #[derive(Debug)]
 struct Lent {
-    client: Client,
+    own: Own,
     used: Instant,
+    _hearing: JoinSet<()>,
+}
+
+/// The connection of one user or session.
+#[derive(Debug, Clone)]
+pub(super) struct Own {
+    pub(super) client: Client,
+    /// What it is called for people. It does not tell the session, which is a secret.
+    pub(super) name: String,
+    number: u64,
 }
 
 impl Pool {
     /// No connections yet. They will live on the runtime that this is called on.
-    pub(super) fn new(target: Target, settings: Settings, limit: usize) -> Self {
+    pub(super) fn new(
+        target: Target,
+        settings: Settings,
+        limit: usize,
+        events: mpsc::Sender<(Arc<str>, Event)>,
+    ) -> Self {
         // It is made because it is needed; once lost it is made again when it is needed again.
         let settings = Settings { start: Start::Lazy, ..settings };
         let (limit, home) = (limit.max(1), Handle::current());
-        Self { target, settings, limit, clients: Mutex::default(), home }
+        Self { target, settings, limit, lending: Mutex::default(), home, events }
     }
 
-    /// The connection of that name; none if there are too many that work on something.
-    pub(super) fn get(&self, name: &str) -> Option<Client> {
+    /// The connection of that name, for a principal; none if there are too many that work on
+    /// something.
+    pub(super) fn get(&self, whose: &str, principal: &str) -> Option<Client> {
         let now = Instant::now();
-        let mut clients = self.lock();
-        if let Some(lent) = clients.get_mut(name) {
+        let mut lending = self.lock();
+        if let Some(lent) = lending.clients.get_mut(whose) {
             lent.used = now;
-            return Some(lent.client.clone());
+            return Some(lent.own.client.clone());
         }
+        let clients = &mut lending.clients;
         clients.retain(|_, lent| lent.is_wanted(now));
         if clients.len() >= self.limit {
-            let resting = clients.iter().filter(|(_, lent)| lent.client.health().in_flight == 0);
+            let resting = clients.iter().filter(|(_, lent)| !lent.is_busy());
             let oldest = resting.min_by_key(|(_, lent)| lent.used).map(|(name, _)| name.clone())?;
             clients.remove(&oldest);
         }
-        let _at_home = self.home.enter();
-        // What such a connection says beside its calls, the shared one says too.
-        let client = Client::new(self.target.clone(), self.settings.clone(), mpsc::channel(1).0);
-        clients.insert(name.to_owned(), Lent { client: client.clone(), used: now });
+        lending.made += 1;
+        let lent = self.make(whose, principal, &lending);
+        let client = lent.own.client.clone();
+        lending.clients.insert(whose.into(), lent);
         Some(client)
+    }
+
+    fn make(&self, whose: &str, principal: &str, lending: &Lending) -> Lent {
+        let _at_home = self.home.enter();
+        let (sender, mut said) = mpsc::channel(self.settings.queue.max(1));
+        let client = Client::new(self.target.clone(), self.settings.clone(), sender);
+        client.watch(lending.watched.clone());
+        let (whose, events) = (Arc::<str>::from(whose), self.events.clone());
+        let mut hearing = JoinSet::new();
+        hearing.spawn(async move {
+            while let Some(event) = said.recv().await {
+                if events.send((whose.clone(), event)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let number = lending.made;
+        let name = format!("{principal} {number}");
+        Lent { own: Own { client, name, number }, used: Instant::now(), _hearing: hearing }
+    }
+
+    /// Sets what is watched, on all connections and on those to come.
+    pub(super) fn watch(&self, uris: &BTreeSet<String>) {
+        let mut lending = self.lock();
+        uris.clone_into(&mut lending.watched);
+        lending.clients.values().for_each(|lent| lent.own.client.watch(uris.clone()));
     }
 
     /// Ends connections that nobody has used for long.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        self.lock().retain(|_, lent| lent.is_wanted(now));
+        self.lock().clients.retain(|_, lent| lent.is_wanted(now));
     }
 
-    /// All connections there are.
-    pub(super) fn all(&self) -> Vec<Client> {
-        self.lock().values().map(|lent| lent.client.clone()).collect()
+    /// All connections there are, in the order in which they were made.
+    pub(super) fn all(&self) -> Vec<Own> {
+        let mut all: Vec<Own> = self.lock().clients.values().map(|lent| lent.own.clone()).collect();
+        all.sort_by_key(|own| own.number);
+        all
     }
 
     /// Forgets all connections, and gives them to whoever ends them.
     pub(super) fn empty(&self) -> Vec<Client> {
-        self.lock().drain().map(|(_, lent)| lent.client).collect()
+        self.lock().clients.drain().map(|(_, lent)| lent.own.client).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Lent>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Lending> {
+        self.lending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Lent {
     fn is_wanted(&self, now: Instant) -> bool {
-        now.duration_since(self.used) < IDLE || self.client.health().in_flight > 0
+        now.duration_since(self.used) < IDLE || self.is_busy()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.own.client.health().in_flight > 0
     }
 }
 
@@ -92,7 +153,7 @@ mod tests {
     use super::*;
 
     fn names(pool: &Pool) -> Vec<String> {
-        let mut names: Vec<_> = pool.lock().keys().cloned().collect();
+        let mut names: Vec<_> = pool.lock().clients.keys().map(ToString::to_string).collect();
         names.sort();
         names
     }
@@ -100,9 +161,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn connections_are_few_and_those_that_rest_give_way() {
         let upstream = upstream("s");
-        let pool = Pool::new(upstream.target.unwrap(), upstream.client, 2);
+        let pool = Pool::new(upstream.target.unwrap(), upstream.client, 2, mpsc::channel(1).0);
         for (name, expected) in [("a", "a"), ("b", "a b"), ("a", "a b"), ("c", "a c")] {
-            assert!(pool.get(name).is_some());
+            assert!(pool.get(name, "me").is_some());
             assert_eq!(names(&pool).join(" "), expected);
             tokio::time::advance(Duration::from_secs(60)).await;
         }

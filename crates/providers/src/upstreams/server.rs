@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::lists::Lists;
 use super::offer::Offer;
-use super::pool::Pool;
+use super::pool::{Own, Pool};
 use super::redaction;
 
 use super::settings::{Share, Upstream, UpstreamSettings};
@@ -51,6 +51,15 @@ pub(super) struct Server {
     is_recalled: AtomicBool,
 }
 
+/// What a server says beside its calls.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// On the connection that all share.
+    pub(super) shared: mpsc::Receiver<Event>,
+    /// On those of single users or sessions, with whose it is.
+    pub(super) own: mpsc::Receiver<(Arc<str>, Event)>,
+}
+
 #[derive(Debug)]
 struct Connections {
     shared: Client,
@@ -69,20 +78,22 @@ impl Server {
         upstream: Upstream,
         settings: &UpstreamSettings,
         lists: Arc<Lists>,
-    ) -> (Arc<Self>, Option<mpsc::Receiver<Event>>) {
+    ) -> (Arc<Self>, Option<Heard>) {
         let target = upstream.target.as_ref().ok().filter(|_| !upstream.disabled).cloned();
         let redaction = upstream.target.as_ref().map(redaction::of).unwrap_or_default();
         let connected = target.map(|target| {
-            let (sender, events) = mpsc::channel(upstream.client.queue.max(1));
+            let (sender, shared_events) = mpsc::channel(upstream.client.queue.max(1));
+            let (own_sender, own_events) = mpsc::channel(upstream.client.queue.max(1));
             let mut client = upstream.client.clone();
             if client.capabilities == RawJson::EMPTY_OBJECT {
                 client.capabilities = BRIDGED;
             }
             let shared = Client::new(target.clone(), client.clone(), sender);
-            let pool = Pool::new(target, client, settings.connections);
-            (Connections { shared, pool }, events)
+            let pool = Pool::new(target, client, settings.connections, own_sender);
+            let heard = Heard { shared: shared_events, own: own_events };
+            (Connections { shared, pool }, heard)
         });
-        let (connections, events) = connected.unzip();
+        let (connections, heard) = connected.unzip();
         let has_nothing_to_recall =
             upstream.disabled || settings.folder.is_none() || *lists != Lists::default();
         let server = Self {
@@ -94,10 +105,10 @@ impl Server {
             watched: Mutex::default(),
             afterwords: Mutex::default(),
             doubted: Notify::new(),
-            settled: AtomicBool::new(events.is_none()),
+            settled: AtomicBool::new(heard.is_none()),
             is_recalled: AtomicBool::new(has_nothing_to_recall),
         };
-        (Arc::new(server), events)
+        (Arc::new(server), heard)
     }
 
     pub(super) fn name(&self) -> &str {
@@ -121,16 +132,8 @@ impl Server {
             let text = format!("the server `{name}` is disabled; `gantry status` says why");
             return Err(CallError::new(ErrorKind::Unavailable, text));
         };
-        let whose = match self.upstream.share {
-            Share::Process => return Ok(connections.shared.clone()),
-            Share::User => caller.principal.to_string(),
-            Share::Session => {
-                let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
-                let session = caller.session.as_deref().unwrap_or(client);
-                format!("{}\n{session}", caller.principal)
-            }
-        };
-        connections.pool.get(&whose).ok_or_else(|| {
+        let Some(whose) = self.whose(caller) else { return Ok(connections.shared.clone()) };
+        connections.pool.get(&whose, &caller.principal).ok_or_else(|| {
             let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
             let text = format!(
                 "all connections that the server `{name}` may have are busy; wait, or let more \
@@ -138,6 +141,26 @@ impl Server {
             );
             CallError::new(kind, text)
         })
+    }
+
+    /// Under which name a caller has a connection; none for the one that all share.
+    pub(super) fn whose(&self, caller: &Caller) -> Option<String> {
+        match self.upstream.share {
+            Share::Process => None,
+            Share::User => Some(caller.principal.to_string()),
+            Share::Session => {
+                let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
+                let session = caller.session.as_deref().unwrap_or(client);
+                Some(format!("{}\n{session}", caller.principal))
+            }
+        }
+    }
+
+    /// The connections of single users or sessions, in the order in which they were made; none if
+    /// all share one.
+    pub(super) fn own(&self) -> Option<Vec<Own>> {
+        let connections = self.connections.as_ref()?;
+        (self.upstream.share != Share::Process).then(|| connections.pool.all())
     }
 
     /// How it stands.
@@ -192,14 +215,28 @@ impl Server {
 
     /// Sets what is watched on one face.
     pub(super) fn watch(&self, face: u64, uris: BTreeSet<String>) {
-        let Some(client) = self.shared() else { return };
+        let Some(Connections { shared, pool }) = &self.connections else { return };
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         match uris.is_empty() {
             true => drop(watched.remove(&face)),
             false => drop(watched.insert(face, uris)),
         }
         // Under the lock: a later set must not be overtaken by an earlier one.
-        client.watch(watched.values().flatten().cloned().collect());
+        let all: BTreeSet<String> = watched.values().flatten().cloned().collect();
+        pool.watch(&all);
+        shared.watch(all);
+    }
+
+    /// Waits until the server was told on every connection that a resource is watched.
+    pub(super) fn watching(&self, uri: &str) -> impl Future<Output = ()> + Send + use<> {
+        let told: Vec<_> = self.clients().iter().map(|client| client.watching(uri)).collect();
+        async move { drop(join_all(told).await) }
+    }
+
+    /// All connections.
+    fn clients(&self) -> Vec<Client> {
+        let Some(Connections { shared, pool }) = &self.connections else { return Vec::new() };
+        pool.all().into_iter().map(|own| own.client).chain([shared.clone()]).collect()
     }
 
     /// Tells the server something after the call it belongs to has gone.
@@ -222,10 +259,7 @@ impl Server {
 
     /// Ends the connections; they are made anew when they are needed.
     pub(super) async fn restart(&self) {
-        if let Some(Connections { shared, pool }) = &self.connections {
-            let others = pool.all();
-            join_all(others.iter().chain([shared]).map(Client::restart)).await;
-        }
+        join_all(self.clients().iter().map(Client::restart)).await;
     }
 
     /// Ends the connections for good, once what they work on is done.
@@ -240,8 +274,7 @@ impl Server {
     }
 
     fn in_flight(&self) -> usize {
-        let Some(Connections { shared, pool }) = &self.connections else { return 0 };
-        pool.all().iter().chain([shared]).map(|client| client.health().in_flight).sum()
+        self.clients().iter().map(|client| client.health().in_flight).sum()
     }
 
     /// Ends the connections for good.

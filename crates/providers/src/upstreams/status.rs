@@ -4,6 +4,7 @@ use gantry_client::{Client, Endpoint, Health, HttpKind, State, Target};
 use gantry_protocol::RawJson;
 use serde::Serialize;
 
+use super::pool::Own;
 use super::server::Server;
 
 /// How a server stands.
@@ -31,7 +32,11 @@ pub struct Status {
     pub prompts: usize,
     /// What it lists that cannot be offered, each with the reason.
     pub problems: Vec<String>,
-    /// What is known of its program or connection.
+    /// Connections that it has for single users or sessions; none if all share one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<usize>,
+    /// What is known of its program or connection, and summed up of those for single users or
+    /// sessions.
     #[serde(skip)]
     pub health: Health,
 }
@@ -39,12 +44,16 @@ pub struct Status {
 impl Status {
     /// How a server stands now. `problems` are those of its names.
     pub(super) fn of(server: &Server, problems: &[String]) -> Self {
-        let (mut state, offer) = (server.state(), server.offered());
-        if state == State::Ready
-            && let Some(trouble) = server.lists.load().troubles().next()
-        {
-            state = State::Degraded(trouble.to_owned());
-        }
+        let (mut state, offer, own) = (server.state(), server.offered(), server.own());
+        let unlisted = || server.lists.load().troubles().next().map(str::to_owned);
+        let trouble = match state {
+            State::Ready => unlisted().or_else(|| unwell(own.as_deref()?)),
+            State::Configured => own.as_deref().and_then(unwell),
+            _ => None,
+        };
+        state = trouble.map_or(state, State::Degraded);
+        let mut health = server.shared().map(Client::health).unwrap_or_default();
+        own.iter().flatten().for_each(|own| add(&mut health, &own.client.health()));
         let peer = server.shared().and_then(Client::known);
         let (transport, place) = match &server.upstream.target {
             Ok(target) => place(target),
@@ -62,9 +71,28 @@ impl Status {
             resources: offer.resources.len() + offer.templates.len(),
             prompts: offer.prompts.len(),
             problems: offer.problems.iter().chain(problems).cloned().collect(),
-            health: server.shared().map(Client::health).unwrap_or_default(),
+            connections: own.map(|own| own.len()),
+            health,
         }
     }
+}
+
+/// What is wrong with connections of single users or sessions.
+fn unwell(own: &[Own]) -> Option<String> {
+    let states: Vec<State> = own.iter().map(|own| own.client.state()).collect();
+    let mut unwell = states.iter().filter_map(|state| Some((state.name(), state.reason()?)));
+    let (name, reason) = unwell.next()?;
+    let (count, all) = (unwell.count() + 1, states.len());
+    Some(format!("{count} of {all} connections for single users or sessions: {name}: {reason}"))
+}
+
+fn add(sum: &mut Health, health: &Health) {
+    sum.memory = match (sum.memory, health.memory) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
+    sum.restarts += health.restarts;
+    sum.in_flight += health.in_flight;
 }
 
 /// The transport, and the command or address. What follows the path of an address may be a token.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod names;
+mod sharing;
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use gantry_protocol::Method;
 use serde_json::json;
 
 use self::bench::{Bench, Era, peer, text, value};
-use super::{Profile, Share, Upstream, UpstreamSettings};
+use super::{Profile, Upstream, UpstreamSettings};
 
 fn pair() -> Vec<Upstream> {
     vec![peer("one", Era::Legacy), peer("two", Era::Modern)]
@@ -73,7 +74,7 @@ async fn equal_addresses_are_kept_apart() {
 async fn changes_of_watched_resources_are_told_under_our_address() {
     let bench = Bench::with(vec![peer("one", Era::Legacy), peer("two", Era::Legacy)]).await;
     let uri = "gantry://two/x:shared";
-    let mut told = bench.watch(uri);
+    let mut told = bench.watch(uri, Caller::new("someone")).await;
     bench.tool("two_touch").await;
     assert!(
         matches!(told.next().await, Some(Event::ResourceUpdated { uri: it, .. }) if *it == *uri)
@@ -306,21 +307,6 @@ async fn a_server_that_stays_away_is_withdrawn() {
         changes.next().await.expect("a change");
     }
     assert_eq!(bench.tool("two_process").await["isError"], json!(null));
-}
-
-#[tokio::test]
-async fn users_and_sessions_have_processes_of_their_own() {
-    let shared = |share| vec![Upstream { share, ..peer("one", Era::Legacy) }];
-    for (share, alike) in [(Share::Process, [true, true]), (Share::User, [true, false])] {
-        let bench = Bench::with(shared(share)).await;
-        let mine = bench.process_of("one", "me", None).await;
-        assert_eq!(mine == bench.process_of("one", "me", None).await, alike[0], "{share:?}");
-        assert_eq!(mine == bench.process_of("one", "you", None).await, alike[1], "{share:?}");
-    }
-    let bench = Bench::with(shared(Share::Session)).await;
-    let first = bench.process_of("one", "me", Some("1")).await;
-    assert_eq!(first, bench.process_of("one", "me", Some("1")).await);
-    assert_ne!(first, bench.process_of("one", "me", Some("2")).await);
 }
 
 #[tokio::test]

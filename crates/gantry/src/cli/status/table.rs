@@ -25,10 +25,14 @@ pub(super) fn all(standings: &[Standing], style: Style) -> String {
     ]);
     for standing in standings {
         let about = standing.reason.as_ref().or(standing.server.as_ref());
+        let via = match standing.connections {
+            Some(own) => format!("{} +{own}", standing.transport),
+            None => standing.transport.clone(),
+        };
         table.row([
             &standing.name,
             &standing.state,
-            &standing.transport,
+            &via,
             standing.revision.as_deref().unwrap_or("-"),
             &standing.tools.to_string(),
             &standing.resources.to_string(),
@@ -56,6 +60,8 @@ pub(super) fn one(standing: &Standing, style: Style) -> String {
         standing.tools, standing.resources, standing.prompts
     );
     let age = standing.age_ms.map_or_else(|| "-".to_owned(), |millis| age(millis / 1000));
+    let own = standing.connections;
+    let own = own.map(|own| ("beside", format!("{own} connections for single users or sessions")));
     let lines = [
         ("state", state),
         ("via", format!("{} {}", standing.transport, standing.place)),
@@ -70,7 +76,7 @@ pub(super) fn one(standing: &Standing, style: Style) -> String {
         ("breaker", or_none(&standing.breaker)),
     ];
     let mut out = style.bold(&one_line(&standing.name)) + "\n";
-    for (name, value) in lines {
+    for (name, value) in lines.into_iter().chain(own) {
         out.push_str(&format!("  {name:10} {}\n", one_line(&value)));
     }
     for problem in &standing.problems {
@@ -112,7 +118,7 @@ mod tests {
              "memory_bytes": 53477376, "restarts": 2, "in_flight": 1, "age_ms": 3725000,
              "breaker": "closed"},
             {"name": "web", "state": "backing off", "reason": "refused", "transport": "http",
-             "place": "https://h/mcp", "later": true}
+             "place": "https://h/mcp", "later": true, "connections": 2}
         ]"#;
         serde_json::from_str(text).expect("servers")
     }
@@ -120,9 +126,9 @@ mod tests {
     #[test]
     fn a_line_each() {
         let expected = "\
-SERVER  STATE        VIA    REVISION    TOOLS  RESOURCES  PROMPTS  CALLS  RESTARTS  MEMORY  BREAKER  ABOUT
-fs      ready        stdio  2025-11-25  12     1          0        1      2         51 MiB  closed   files 1.0
-web     backing off  http   -           0      0          0        0      0         -       -        refused";
+SERVER  STATE        VIA      REVISION    TOOLS  RESOURCES  PROMPTS  CALLS  RESTARTS  MEMORY  BREAKER  ABOUT
+fs      ready        stdio    2025-11-25  12     1          0        1      2         51 MiB  closed   files 1.0
+web     backing off  http +2  -           0      0          0        0      0         -       -        refused";
         assert_eq!(all(&standings(), Style::PLAIN), expected);
     }
 
@@ -144,7 +150,12 @@ fs
   left out tool `x`: its schema is wrong
 ";
         assert_eq!(one(&standings()[0], Style::PLAIN), expected);
-        assert!(one(&standings()[1], Style::PLAIN).contains("state      backing off: refused\n"));
+        let other = one(&standings()[1], Style::PLAIN);
+        assert!(other.contains("state      backing off: refused\n"), "{other}");
+        assert!(
+            other.contains("beside     2 connections for single users or sessions\n"),
+            "{other}"
+        );
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use gantry_client::Target;
 use gantry_gateway::{
-    Call, CallError, Caller, Gateway, Identity, Interest, Notice, Outcome, Provider, Question,
-    Reply, Running, Step, Subscription, Watched,
+    Call, CallError, Caller, Gateway, Identity, Interest, Notice, Outcome, Question, Reply,
+    Running, Step, Subscription, Watched,
 };
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
 use gantry_transport::child::Program;
@@ -95,13 +95,15 @@ impl Bench {
         self.gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
     }
 
-    /// Hears of changes of one resource.
-    pub(super) fn watch(&self, uri: &str) -> Subscription {
+    /// Hears of changes of one resource, from when its server was told so.
+    pub(super) async fn watch(&self, uri: &str, caller: Caller) -> Subscription {
         let watched = Arc::new(Watched::default());
         watched.add(uri, 1);
-        self.upstreams.0.main_face().watched(&[uri.to_owned()].into());
         let interest = Interest { resources_watched: watched, ..Interest::default() };
-        self.gateway.subscribe(interest, &Arc::new(Caller::new("someone")))
+        let subscription = self.gateway.subscribe(interest, &Arc::new(caller));
+        let told = tokio::time::timeout(PATIENCE, self.gateway.watching(uri)).await;
+        told.expect("the server was told");
+        subscription
     }
 
     /// Waits until a tool is listed.
@@ -147,8 +149,12 @@ impl Bench {
         principal: &str,
         session: Option<&str>,
     ) -> String {
-        let params = json!({"name": format!("{prefix}_process")}).to_string();
-        let caller = Caller { session: session.map(Arc::from), ..Caller::new(principal) };
+        self.tool_of(&format!("{prefix}_process"), caller(principal, session)).await
+    }
+
+    /// What a tool says to a caller.
+    pub(super) async fn tool_of(&self, tool: &str, caller: Caller) -> String {
+        let params = json!({"name": tool}).to_string();
         text(self.run(call(Method::ToolsCall, &params, caller), None).await.1)
     }
 
@@ -252,6 +258,10 @@ fn capable() -> Caller {
         r#"{"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
     let capabilities = ClientCapabilities::read(RawJson::from_static(declared));
     Caller { capabilities, ..Caller::new("someone") }
+}
+
+pub(super) fn caller(principal: &str, session: Option<&str>) -> Caller {
+    Caller { session: session.map(Arc::from), ..Caller::new(principal) }
 }
 
 pub(super) fn value(reply: Reply) -> Value {

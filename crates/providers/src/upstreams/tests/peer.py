@@ -14,6 +14,7 @@ if QUIET:
 if not MODERN:
     CAPABILITIES["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
 polls = {}
+watched = set()
 asked = 0
 
 
@@ -64,6 +65,8 @@ def call(line, params):
     if name == "echo":
         return text(line[line.index('"params"'):])
     if name == "grow":
+        if "GROWN" in os.environ:
+            open(os.environ["GROWN"], "w").close()
         TOOLS.append("grown")
         if not QUIET:
             notify("notifications/tools/list_changed")
@@ -88,9 +91,11 @@ def call(line, params):
     if name == "link":
         return {"content": [{"type": "resource_link", "uri": "x:shared", "name": "s"}]}
     if name == "touch":
-        notify("notifications/resources/updated", {"uri": "x:shared"})
+        if MODERN or "x:shared" in watched:
+            notify("notifications/resources/updated", {"uri": "x:shared", "metadata": {"process": os.getpid()}})
         return text("touched")
     if name == "process":
+        print("I am", os.getpid(), file=sys.stderr, flush=True)
         return text(os.getpid())
     if name == "page":
         if polls.setdefault("page", 0):
@@ -152,6 +157,8 @@ def answer(line, message):
     if method == "server/discover" and MODERN:
         return {"supportedVersions": ["2026-07-28"], "capabilities": CAPABILITIES, "instructions": "use " + sys.argv[2]}
     if method == "tools/list":
+        if os.path.exists(os.environ.get("GROWN", "")) and "grown" not in TOOLS:
+            TOOLS.append("grown")
         return {"tools": [tool(name) for name in TOOLS]}
     if method == "resources/list":
         return {"resources": [{"uri": uri, "name": uri} for uri in RESOURCES]}
@@ -171,6 +178,8 @@ def answer(line, message):
         return {"completion": {"values": [json.dumps(params["ref"], sort_keys=True)]}}
     if method.startswith("tasks/"):
         return task(method, params)
+    if method == "resources/subscribe":
+        watched.add(params["uri"])
     if method in ("resources/subscribe", "resources/unsubscribe", "logging/setLevel", "ping"):
         return {}
     raise Fault(-32601, "no method " + method, None)
