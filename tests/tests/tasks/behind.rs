@@ -8,6 +8,7 @@ use gantry::{Eras, Override, Upstream, UpstreamSettings, Upstreams};
 use gantry_tests::house::{House, Plan, soon};
 use gantry_tests::request::{call, list};
 use gantry_tests::tasks::{self, begin, begun, settled, update};
+use gantry_tests::workshop::{cache, command, finish};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -15,7 +16,7 @@ use crate::client::Client;
 /// What the server speaks, and nothing else.
 const SERVERS: [Eras; 2] = [Eras::Legacy, Eras::Modern];
 
-/// How often the gateway looks after its tasks.
+/// How often tasks are looked after.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A server, and the gateway in front of it, where its names begin with `up_`.
@@ -36,7 +37,8 @@ impl Behind {
         let server = House::with(plan).await;
         tasks::add(&server);
         let upstreams = Upstreams::new(UpstreamSettings::default());
-        let plan = Plan { bare: true, upstreams: Some(upstreams.clone()), ..Plan::default() };
+        let mut plan = Plan { bare: true, upstreams: Some(upstreams.clone()), ..Plan::default() };
+        plan.doors.task_poll = POLL;
         let gateway = House::with(plan).await;
         let address = format!("http://{}/mcp", server.address).parse().unwrap();
         let target = Target::Http(Endpoint::new(address), HttpKind::Auto);
@@ -67,6 +69,18 @@ async fn a_client_with_handshake_gets_a_task_from_either_server() {
             behind.server.gate.open();
             assert_eq!(client.fetch(&task, &[]).await, "done", "{eras:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn so_does_a_client_that_others_have_written() {
+    for eras in SERVERS {
+        let behind = Behind::open(eras).await;
+        let mut python = command(cache().join("python-mcp-1/bin/python"));
+        python.args(["-c", include_str!("real.py")]);
+        python.arg(format!("http://{}/mcp", behind.gateway.address));
+        let printed = finish(&mut python).await;
+        assert_eq!(printed, "optional completed xxx\noptional failed it broke\n", "{eras:?}");
     }
 }
 
