@@ -127,7 +127,6 @@ impl Connection {
             }
             if seen == 0 && !self.inbox.is_empty() {
                 // The time to wait for a head is over; this is the time for it to come.
-                drop(late);
                 late = idle.after(within);
             }
             seen = self.inbox.len();

@@ -73,7 +73,7 @@ mod tests {
         ];
         for (line, expected) in cases {
             let error = error(&long(&line)).map(|it| String::from_utf8(it.to_vec()).unwrap());
-            let found = error.as_deref().and_then(|it| id(it));
+            let found = error.as_deref().and_then(id);
             assert_eq!(found, expected, "{line}: {error:?}");
             assert!(error.is_none_or(|it| it.contains("longer than the limit of 9 bytes")));
         }
