@@ -96,8 +96,7 @@ impl Tool {
             ..Request::new(Method::ToolsCall, params.finish())
         };
         let at_most = self.client.settings().at_most;
-        // Answers to the questions of the last round would come to nobody.
-        let (mut rounds, mut patience) = (1..ROUNDS, Patience::new(at_most));
+        let (mut rounds, mut patience) = (0..ROUNDS, Patience::new(at_most));
         loop {
             let required = match self.client.request(&request, line).await? {
                 Answer::Complete(result) => return Ok(result.into_raw()),

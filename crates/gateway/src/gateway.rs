@@ -333,7 +333,7 @@ impl GatewayBuilder {
             sights,
             screens,
             deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
-            rounds: settings.input_rounds.max(1),
+            rounds: settings.input_rounds,
             audience: Audience::default(),
         };
         Gateway::over(identity, settings, Arc::new(policies))

@@ -127,8 +127,7 @@ impl Pipeline {
     /// asks them here and calls again with the answers. One that only wants to be called again is,
     /// after a pause, for as long as the call has time.
     async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
-        // Answers to the questions of the last round would come to nobody.
-        let (mut rounds, mut pause) = (1..self.policies.rounds, Pause::default());
+        let (mut rounds, mut pause) = (0..self.policies.rounds, Pause::default());
         loop {
             let serving = async { resolved.provider.serve(&resolved, exchange).await };
             // A panic in a provider is that call's failure and nobody else's.

@@ -70,7 +70,7 @@ async fn what_a_call_brings_when_it_is_made_again() {
         (Until::Sheds(2), 3, Value::Null, "ok"),
         (Until::AsksNothing(2), 3, Value::Null, "ok"),
         (Until::Asks(2), 3, folders.clone(), "ok"),
-        (Until::Asks(100), 16, folders, "more than 16 times"),
+        (Until::Asks(100), 17, folders, "more than 16 times"),
     ];
     for (until, calls, answers, expected) in cases {
         let mut site = Site::open(move |seen| Some(serve(seen, until))).await;

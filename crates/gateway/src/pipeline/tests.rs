@@ -194,7 +194,7 @@ async fn a_question_open_while_stepped_stops_the_clock() {
 
 #[tokio::test(start_paused = true)]
 async fn a_provider_may_ask_by_reply_so_often_and_no_more() {
-    for (rounds, needed, expected) in [(3, 2, "ok"), (3, 3, "ToolExecutionError"), (1, 0, "ok")] {
+    for (rounds, needed, expected) in [(3, 3, "ok"), (3, 4, "ToolExecutionError"), (0, 0, "ok")] {
         let house = House::new(Settings { input_rounds: rounds, ..Settings::default() });
         let arguments = format!(r#"{{"rounds":{needed}}}"#);
         let mut running = house.gateway.start(asking(call_tool("inquires", &arguments)));
