@@ -30,7 +30,7 @@ use tokio::time::{sleep, timeout};
 pub use error::StartError;
 use group::{Group, Watch};
 use pipes::Pipes;
-pub use session::{LineSender, Session, SessionLimits, SessionLines, Turn};
+pub use session::{LineSender, SKIPPED, Session, SessionLimits, SessionLines, Turn};
 pub use warden::{guard_with, stand_guard};
 
 /// The variable that tells a child where it may write notices.

@@ -8,6 +8,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Incoming, Malformed, Message, Notification, Request};
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, wire};
+use gantry_transport::child::SKIPPED;
 
 use super::board::Call;
 use super::link::Link;
@@ -41,10 +42,12 @@ impl Link {
         self.note(&format!("skipped what is no message ({malformed}): {shown}"));
         let Some(id) = malformed.id().and_then(Id::as_number) else { return };
         let raw = RawJson::parse(text.clone(), self.settings.message);
-        if raw.is_ok_and(|raw| raw.is_object() && raw.get("method").is_none())
+        if let Some(raw) = raw.ok().filter(|raw| raw.is_object() && raw.get("method").is_none())
             && let Some(call) = self.board.remove(id)
         {
-            call.mailbox.put(Heard::Malformed(format!("the server's answer is none: {malformed}")));
+            let reason = raw.get(SKIPPED).and_then(|reason| reason.to_text());
+            let none = || format!("the server's answer is none: {malformed}");
+            call.mailbox.put(Heard::Malformed(reason.unwrap_or_else(none)));
         }
     }
 

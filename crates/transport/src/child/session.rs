@@ -18,6 +18,7 @@ use super::group::memory_of;
 use super::sink::{Sink, Tail};
 use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
+pub use overlong::SKIPPED;
 use pen::Pen;
 pub use pen::{LineSender, Turn};
 use talk::{CHUNK, Input, Output, Talk};

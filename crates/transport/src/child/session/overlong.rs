@@ -1,4 +1,4 @@
-//! What is passed on instead of an answer that is too long: an error for whoever waits for it.
+//! What is passed on instead of an answer that is too long, for whoever waits for it.
 //!
 //! Most programs say first or last which request they answer, so that it can be read from what is
 //! left of the line.
@@ -7,12 +7,11 @@ use bytes::Bytes;
 
 use crate::lines::LineTooLong;
 
-/// The code of an error of the other side.
-const INTERNAL_ERROR: i32 = -32603;
+/// The member that stands in the place of the answer, and says why there is none.
+pub const SKIPPED: &str = "gantry/skipped";
 
-/// The error for the request that a line has answered; none if it was no answer, or does not say to
-/// what.
-pub(super) fn error(long: &LineTooLong) -> Option<Bytes> {
+/// What is left of a line that answers a request; none if it was no answer, or does not say to what.
+pub(super) fn rest(long: &LineTooLong) -> Option<Bytes> {
     let (head, tail) = (String::from_utf8_lossy(&long.head), String::from_utf8_lossy(&long.tail));
     let members = [before_values(&head), behind_values(&tail)];
     if members.iter().any(|members| members.contains("\"method\"")) {
@@ -20,8 +19,7 @@ pub(super) fn error(long: &LineTooLong) -> Option<Bytes> {
     }
     let id = members.iter().find_map(|members| id(members))?;
     let text = format!("the answer is longer than the limit of {} bytes", long.limit);
-    let error = format!(r#"{{"code":{INTERNAL_ERROR},"message":"{text}"}}"#);
-    Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into())
+    Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"{SKIPPED}":"{text}"}}"#).into())
 }
 
 /// The members of an object that stand before the first one which has members or elements itself.
@@ -72,10 +70,10 @@ mod tests {
             (text, None),
         ];
         for (line, expected) in cases {
-            let error = error(&long(&line)).map(|it| String::from_utf8(it.to_vec()).unwrap());
-            let found = error.as_deref().and_then(id);
-            assert_eq!(found, expected, "{line}: {error:?}");
-            assert!(error.is_none_or(|it| it.contains("longer than the limit of 9 bytes")));
+            let rest = rest(&long(&line)).map(|it| String::from_utf8(it.to_vec()).unwrap());
+            let found = rest.as_deref().and_then(id);
+            assert_eq!(found, expected, "{line}: {rest:?}");
+            assert!(rest.is_none_or(|it| it.contains("longer than the limit of 9 bytes")));
         }
     }
 }

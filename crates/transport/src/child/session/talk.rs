@@ -171,8 +171,8 @@ impl Output {
                 Some(Ok(line)) => room.send(Ok(line)),
                 Some(Err(long)) => {
                     shared.note(&long.to_string());
-                    if let Some(error) = overlong::error(&long) {
-                        room.send(Ok(error));
+                    if let Some(rest) = overlong::rest(&long) {
+                        room.send(Ok(rest));
                     }
                 }
                 None => return,

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::left::{assert_gone, live_members, until};
 use super::{KILL, LONG, shell};
-use crate::child::{End, LineSender, Session, SessionLimits, SessionLines};
+use crate::child::{End, LineSender, SKIPPED, Session, SessionLimits, SessionLines};
 
 const LIMITS: SessionLimits =
     SessionLimits { line: 64, queue: 4, stderr: 256, grace: Duration::from_secs(10) };
@@ -162,14 +162,14 @@ async fn a_long_line_is_skipped_and_noted() {
 
 /// Whichever end of its line says what it answers.
 #[tokio::test]
-async fn an_answer_that_is_too_long_is_an_error() {
+async fn of_an_answer_that_is_too_long_it_is_told_whose_it_was() {
     let fill = "head -c 100000 /dev/zero | tr '\\0' x";
     let first = format!("printf '{{\"id\":5,\"result\":{{\"a\":\"'; {fill}; echo '\"}}}}'");
     let last = format!("printf '{{\"result\":{{\"a\":\"'; {fill}; echo '\"}},\"id\":5}}'");
     for script in [first, last] {
         let (_session, mut lines) = start(&format!("{script}; echo short; cat"), &LIMITS);
-        let error = next(&mut lines.incoming).await.expect("an error");
-        assert!(error.contains("\"id\":5,\"error\""), "{script}: {error}");
+        let rest = next(&mut lines.incoming).await.expect("what is left of it");
+        assert!(rest.contains(&format!("\"id\":5,\"{SKIPPED}\"")), "{script}: {rest}");
         assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("short"));
     }
 }
