@@ -228,7 +228,7 @@ impl Subscription {
 
     /// Whether it watches a resource, and may.
     fn hears_of(&self, uri: &str) -> bool {
-        self.interest.resources_watched.contains(uri)
+        self.interest.resources_watched.covers(uri)
             && self.watcher.as_ref().is_none_or(|watcher| watcher.may_hear_of(uri))
     }
 }

@@ -115,3 +115,27 @@ fn what_is_watched_is_bounded() {
     watched.remove("a");
     assert!(watched.add("c", 2));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_part_of_what_is_watched_is_heard_of_too() {
+    let events = Events::new(SETTLE);
+    let mut watched = events.subscribe(watching(&["file:///dir", "test://list/", "test://one"]));
+    let uris = [
+        ("file:///dir", true),
+        ("file:///dir/", true),
+        ("file:///dir/a/b", true),
+        ("file:///dir#part", true),
+        ("file:///dirt", false),
+        ("file:///", false),
+        ("test://list/1", true),
+        ("test://list", false),
+        ("test://one?x=1", true),
+        ("test://on", false),
+        ("", false),
+    ];
+    for (uri, expected) in uris {
+        events.resource_updated(uri.into(), None, None);
+        let heard = drain(&mut watched).await;
+        assert_eq!(heard, Vec::from_iter(expected.then(|| updated(uri))), "{uri}");
+    }
+}

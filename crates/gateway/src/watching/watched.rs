@@ -5,6 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Wea
 
 use super::Watching;
 
+/// The parts of an address that are looked at, from its end on.
+const DEPTH: usize = 64;
+
 /// The resources that one subscriber watches. It may change while the subscription runs.
 #[derive(Debug, Default)]
 pub struct Watched(RwLock<Inner>);
@@ -51,8 +54,14 @@ impl Watched {
         self.read().uris.is_empty()
     }
 
-    pub(crate) fn contains(&self, uri: &str) -> bool {
-        self.read().uris.contains(uri)
+    /// Whether news of this resource are wanted: it is watched, or something that it is a part of.
+    pub(crate) fn covers(&self, uri: &str) -> bool {
+        let uris = &self.read().uris;
+        let ends = uri.rmatch_indices(['/', '?', '#']).take(DEPTH);
+        uris.contains(uri)
+            || ends
+                .into_iter()
+                .any(|(end, _)| uris.contains(&uri[..end]) || uris.contains(&uri[..=end]))
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<str>> {
