@@ -3,7 +3,7 @@
 use gantry_tests::door::Door;
 use gantry_tests::house::{House, soon};
 use gantry_tests::http::Outgoing;
-use gantry_tests::request::{call, message};
+use gantry_tests::request::{Request, call, message};
 use serde_json::json;
 
 use crate::crowd::{others_are_served, session, tool_call};
@@ -37,20 +37,21 @@ async fn in_a_session_over_http_the_call_goes_on() {
         if progress {
             body["params"]["_meta"]["progressToken"] = json!("t");
         }
-        let request = message(body).of(&session);
-        let address = house.address;
-        let sending = tokio::spawn(async move {
-            let mut answer = request.send(address).await;
-            answer.text().await
-        });
-        house.gate.started(1).await;
-        sending.abort();
-        let _ = sending.await;
-        others_are_served(&house, "a client that left").await;
-        house.gate.open();
-        house.gate.finished(1).await;
-        assert_eq!(house.gate.cancels(), 0, "only the client's word ends it");
+        leave(&house, message(body).of(&session)).await;
     }
+}
+
+/// Hangs up while a call waits, which goes on to its end.
+async fn leave(house: &House, request: Request) {
+    let address = house.address;
+    let sending = tokio::spawn(async move { request.send(address).await.text().await });
+    house.gate.started(1).await;
+    sending.abort();
+    let _ = sending.await;
+    others_are_served(house, "a client that left").await;
+    house.gate.open();
+    house.gate.finished(1).await;
+    assert_eq!(house.gate.cancels(), 0, "only the client's word ends it");
 }
 
 /// In a batch too, and its id is free again afterwards.
@@ -60,26 +61,10 @@ async fn in_a_batch_the_call_goes_on() {
         let house = House::open().await;
         let session = session(&house, "2025-03-26").await;
         let batch = json!([tool_call(1, "wait", &json!({}))]);
-        let request = message(batch).of(&session).replace("accept", takes);
-        let address = house.address;
-        let sending = tokio::spawn(async move { request.send(address).await.text().await });
-        house.gate.started(1).await;
-        sending.abort();
-        let _ = sending.await;
-        others_are_served(&house, "a client that left").await;
-        house.gate.open();
-        house.gate.finished(1).await;
-        assert_eq!(house.gate.cancels(), 0, "only the client's word ends it: {takes}");
+        leave(&house, message(batch).of(&session).replace("accept", takes)).await;
         let again = message(tool_call(1, "add", &json!({"a": 1, "b": 2}))).of(&session);
-        let answer = soon("the id to be free", async {
-            loop {
-                let answer = again.clone().ask(address).await;
-                if answer["error"].is_null() {
-                    return answer;
-                }
-            }
-        });
-        answer.await;
+        let free = async { while !again.clone().ask(house.address).await["error"].is_null() {} };
+        soon("the id to be free", free).await;
     }
 }
 
