@@ -9,6 +9,9 @@ pub(crate) enum ArgumentError {
     /// A word without `=`.
     #[error("`{0}` has no value; write `{0}=VALUE`")]
     NoValue(String),
+    /// All arguments as one object, which have a place of their own.
+    #[error("a JSON object has its place behind `--args`; write `--args '{{…}}'`, or `KEY=VALUE`")]
+    Object,
     /// The schema knows no such argument.
     #[error("there is no argument `{name}`; {advice}")]
     Unknown { name: String, advice: String },

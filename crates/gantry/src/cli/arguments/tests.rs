@@ -117,6 +117,7 @@ fn mistakes() {
     let cases = [
         ("text", "`text` has no value; write `text=VALUE`"),
         ("=x", "`=x` has no value"),
+        (r#"{"text":"a=b"}"#, "a JSON object has its place behind `--args`; write `--args '{…}'`"),
         ("txet=a", "there is no argument `txet`; did you mean `text`?"),
         ("point.z=1", "there is no argument `point.z`; did you mean `point.x`?"),
         ("text.a=1", "there is no argument `text.a`"),

@@ -25,6 +25,9 @@ pub(super) enum Text {
 
 impl Word {
     pub(super) fn parse(word: &str, files: Files<'_>) -> Result<Self, ArgumentError> {
+        if word.starts_with('{') {
+            return Err(ArgumentError::Object);
+        }
         let equals = word.find('=').filter(|at| *at > 0);
         let Some(at) = equals else { return Err(ArgumentError::NoValue(word.to_owned())) };
         let (key, text) = (&word[..at], &word[at + 1..]);
