@@ -27,9 +27,8 @@ impl Client {
         connection: &Connection,
     ) -> Option<Request> {
         let name = request.params.get("name")?.to_text()?;
-        let changed = Event::ListChanged(ChangedList::Tools);
         // What is kept is what the call was made by.
-        self.0.shared.cache.heed(&changed);
+        self.forget(List::Tools);
         let listed = self.list(List::Tools).await.ok()?;
         let named = |tool: &RawJson| tool.get("name").and_then(|name| name.to_text());
         let tool = listed.items.iter().find(|tool| named(tool).as_deref() == Some(&name))?;
@@ -38,7 +37,7 @@ impl Client {
             return None;
         }
         // Others go by the old list too.
-        connection.tell(changed);
+        connection.tell(Event::ListChanged(ChangedList::Tools));
         Some(Request { headers: wanted.into(), ..request.clone() })
     }
 }

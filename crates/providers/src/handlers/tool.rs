@@ -136,7 +136,8 @@ impl Tool {
     }
 
     /// Calls are too long for a client to wait: one that takes no tasks is refused, where its
-    /// revision has them, also by a Gantry in front of this server. The handler says when a call becomes one, unless all run long.
+    /// revision has them, also by a Gantry in front of this server. The handler says when a call
+    /// becomes one, unless all run long.
     #[must_use]
     pub fn task_required(mut self) -> Self {
         self.task_support = Some(REQUIRED);
