@@ -9,7 +9,10 @@ fuzz_target!(|data: &[u8]| {
     let limits = JsonLimits { size: 1 << 16, depth: 64 };
     match decode(data.to_vec(), limits) {
         Ok(Incoming::Single(message)) => again(&message),
-        Ok(Incoming::Batch(messages)) => messages.iter().flatten().for_each(again),
+        Ok(Incoming::Batch(batch)) => {
+            let elements = batch.elements(usize::MAX).unwrap_or_default();
+            elements.iter().flat_map(Message::read).for_each(|message| again(&message));
+        }
         Err(malformed) => drop(malformed.to_error().to_json()),
     }
 });

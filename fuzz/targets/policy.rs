@@ -9,8 +9,8 @@ use gantry_gateway::policy::Sight;
 use gantry_gateway::{Caller, Target, ToolEntry};
 use gantry_policy::pins::{Digest, Key, Kind};
 use gantry_policy::{
-    Clock, Condition, ConditionBounds, MemoryCabinet, PinSettings, Pins, Prefixes, Rule,
-    RuleEffect, RuleSet, Rules, Signer, Token, Tokens,
+    Clock, Condition, ConditionBounds, MemoryCabinet, PinSettings, Pins, Rule, RuleEffect, RuleSet,
+    Rules, Signer, Token, Tokens,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use libfuzzer_sys::fuzz_target;
@@ -48,7 +48,7 @@ static HELD: LazyLock<(Tokens, Token)> = LazyLock::new(|| {
         let cabinet = Arc::new(MemoryCabinet::default());
         let opened = Tokens::open(cabinet, Signer::new([1; 32]), Clock::new(|| 1)).await;
         let tokens = opened.expect("memory opens");
-        let made = tokens.create("someone", Vec::new(), None).await;
+        let made = tokens.create("someone", None, None).await;
         (tokens, made.expect("a token").0)
     })
 });
@@ -89,7 +89,7 @@ fn rules(data: &[u8]) {
     let Some(rule) = std::str::from_utf8(rule).ok().and_then(rule_of) else {
         return;
     };
-    let rules = Rules::new(RuleSet::new(vec![rule], true, Prefixes::default()));
+    let rules = Rules::new(RuleSet::new(vec![rule], true));
     let caller = Caller::new("someone");
     let explain =
         || rules.current().explain(&caller, &TOOL, &Method::ToolsCall, arguments.as_ref());

@@ -25,6 +25,16 @@ pub fn zombies(parent: u32) -> Vec<u32> {
     all().filter(is_zombie).collect()
 }
 
+/// The living children of a process with this word in their command line.
+pub fn children(parent: u32, word: &str) -> Vec<u32> {
+    let is_child = |id: &u32| field(*id, 1) == Some(parent.into());
+    let has_word = |id: &u32| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|it| it == word.as_bytes())
+    };
+    all().filter(is_child).filter(has_word).collect()
+}
+
 /// Whether a process has a file open whose path holds these words.
 pub fn holds(id: u32, words: &str) -> bool {
     let open = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();

@@ -165,6 +165,12 @@ pub fn program() -> PathBuf {
     program
 }
 
+/// The gateway to test: the one that `GANTRY_PROGRAM` names, such as a release build, or else
+/// [`program`].
+pub fn gateway() -> PathBuf {
+    std::env::var_os("GANTRY_PROGRAM").map_or_else(program, PathBuf::from)
+}
+
 /// `PATH`, with the `uv` that `cargo xtask provision` installs in front of what is there.
 pub fn path() -> String {
     let rest = std::env::var("PATH").unwrap_or_default();
@@ -194,6 +200,8 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command.env("GANTRY_TRUST", "trusted");
     // The keychain of whoever runs the tests is none of their business.
     command.env_remove("DBUS_SESSION_BUS_ADDRESS");
+    // Nor are their running gateways.
+    command.env_remove("XDG_RUNTIME_DIR").env_remove("GANTRY_ADMIN_TOKEN");
     command
 }
 

@@ -22,10 +22,10 @@ use crate::house::soon;
 use crate::http::Outgoing;
 use crate::processes;
 use crate::request::{call, list};
-use crate::workshop::{Bench, command, finish, program};
+use crate::workshop::{Bench, command, finish, gateway, program};
 
 pub use load::Load;
-pub use scripted::{Scripted, scripted};
+pub use scripted::{Scripted, beside, scripted};
 pub use visitor::Visitor;
 
 /// How long a server may take to be as it should, even one that is slow to start.
@@ -298,7 +298,7 @@ fn save(bench: &Bench, mark: &str, mut config: Value) {
 }
 
 fn start(bench: &Bench, auth: &str, variables: &[(String, String)]) -> Child {
-    command(program())
+    command(gateway())
         .args(["serve", "--stdio", "--listen", "127.0.0.1:0", "--config"])
         .arg(bench.folder.join("gantry.json"))
         .env("XDG_STATE_HOME", &bench.folder)

@@ -5,13 +5,25 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gantry::{Annex, DoorSettings, Server};
+use gantry::{Admission, Annex, DoorSettings, Server};
 use gantry_tests::http::Outgoing;
+use http::request::Parts;
 
 /// Says what it was sent, and where.
 struct Mirror(&'static str);
 
 impl Annex for Mirror {
+    fn admit(&self, head: &Parts) -> Result<Admission, Box<http::Response<Bytes>>> {
+        match head.headers.get("X-Refuse") {
+            None if head.uri.path().ends_with("/open") => Ok(Admission::Open),
+            None => Ok(Admission::Authenticated(self.0.into())),
+            Some(_) => {
+                let refusal = http::Response::builder().status(401);
+                Err(Box::new(refusal.body(Bytes::from("not you")).expect("a response")))
+            }
+        }
+    }
+
     fn serve(
         &self,
         request: http::Request<Bytes>,
@@ -67,6 +79,10 @@ async fn an_annex_is_served_under_its_path() {
         ("PUT", "/mcp", "localhost", "", 405, "use "),
         ("GET", "/api", "example.com", "", 403, "example.com"),
         ("POST", "/api", "localhost", &long, 413, "larger than the limit"),
+        ("GET", "/api", "localhost", "hi", 413, "GET /api takes no body"),
+        ("GET", "/api/open", "localhost", "", 201, "api GET /api/open "),
+        ("POST", "/api/open", "localhost", "hi", 413, "POST /api/open takes no body"),
+        ("POST", "/api", "localhost\r\nX-Refuse: yes", &long, 401, "not you"),
         ("GET", "/metrics", "localhost", "", 200, "mirror_total 7\n"),
     ];
     for (method, path, host, body, status, text) in cases {

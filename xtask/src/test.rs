@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
 use crate::steps::Steps;
-use crate::{bench, build, check, clients, conformance, fuzz, process, provision};
+use crate::{bench, build, check, clients, conformance, fuzz, process, provision, workspace};
 
 /// Seconds for each fuzz target in CI.
 const FUZZ_SECONDS: &str = "5";
@@ -13,26 +13,37 @@ const FUZZ_SECONDS: &str = "5";
 /// One step of the run.
 struct Step {
     name: &'static str,
-    /// Left out by `--quick`.
-    slow: bool,
+    when: When,
     run: fn(&Path) -> Outcome,
+}
+
+/// When a step runs that nobody names.
+#[derive(PartialEq, Eq)]
+enum When {
+    Always,
+    /// Not with `--quick`.
+    Slow,
+    /// Never.
+    Named,
 }
 
 /// The order matters: what is cheap and likely to fail comes first, what needs the release build last.
 const STEPS: &[Step] = &[
-    Step { name: "provision", slow: false, run: |_| provision::run() },
-    Step { name: "check", slow: false, run: check::run },
-    Step { name: "units", slow: false, run: units },
-    Step { name: "doctests", slow: false, run: doctests },
-    Step { name: "build", slow: false, run: build::release },
-    Step { name: "conformance", slow: true, run: |root| conformance::run(root, &[]) },
-    Step { name: "clients", slow: true, run: |root| clients::run(root, &[]) },
+    Step { name: "provision", when: When::Always, run: |_| provision::run() },
+    Step { name: "check", when: When::Always, run: check::run },
+    Step { name: "units", when: When::Always, run: units },
+    Step { name: "doctests", when: When::Always, run: doctests },
+    Step { name: "build", when: When::Always, run: build::release },
+    Step { name: "conformance", when: When::Slow, run: |root| conformance::run(root, &[]) },
+    Step { name: "clients", when: When::Slow, run: |root| clients::run(root, &[]) },
     Step {
         name: "fuzz",
-        slow: true,
+        when: When::Slow,
         run: |root| fuzz::run(root, &words(&["--seconds", FUZZ_SECONDS])),
     },
-    Step { name: "bench", slow: true, run: |root| bench::run(root, &words(&["--quick"])) },
+    Step { name: "bench", when: When::Slow, run: |root| bench::run(root, &words(&["--quick"])) },
+    // It needs a quiet machine: each of its tests measures what others feel.
+    Step { name: "adversarial", when: When::Named, run: adversarial },
 ];
 
 /// Runs the chosen steps, all of them if none is named.
@@ -63,7 +74,8 @@ fn choose(arguments: &[String]) -> Outcome<Vec<&'static Step>> {
     }
     let is_chosen = |step: &&Step| {
         let named = names.iter().any(|name| *name == step.name);
-        named || (names.is_empty() && !(quick && step.slow))
+        let is_due = step.when == When::Always || (step.when == When::Slow && !quick);
+        named || (names.is_empty() && is_due)
     };
     Ok(STEPS.iter().filter(is_chosen).collect())
 }
@@ -81,6 +93,19 @@ fn units(root: &Path) -> Outcome {
         cargo.args(["--lib", "--bins", "--tests", "--examples"]);
     }
     process::run(&mut cargo)
+}
+
+/// The hostile servers against the release build, held to the bounds that are promised. One at a
+/// time, since each measures what others feel.
+fn adversarial(root: &Path) -> Outcome {
+    build::tests(root)?;
+    build::release(root)?;
+    let mut cargo = process::cargo(root);
+    // The whole workspace, as it was compiled for the other tests.
+    cargo.args(["test", "--quiet", "--workspace", "--test", "adversarial"]);
+    cargo.args(["--", "--test-threads", "1"]);
+    cargo.env("GANTRY_PROGRAM", workspace::target(root).join("release/gantry"));
+    process::run(cargo.env("GANTRY_ADVERSARIAL", "strict"))
 }
 
 fn doctests(root: &Path) -> Outcome {
@@ -103,6 +128,7 @@ mod tests {
             ("--quick", Some("provision check units doctests build")),
             ("units", Some("units")),
             ("bench check", Some("check bench")),
+            ("adversarial", Some("adversarial")),
             ("--quick fuzz", Some("fuzz")),
             ("unit", None),
         ];

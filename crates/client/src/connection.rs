@@ -175,6 +175,40 @@ impl Connection {
         self.link.outdated.is_cancelled()
     }
 
+    /// Waits until the server says more than it may for the first time.
+    pub(crate) async fn flooded(&self) {
+        let stderr = async {
+            match self.link.program() {
+                Some(program) => program.stderr_throttle().held_back().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.link.flood.held_back() => {}
+            () = stderr => {}
+        }
+    }
+
+    /// What the server says more of than it may, and for how long it has done so.
+    pub(crate) fn flood(&self) -> Option<(String, Duration)> {
+        let limits = &self.link.settings.flood;
+        if let Some(time) = self.link.flood.pressure() {
+            let reason = format!(
+                "it sends more than {} messages a second that answer nothing, and is read no \
+                 faster (`limits.messages`)",
+                limits.messages
+            );
+            return Some((reason, time));
+        }
+        let time = self.link.program()?.stderr_throttle().pressure()?;
+        let reason = format!(
+            "it writes more than {} bytes a second to standard error, and is read no faster \
+             (`limits.stderr`)",
+            limits.stderr
+        );
+        Some((reason, time))
+    }
+
     /// Ends it in good order.
     pub async fn close(self: Arc<Self>) {
         self.link.board.end("the connection was closed");

@@ -29,6 +29,55 @@ pub enum Start {
     Lazy,
 }
 
+/// How much of a server's lists is read. What is beyond is left out, and told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListLimits {
+    /// Items that one list may have.
+    pub items: usize,
+    /// Bytes of one definition.
+    pub definition: usize,
+    /// Bytes of the definitions of all lists together.
+    pub total: usize,
+    /// Bytes of the definitions on one page.
+    pub page: usize,
+}
+
+impl Default for ListLimits {
+    fn default() -> Self {
+        Self {
+            items: 20_000,
+            definition: 64 * 1024,
+            total: 16 * 1024 * 1024,
+            page: 8 * 1024 * 1024,
+        }
+    }
+}
+
+/// How much a server may say that answers no request of ours: notifications, questions, log lines
+/// and what is no message. Beyond it, it is read no faster than this, so that it has to wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FloodLimits {
+    /// Messages in a second. A long one counts for each 4 KiB of it.
+    pub messages: u32,
+    /// Bytes in a second that a program may write to standard error.
+    pub stderr: u32,
+    /// How many seconds' worth may come at once.
+    pub burst: u32,
+    /// How long it may go on before the server is disconnected.
+    pub disconnect_after: Duration,
+}
+
+impl Default for FloodLimits {
+    fn default() -> Self {
+        Self {
+            messages: 5000,
+            stderr: 8 * 1024 * 1024,
+            burst: 5,
+            disconnect_after: Duration::from_secs(30),
+        }
+    }
+}
+
 /// How a client behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -44,12 +93,16 @@ pub struct Settings {
     pub roots: Option<RawJson>,
     /// Size and depth of one message.
     pub message: JsonLimits,
+    /// Messages in one batch (2025-03-26). A longer one is skipped.
+    pub batch: usize,
     /// Messages that may wait to be sent, and events of one call that may wait to be heard.
     pub queue: usize,
     /// Requests under way at once on one connection.
     pub in_flight: usize,
-    /// Items that one list may have.
-    pub items: usize,
+    /// What a server may list.
+    pub lists: ListLimits,
+    /// What a server may say that answers no request.
+    pub flood: FloodLimits,
     /// How long it may take to be connected and greeted.
     pub connect_within: Duration,
     /// How long a program may leave the question for its era unanswered before it is taken for one
@@ -84,9 +137,11 @@ impl Default for Settings {
             capabilities: RawJson::EMPTY_OBJECT,
             roots: None,
             message: JsonLimits { size: 32 * 1024 * 1024, depth: 128 },
+            batch: 100,
             queue: 256,
             in_flight: 1024,
-            items: 20_000,
+            lists: ListLimits::default(),
+            flood: FloodLimits::default(),
             connect_within: Duration::from_secs(60),
             probe_within: Duration::from_secs(5),
             silence: Duration::from_secs(60),

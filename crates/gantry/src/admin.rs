@@ -1,7 +1,8 @@
 //! Administration over HTTP: who holds the token may list, register and remove tools, and look
-//! after servers.
+//! after servers. On the control socket the peer's credentials stand in for the token.
 
 mod approvals;
+mod instance;
 mod kept;
 mod pins;
 mod servers;
@@ -21,12 +22,14 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
 use gantry_providers::upstreams::Upstreams;
-use gantry_server::Annex;
+use gantry_server::{Admission, Annex};
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 
 use crate::guard::Guard;
 
+pub use instance::Instance;
 pub use kept::Kept;
 use servers::Page;
 use token::Token;
@@ -39,7 +42,9 @@ pub struct Admin {
     servers: Option<Upstreams>,
     guard: Option<Arc<Guard>>,
     tokens: Option<Arc<Tokens>>,
-    token: Token,
+    instance: Option<Arc<Instance>>,
+    /// None where the transport has identified the administrator.
+    token: Option<Token>,
 }
 
 /// An answer: its status and its JSON.
@@ -51,8 +56,8 @@ impl Admin {
 
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
-        let token = Token::new(token.into());
-        Self { tools, kept, servers: None, guard: None, tokens: None, token }
+        let token = Some(Token::new(token.into()));
+        Self { tools, kept, servers: None, guard: None, tokens: None, instance: None, token }
     }
 
     /// Administration of these servers too.
@@ -76,9 +81,23 @@ impl Admin {
         self
     }
 
+    /// Describes the running gateway at `/api/instance`.
+    #[must_use]
+    pub fn instance(mut self, instance: Instance) -> Self {
+        self.instance = Some(Arc::new(instance));
+        self
+    }
+
+    /// The same pages without a token, for the control socket, which accepts the administrator only.
+    #[must_use]
+    pub fn without_token(mut self) -> Self {
+        self.token = None;
+        self
+    }
+
     /// The refusal of a request that does not show the token.
-    fn refusal(&self, request: &Request<Bytes>) -> Option<Response<Bytes>> {
-        if self.token.is_shown_by(request.headers()) {
+    fn refusal(&self, headers: &HeaderMap) -> Option<Response<Bytes>> {
+        if self.token.as_ref().is_none_or(|token| token.is_shown_by(headers)) {
             return None;
         }
         let text = "this needs the administrator's token";
@@ -121,6 +140,17 @@ enum Desk {
 }
 
 impl Annex for Admin {
+    fn admit(&self, head: &Parts) -> Result<Admission, Box<Response<Bytes>>> {
+        let Some(refusal) = self.refusal(&head.headers) else {
+            return Ok(Admission::Authenticated("administrator".into()));
+        };
+        let answers = |guard| approvals::authenticate(guard, self.tokens.as_deref(), head);
+        match self.guard.as_deref().and_then(answers) {
+            Some(principal) => Ok(Admission::Authenticated(principal)),
+            None => Err(Box::new(refusal)),
+        }
+    }
+
     fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
         let admin = self.clone();
         Box::pin(async move {
@@ -129,8 +159,20 @@ impl Annex for Admin {
             {
                 return respond(answered);
             }
-            if let Some(refusal) = admin.refusal(&request) {
+            if let (Some(guard), Some(tokens)) = (&admin.guard, &admin.tokens)
+                && let Some(answered) = approvals::by_approver(guard, tokens, &request).await
+            {
+                return respond(answered);
+            }
+            if let Some(refusal) = admin.refusal(request.headers()) {
                 return refusal;
+            }
+            if let Some(instance) = admin.instance.as_ref().filter(|_| path(&request) == "instance")
+            {
+                return match *request.method() {
+                    Method::GET => respond((StatusCode::OK, instance.to_json())),
+                    _ => not_allowed("GET"),
+                };
             }
             if let Some(guard) = &admin.guard {
                 match pins::answer(guard.pins(), &request) {
@@ -180,8 +222,12 @@ impl Annex for Admin {
 
 /// The path of a request below [`Admin::PREFIX`].
 fn path(request: &Request<Bytes>) -> &str {
-    let path = request.uri().path().strip_prefix(Admin::PREFIX).unwrap_or_default();
-    path.trim_start_matches('/')
+    below(request.uri())
+}
+
+/// The path of an address below [`Admin::PREFIX`].
+fn below(uri: &Uri) -> &str {
+    uri.path().strip_prefix(Admin::PREFIX).unwrap_or_default().trim_start_matches('/')
 }
 
 /// A failure in the form of an error detail: what is wrong, and what to do about it.

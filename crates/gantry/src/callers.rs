@@ -36,6 +36,7 @@ pub fn row(record: &TokenRecord, clock: &Clock) -> RawJson {
         .value("id", &record.id)
         .value("state", state(record, clock))
         .value("allow", &record.allow)
+        .value("role", record.role.as_str())
         .value("created", &record.created)
         .value("expires", &record.expires)
         .value("revoked", &record.revoked)

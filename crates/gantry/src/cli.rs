@@ -13,6 +13,7 @@ mod call;
 mod callers;
 mod completions;
 mod config;
+mod control;
 mod courier;
 mod door;
 mod exit;
@@ -42,6 +43,7 @@ mod status;
 mod telemetry;
 mod token;
 mod tools;
+mod trim;
 mod trust;
 
 use std::process::ExitCode;

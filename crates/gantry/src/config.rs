@@ -4,16 +4,19 @@
 mod audit;
 mod auth;
 mod call_limits;
+mod client_limits;
 mod dialect;
 mod dotenv;
 mod entry;
 mod error;
 mod gathered;
+mod http;
 mod include;
 mod inherit;
 pub(crate) mod jsonc;
 mod limits;
 mod merge;
+mod metrics;
 mod names;
 mod otlp;
 mod pins;
@@ -41,8 +44,11 @@ use gantry_server::Names;
 pub use audit::AuditConfig;
 pub use auth::Auth;
 pub use call_limits::CallLimits;
+pub use client_limits::ClientLimits;
 pub use error::ConfigError;
+pub use http::HttpLimits;
 pub use limits::ToolLimits;
+pub use metrics::MetricsConfig;
 pub use otlp::Otlp;
 pub(crate) use otlp::collector;
 pub use place::Place;
@@ -80,6 +86,10 @@ pub struct Config {
     pub listen: Option<String>,
     /// Whether callers over HTTP must say who they are.
     pub auth: Option<Auth>,
+    /// What clients over HTTP may use up.
+    pub http: Option<HttpLimits>,
+    /// Who may read the metrics.
+    pub metrics: Option<MetricsConfig>,
     /// Names of this gateway beside those of the machine, and websites that may use it.
     pub names: Names,
     /// Folders of tools, as whole paths.
@@ -100,6 +110,8 @@ pub struct Config {
     pub standby: Option<Standby>,
     /// What programs may use up.
     pub tool_limits: ToolLimits,
+    /// What clients may hold.
+    pub client_limits: ClientLimits,
     /// How much may be called.
     pub limits: Option<CallLimits>,
     /// How far things are trusted, and what a person must approve.

@@ -58,6 +58,8 @@ impl Guard {
     pub fn new(keeping: Keeping, parts: Parts) -> Arc<Self> {
         let Parts { limits, trust, audit, pins, rules, telemetry } = parts;
         let breakers = Breakers::new(limits.breaker.clone());
+        let recorded = audit.clone();
+        trust.approvals().set_listener(Arc::new(move |past| recorded.note_approval(past)));
         let (limits, gateway) = (Limits::new(limits), OnceLock::new());
         Arc::new(Self { keeping, limits, breakers, audit, trust, pins, rules, telemetry, gateway })
     }
@@ -135,6 +137,7 @@ impl Guard {
             // Behind the approvals: nobody holds a place while a person thinks.
             .ward(self.limits.places())
             .ward(self.breakers.clone())
+            .refusal_filter(self.limits.refused())
             .screen(self.pins.clone())
             .sight(self.rules.clone())
             .sight(self.pins.clone())

@@ -34,7 +34,7 @@ mod server;
 pub mod telemetry;
 pub mod vault;
 
-pub use admin::{Admin, Kept};
+pub use admin::{Admin, Instance, Kept};
 pub use gantry_client as client;
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{
@@ -54,8 +54,8 @@ pub use gantry_providers::{
     ResourceTemplate, Role, Tool, ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
 pub use gantry_server::{
-    Annex, Doorman, Eras, HttpServer, Link, ListenError, Names, Settings as DoorSettings, TaskLog,
-    TaskLogError, TaskRecord, Visitor,
+    Admission, Annex, ControlServer, Doorman, Eras, HttpServer, Link, ListenError, Names, Refusal,
+    Settings as DoorSettings, TaskLog, TaskLogError, TaskLogLimits, TaskRecord, Visitor,
 };
 pub use pages::Pages;
 pub use server::{Server, ServerBuilder};

@@ -5,6 +5,7 @@ mod cli;
 use std::process::ExitCode;
 
 use gantry_transport::child::{guard_with, stand_guard};
+use gantry_transport::memory;
 
 /// The word with which the program starts itself to look after what it starts.
 const WARDEN: &str = "__warden";
@@ -16,6 +17,8 @@ fn main() -> ExitCode {
         stand_guard(&owner);
         return ExitCode::SUCCESS;
     }
+    // While there is one thread, and nothing large was allocated yet.
+    memory::give_back_large_blocks();
     guard_with(WARDEN);
     cli::run()
 }

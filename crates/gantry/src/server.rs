@@ -9,11 +9,14 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::Upstreams;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
 use gantry_server::{
-    Annex, Annexes, Doorman, HttpServer, Link, ListenError, Lobby, Names, TaskLog, serve_stdio,
+    Annex, Annexes, ControlServer, Doorman, HttpServer, Link, ListenError, Lobby, Names, TaskLog,
+    serve_stdio,
 };
 use serde::Serialize;
 use serde_json::Value;
+use tokio::net::UnixListener;
 
+use crate::admin::Admin;
 use crate::guard::Guard;
 use crate::{DoorSettings, GatewaySettings};
 
@@ -108,6 +111,14 @@ impl Server {
             tokio::spawn(faces::follow(self.clone(), upstreams.clone()));
         }
         Ok(http)
+    }
+
+    /// Serves administration over a Unix socket, to processes of the user with id `owner` and to
+    /// root, until [`Server::stop`] is called. Give it an [`Admin`] without a token.
+    pub fn control(&self, listener: UnixListener, admin: Admin, owner: u32) -> ControlServer {
+        let mut pages = Annexes::default();
+        pages.mount(Admin::PREFIX, Arc::new(admin));
+        ControlServer::new(self.lobby.clone(), listener, pages, owner)
     }
 
     /// A connection inside this process, for tests and for programs that are their own client.

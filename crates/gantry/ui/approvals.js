@@ -105,6 +105,7 @@ function waiting(entry) {
   card.append(...withArguments(entry));
   const end = element("p", "facts");
   end.dataset.expires = entry.expires;
+  end.dataset.waiting = entry.waiting;
   card.append(end);
   const choice = element("div", "choice");
   const scope = element("select");
@@ -165,7 +166,7 @@ function granted(grant) {
 
 function past(entry) {
   const card = described(entry, "");
-  card.append(element("p", entry.verdict, `${entry.verdict} by ${entry.by}, ${when(entry.at)}`));
+  card.append(element("p", entry.verdict, `${entry.verdict} by ${entry.by}${entry.via ? ` (${entry.via})` : ""}, ${when(entry.at)}`));
   const more = element("details");
   more.append(element("summary", "", "Arguments"), ...withArguments(entry));
   card.append(more);
@@ -207,7 +208,8 @@ async function refresh() {
     fill("grants", all.grants, granted, "Nothing was approved for longer than one call.");
     fill("past", all.past, past, "Nothing was decided yet.");
     for (const end of document.querySelectorAll("[data-expires]")) {
-      end.textContent = `Refused by itself in ${left(end.dataset.expires)}, at ${when(end.dataset.expires)}.`;
+      const note = end.dataset.waiting === "true" ? "" : " Its call has been answered: once approved, it runs when it is repeated.";
+      end.textContent = `Open for ${left(end.dataset.expires)}, until ${when(end.dataset.expires)}.${note}`;
     }
   } catch (error) {
     if (!(error instanceof Refused)) say(error.message, true);

@@ -27,6 +27,8 @@ pub struct Call {
     pub trace: Option<Arc<Trace>>,
     /// Whether the client can take a provider's questions over with the reply, and come back.
     pub takes_questions: bool,
+    /// Whether the client wants a task of a tool that does not run as one for it.
+    pub wants_task: bool,
 }
 
 /// What a client sends back when it takes up a call that had asked for input.
@@ -68,6 +70,7 @@ impl Call {
             input: Input::default(),
             trace: None,
             takes_questions: false,
+            wants_task: false,
         }
     }
 }

@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use gantry_protocol::{ClientCapabilities, RawJson};
 
+use crate::badge::Badge;
+
+/// The most bytes of a client's name that anything looks at.
+const CLIENT_NAME: usize = 256;
+
 /// The client behind a call, as the door that let it in knows it.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
@@ -18,6 +23,8 @@ pub struct Caller {
     pub session: Option<Arc<str>>,
     /// What the caller's credentials are good for, when that is not everything.
     pub scope: Option<Arc<Scope>>,
+    /// The credential itself, which may be revoked or expire; none for a caller without one.
+    pub badge: Option<Arc<Badge>>,
     /// The face it came through, `/mcp/NAME`; none for the main one.
     pub face: Option<Arc<str>>,
 }
@@ -30,13 +37,51 @@ pub struct Scope {
 }
 
 impl Caller {
+    /// The principal of who runs the gateway: standard input, the command line, and a listener that
+    /// asks nobody who is there. No token can have this name.
+    pub const LOCAL: &str = "local";
+
+    /// Whether the call is made by who runs the gateway.
+    pub fn is_local(&self) -> bool {
+        &*self.principal == Self::LOCAL
+    }
+
     /// A caller that declared nothing.
     pub fn new(principal: impl Into<Arc<str>>) -> Self {
         Self { principal: principal.into(), ..Self::default() }
     }
 
-    /// What the client calls itself, if it says so. Anyone may say anything.
+    /// What the client calls itself, if it says so, cut at [`CLIENT_NAME`] bytes. Anyone may say
+    /// anything, and the rules remember it.
     pub fn client_name(&self) -> Option<String> {
-        self.client_info.as_ref()?.get("name")?.to_text()
+        let mut name = self.client_info.as_ref()?.get("name")?.to_text()?;
+        name.truncate(name.floor_char_boundary(CLIENT_NAME));
+        // What was cut off is not held either.
+        name.shrink_to_fit();
+        Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_client_is_cut_at_a_character() {
+        let named = |name: &str| {
+            let info = format!("{{\"name\":{}}}", RawJson::string(name).as_str());
+            let info = RawJson::parse(info, gantry_protocol::JsonLimits::default());
+            Caller { client_info: info.ok(), ..Caller::default() }.client_name()
+        };
+        let cases = [
+            ("editor".to_owned(), "editor".to_owned()),
+            ("x".repeat(3 << 20), "x".repeat(256)),
+            (format!("{}ü", "x".repeat(255)), "x".repeat(255)),
+        ];
+        for (given, expected) in cases {
+            let name = named(&given).expect("a name");
+            assert_eq!(name, expected);
+            assert!(name.capacity() <= CLIENT_NAME, "{}", name.capacity());
+        }
     }
 }

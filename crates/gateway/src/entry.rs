@@ -7,6 +7,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::headers::{self, HeaderAnnotationError, HeaderParam};
 use gantry_protocol::meta::key;
 
+use crate::names::{AddressAlias, CanonicalName};
 use crate::schema::{Schema, SchemaError, SchemaLimits};
 
 /// Why a definition cannot be listed.
@@ -128,6 +129,8 @@ pub struct ToolEntry {
     effect: OnceLock<Effect>,
     /// What who offers it says of it.
     pub own: Arc<Own>,
+    /// Its canonical name, where there is more to say than `name`.
+    pub canonical: Option<Arc<CanonicalName>>,
 }
 
 /// A resource.
@@ -139,6 +142,8 @@ pub struct ResourceEntry {
     pub definition: RawJson,
     /// The server that offers it, if one does.
     pub origin: Option<Arc<Origin>>,
+    /// Its address in the list of all servers, where that is not the server's own.
+    pub alias: Option<AddressAlias>,
 }
 
 /// A template of resources.
@@ -150,6 +155,8 @@ pub struct TemplateEntry {
     pub definition: RawJson,
     /// The server that offers it, if one does.
     pub origin: Option<Arc<Origin>>,
+    /// Its address in the list of all servers, where that is not the server's own.
+    pub alias: Option<AddressAlias>,
 }
 
 /// A prompt.
@@ -163,6 +170,8 @@ pub struct PromptEntry {
     pub origin: Option<Arc<Origin>>,
     /// What who offers it says of it.
     pub own: Arc<Own>,
+    /// Its canonical name, where there is more to say than `name`.
+    pub canonical: Option<Arc<CanonicalName>>,
 }
 
 impl TaskSupport {
@@ -180,7 +189,12 @@ impl TaskSupport {
 impl ToolEntry {
     /// Reads a tool's definition and compiles its schemas.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
-        Self::ignoring_headers(definition)?.reading_headers()
+        Self::within(definition, SchemaLimits::default())
+    }
+
+    /// The same within other limits of its schemas.
+    pub fn within(definition: RawJson, limits: SchemaLimits) -> Result<Self, EntryError> {
+        Self::ignoring_headers(definition, limits)?.reading_headers()
     }
 
     /// The same for a tool whose schemas are derived from types, and compiled when they are first
@@ -192,8 +206,8 @@ impl ToolEntry {
 
     /// The same for a tool that is not called over HTTP, where annotations with `x-mcp-header` mean
     /// nothing and may be wrong.
-    pub fn ignoring_headers(definition: RawJson) -> Result<Self, EntryError> {
-        Self::read(definition, |source| Schema::compile(source, SchemaLimits::default()))
+    pub fn ignoring_headers(definition: RawJson, limits: SchemaLimits) -> Result<Self, EntryError> {
+        Self::read(definition, |source| Schema::compile(source, limits))
     }
 
     fn reading_headers(mut self) -> Result<Self, EntryError> {
@@ -239,6 +253,7 @@ impl ToolEntry {
                 == Some(true),
             effect: OnceLock::new(),
             own: Arc::new(Own { name: name.clone(), definition: definition.clone() }),
+            canonical: None,
             name,
             version,
             definition,
@@ -267,7 +282,19 @@ impl ToolEntry {
 
     /// The same tool under another name. Its schemas are shared, not compiled again.
     pub fn renamed(&self, name: &str) -> Result<Self, EntryError> {
-        let definition = self.definition.edit().set("name", RawJson::string(name)).apply();
+        self.shown_as(name, None)
+    }
+
+    /// The same tool at an endpoint that calls it by that name.
+    pub fn shown_as(
+        &self,
+        name: &str,
+        canonical: Option<Arc<CanonicalName>>,
+    ) -> Result<Self, EntryError> {
+        let definition = match self.name == name {
+            true => self.definition.clone(),
+            false => self.definition.edit().set("name", RawJson::string(name)).apply(),
+        };
         Ok(Self {
             name: tool_name(&definition)?,
             version: self.version.clone(),
@@ -283,7 +310,20 @@ impl ToolEntry {
             open_world: self.open_world,
             effect: OnceLock::new(),
             own: self.own.clone(),
+            canonical,
         })
+    }
+
+    /// The arguments that its calls run with: those given, and the defaults of those that are not,
+    /// whoever fills them in.
+    pub fn effective_arguments(&self, given: Option<&RawJson>) -> RawJson {
+        let given = given.filter(|given| !given.is_null());
+        self.input.fill_defaults(given.unwrap_or(&RawJson::EMPTY_OBJECT))
+    }
+
+    /// Its name in the list of all servers, whichever endpoint shows it.
+    pub fn canonical_name(&self) -> &str {
+        self.canonical.as_ref().map_or(&self.name, |it| &it.name)
     }
 
     /// Whether a call leaves this machine's own tools: for another server, or for whatever the
@@ -298,7 +338,7 @@ impl ResourceEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let uri = text_member(&definition, "a resource", "uri")?;
         text_member(&definition, "a resource", "name")?;
-        Ok(Self { uri, definition, origin: None })
+        Ok(Self { uri, definition, origin: None, alias: None })
     }
 }
 
@@ -307,7 +347,7 @@ impl TemplateEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let uri_template = text_member(&definition, "a resource template", "uriTemplate")?;
         text_member(&definition, "a resource template", "name")?;
-        Ok(Self { uri_template, definition, origin: None })
+        Ok(Self { uri_template, definition, origin: None, alias: None })
     }
 }
 
@@ -316,7 +356,12 @@ impl PromptEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let name = text_member(&definition, "a prompt", "name")?;
         let own = Arc::new(Own { name: name.clone(), definition: definition.clone() });
-        Ok(Self { name, definition, origin: None, own })
+        Ok(Self { name, definition, origin: None, own, canonical: None })
+    }
+
+    /// Its name in the list of all servers, whichever endpoint shows it.
+    pub fn canonical_name(&self) -> &str {
+        self.canonical.as_ref().map_or(&self.name, |it| &it.name)
     }
 }
 
@@ -368,6 +413,11 @@ mod tests {
             r#"{"name":"a","inputSchema":{"type":"object","properties":{"b":{"type":"array","x-mcp-header":"B"}}}}"#,
         );
         assert!(matches!(ToolEntry::new(definition.clone()), Err(EntryError::Header { .. })));
-        assert!(ToolEntry::ignoring_headers(definition).unwrap().headers.is_empty());
+        assert!(
+            ToolEntry::ignoring_headers(definition, SchemaLimits::default())
+                .unwrap()
+                .headers
+                .is_empty()
+        );
     }
 }

@@ -37,6 +37,9 @@ pub enum ErrorKind {
     Cancelled,
     /// Policy says no.
     Refused,
+    /// A tool is not run because it is not trusted or not approved. A model should read why, and
+    /// what to do, so that this is a result of the tool.
+    Blocked,
     /// The answers came for a call that is no longer waiting for them.
     InputLost,
     /// The server is stopping.
@@ -70,7 +73,7 @@ impl ErrorKind {
             Self::LimitExceeded { .. } => ErrorType::ApiLimitExceeded,
             Self::Timeout => ErrorType::TimeoutError,
             Self::Cancelled => ErrorType::Cancelled,
-            Self::Refused => ErrorType::PermissionError,
+            Self::Refused | Self::Blocked => ErrorType::PermissionError,
             Self::InputLost | Self::ShuttingDown | Self::Unavailable | Self::Internal => {
                 ErrorType::TransportError
             }
@@ -84,7 +87,20 @@ impl ErrorKind {
 
     /// Whether it is a policy that says no.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused | Self::LimitExceeded { .. })
+        matches!(self, Self::Refused | Self::Blocked | Self::LimitExceeded { .. })
+    }
+
+    /// Whether it says, before a provider was reached, that a call is refused or for what does not
+    /// exist.
+    pub(crate) fn is_refused_request(&self) -> bool {
+        self.is_refusal()
+            || matches!(
+                self,
+                Self::MethodNotFound
+                    | Self::InvalidParams
+                    | Self::ToolNotFound
+                    | Self::ResourceNotFound
+            )
     }
 
     /// Whether it is a failure of a tool, which a model should read, rather than of the request.
@@ -92,6 +108,7 @@ impl ErrorKind {
         matches!(
             self,
             Self::InvalidArguments
+                | Self::Blocked
                 | Self::Timeout
                 | Self::Unavailable
                 | Self::ToolFailed
@@ -135,6 +152,12 @@ impl CallError {
     /// The parameters are wrong.
     pub fn invalid_params(public: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidParams, public)
+    }
+
+    /// A task is wanted of a tool that does not run as one.
+    pub fn no_task() -> Self {
+        let text = "this tool does not run as a task; call it without `task`";
+        Self::new(ErrorKind::MethodNotFound, text)
     }
 
     /// Adds what only the log may say.

@@ -13,13 +13,15 @@ use crate::batch;
 use crate::call::Call;
 use crate::caller::Caller;
 use crate::catalog::{Catalog, Publisher};
+use crate::entry::ToolEntry;
 use crate::error::CallError;
 use crate::events::{Audience, Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies};
 use crate::policy::{
-    Deadline, Gate, InFlight, Meter, Screen, Sight, ToolStatistics, Ward, Witness,
+    CheckThreads, Deadline, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, ToolStatistics,
+    Ward, Witness,
 };
 use crate::provider::{Provider, Target};
 use crate::reply::Outcome;
@@ -58,8 +60,14 @@ pub struct Settings {
     pub answer_within: Duration,
     /// How often one call may ask its client for input by way of its reply.
     pub input_rounds: usize,
+    /// Threads for checks of large values against schemas.
+    pub check_threads: usize,
+    /// Checks that may wait for one of them.
+    pub checks_waiting: usize,
     /// Items on a page of a list. Many clients read only the first page.
     pub page_size: usize,
+    /// Bytes of the items on a page of a list. An item that is larger has a page of its own.
+    pub page_bytes: usize,
     /// How long clients may keep a list before they ask again, in milliseconds.
     pub list_ttl_ms: u64,
     /// Whether lists are the same for everyone and may be kept by shared caches.
@@ -89,7 +97,11 @@ impl Default for Settings {
             notices: 64,
             answer_within: Duration::from_secs(10 * 60),
             input_rounds: 16,
+            check_threads: std::thread::available_parallelism()
+                .map_or(1, |it| it.get().div_ceil(2)),
+            checks_waiting: 256,
             page_size: 1000,
+            page_bytes: 1024 * 1024,
             list_ttl_ms: 60_000,
             lists_are_public: false,
             settle: Duration::from_millis(20),
@@ -144,6 +156,7 @@ impl Gateway {
             witnesses: Vec::new(),
             gates: Vec::new(),
             wards: Vec::new(),
+            refusals: Vec::new(),
             sights: Vec::new(),
             screens: Vec::new(),
         }
@@ -164,6 +177,14 @@ impl Gateway {
             return Running::new(batch::run(gateway, call, line), exchange);
         }
         Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
+    }
+
+    /// Refuses a call before it is run. It is counted and audited like every other refused call.
+    pub async fn refuse(&self, call: Call, error: CallError) -> Outcome {
+        let call = Arc::new(call);
+        let Settings { notices, answer_within, .. } = self.settings;
+        let exchange = Exchange::new(call.clone(), notices, answer_within);
+        self.pipeline.refuse(call, exchange, error).await
     }
 
     /// A call that its door answers itself. It is stepped, told of and asked like any other, but
@@ -233,6 +254,14 @@ impl Gateway {
         self.catalog.resolve(Arc::new(call)).map(|resolved| resolved.target)
     }
 
+    /// The tool of that name, if this caller sees it.
+    pub fn visible_tool(&self, name: &str, caller: &Caller) -> Option<Arc<ToolEntry>> {
+        let tool = self.catalog.with(|snapshot| snapshot.tool(name).cloned())?;
+        let target = Target::Tool(tool.clone());
+        let views = self.pipeline.policies.views(caller);
+        views.iter().all(|view| (view.sees)(&target)).then_some(tool)
+    }
+
     /// Whether this caller may watch a resource. What it does not see is not there.
     pub fn has_resource(&self, uri: &str, caller: &Caller) -> Result<(), CallError> {
         self.catalog.has_resource(uri, &self.pipeline.policies.views(caller))
@@ -274,6 +303,7 @@ pub struct GatewayBuilder {
     witnesses: Vec<Box<dyn Witness>>,
     gates: Vec<Box<dyn Gate>>,
     wards: Vec<Box<dyn Ward>>,
+    refusals: Vec<Box<dyn RefusalFilter>>,
     sights: Vec<Box<dyn Sight>>,
     screens: Vec<Arc<dyn Screen>>,
 }
@@ -307,6 +337,13 @@ impl GatewayBuilder {
         self
     }
 
+    /// Adds a policy that sees calls which were refused, or for what does not exist.
+    #[must_use]
+    pub fn refusal_filter(mut self, filter: impl RefusalFilter + 'static) -> Self {
+        self.refusals.push(Box::new(filter));
+        self
+    }
+
     /// Adds a policy that decides what a caller may know of.
     #[must_use]
     pub fn sight(mut self, sight: impl Sight + 'static) -> Self {
@@ -323,17 +360,19 @@ impl GatewayBuilder {
 
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
-        let Self { identity, settings, witnesses, gates, wards, sights, screens } = self;
+        let Self { identity, settings, witnesses, gates, wards, refusals, sights, screens } = self;
         let policies = Policies {
             meter: Meter::new(settings.tools_labelled, settings.tools_counted),
             witnesses,
             in_flight: InFlight::new(settings.calls_in_flight),
             gates,
             wards,
+            refusals,
             sights,
             screens,
             deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
             rounds: settings.input_rounds,
+            checks: CheckThreads::new(settings.check_threads, settings.checks_waiting),
             audience: Audience::default(),
         };
         Gateway::over(identity, settings, Arc::new(policies))

@@ -24,18 +24,19 @@ use crate::exchange::Exchange;
 use crate::failure::ErrorDetail;
 use crate::page::ListKind;
 use crate::policy::{
-    Deadline, Decision, Gate, InFlight, Meter, Screen, Sight, View, Ward, Witness, check_arguments,
-    check_result,
+    CheckThreads, Deadline, Decision, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, View,
+    Ward, Witness, check_arguments, check_result, fill_defaults,
 };
 use crate::provider::Resolved;
 use crate::reply::{InputRequired, Outcome, Reply};
 
 /// The stages in their order. A test holds the code to it.
-pub const STAGES: [&str; 10] = [
+pub const STAGES: [&str; 11] = [
     "meter and witness", // outermost: refused calls are counted and recorded too
     "in flight",         // before anything costs something
     "gates",             // limits see only the name
     "resolve",           // from here on the catalog entry is known
+    "defaults",          // before the wards: they judge the arguments that the tool runs with
     "wards",             // authorization, trust, approval: may ask, so the call is already counted
     "arguments",         // after the wards: what one may not call one may not probe
     "begun",             // nothing reaches a provider that the record must know of and does not
@@ -57,8 +58,11 @@ pub(crate) struct Policies {
     pub(crate) in_flight: InFlight,
     pub(crate) gates: Vec<Box<dyn Gate>>,
     pub(crate) wards: Vec<Box<dyn Ward>>,
+    pub(crate) refusals: Vec<Box<dyn RefusalFilter>>,
     pub(crate) sights: Vec<Box<dyn Sight>>,
     pub(crate) screens: Vec<Arc<dyn Screen>>,
+    /// Where checks against schemas run that take long.
+    pub(crate) checks: CheckThreads,
     pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
     /// Who hears that what is seen has changed.
@@ -86,8 +90,35 @@ impl Pipeline {
         let mut record = Record::open(self, &call, &exchange);
         let method = call.method.clone();
         let outcome = self.admit(call, &exchange, &mut record).await;
-        let outcome = as_tool_result(&method, record.release(outcome).map_err(told));
-        record.close(outcome).await
+        if let Err(error) = &outcome
+            && error.kind.is_refusal()
+        {
+            // Refused before it was resolved: the audit log has it under its canonical name too.
+            record.identify(|call| self.catalog.find(call).ok().map(|(target, _)| target));
+        }
+        let outcome = record.release(outcome).map_err(|error| record.refused(error));
+        let outcome = outcome.map_err(told);
+        // Before some refusals become results.
+        record.count_refusal(&outcome);
+        record.close(as_tool_result(&method, outcome)).await
+    }
+
+    /// Records a call that is refused before anything else looks at it.
+    pub(crate) async fn refuse(
+        &self,
+        call: Arc<Call>,
+        exchange: Exchange,
+        error: CallError,
+    ) -> Outcome {
+        let recording = async {
+            let mut record = Record::open(self, &call, &exchange);
+            if let Ok(resolved) = self.catalog.resolve(call.clone()) {
+                record.found(&resolved.target);
+            }
+            let outcome = record.release(Err(told(error)));
+            record.close(outcome).await
+        };
+        current::scope(exchange.clone(), recording).await
     }
 
     async fn admit(
@@ -106,12 +137,17 @@ impl Pipeline {
             let views = policies.views(&call.caller);
             return self.catalog.list(kind, &call.params, &views).map(Reply::Page);
         }
-        let resolved = self.catalog.resolve(call)?;
+        let resolved = fill_defaults(self.catalog.resolve(call)?);
         record.found(&resolved.target);
         for ward in &policies.wards {
-            record.hold(ward.admit(&resolved, exchange).verdict().await?);
+            let verdict = ward.admit(&resolved, exchange).verdict().await;
+            record.hold(verdict.map_err(|error| self.refusal(&resolved, error))?);
         }
-        let resolved = check_arguments(resolved)?;
+        // After the wards, which say less of a tool that the caller may not know of.
+        if resolved.call.wants_task {
+            return Err(CallError::no_task());
+        }
+        check_arguments(&policies.checks, &resolved).await?;
         record.begun(&resolved).await?;
         let target = resolved.target.clone();
         if let Some(retry) = target.call_back() {
@@ -120,7 +156,20 @@ impl Pipeline {
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
         let served = pin!(self.converse(resolved, exchange));
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
-        check_result(&target, reply)
+        check_result(&policies.checks, &target, reply).await
+    }
+
+    /// What a caller is told of a call that a policy refuses. What one may not see does not exist,
+    /// so that nobody learns of it by calling it. The local user can read the configuration, and is
+    /// told what to do.
+    fn refusal(&self, resolved: &Resolved, error: CallError) -> CallError {
+        let caller = &resolved.call.caller;
+        let sees = |view: View| (view.sees)(&resolved.target);
+        if caller.is_local() || self.policies.views(caller).into_iter().all(sees) {
+            return error;
+        }
+        let private = error.private.unwrap_or(error.public);
+        self.catalog.absent(&resolved.call).with_private(private)
     }
 
     /// Calls the provider; when it answers with questions and the client cannot take those over,

@@ -17,7 +17,9 @@ pub(crate) use meter::ToolMeter;
 pub use meter::{Ending, Histogram, Meter, ToolStatistics};
 pub use screen::Screen;
 pub use sight::{Sight, View};
-pub use validate::{check_arguments, check_result};
+pub use validate::{
+    CheckThreads, check_arguments, check_arguments_early, check_result, fill_defaults,
+};
 
 use std::time::Duration;
 
@@ -40,6 +42,13 @@ pub trait Gate: Send + Sync {
 pub trait Ward: Send + Sync {
     /// Lets the call pass or says why not.
     fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a>;
+}
+
+/// A policy that sees calls which ended by the caller's fault before they reached a provider: they
+/// were refused, or for what does not exist.
+pub trait RefusalFilter: Send + Sync {
+    /// What the caller is told.
+    fn refused(&self, call: &Call, exchange: &Exchange, error: CallError) -> CallError;
 }
 
 /// What a call has to wait for until a witness knows of it, if for anything; an error of it counts.

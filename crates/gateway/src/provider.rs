@@ -11,6 +11,7 @@ use crate::call::Call;
 use crate::entry::{Origin, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::error::CallError;
 use crate::exchange::Exchange;
+use crate::names::TargetNames;
 use crate::reply::Outcome;
 
 /// Serves calls on what it published in the catalog.
@@ -73,7 +74,26 @@ pub enum Target {
 /// provider that must read the variables from the URI afterwards.
 pub type Matcher = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
+impl Resolved {
+    /// The arguments as policies must judge them: with the defaults with which the tool runs, also
+    /// where its server fills them in and is sent only what the client gave. None for a call that
+    /// has none.
+    pub fn effective_arguments(&self) -> Option<RawJson> {
+        let given = self.call.head.arguments.as_ref();
+        match &self.target {
+            // The pipeline has filled them in.
+            Target::Tool(tool) if !tool.fill_defaults => Some(tool.effective_arguments(given)),
+            _ => given.cloned(),
+        }
+    }
+}
+
 impl Target {
+    /// All its names.
+    pub fn names(&self) -> TargetNames<'_> {
+        TargetNames::of(self)
+    }
+
     /// How long its provider may work on a call, when that is not as long as usual.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         match self {

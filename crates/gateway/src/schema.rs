@@ -7,8 +7,11 @@ mod compiled;
 mod defaults;
 mod describe;
 mod error;
+mod instance;
+mod pattern;
 mod survey;
 mod violation;
+mod work;
 
 use std::sync::OnceLock;
 
@@ -38,6 +41,8 @@ pub struct SchemaLimits {
     pub backtracks: usize,
     /// The most bytes that filling in defaults may add to one value.
     pub defaults: usize,
+    /// The most steps that checking one value may take. What would take more is not accepted.
+    pub steps: usize,
 }
 
 impl Default for SchemaLimits {
@@ -49,8 +54,9 @@ impl Default for SchemaLimits {
             chain: 256,
             patterns: 200,
             pattern_size: 2 * 1024 * 1024,
-            backtracks: 10_000,
+            backtracks: 1000,
             defaults: 256 * 1024,
+            steps: 20_000_000,
         }
     }
 }
@@ -83,6 +89,11 @@ impl Schema {
     /// more digits than such a float holds is checked as the nearest float.
     pub fn check(&self, value: &RawJson) -> Result<(), Violations> {
         self.compiled().map_or_else(|| Err(Violations::unexplained()), |it| it.check(value))
+    }
+
+    /// Whether a value is checked in so short a time that it can be done at once, where others wait.
+    pub fn is_quick(&self, value: &RawJson) -> bool {
+        self.compiled().is_none_or(|it| it.is_quick(value))
     }
 
     /// Fills in the `default` of every property that is missing, in the object itself and in the

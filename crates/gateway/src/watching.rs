@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use crate::catalog::Snapshot;
 use crate::provider::Provider;
 
-pub use watched::Watched;
+pub use watched::{TooManyWatched, Watched};
 pub(crate) use watcher::Watcher;
 
 /// Counts who watches what, and tells providers when that changes.

@@ -2,16 +2,19 @@
 
 mod answer;
 mod asking;
+mod authority;
 mod board;
 mod counts;
+mod explain;
 mod grant;
 mod messenger;
 mod pending;
 mod question;
 mod seek;
+mod settings;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use futures_util::StreamExt;
@@ -25,14 +28,21 @@ use crate::cabinet::{Cabinet, CabinetError};
 use crate::clock::Clock;
 use crate::signature::Signer;
 use crate::trust::fingerprint::hexadecimal;
+use authority::Authorization;
 use board::{Board, Concluded};
 use grant::InForce;
 
 pub use answer::{Answer, AnswerError, Matching, Scope, time};
+pub use authority::{Authority, RoleOf};
 pub use grant::Grant;
 pub use messenger::Messenger;
 pub use pending::{Past, Pending, Verdict};
 pub use question::{QUESTION, reply};
+pub(crate) use seek::Need;
+pub use settings::ApprovalSettings;
+
+/// Hears of every approval that somebody has answered.
+pub type AnswerListener = Arc<dyn Fn(&Past) + Send + Sync>;
 
 /// The kinds of documents that are kept.
 const GRANTS: &str = "grants";
@@ -40,39 +50,6 @@ const PAST: &str = "approvals";
 
 /// Letters that may be under way at once.
 const LETTERS: usize = 32;
-
-/// Every limit of approvals, with its default.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalSettings {
-    /// How long a call waits for a person.
-    pub wait: Duration,
-    /// Calls that may wait at once.
-    pub pending: usize,
-    /// Calls of one principal that may wait at once.
-    pub pending_of_principal: usize,
-    /// Grants in force at once; the oldest gives way.
-    pub grants: usize,
-    /// Past approvals that are remembered.
-    pub past: usize,
-    /// Whether the client's own user may answer.
-    pub elicitation: bool,
-    /// Where to tell that a call waits.
-    pub webhook: Option<String>,
-}
-
-impl Default for ApprovalSettings {
-    fn default() -> Self {
-        Self {
-            wait: Duration::from_secs(5 * 60),
-            pending: 100,
-            pending_of_principal: 20,
-            grants: 1000,
-            past: 200,
-            elicitation: true,
-            webhook: None,
-        }
-    }
-}
 
 /// Approvals. Clones are the same.
 #[derive(Clone)]
@@ -86,6 +63,14 @@ struct Inner {
     letters: mpsc::Sender<RawJson>,
     /// Taken by who delivers.
     outgoing: Mutex<Option<mpsc::Receiver<RawJson>>>,
+    /// The roles of callers' tokens, where there are tokens.
+    role_of: OnceLock<RoleOf>,
+    /// Hears of every answer.
+    listener: OnceLock<AnswerListener>,
+    /// Where people answer in a browser, if the gateway listens.
+    page: OnceLock<String>,
+    /// Whether nobody but the client can answer.
+    client_only: AtomicBool,
 }
 
 impl Approvals {
@@ -119,6 +104,10 @@ impl Approvals {
             clock,
             letters,
             outgoing: Mutex::new(Some(outgoing)),
+            role_of: OnceLock::new(),
+            listener: OnceLock::new(),
+            page: OnceLock::new(),
+            client_only: AtomicBool::new(false),
         })))
     }
 
@@ -132,13 +121,50 @@ impl Approvals {
         self.0.settings.load_full()
     }
 
-    /// The calls that wait, the longest first.
+    /// Sets where the roles of callers' tokens are found. The first word counts.
+    pub fn set_roles(&self, role_of: RoleOf) {
+        let _ = self.0.role_of.set(role_of);
+    }
+
+    /// Sets who hears of every answer, such as the audit log. The first word counts.
+    pub fn set_listener(&self, listener: AnswerListener) {
+        let _ = self.0.listener.set(listener);
+    }
+
+    /// Sets the address of the page where people answer. The first word counts.
+    pub fn set_page(&self, url: String) {
+        let _ = self.0.page.set(url);
+    }
+
+    /// Says that nobody but the client itself can answer: the gateway ends with the call.
+    pub fn set_client_only(&self) {
+        self.0.client_only.store(true, Ordering::Release);
+    }
+
+    /// Whether a principal may approve some calls, with its own token.
+    pub fn is_approver(&self, principal: &str) -> bool {
+        self.authorization(&self.0.settings.load()).may_approve_any(principal)
+    }
+
+    /// Whether an approver may answer this approval.
+    pub fn may_answer(&self, approver: &Authority, call: &Pending) -> bool {
+        self.authorization(&self.0.settings.load()).objection(approver, call).is_none()
+    }
+
+    /// The open approvals, the oldest first.
     pub fn pending(&self) -> Vec<Pending> {
+        self.sweep();
         self.board().pending()
+    }
+
+    /// A call that waits, and its arguments with nothing left out.
+    pub fn reveal(&self, id: &str) -> Option<(Pending, RawJson)> {
+        self.board().reveal(id)
     }
 
     /// Calls that wait no longer, the latest first.
     pub fn past(&self) -> Vec<Past> {
+        self.sweep();
         self.board().past()
     }
 
@@ -149,12 +175,18 @@ impl Approvals {
 
     /// Writes how many calls wait, and how many did, as Prometheus reads it.
     pub fn write_metrics(&self, out: &mut String) {
+        self.sweep();
         self.board().write_metrics(out);
     }
 
     /// Answers a call. Of two answers the first counts, and the other is told whose that was.
     pub async fn answer(&self, id: &str, answer: &Answer) -> Result<Option<Grant>, AnswerError> {
-        let concluded = self.board().answer(id, answer, &self.0.settings.load(), &self.0.clock)?;
+        self.sweep();
+        let concluded = {
+            let settings = self.0.settings.load();
+            let authorization = self.authorization(&settings);
+            self.board().answer(id, answer, &authorization, &self.0.clock)?
+        };
         let Concluded { past, grant, displaced } = concluded;
         tracing::info!(
             id,
@@ -162,9 +194,13 @@ impl Approvals {
             principal = past.pending.principal,
             verdict = past.verdict.as_str(),
             by = past.by,
+            via = past.via,
             "an approval was answered"
         );
-        self.keep(&past).await;
+        if let Some(listener) = self.0.listener.get() {
+            listener(&past);
+        }
+        self.write_past().await;
         if let Some(grant) = grant.as_ref().filter(|it| it.is_kept()) {
             complain(self.0.archive.put(GRANTS, &grant.id, grant).await);
         }
@@ -183,7 +219,7 @@ impl Approvals {
     pub async fn end_grant(&self, id: &str) -> Result<bool, CabinetError> {
         let ended = self.board().end_grant(id);
         self.0.archive.remove(GRANTS, id).await?;
-        Ok(ended.is_some())
+        Ok(ended)
     }
 
     /// Brings letters for as long as this is polled. Only the first who does is given any.
@@ -207,7 +243,10 @@ impl Approvals {
         let id = letter.get("id").and_then(|it| it.to_text()).unwrap_or_default();
         let Some(reply) = messenger.bring(letter).await else { return };
         let answered = match Answer::read(&reply, "the webhook") {
-            Ok(answer) => self.answer(&id, &answer).await.map(drop),
+            Ok(answer) => {
+                let answer = answer.with(Authority::Webhook);
+                self.answer(&id, &answer).await.map(drop)
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = answered {
@@ -215,13 +254,37 @@ impl Approvals {
         }
     }
 
-    /// Writes a past approval down, over the oldest ones.
-    async fn keep(&self, past: &Past) {
-        complain(self.0.archive.put(PAST, &past.pending.id, past).await);
+    /// Writes past approvals down, over the oldest ones.
+    async fn write_past(&self) {
+        let unwritten = self.board().take_unwritten();
+        for past in &unwritten {
+            complain(self.0.archive.put(PAST, &past.pending.id, past).await);
+        }
         let forgotten = self.board().take_forgotten();
         for id in &forgotten {
             complain(self.0.archive.remove(PAST, id).await.map(drop));
         }
+    }
+
+    /// Ends the approvals that have been open for too long.
+    fn sweep(&self) {
+        self.board().expire(&self.0.settings.load(), &self.0.clock);
+    }
+
+    fn authorization<'a>(&'a self, settings: &'a ApprovalSettings) -> Authorization<'a> {
+        Authorization { settings, role_of: self.0.role_of.get() }
+    }
+
+    fn is_elicited(&self, call: &Pending) -> bool {
+        self.authorization(&self.0.settings.load()).is_elicited(call)
+    }
+
+    fn is_client_only(&self) -> bool {
+        self.0.client_only.load(Ordering::Acquire)
+    }
+
+    fn page(&self) -> Option<&str> {
+        self.0.page.get().map(String::as_str)
     }
 
     pub(crate) fn archive(&self) -> &Archive {

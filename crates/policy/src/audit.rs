@@ -1,22 +1,30 @@
 //! The record of calls: what is written of each, and whether a call waits for that. Where it is
 //! written is left to the [`AuditLog`].
 
+mod administration;
+mod anchor;
 mod arguments;
 mod line;
 mod settings;
+mod suppressed;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Known, Witness};
 use gantry_gateway::{Blame, CallError, ErrorKind, Span, Trace};
 use gantry_protocol::{JsonLimits, RawJson};
 use tokio::sync::mpsc;
 
+use crate::approvals::Past;
+pub use anchor::{AnchorFlusher, AuditAnchor, AuditAnchors, AuditPosition};
 use line::Phase;
-pub use settings::{AuditMode, AuditSettings, AuditedArguments};
+pub use settings::{AuditMode, AuditSettings, AuditedArguments, WhenFull};
+use suppressed::Suppressed;
+
+use crate::limits::REFUSED_CALLS;
 
 /// The name of this policy in decisions.
 const POLICY: &str = "audit";
@@ -29,6 +37,11 @@ pub trait AuditLog: Send + Sync {
 
     /// Takes a record, and ends when it is durable.
     fn keep(&self, record: &[u8]) -> BoxFuture<'static, Result<(), AuditLogError>>;
+
+    /// Whether it is larger than it may be, and nothing of it may be removed.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 /// Why a record could not be kept, in words that any client may read.
@@ -47,6 +60,7 @@ pub struct Audit {
     listener: OnceLock<mpsc::Sender<HeardRecord>>,
     /// Records that the listener was too slow for.
     unheard: AtomicU64,
+    suppressed: Suppressed,
 }
 
 /// A record as its listener hears it.
@@ -70,6 +84,7 @@ impl Audit {
             redaction,
             listener: OnceLock::new(),
             unheard: AtomicU64::new(0),
+            suppressed: Suppressed::default(),
         })
     }
 
@@ -95,11 +110,33 @@ impl Audit {
         self.unheard.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, record: &str, call: &CallSummary<'_>) {
+    /// Writes how many calls had no line of their own, of principals for whom that is due; of all
+    /// of them at the end of the program.
+    pub fn write_suppressed(&self, all: bool) {
+        self.note_all(self.suppressed.due(all, &self.settings.load()));
+    }
+
+    /// Writes lines that are about no single call.
+    fn note_all(&self, lines: Vec<String>) {
+        for line in lines {
+            self.tell(&line, None);
+            self.log.note(line.as_bytes());
+        }
+    }
+
+    /// Records that somebody has answered an approval.
+    pub fn note_approval(&self, past: &Past) {
+        let settings = self.settings.load();
+        if settings.mode != AuditMode::Off {
+            self.log.note(line::write_approval(past, &settings).as_bytes());
+        }
+    }
+
+    fn tell(&self, record: &str, call: Option<&CallSummary<'_>>) {
         let Some(listener) = self.listener.get() else { return };
         let told = RawJson::parse(format!("{{{record}}}"), JsonLimits::default());
-        let own = call.exchange.span().map(Span::whole);
-        let trace = own.or_else(|| call.call.trace.as_deref().cloned());
+        let own = call.and_then(|call| call.exchange.span().map(Span::whole));
+        let trace = own.or_else(|| call?.call.trace.as_deref().cloned());
         let is_heard =
             told.is_ok_and(|record| listener.try_send(HeardRecord { record, trace }).is_ok());
         if !is_heard {
@@ -111,6 +148,12 @@ impl Audit {
 impl Witness for Recorder {
     fn begun(&self, call: &CallSummary<'_>) -> Known {
         let settings = self.0.settings.load();
+        if settings.mode == AuditMode::Off {
+            return None;
+        }
+        if settings.when_full == WhenFull::Refuse && self.0.log.is_full() {
+            return Some(Box::pin(ready(Err(full(call)))));
+        }
         if settings.mode != AuditMode::Strict {
             return None;
         }
@@ -134,8 +177,14 @@ impl Witness for Recorder {
         if settings.mode == AuditMode::Off || (call.call.method.is_list() && !settings.lists) {
             return None;
         }
+        // It was refused, and had none of the lines that the principal may fill.
+        let is_suppressed = |all: &[Decision]| all.last().is_some_and(is_refused_too_often);
+        if call.exchange.among_decisions(is_suppressed) {
+            self.0.note_all(self.0.suppressed.count(&call.call.caller.principal, &settings));
+            return None;
+        }
         let record = line::write(call, Phase::Ended(end), &settings, &self.0.redaction);
-        self.0.tell(&record, call);
+        self.0.tell(&record, Some(call));
         // A call that was refused because it cannot be recorded has been told why.
         let is_told =
             || call.exchange.among_decisions(|all| all.iter().any(|it| it.policy == POLICY));
@@ -158,6 +207,19 @@ impl Witness for Recorder {
             })
         }))
     }
+}
+
+fn is_refused_too_often(decision: &Decision) -> bool {
+    !decision.allowed && decision.policy == REFUSED_CALLS
+}
+
+/// The refusal of a call for which the log has no room.
+fn full(call: &CallSummary<'_>) -> CallError {
+    let rule = "full".into();
+    call.exchange.note_decision(Decision { allowed: false, policy: POLICY, rule });
+    let text = "the call was refused: the audit log is larger than it may be; ask the \
+                administrator of this gateway to make room for it";
+    CallError::new(ErrorKind::LimitExceeded { retry_after: None }, text)
 }
 
 impl std::fmt::Debug for Audit {

@@ -14,7 +14,7 @@ use gantry_protocol::{JsonLimits, Method, RawJson};
 use crate::approvals::{ApprovalSettings, Approvals};
 use crate::cabinet::MemoryCabinet;
 use crate::clock::{Clock, ClockKeeper};
-use crate::rules::{Prefixes, Rule, RuleEffect, RuleSet, Rules};
+use crate::rules::{Rule, RuleEffect, RuleSet, Rules};
 use crate::signature::Signer;
 use crate::trust::{Trust, TrustSettings};
 
@@ -121,7 +121,7 @@ impl House {
         let approvals = self.trust.approvals();
         let answers = async {
             loop {
-                if let Some(pending) = approvals.pending().first() {
+                if let Some(pending) = approvals.pending().iter().find(|it| it.waiting) {
                     return approvals.answer(&pending.id, &answer).await;
                 }
                 tokio::task::yield_now().await;
@@ -233,7 +233,7 @@ fn rules(effect: Option<RuleEffect>, default_allows: bool) -> Rules {
     other.what.tools = vec!["other_*".to_owned()];
     let rule = effect.map(|effect| Rule::new("the rule", effect));
     let rules = [other].into_iter().chain(rule).collect();
-    Rules::new(RuleSet::new(rules, default_allows, Prefixes::default()))
+    Rules::new(RuleSet::new(rules, default_allows))
 }
 
 struct Record(Arc<Mutex<Vec<Decision>>>);

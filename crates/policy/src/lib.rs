@@ -14,6 +14,7 @@ mod house;
 mod limits;
 mod mask;
 pub mod pins;
+mod refusal;
 mod rounds;
 mod rules;
 mod signature;
@@ -26,8 +27,8 @@ pub mod trust;
 
 pub use approvals::Approvals;
 pub use audit::{
-    Audit, AuditLog, AuditLogError, AuditMode, AuditSettings, AuditedArguments, HeardRecord,
-    Redaction,
+    AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLog, AuditLogError, AuditMode,
+    AuditPosition, AuditSettings, AuditedArguments, HeardRecord, Redaction, WhenFull,
 };
 pub use breaker::{BreakerSettings, BreakerState, Breakers};
 pub use cabinet::{Cabinet, CabinetError, Kept, MemoryCabinet};
@@ -38,11 +39,11 @@ pub use limits::{
 };
 pub use pins::{PinMode, PinSettings, Pins, Suspicious};
 pub use rules::{
-    Annotations, Condition, ConditionBounds, ConditionError, Explanation, Finding, Judged,
-    Prefixes, Rule, RuleEffect, RuleLimits, RuleSet, Rules, Unanswered, What, Who,
+    Annotations, Condition, ConditionBounds, ConditionError, Explanation, Finding, Judged, Rule,
+    RuleEffect, RuleLimits, RuleSet, Rules, Unanswered, What, Who,
 };
 pub use signature::Signer;
 pub use suspicion::{Sort, Suspicion, suspicions, visible};
-pub use token::{Token, TokenRecord};
+pub use token::{Role, Token, TokenRecord};
 pub use tokens::{Principal, TokenError, TokenRefusal, Tokens};
 pub use trust::Trust;

@@ -14,16 +14,16 @@ mod places;
 mod rate;
 mod rates;
 mod refusal;
+mod refused;
 mod rooms;
 mod settings;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use gantry_gateway::policy::{Gate, Ward};
-use gantry_gateway::{Resolved, Target};
+use gantry_gateway::policy::{Gate, RefusalFilter, Ward};
+use gantry_gateway::{Resolved, Target, TargetNames};
 use tokio::time::Instant;
 
 use self::buckets::Buckets;
@@ -35,6 +35,7 @@ pub use budget::BudgetKeeper;
 pub use patterns::Patterns;
 pub use rate::{Rate, RateError};
 pub(crate) use refusal::{spoken, whole};
+pub(crate) use refused::REFUSED_CALLS;
 pub use settings::{ConcurrencySettings, DailySettings, DefaultRate, LimitSettings};
 
 /// The limits in force, and what was counted so far.
@@ -77,6 +78,11 @@ impl Limits {
         rates::CallerRates(self.clone())
     }
 
+    /// The rate of calls that are refused, or for what does not exist.
+    pub fn refused(self: &Arc<Self>) -> impl RefusalFilter + 'static {
+        refused::RefusedCalls(self.clone())
+    }
+
     /// The rates of tools and servers.
     pub fn rates(self: &Arc<Self>) -> impl Ward + 'static {
         rates::TargetRates(self.clone())
@@ -101,16 +107,10 @@ impl Limits {
     }
 }
 
-/// The tool that a call is for, by the name that it has where everything is offered: a server that
-/// is reached alone offers its tools without its prefix, and they must not have other limits there.
-fn tool_name(resolved: &Resolved) -> Option<Cow<'_, str>> {
-    let Target::Tool(tool) = &resolved.target else { return None };
-    match (&resolved.call.caller.face, &tool.origin) {
-        (Some(face), Some(origin)) if *face == origin.server => {
-            Some(Cow::Owned(format!("{face}_{}", tool.name)))
-        }
-        _ => Some(Cow::Borrowed(&tool.name)),
-    }
+/// The names of the tool that a call is for. It is counted by its canonical name: it has the same
+/// limits at every endpoint.
+fn tool_names(resolved: &Resolved) -> Option<TargetNames<'_>> {
+    matches!(resolved.target, Target::Tool(_)).then(|| resolved.target.names())
 }
 
 #[cfg(test)]

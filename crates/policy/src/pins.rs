@@ -20,6 +20,7 @@ use gantry_gateway::{Snapshot, Target};
 use tokio::sync::watch;
 
 use book::{Book, Verdicts};
+pub(crate) use canonical::canonical;
 pub use held::{Difference, Held, Reason};
 pub use lock::LockError;
 pub use pin::{Digest, Key, Kind, Pin};

@@ -18,14 +18,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use gantry_gateway::policy::{Admission, Decision, Sight, View, Ward};
-use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Target};
+use gantry_gateway::{CallError, Caller, Exchange, Resolved, Target};
 use gantry_protocol::Method;
 
 pub use condition::{Condition, ConditionBounds, ConditionError, Unanswered};
 pub use explain::{Explanation, Finding, Judged};
 pub use rule::{Annotations, Rule, RuleEffect, What, Who};
 pub use set::{RuleLimits, RuleSet};
-pub use thing::Prefixes;
 
 use compiled::Compiled;
 use set::Ruling;
@@ -65,8 +64,11 @@ impl Ward for Rules {
             return complete(&set, call, exchange);
         }
         let shadow = |compiled| look_on(compiled, call, exchange);
-        let arguments = call.call.head.arguments.as_ref();
-        let ruling = set.rule(caller, &call.target, &call.call.method, arguments, shadow);
+        // With the defaults of a server's tool too, which its server fills in: a condition must not
+        // be passed by leaving out what it asks for.
+        let arguments = set.asks_for_arguments.then(|| call.effective_arguments()).flatten();
+        let method = &call.call.method;
+        let ruling = set.rule(caller, &call.target, method, arguments.as_ref(), shadow);
         let (allowed, rule) = match ruling {
             Ruling::Unopposed => return Admission::GRANTED,
             Ruling::By(compiled) => {
@@ -104,9 +106,10 @@ fn complete<'a>(set: &RuleSet, call: &Resolved, exchange: &Exchange) -> Admissio
         return Admission::GRANTED;
     }
     exchange.note_decision(Decision { allowed: false, policy: POLICY, rule: "unseen".into() });
-    let (name, principal) = (call.target.name(), &caller.principal);
+    let (names, principal) = (call.target.names(), &caller.principal);
+    let name = names.canonical();
     let text = format!("`{name}` may not be used by `{principal}`");
-    Admission::refused(CallError::new(ErrorKind::Refused, text))
+    Admission::refused(crate::refusal::refusal(caller, name, text))
 }
 
 /// A rule that only looks on says what it would do.
@@ -115,8 +118,9 @@ fn look_on(compiled: &Compiled, call: &Resolved, exchange: &Exchange) {
     if effect == RuleEffect::Allow {
         return;
     }
+    let names = call.target.names();
     let (name, principal, rule) =
-        (call.target.name(), &*call.call.caller.principal, &*compiled.rule.name);
+        (names.canonical(), &*call.call.caller.principal, &*compiled.rule.name);
     let would = if effect == RuleEffect::Deny { "refuse" } else { "ask for approval of" };
     tracing::info!(
         call = %exchange.number(), rule, principal, "a shadow rule would {would} `{name}`"
@@ -126,7 +130,8 @@ fn look_on(compiled: &Compiled, call: &Resolved, exchange: &Exchange) {
 }
 
 fn refusal(ruling: &Ruling<'_>, caller: &Caller, target: &Target) -> CallError {
-    let (name, principal) = (target.name(), &caller.principal);
+    let (names, principal) = (target.names(), &caller.principal);
+    let name = names.canonical();
     let why = match ruling {
         Ruling::By(compiled) => {
             let place = compiled.rule.place.as_ref().map(|place| format!(" at {place}"));
@@ -145,7 +150,7 @@ fn refusal(ruling: &Ruling<'_>, caller: &Caller, target: &Target) -> CallError {
         "`{name}` may not be {verb} by `{principal}`: {why}; \
          `gantry policy explain --as {principal} --{option} {name}` says more"
     );
-    CallError::new(ErrorKind::Refused, text)
+    crate::refusal::refusal(caller, name, text)
 }
 
 #[cfg(test)]

@@ -21,6 +21,20 @@ const SECRET_LETTERS: usize = (SECRET * 8).div_ceil(6);
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
+/// What a token entitles its holder to beyond making calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Nothing.
+    #[default]
+    Caller,
+    /// To approve calls of others.
+    Approver,
+    /// The token of the first start, for the local user's own clients: what that user answers in
+    /// such a client is an approval.
+    User,
+}
+
 /// What is kept of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRecord {
@@ -31,9 +45,13 @@ pub struct TokenRecord {
     /// SHA-256 of its secret, in hexadecimal. A slow hash would protect nothing more: a secret of
     /// 256 random bits cannot be guessed, and the check stands before every call.
     pub hash: String,
-    /// Patterns of the names that may be seen and called; empty for everything.
+    /// Patterns of the names that may be seen and called. What is kept without any is good for
+    /// everything: no token is made with an empty list.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// What else it entitles to.
+    #[serde(default)]
+    pub role: Role,
     /// When it was made, in seconds since 1970, as all times here.
     pub created: u64,
     /// When its time is over.
@@ -77,6 +95,17 @@ impl Token {
 impl fmt::Debug for Token {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token(…)")
+    }
+}
+
+impl Role {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::Approver => "approver",
+            Self::User => "user",
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use subtle::ConstantTimeEq;
 use crate::cabinet::{Cabinet, CabinetError};
 use crate::clock::Clock;
 use crate::signature::Signer;
-use crate::token::{Shown, Token, TokenRecord, hexadecimal};
+use crate::token::{Role, Shown, Token, TokenRecord, hexadecimal};
 use held::Held;
 
 /// How many tokens are kept, those that are over among them.
@@ -105,15 +105,27 @@ impl Tokens {
         Ok(held.clone())
     }
 
-    /// Makes a token, which is given out here and never again.
+    /// Makes a token, which is given out here and never again. It is good for what the patterns fit;
+    /// without any for everything. An empty list would allow nothing, and is refused.
     pub async fn create(
         &self,
         name: &str,
-        allow: Vec<String>,
+        allow: Option<Vec<String>>,
+        expires: Option<SystemTime>,
+    ) -> Result<(Token, TokenRecord), TokenError> {
+        self.create_as(Role::Caller, name, allow, expires).await
+    }
+
+    /// Makes a token with a role.
+    pub async fn create_as(
+        &self,
+        role: Role,
+        name: &str,
+        allow: Option<Vec<String>>,
         expires: Option<SystemTime>,
     ) -> Result<(Token, TokenRecord), TokenError> {
         let token = Token::random();
-        let record = self.enroll(&token, name, allow, expires).await?;
+        let record = self.enroll(&token, role, name, allow, expires).await?;
         Ok((token, record))
     }
 
@@ -121,12 +133,15 @@ impl Tokens {
     pub async fn enroll(
         &self,
         token: &Token,
+        role: Role,
         name: &str,
-        allow: Vec<String>,
+        allow: Option<Vec<String>>,
         expires: Option<SystemTime>,
     ) -> Result<TokenRecord, TokenError> {
         error::check_name(name)?;
-        error::check_allow(&allow)?;
+        if let Some(allow) = &allow {
+            error::check_allow(allow)?;
+        }
         let now = self.clock.seconds();
         let expires = expires.map(seconds);
         let shown = Shown::read(token.expose()).ok_or(TokenError::Form)?;
@@ -134,7 +149,8 @@ impl Tokens {
             id: shown.id.to_owned(),
             name: name.to_owned(),
             hash: hexadecimal(&shown.hash()),
-            allow,
+            allow: allow.unwrap_or_default(),
+            role,
             created: now,
             expires,
             revoked: None,
@@ -160,6 +176,35 @@ impl Tokens {
             self.cabinet.remove(document::USES, &id).await?;
         }
         Ok(record)
+    }
+
+    /// The role of the token of that name that is in force.
+    pub fn role_of(&self, name: &str) -> Role {
+        let now = self.clock.seconds();
+        let book = self.book.load();
+        let mut living = book.values().filter(|held| !held.record.is_dead(now));
+        let held = living.find(|held| held.record.name == name);
+        held.map(|held| held.record.role).unwrap_or_default()
+    }
+
+    /// Gives a token that is in force another role, for records from before there were roles.
+    pub async fn set_role(&self, token: &Token, role: Role) -> Result<(), TokenError> {
+        let now = self.clock.seconds();
+        let Ok(found) = self.find(token.expose(), now) else { return Ok(()) };
+        // Looked at again under the lock: it may just be taken away.
+        let changed = self.change(|book| {
+            let held = book.get(&found.record.id)?;
+            if held.record.is_dead(now) || held.record.role == role {
+                return None;
+            }
+            let changed = Arc::new(held.with_role(role));
+            book.insert(changed.record.id.clone(), changed.clone());
+            Some(changed)
+        });
+        match changed {
+            Some(changed) => Ok(self.write(&changed.record).await?),
+            None => Ok(()),
+        }
     }
 
     /// Takes a token away, by its name or id. It opens nothing from here on, also when that could

@@ -13,14 +13,14 @@ use arc_swap::ArcSwap;
 use gantry_gateway::policy::{Admission, Decision, Ward};
 use gantry_gateway::{CallError, Effect, ErrorKind, Exchange, Resolved, Snapshot, Target};
 
-use crate::approvals::Approvals;
+use crate::approvals::{Approvals, Need};
 use crate::cabinet::CabinetError;
 use fingerprint::fingerprint;
 use rulings::{Row, Rulings};
 
 pub use decide::{Approve, Outcome, Reason, Standing, decide};
 pub use level::Level;
-pub use ruling::{Ruling, Subject};
+pub use ruling::{OwnName, Ruling, Subject};
 pub use settings::{TrustSettings, Wanted};
 
 /// The kind of documents that decisions are.
@@ -98,12 +98,12 @@ impl Trust {
         by: &str,
         snapshot: &Snapshot,
     ) -> Result<Ruling, TrustError> {
-        let bound = bound(&subject, snapshot);
+        let (bound, tool) = (bound(&subject, snapshot), own_name(&subject, snapshot));
         if bound.is_none() && subject != Subject::Gateway && level != Level::Untrusted {
             return Err(TrustError::Unknown(subject));
         }
         let at = self.0.approvals.clock().seconds();
-        let ruling = Ruling { subject, level, bound, by: by.to_owned(), at };
+        let ruling = Ruling { subject, level, bound, tool, by: by.to_owned(), at };
         let key = ruling.subject.to_string();
         // What takes trust away is in force even if it cannot be kept.
         if level == Level::Untrusted {
@@ -186,17 +186,25 @@ impl Ward for Trust {
                 Admission::refused(refusal(&call.target, reason))
             }
             Outcome::NeedsApproval(reason) => {
-                let reason = wanted_by.unwrap_or_else(|| reason.text().into());
-                Admission::Later(Box::pin(self.0.approvals.seek(call, exchange, reason)))
+                let need = Need {
+                    trust_helps: matches!(reason, Reason::Destructive | Reason::Changes),
+                    reason: wanted_by.as_ref().map_or_else(|| reason.text().into(), reason_of_rule),
+                    rule: wanted_by,
+                };
+                Admission::Later(Box::pin(self.0.approvals.seek(call, exchange, need)))
             }
         }
     }
 }
 
-/// Why a rule wants the call to be approved, if this is the decision of one that does.
-fn approve_rule(decision: &Decision) -> Option<Arc<str>> {
+/// The rule that wants the call to be approved, if this is the decision of one that does.
+fn approve_rule(decision: &Decision) -> Option<String> {
     let name = decision.rule.strip_prefix("approve:").filter(|_| decision.policy == "rules")?;
-    Some(format!("the rule `{}` wants it to be approved", name.trim()).into())
+    Some(name.trim().to_owned())
+}
+
+fn reason_of_rule(name: &String) -> Arc<str> {
+    format!("the rule `{name}` wants it to be approved").into()
 }
 
 fn note(exchange: &Exchange, allowed: bool, rule: Arc<str>) {
@@ -204,7 +212,8 @@ fn note(exchange: &Exchange, allowed: bool, rule: Arc<str>) {
 }
 
 fn refusal(target: &Target, reason: Reason) -> CallError {
-    let name = target.name();
+    let names = target.names();
+    let name = names.canonical();
     let server = target.origin().map_or("", |origin| &*origin.server);
     let advice = match reason {
         Reason::LockedDown => "`gantry trust level verified` unlocks it".to_owned(),
@@ -213,7 +222,7 @@ fn refusal(target: &Target, reason: Reason) -> CallError {
         Reason::ToolUntrusted => format!("`gantry trust revoke {name}` ends that"),
         _ => format!("`gantry trust grant {name}` trusts it"),
     };
-    CallError::new(ErrorKind::Refused, format!("`{name}` is not run: {}; {advice}", reason.text()))
+    CallError::new(ErrorKind::Blocked, format!("`{name}` is not run: {}; {advice}", reason.text()))
 }
 
 /// What a decision about this holds for, and for nothing else.
@@ -229,6 +238,15 @@ fn bound(subject: &Subject, snapshot: &Snapshot) -> Option<String> {
             origin.map(|origin| origin.identity.to_string())
         }
     }
+}
+
+/// Which tool a decision is about, if it is there.
+fn own_name(subject: &Subject, snapshot: &Snapshot) -> Option<OwnName> {
+    let Subject::Tool(name) = subject else { return None };
+    let tools = || snapshot.tools().cloned().map(Target::Tool);
+    let named = tools().find(|target| target.names().canonical() == name);
+    let target = named.or_else(|| tools().find(|target| target.names().is_qualified_by(name)))?;
+    Some(OwnName::of(&target.names()))
 }
 
 impl std::fmt::Debug for Trust {

@@ -1,13 +1,16 @@
 //! Raw JSON: validated text that is carried, looked into and edited without building a tree.
 
 pub(crate) mod check;
+mod doubled;
 mod edit;
+mod flat;
 mod members;
 mod raw;
 mod scan;
 
 pub use edit::Edit;
 pub(crate) use edit::put_string;
+pub use flat::{FlatElements, FlatError, FlatJson, FlatMembers, FlatNode};
 pub use members::{Duplicate, Elements, Member, Members};
 pub use raw::{JsonError, JsonKind, JsonLimits, RawJson};
 

@@ -4,6 +4,8 @@ mod envelope;
 mod id;
 mod write;
 
-pub use envelope::{Incoming, Malformed, Message, Notification, Request, Response, decode};
+pub use envelope::{
+    Batch, BatchTooLong, Incoming, Malformed, Message, Notification, Request, Response, decode,
+};
 pub use id::Id;
 pub use write::{Reply, error, error_without_id, notification, request, result};

@@ -28,10 +28,13 @@ pub use variables::{Variable, Variables};
 const TEMPLATE_LENGTH: usize = 4096;
 
 /// The most expressions in a template, and the most variables in all of them.
-const VARIABLES: usize = 64;
+const VARIABLES: usize = 32;
+
+/// The most memory that a compiled template takes, in bytes.
+const COMPILED: usize = 64 * 1024;
 
 /// The longest URI that is matched.
-const URI_LENGTH: usize = 16 * 1024;
+const URI_LENGTH: usize = 8 * 1024;
 
 /// Why a template was not taken or not expanded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +48,9 @@ pub enum TemplateError {
     /// The template has too many variables.
     #[error("the URI template has more than {VARIABLES} variables")]
     TooManyVariables,
+    /// The template takes too much memory.
+    #[error("the URI template takes more than {COMPILED} bytes when it is compiled")]
+    TooLarge,
     /// The template breaks the rules of RFC 6570.
     #[error("`{template}` is not a URI template: {reason}")]
     Syntax {
@@ -93,6 +99,11 @@ impl Template {
     /// The template as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Bytes of memory that it takes, beyond its text.
+    pub(crate) fn memory(&self) -> usize {
+        self.pattern.memory()
     }
 
     /// The names of the variables in the order of the template, each once.

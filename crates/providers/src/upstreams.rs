@@ -6,6 +6,7 @@
 mod aliases;
 mod asker;
 mod attend;
+mod canonical;
 mod compose;
 mod face;
 mod failure;
@@ -18,6 +19,7 @@ mod naming;
 mod offer;
 mod offering;
 mod origin;
+mod pace;
 mod pool;
 mod redaction;
 mod serve;

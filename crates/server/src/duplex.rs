@@ -5,7 +5,7 @@ mod batch;
 mod stateful;
 mod stateless;
 
-pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array, too_many};
+pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array};
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -72,7 +72,8 @@ pub(crate) async fn serve(
         () = reading => {}
         () = stopped => {}
         () = connection.out.gone() => {}
-        () = visitor.over() => {}
+        // Nothing goes on that was begun with a credential which is no longer good.
+        () = visitor.over() => connection.closed.cancel(),
     }
     connection.finish().await;
 }
@@ -189,6 +190,7 @@ impl Connection {
         tokio::select! {
             () = self.idle(linger) => {}
             () = self.out.gone() => {}
+            () = self.closed.cancelled() => {}
         }
         if let Some(session) = self.session.get() {
             session.ended.cancel();

@@ -33,6 +33,13 @@ impl Headers {
         self.fields.clear();
     }
 
+    /// Gives memory back that was needed for large headers, and forgets them with it.
+    pub(crate) fn release(&mut self) {
+        if self.text.capacity() > KEPT {
+            self.clear();
+        }
+    }
+
     /// Adds one.
     pub(crate) fn add(&mut self, name: &str, value: &[u8]) {
         let (start, value) = (self.text.len(), value.trim_ascii());

@@ -6,8 +6,10 @@ pub(crate) mod annex;
 pub(crate) mod answer;
 mod batch;
 mod body;
+mod budget;
 mod call;
 mod connection;
+mod control;
 mod date;
 mod desks;
 mod endpoint;
@@ -19,29 +21,38 @@ mod guard;
 mod head;
 mod legacy_sse;
 mod names;
+mod pace;
 mod patience;
 mod receive;
+mod refusals;
 mod route;
 mod send;
 mod session;
+mod slots;
 mod stateless;
 mod status;
+mod stream;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gantry_transport::descriptors;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::lobby::Lobby;
-pub(crate) use body::{Body, Given};
+pub(crate) use body::Body;
+pub(crate) use budget::{Charge, ReceiveBudget};
+pub use control::ControlServer;
 use desks::{Desks, Place};
 pub(crate) use head::Head;
 use legacy_sse::Mailboxes;
 pub use names::Names;
+pub(crate) use pace::Pace;
 pub(crate) use patience::Patient;
+use refusals::RefusalLog;
+use slots::Slots;
 
 /// Why the door cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -77,9 +88,13 @@ pub struct HttpServer {
 pub(crate) struct Hall {
     pub(crate) lobby: Arc<Lobby>,
     mailboxes: Mailboxes,
-    connections: Arc<Semaphore>,
+    slots: Arc<Slots>,
+    pub(crate) budget: Arc<ReceiveBudget>,
+    refusals: Arc<RefusalLog>,
     tasks: TaskTracker,
     address: SocketAddr,
+    /// The only pages that are served, if this is the listener of the control socket.
+    control: Option<annex::Annexes>,
 }
 
 impl HttpServer {
@@ -93,10 +108,13 @@ impl HttpServer {
             return Err(ListenError::Exposed(local));
         }
         let hall = Hall {
-            connections: Arc::new(Semaphore::new(lobby.settings.connections)),
+            slots: Arc::new(Slots::new(&lobby.settings, descriptors::limit())),
+            budget: Arc::new(ReceiveBudget::new(&lobby.settings)),
+            refusals: Arc::new(RefusalLog::new(&lobby.settings)),
             mailboxes: Mailboxes::default(),
             tasks: TaskTracker::new(),
             address: local,
+            control: None,
             lobby,
         };
         Ok(Self { hall: Arc::new(hall), listener })
@@ -113,13 +131,16 @@ impl HttpServer {
         let stopping = hall.lobby.stopping.clone();
         let mut sweep = tokio::time::interval(SWEEP);
         let desks = Desks::start(hall.lobby.settings.threads);
+        // A client that waits for a place; those behind it wait in the system's queue.
+        let mut waiting = None;
         loop {
             tokio::select! {
                 () = stopping.cancelled() => break,
                 _ = sweep.tick() => hall.lobby.sweep(),
-                accepted = accept(&listener, &hall) => {
-                    if let Some((stream, permit)) = accepted {
-                        hall.seat(stream, permit, desks.place());
+                accepted = accept(&listener, &hall), if waiting.is_none() => waiting = accepted,
+                () = hall.slots.room(), if waiting.is_some() => {
+                    if let Some((stream, peer)) = waiting.take() {
+                        hall.seat(stream, peer, desks.place());
                     }
                 }
             }
@@ -131,17 +152,16 @@ impl HttpServer {
     }
 }
 
-/// Waits for a place, then for a client: beyond the limit, clients wait in the system's queue.
-async fn accept(listener: &TcpListener, hall: &Hall) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = hall.connections.clone().acquire_owned().await.ok()?;
+/// Waits for a client.
+async fn accept(listener: &TcpListener, hall: &Hall) -> Option<(TcpStream, IpAddr)> {
     match listener.accept().await {
-        Ok((stream, _)) => {
+        Ok((stream, peer)) => {
             // Answers are small and must not wait for company.
             let _ = stream.set_nodelay(true);
-            Some((stream, permit))
+            Some((stream, peer.ip()))
         }
         Err(error) => {
-            tracing::warn!(%error, "a connection could not be accepted");
+            hall.refusals.connection(&error);
             // Most often too many open files: give some time to be closed.
             tokio::time::sleep(Duration::from_millis(100)).await;
             None
@@ -150,16 +170,16 @@ async fn accept(listener: &TcpListener, hall: &Hall) -> Option<(TcpStream, Owned
 }
 
 impl Hall {
-    /// Has a connection served at its place, or right here.
-    fn seat(
-        self: &Arc<Self>,
-        stream: TcpStream,
-        permit: OwnedSemaphorePermit,
-        place: Option<Place>,
-    ) {
-        let hall = self.clone();
+    /// Has a connection served at its place, or right here, unless its peer has too many.
+    fn seat(self: &Arc<Self>, stream: TcpStream, peer: IpAddr, place: Option<Place>) {
+        let Some(slot) = self.slots.admit(peer) else {
+            self.refusals.connection(&format_args!("{peer} has too many"));
+            return;
+        };
+        let (hall, id) = (self.clone(), slot.id());
         let Some(place) = place else {
-            self.tasks.spawn(hall.connection(stream, permit));
+            let task = self.tasks.spawn(connection::serve(hall, stream, slot));
+            self.slots.served_by(id, task.abort_handle());
             return;
         };
         let runtime = place.runtime().clone();
@@ -167,17 +187,13 @@ impl Hall {
         let stream = stream.into_std();
         let serving = async move {
             match stream.and_then(TcpStream::from_std) {
-                Ok(stream) => hall.connection(stream, permit).await,
+                Ok(stream) => connection::serve(hall, stream, slot).await,
                 Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
             }
             drop(place);
         };
-        self.tasks.spawn_on(serving, &runtime);
-    }
-
-    async fn connection(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
-        connection::serve(self, stream).await;
-        drop(permit);
+        let task = self.tasks.spawn_on(serving, &runtime);
+        self.slots.served_by(id, task.abort_handle());
     }
 
     /// Runs something that may outlive the request that started it.

@@ -2,7 +2,6 @@
 
 mod faces;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -13,10 +12,12 @@ use gantry_protocol::meta::key;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::credentials::Credentials;
 use crate::doorman::{Doorman, Everyone, Visitor};
 use crate::era::{Parking, Sessions, TaskBook};
 use crate::http::Names;
 use crate::http::annex::Annexes;
+use crate::quota::{Permit, QuotaExceeded, QuotaTable, Resource};
 use crate::seal::Seal;
 use crate::settings::Settings;
 use crate::task_log::TaskLog;
@@ -30,6 +31,9 @@ pub struct Lobby {
     pub(crate) seal: Seal,
     pub(crate) parking: Arc<Parking>,
     pub(crate) sessions: Arc<Sessions>,
+    /// What each principal holds.
+    pub(crate) quota: Arc<QuotaTable>,
+    pub(crate) credentials: Arc<Credentials>,
     /// The name of the face that this is; none for the main one.
     pub(crate) face: Option<Arc<str>>,
     faces: Faces,
@@ -48,7 +52,6 @@ pub struct Lobby {
     pub(crate) local: Visitor,
     /// Who tells who is at the HTTP doors.
     doorman: OnceLock<Arc<dyn Doorman>>,
-    streams: Arc<AtomicUsize>,
 }
 
 impl Lobby {
@@ -59,6 +62,7 @@ impl Lobby {
 
     /// Puts doors before a gateway, and others' pages behind the HTTP one.
     pub fn with_annexes(gateway: Arc<Gateway>, settings: Settings, annexes: Annexes) -> Arc<Self> {
+        let (quota, stopping) = (QuotaTable::new(&settings), CancellationToken::new());
         Arc::new(Self {
             signature: signature(&gateway),
             names: Arc::new(ArcSwap::from_pointee(Names {
@@ -69,15 +73,16 @@ impl Lobby {
             gateway,
             seal: Seal::new(settings.key),
             parking: Arc::default(),
-            sessions: Arc::default(),
+            sessions: Arc::new(Sessions::new(quota.clone())),
             face: None,
             faces: Faces::default(),
-            task_book: Arc::new(TaskBook::new(&settings)),
-            stopping: CancellationToken::new(),
+            task_book: Arc::new(TaskBook::new(&settings, quota.clone())),
+            credentials: Arc::new(Credentials::new(stopping.clone())),
+            quota,
+            stopping,
             tasks: TaskTracker::new(),
             local: Visitor::new("local"),
             doorman: OnceLock::new(),
-            streams: Arc::default(),
             settings,
         })
     }
@@ -91,6 +96,9 @@ impl Lobby {
     /// Sets who tells who is at the HTTP doors; without one everyone is the local user. To be
     /// called before a door opens: only the first word counts.
     pub fn set_doorman(&self, doorman: Arc<dyn Doorman>) {
+        if doorman.asks() {
+            self.quota.share_among_principals();
+        }
         let _ = self.doorman.set(doorman);
     }
 
@@ -136,38 +144,26 @@ impl Lobby {
         &self.gateway
     }
 
-    /// Takes a place among the open streams, if there is one.
-    pub(crate) fn open_stream(&self) -> Option<StreamPermit> {
-        let before = self.streams.fetch_add(1, Ordering::Relaxed);
-        let permit = StreamPermit(self.streams.clone());
-        (before < self.settings.streams).then_some(permit)
+    /// Takes a permit for an open stream of a principal.
+    pub(crate) fn open_stream(&self, principal: &Arc<str>) -> Result<Permit, QuotaExceeded> {
+        self.quota.account(principal).take(Resource::Streams, 1)
     }
 
     /// Open streams now.
     pub(crate) fn streams(&self) -> usize {
-        self.streams.load(Ordering::Relaxed)
+        self.quota.used(Resource::Streams)
     }
 
     /// Forgets what has waited too long. Called now and then by whoever runs the doors.
     pub(crate) fn sweep(&self) {
         self.parking.sweep();
-        self.sessions.sweep(&self.settings);
+        self.sessions.sweep(self);
     }
 }
 
 /// The `_meta` that signs what this gateway answers.
 fn signature(gateway: &Gateway) -> RawJson {
     ObjectWriter::new().raw(key::SERVER_INFO, &gateway.identity().info).finish()
-}
-
-/// A place among the open streams, given back when dropped.
-#[derive(Debug)]
-pub(crate) struct StreamPermit(Arc<AtomicUsize>);
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// The next event, or none when the server stops.

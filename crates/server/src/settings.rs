@@ -30,16 +30,39 @@ pub struct Settings {
     pub batch: usize,
     /// Bytes of an HTTP request's head.
     pub head: usize,
-    /// HTTP connections at once.
+    /// HTTP connections at once; fewer where the limit of open files leaves no more.
     pub connections: usize,
+    /// HTTP connections of one peer address (of one /64 network, with IPv6).
+    pub connections_of_peer: usize,
+    /// HTTP connections on which no request was authenticated yet. At this limit, and at the others
+    /// for connections, the oldest of them is closed to make room.
+    pub connections_unauthenticated: usize,
+    /// Open files that connections leave free for child processes, stores and all else; at most
+    /// half of what the system allows.
+    pub descriptor_reserve: usize,
+    /// Bytes of bodies that are being received at once, over all HTTP connections. Beyond it, a
+    /// request is answered with 503.
+    pub receiving: usize,
+    /// The same for one principal.
+    pub receiving_of_principal: usize,
+    /// Bytes of heads that are being received at once, before anybody is authenticated.
+    pub receiving_heads: usize,
+    /// Connections to the control socket at once.
+    pub control_connections: usize,
     /// Threads that HTTP connections are spread over beside the runtime that serves the door, each
     /// with a runtime of its own. A connection stays where it was put, and handlers run there: they
     /// must not block, and cannot use `tokio::task::block_in_place`. With none, that runtime has
     /// all connections.
     pub threads: usize,
-    /// Sessions kept in memory at once. The oldest idle ones make room; they go on when used.
+    /// Percent of each total (sessions, streams, subscriptions, parked calls, tasks, bytes) that
+    /// one principal may hold. Where callers are not authenticated there is only one, which may
+    /// hold everything.
+    pub principal_share: u8,
+    /// Sessions kept in memory at once. The oldest idle ones of the same principal make room; they
+    /// go on when used.
     pub sessions: usize,
-    /// How long a session that does nothing is kept in memory.
+    /// How long an idle session is kept in memory. One with a running call or task or with an open
+    /// stream is not idle, whatever else it holds.
     pub session_idle: Duration,
     /// How long a session id is good for.
     pub session_lifetime: Duration,
@@ -49,6 +72,10 @@ pub struct Settings {
     pub streams_of_session: usize,
     /// Resources one session or listener may watch.
     pub watched: usize,
+    /// Resource subscriptions over all clients.
+    pub watched_total: usize,
+    /// Bytes of sessions, subscriptions, parked calls and running tasks, over all clients.
+    pub held: usize,
     /// Calls at once on one stdio, WebSocket or HTTP+SSE connection.
     pub calls_of_connection: usize,
     /// Calls that wait for a client's answers, over all clients and for one principal.
@@ -73,6 +100,8 @@ pub struct Settings {
     pub task_result: usize,
     /// Bytes of ended tasks kept in memory, when they are not written down elsewhere.
     pub task_memory: usize,
+    /// The same where they are written down elsewhere.
+    pub task_store: usize,
     /// Events of one stream kept for a client that comes back.
     pub replay_events: usize,
     /// Their size in bytes.
@@ -90,6 +119,12 @@ pub struct Settings {
     pub head_timeout: Duration,
     /// How long it may take to send the rest.
     pub body_timeout: Duration,
+    /// How long either may come at any rate before a minimum holds.
+    pub rate_grace: Duration,
+    /// Bytes a second at which a head must come after that; zero for no minimum.
+    pub head_rate: usize,
+    /// The same for a body.
+    pub body_rate: usize,
     /// How long a client may leave what it is sent unread before its connection ends.
     pub unread: Duration,
     /// How long calls under way may take to end when their client has no more to say.
@@ -103,6 +138,11 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins that browsers may come from beside the loopback ones.
     pub allowed_origins: Vec<String>,
+    /// Whether `/metrics` is served without authentication.
+    pub metrics_open: bool,
+    /// Log lines about refused requests (no token, a foreign host or origin, too many connections)
+    /// in ten seconds, of each kind. The rest is counted.
+    pub refusals_logged: u32,
     /// The key that seals session ids and request states. A random one lasts until the restart.
     pub key: Option<[u8; 32]>,
 }
@@ -116,13 +156,23 @@ impl Default for Settings {
             batch: 100,
             head: 64 * 1024,
             connections: 10_000,
+            connections_of_peer: 4096,
+            connections_unauthenticated: 1024,
+            descriptor_reserve: 512,
+            receiving: 256 * 1024 * 1024,
+            receiving_of_principal: 128 * 1024 * 1024,
+            receiving_heads: 8 * 1024 * 1024,
+            control_connections: 64,
             threads: 0,
+            principal_share: 25,
             sessions: 100_000,
             session_idle: Duration::from_secs(30 * 60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
             streams: 10_000,
             streams_of_session: 64,
             watched: 1000,
+            watched_total: 100_000,
+            held: 256 * 1024 * 1024,
             calls_of_connection: 256,
             parked: 1000,
             parked_of_principal: 100,
@@ -135,6 +185,7 @@ impl Default for Settings {
             task_poll: Duration::from_secs(1),
             task_result: 4 * 1024 * 1024,
             task_memory: 64 * 1024 * 1024,
+            task_store: 256 * 1024 * 1024,
             replay_events: 256,
             replay_bytes: 1024 * 1024,
             replay_total: 256 * 1024 * 1024,
@@ -143,12 +194,17 @@ impl Default for Settings {
             keep_alive: Duration::from_secs(15),
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
+            rate_grace: Duration::from_secs(10),
+            head_rate: 64,
+            body_rate: 1024,
             unread: Duration::from_secs(15),
             linger: Duration::from_secs(2),
             drain: Duration::from_secs(10),
             json_content: false,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            metrics_open: false,
+            refusals_logged: 10,
             key: None,
         }
     }

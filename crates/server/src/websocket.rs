@@ -1,5 +1,8 @@
 //! The WebSocket door: one message a frame, any revision, subprotocol `mcp`.
 
+mod frames;
+mod metered;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,20 +22,23 @@ use crate::doorman::Visitor;
 use crate::duplex::{self, Inbound};
 use crate::headers::{Headers, text};
 use crate::http::answer::{self, Answer};
-use crate::http::{Body, Given, Hall, Head, Patient};
+use crate::http::{Body, Hall, Head, Patient};
 use crate::lobby::Lobby;
+use metered::{Account, Metered};
 
-type Socket = WebSocketStream<Patient>;
+type Socket = WebSocketStream<Metered>;
 
 /// Messages that may wait for a client that is slow to read.
 const WAITING: usize = 64;
 
+/// How long a client has to confirm that the connection is closed.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// Messages up to this size are not charged.
+const COUNTED: usize = 8 * 1024;
+
 /// Turns an HTTP connection into a WebSocket.
-pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, head: &Head, body: &Given) -> Answer {
-    // What is left of a body would be taken for the first frames.
-    if !body.as_ref().is_ok_and(Bytes::is_empty) {
-        return answer::text(StatusCode::BAD_REQUEST, "a WebSocket begins without a body\n");
-    }
+pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, head: &Head) -> Answer {
     let headers = &head.headers;
     let wanted = headers.get("upgrade").unwrap_or_default();
     let wanted = wanted.eq_ignore_ascii_case("websocket") && head.is_newest && upgrades(headers);
@@ -43,13 +49,17 @@ pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, head: &Head, body: &Given)
         return answer::text(StatusCode::UPGRADE_REQUIRED, text)
             .with(UPGRADE, HeaderValue::from_static("websocket"));
     };
-    let Some(permit) = hall.lobby.open_stream() else {
-        return answer::text(StatusCode::TOO_MANY_REQUESTS, "too many connections\n");
+    let permit = match hall.lobby.open_stream(&visitor.principal) {
+        Ok(permit) => permit,
+        Err(exceeded) => {
+            return answer::text(StatusCode::TOO_MANY_REQUESTS, format!("{exceeded}\n"));
+        }
     };
     let (lobby, visitor) = (hall.lobby.clone(), visitor.clone());
+    let account = Account { budget: hall.budget.clone(), principal: visitor.principal.clone() };
     let serving = Body::Upgrade(Box::new(move |stream, came| {
         Box::pin(async move {
-            serve(lobby, &visitor, stream, came).await;
+            serve(lobby, &visitor, account, stream, came).await;
             drop(permit);
         })
     }));
@@ -82,7 +92,14 @@ fn switch(serving: Body, key: &str, mcp: bool) -> Answer {
     }
 }
 
-async fn serve(lobby: Arc<Lobby>, visitor: &Visitor, stream: Patient, came: BytesMut) {
+async fn serve(
+    lobby: Arc<Lobby>,
+    visitor: &Visitor,
+    account: Account,
+    stream: Patient,
+    came: BytesMut,
+) {
+    let stream = Metered::new(stream, &came, account.clone(), &lobby.settings);
     let limit = Some(lobby.settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
     let socket =
@@ -91,18 +108,30 @@ async fn serve(lobby: Arc<Lobby>, visitor: &Visitor, stream: Patient, came: Byte
     let (out, messages) = mpsc::channel(WAITING);
     let (keep_alive, unread) = (lobby.settings.keep_alive, lobby.settings.unread);
     let writer = lobby.tasks.spawn(write(sink, messages, keep_alive, unread));
-    duplex::serve(lobby, visitor, Frames(stream), out).await;
+    duplex::serve(lobby, visitor, Frames { stream, account }, out).await;
     let _ = writer.await;
 }
 
-struct Frames(SplitStream<Socket>);
+struct Frames {
+    stream: SplitStream<Socket>,
+    account: Account,
+}
+
+impl Frames {
+    /// Counts a message for as long as any part of it is held, like the body of a request.
+    fn counted(&self, message: Bytes) -> Option<Bytes> {
+        let mut charge = self.account.charge();
+        let is_small = message.len() <= COUNTED;
+        (is_small || charge.cover(message.len())).then(|| charge.hold(message))
+    }
+}
 
 impl Inbound for Frames {
     async fn next(&mut self) -> Option<Result<Bytes, RpcError>> {
         loop {
-            match self.0.next().await? {
-                Ok(Message::Text(text)) => return Some(Ok(text.into())),
-                Ok(Message::Binary(bytes)) => return Some(Ok(bytes)),
+            match self.stream.next().await? {
+                Ok(Message::Text(text)) => return self.counted(text.into()).map(Ok),
+                Ok(Message::Binary(bytes)) => return self.counted(bytes).map(Ok),
                 Ok(Message::Close(_)) => return None,
                 // Pings are answered by the library.
                 Ok(_) => {}
@@ -137,5 +166,5 @@ async fn write(
             _ => return,
         }
     }
-    let _ = tokio::time::timeout(unread, sink.close()).await;
+    let _ = tokio::time::timeout(CLOSING.min(unread), sink.close()).await;
 }

@@ -21,5 +21,5 @@ pub use error::StoreError;
 pub use settings::Settings;
 pub use statistics::ToolStatistics;
 pub use store::Store;
-pub use tasks::TaskRow;
+pub use tasks::{TaskLimits, TaskRow};
 pub use writer::{Source, Writer};

@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use crate::settings::Settings;
 use crate::sqlite::Sqlite;
 use crate::statistics::ToolStatistics;
-use crate::tasks::TaskRow;
+use crate::tasks::{TaskLimits, TaskRow};
 
 /// An open store.
 #[derive(Debug)]
@@ -43,10 +43,11 @@ impl Store {
         }
     }
 
-    /// Writes a task down, over what was written of it before.
-    pub async fn save_task(&self, task: &TaskRow) -> Result<(), StoreError> {
+    /// Writes a task down, over what was written of it before, and removes others that are too
+    /// many by these limits.
+    pub async fn save_task(&self, task: &TaskRow, limits: TaskLimits) -> Result<(), StoreError> {
         match &self.0 {
-            Backend::Sqlite(sqlite) => sqlite.save_task(task).await,
+            Backend::Sqlite(sqlite) => sqlite.save_task(task, limits).await,
         }
     }
 

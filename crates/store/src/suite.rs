@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Document, Settings, Store, TaskRow, ToolStatistics};
+use crate::{Document, Settings, Store, TaskLimits, TaskRow, ToolStatistics};
 
 /// Everything a backend must do, one after the other on one store.
 pub(crate) async fn run(address: &str) {
@@ -25,6 +25,7 @@ pub(crate) async fn run(address: &str) {
     let last_call = store.statistics().await.expect("it can be read")[0].last_call;
     assert_eq!(last_call, one_call("a").last_call, "the latest call stays the latest");
 
+    task_limits(&store).await;
     tasks(&store).await;
     documents(&store).await;
 
@@ -51,13 +52,44 @@ pub(crate) async fn run(address: &str) {
 async fn tasks(store: &Store) {
     assert_eq!(store.task("kept").await.expect("it can be read"), None, "nothing is there yet");
     for row in [task("gone", 4, "{}"), task("kept", 4, "{}"), task("kept", 9, "{\"é\":1}")] {
-        store.save_task(&row).await.expect("it can be written");
+        store.save_task(&row, room(9, 9)).await.expect("it can be written");
         assert_eq!(store.task(&row.id).await.expect("it can be read"), Some(row));
     }
     for (now, left) in [(4, true), (5, false)] {
         store.remove_expired_tasks(now).await.expect("it can be written");
         let gone = store.task("gone").await.expect("it can be read");
         assert_eq!(gone.is_some(), left, "at {now}");
+    }
+}
+
+/// Removes the oldest tasks of a principal beyond its share, and of the one that has most beyond
+/// the total. A name ends with its principal: `1x` is the first of `x`.
+async fn task_limits(store: &Store) {
+    let row = |id: &str, size: usize| TaskRow {
+        principal: id[1..].to_owned(),
+        record: "x".repeat(size),
+        ..task(id, 3, "")
+    };
+    let all = ["1x", "2x", "3x", "1y", "2y", "1z"];
+    type Case = (TaskLimits, &'static [(&'static str, usize)], &'static str);
+    let cases: [Case; 6] = [
+        (room(9, 9), &[("1x", 1), ("2x", 1), ("3x", 1)], "1x2x3x"),
+        (room(9, 2), &[("1x", 1), ("2x", 1), ("1y", 1), ("3x", 1)], "2x3x1y"),
+        (room(4, 3), &[("1x", 1), ("2x", 1), ("3x", 1), ("1y", 1), ("1z", 1)], "2x3x1y1z"),
+        (room(9, 3), &[("1x", 4096), ("2x", 4096), ("3x", 8192)], "2x3x"),
+        (room(9, 2), &[("1x", 1), ("2x", 1), ("1x", 8192)], "1x"),
+        (room(2, 2), &[("1y", 1), ("1x", 20_000)], "1x"),
+    ];
+    for (limits, saved, expected) in cases {
+        for (id, size) in saved {
+            store.save_task(&row(id, *size), limits).await.expect("it can be written");
+        }
+        let mut kept = String::new();
+        for id in all {
+            kept += store.task(id).await.expect("it can be read").map_or("", |_| id);
+        }
+        assert_eq!(kept, expected, "{saved:?}");
+        store.remove_expired_tasks(4).await.expect("it can be written");
     }
 }
 
@@ -78,7 +110,13 @@ async fn documents(store: &Store) {
 }
 
 fn task(id: &str, expires: u64, record: &str) -> TaskRow {
-    TaskRow { id: id.to_owned(), expires, record: record.to_owned() }
+    let (id, principal) = (id.to_owned(), "ada".to_owned());
+    TaskRow { id, principal, expires, record: record.to_owned() }
+}
+
+/// Room for so many small tasks, in all and of one principal.
+fn room(total: u64, per_principal: u64) -> TaskLimits {
+    TaskLimits { total: total * 4096, per_principal: per_principal * 4096 }
 }
 
 /// A tool that was never called.

@@ -2,11 +2,13 @@
 //! bounded. A [`Session`] is spoken to line by line for as long as it is wanted. However it ends,
 //! the child's whole process group ends with it and the child is reaped.
 
+mod announce;
 mod error;
 mod group;
 mod mark;
 mod pipes;
 mod plan;
+mod reaper;
 mod session;
 mod sink;
 mod spawn;

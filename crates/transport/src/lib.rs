@@ -1,7 +1,14 @@
 //! Bytes to messages and back, for both sides: bounded lines, server-sent events and the bodies
-//! of HTTP; and the child processes whose standard streams carry them.
+//! of HTTP; the child processes whose standard streams carry them; and what bounds both sides: open
+//! files, and log lines that others cause.
 
 pub mod child;
+pub mod descriptors;
 pub mod http;
 pub mod lines;
+pub mod log_limit;
+pub mod memory;
 pub mod sse;
+mod throttle;
+
+pub use throttle::Throttle;

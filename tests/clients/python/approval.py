@@ -14,7 +14,7 @@ async def attempt(peer, action, content):
         outcome = await peer.call(TOOL, {"path": action})
     except Refused as refused:
         return f"refused: {refused}"
-    return "failed" if outcome.failed else "ran"
+    return f"refused: {outcome.text}" if outcome.failed else "ran"
 
 
 async def allowed(peer):
@@ -23,9 +23,15 @@ async def allowed(peer):
 
 
 async def denied(peer):
-    for action, content in [("accept", {"decision": "deny"}), ("decline", None), ("cancel", None)]:
+    for action, content in [("accept", {"decision": "deny"}), ("decline", None)]:
         said = await attempt(peer, action, content)
         expect("denied it" in said, f"{action}: {said}")
+
+
+async def dismissed(peer):
+    """A user who gives no answer has not denied anything."""
+    said = await attempt(peer, "cancel", None)
+    expect("nobody has approved it yet" in said and "gantry approve" in said, said)
 
 
 async def session(peer):
@@ -39,4 +45,4 @@ async def session(peer):
     expect(said == "ran", f"nobody is asked again: {said}")
 
 
-STEPS = {"allowed": allowed, "denied": denied, "session": session}
+STEPS = {"allowed": allowed, "denied": denied, "dismissed": dismissed, "session": session}

@@ -15,7 +15,7 @@ pub(crate) enum Conduct {
     Unlisted,
     /// Lists its tools on pages that come back to the first.
     Circles,
-    /// Says a hundred thousand things that concern nobody, before its answer.
+    /// Says fifty thousand things that concern nobody, before its answer.
     Chatter,
     /// Writes 50 MB to standard error, before its answer.
     Shouts,
@@ -56,4 +56,7 @@ pub(crate) enum Conduct {
     /// Answers with every request that it has had over HTTP, head and body, and gives out a session
     /// and a cookie of its own.
     Recounts,
+    /// Nothing. Its only tool has a name that the contract allows, says that it is read-only, has an
+    /// argument with a default, and answers with its arguments; a template covers every file.
+    Contract,
 }

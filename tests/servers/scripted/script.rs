@@ -13,7 +13,7 @@ use crate::lists;
 const FLOOD: usize = 100 * 1024 * 1024;
 
 /// More than anybody wants to hear.
-const CHATTER: usize = 100_000;
+const CHATTER: usize = 50_000;
 
 /// The variable and the header that hold what is nobody's business.
 const SECRET: &str = "SCRIPTED_SECRET";
@@ -73,6 +73,11 @@ impl Script {
             Some("tools/list") => return self.list(id),
             Some("tools/call") => return self.call(id, params, secret),
             Some("resources/list") => lists::resources().to_owned(),
+            Some("resources/templates/list") => lists::templates().to_owned(),
+            Some("resources/read") if self.conduct == Conduct::Contract => {
+                let read = json!([{"uri": params["uri"], "text": params["uri"]}]);
+                json!({"contents": read, "ttlMs": 0, "cacheScope": "private"}).to_string()
+            }
             Some("resources/read") => payloads::READ.to_owned(),
             Some("prompts/list") => lists::prompts().to_owned(),
             Some("prompts/get") => payloads::PROMPT.to_owned(),
@@ -85,6 +90,7 @@ impl Script {
         match self.conduct {
             Conduct::Bytes => json!({"tools": {}, "resources": {}, "prompts": {},
                 "extensions": {"io.modelcontextprotocol/tasks": {}}}),
+            Conduct::Contract => json!({"tools": {}, "resources": {}}),
             _ => json!({"tools": {"listChanged": true}}),
         }
     }
@@ -138,6 +144,7 @@ impl Script {
                 return vec![say(&self.answers.load(Ordering::Relaxed).to_string())];
             }
             Some("odd") => {}
+            Some("table.drop") => return vec![say(&params["arguments"].to_string())],
             Some("well" | "grown") => return vec![say("well")],
             _ => return vec![unknown(id, "that tool")],
         }

@@ -23,7 +23,12 @@ pub struct Scripted {
 impl Scripted {
     /// Starts a server with that conduct, and whatever else it is told.
     pub async fn start(words: &[&str]) -> Self {
-        let mut command = command(binary());
+        Self::run(beside("scripted-server"), words).await
+    }
+
+    /// The same with another program that listens as this one does.
+    pub async fn run(program: PathBuf, words: &[&str]) -> Self {
+        let mut command = command(program);
         command.arg("--http").args(words).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut log = BufReader::new(child.stderr.take().expect("its log")).lines();
@@ -48,7 +53,7 @@ impl Drop for Scripted {
 
 /// The entry of a program with that conduct, and more members.
 pub fn scripted(words: &[&str], more: Value) -> Value {
-    joined(json!({"command": binary(), "args": words}), more)
+    joined(json!({"command": beside("scripted-server"), "args": words}), more)
 }
 
 fn joined(mut entry: Value, more: Value) -> Value {
@@ -59,7 +64,7 @@ fn joined(mut entry: Value, more: Value) -> Value {
     entry
 }
 
-/// It stands beside the gateway.
-fn binary() -> PathBuf {
-    crate::workshop::program().with_file_name("scripted-server")
+/// A program of the tests, which stands beside the gateway.
+pub fn beside(name: &str) -> PathBuf {
+    crate::workshop::program().with_file_name(name)
 }

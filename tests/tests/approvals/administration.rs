@@ -76,11 +76,11 @@ async fn grants_and_decisions_outlive_the_gateway() {
     let desk = desk.reopen(json!({"approvals": {"wait": 200}})).await;
     let again = wipe("a").ask(desk.address).await;
     assert_eq!((refusal(&again).as_str(), desk.runs()), ("", 2), "the grant");
-    assert!(refusal(&wipe("b").ask(desk.address).await).contains("nobody approved it"));
+    assert!(refusal(&wipe("b").ask(desk.address).await).contains("nobody has approved it yet"));
     let path = format!("/api/approvals/{}", granted["id"].as_str().expect("a name"));
     assert_eq!(desk.admin("DELETE", &path, &Value::Null).await.0, 200);
     assert_eq!(desk.admin("DELETE", &path, &Value::Null).await.0, 404);
-    assert!(refusal(&wipe("a").ask(desk.address).await).contains("nobody approved it"));
+    assert!(refusal(&wipe("a").ask(desk.address).await).contains("nobody has approved it yet"));
 
     let trusted = json!({"subject": TOOL, "level": "trusted"});
     assert_eq!(desk.admin("POST", "/api/trust", &trusted).await.0, 200);

@@ -7,15 +7,15 @@ use crate::desk::{Desk, TOOL, refusal, wipe};
 #[tokio::test]
 async fn a_call_at_no_terminal_needs_a_word() {
     let desk = Desk::open("call", json!({})).await;
-    let (code, said) = desk.gantry_alone(&["call", TOOL, "path=a"]).await;
+    let (code, said) = desk.gantry(&["call", TOOL, "path=a"]).await;
     assert!(code == 5 && said.contains("--yes") && said.contains("trust grant"), "{said}");
     assert_eq!(desk.runs(), 0);
-    let (code, said) = desk.gantry_alone(&["call", TOOL, "path=a", "--yes"]).await;
+    let (code, said) = desk.gantry(&["call", TOOL, "path=a", "--yes"]).await;
     assert_eq!((code, desk.runs()), (0, 1), "{said}");
     let url = format!("http://{}/mcp", desk.address);
-    let (code, said) = desk.gantry_alone(&["call", TOOL, "path=a", "--url", &url]).await;
+    let (code, said) = desk.gantry(&["call", TOOL, "path=a", "--url", &url]).await;
     assert!(code == 5 && said.contains("--yes"), "{said}");
-    let (code, said) = desk.gantry_alone(&["call", TOOL, "path=a", "--url", &url, "--yes"]).await;
+    let (code, said) = desk.gantry(&["call", TOOL, "path=a", "--url", &url, "--yes"]).await;
     assert_eq!((code, desk.runs()), (0, 2), "{said}");
 }
 
@@ -23,12 +23,12 @@ async fn a_call_at_no_terminal_needs_a_word() {
 async fn decisions_are_in_force_at_once() {
     let desk = Desk::open("trust", json!({"approvals": {"wait": 200}})).await;
     let steps: [(&[&str], &str); 7] = [
-        (&["trust", "show"], "nobody approved it"),
+        (&["trust", "show"], "nobody has approved it yet"),
         (&["trust", "grant", TOOL], ""),
         (&["trust", "level", "untrusted"], "locked down"),
         (&["trust", "revoke", "gateway"], ""),
         (&["trust", "level", "untrusted", TOOL], "it is untrusted"),
-        (&["trust", "revoke", TOOL], "nobody approved it"),
+        (&["trust", "revoke", TOOL], "nobody has approved it yet"),
         (&["trust", "level", "trusted"], ""),
     ];
     for (words, expected) in steps {

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use gantry_tests::house::soon;
 use gantry_tests::http::Outgoing;
 use gantry_tests::processes;
-use gantry_tests::request::{Request, call};
+use gantry_tests::request::{Request, call, list};
 use gantry_tests::workshop::{Bench, command, program};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Child;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 
 /// The tool that destroys something.
 pub(crate) const TOOL: &str = "file.wipe";
@@ -24,17 +24,32 @@ pub(crate) struct Desk {
     pub(crate) bench: Bench,
     pub(crate) address: SocketAddr,
     gateway: Child,
+    stdio: Option<(ChildStdin, Lines<BufReader<ChildStdout>>)>,
     log: Arc<Mutex<String>>,
 }
 
 impl Desk {
-    /// A gateway with this policy.
+    /// A gateway with this policy, at which everyone is the local user.
     pub(crate) async fn open(name: &str, policy: Value) -> Self {
+        Self::open_as(name, policy, &["--auth", "none"]).await
+    }
+
+    /// The same, with a client on standard input and output.
+    pub(crate) async fn open_stdio(name: &str, policy: Value) -> Self {
+        Self::open_as(name, policy, &["--auth", "none", "--stdio"]).await
+    }
+
+    /// The same, whose callers show tokens.
+    pub(crate) async fn open_with_tokens(name: &str, policy: Value) -> Self {
+        Self::open_as(name, policy, &["--auth", "token"]).await
+    }
+
+    async fn open_as(name: &str, policy: Value, options: &[&str]) -> Self {
         let bench = Bench::new(&format!("approvals-{name}"));
         bench.write("tools/wipe.sh", "echo run >> ../runs\necho '{\"wiped\": true}'\n");
         let manifest = json!({
             "name": TOOL, "version": "1.0.0", "description": "Wipes the file that is named.",
-            "command": ["sh", "./wipe.sh"], "annotations": {"destructiveHint": true},
+            "command": ["sh", "./wipe.sh"], "annotations": {"destructiveHint": true}, "task": true,
             "inputSchema": {"type": "object", "properties": {
                 "path": {"type": "string", "description": "Which file."},
                 "token": {"type": "string", "description": "The right to do it."},
@@ -44,25 +59,30 @@ impl Desk {
             }},
         });
         bench.write("tools/wipe.tool.json", &manifest.to_string());
-        let desk = Self::start(bench, policy).await;
+        let desk = Self::start(bench, policy, options).await;
         desk.until_listed().await;
         desk
     }
 
-    async fn start(bench: Bench, policy: Value) -> Self {
+    async fn start(bench: Bench, policy: Value, options: &[&str]) -> Self {
         configure(&bench, &policy);
         let mut gateway = command(program())
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(bench.folder.join("gantry.json"))
+            .args(options)
             .current_dir(&bench.folder)
             .env("XDG_STATE_HOME", &bench.folder)
             .env_remove("GANTRY_LISTEN")
             .env_remove("GANTRY_LOG")
             .env_remove("GANTRY_TRUST")
-            .env("GANTRY_AUTH", "none")
+            .env_remove("GANTRY_AUTH")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the gateway starts");
+        let (input, output) = (gateway.stdin.take(), gateway.stdout.take());
+        let stdio = input.zip(output.map(|it| BufReader::new(it).lines()));
         let mut lines = BufReader::new(gateway.stderr.take().expect("its log")).lines();
         let log = Arc::new(Mutex::new(String::new()));
         let address = loop {
@@ -78,7 +98,7 @@ impl Desk {
                 kept.lock().expect("nobody panics with it").push_str(&(line + "\n"));
             }
         });
-        Self { bench, address, gateway, log }
+        Self { bench, address, gateway, stdio, log }
     }
 
     /// Ends the gateway in good order, and starts another with the same state.
@@ -88,7 +108,7 @@ impl Desk {
         assert!(status.success(), "{status}: {}", self.log());
         let folder = std::mem::take(&mut self.bench.folder);
         drop(self);
-        let desk = Self::start(Bench { folder }, policy).await;
+        let desk = Self::start(Bench { folder }, policy, &["--auth", "none"]).await;
         desk.until_listed().await;
         desk
     }
@@ -96,7 +116,7 @@ impl Desk {
     async fn until_listed(&self) {
         let listed = async {
             loop {
-                let all = gantry_tests::request::list().ask(self.address).await;
+                let all = self.own(list()).ask(self.address).await;
                 if all.to_string().contains(TOOL) {
                     return;
                 }
@@ -120,6 +140,49 @@ impl Desk {
 
     pub(crate) fn token(&self) -> String {
         fs::read_to_string(self.bench.folder.join("gantry/admin-token")).expect("a token")
+    }
+
+    /// The token of the first start; none where callers show none.
+    fn client_token(&self) -> String {
+        fs::read_to_string(self.bench.folder.join("gantry/client-token")).unwrap_or_default()
+    }
+
+    /// The request of the local user, with their token where there is one.
+    pub(crate) fn own(&self, request: Request) -> Request {
+        match self.client_token() {
+            token if token.is_empty() => request,
+            token => request.by(&token),
+        }
+    }
+
+    /// Makes a token.
+    pub(crate) async fn make_token(&self, name: &str, role: &str) -> String {
+        let wanted = json!({"name": name, "role": role});
+        let (status, made) = self.admin("POST", "/api/tokens", &wanted).await;
+        assert_eq!((status, &made["role"]), (201, &json!(role)), "{made}");
+        made["token"].as_str().expect("a token").to_owned()
+    }
+
+    /// Sends a message on standard input, and reads messages until one answers it.
+    pub(crate) async fn ask_on_stdio(&mut self, message: &Value) -> Value {
+        let (input, output) = self.stdio.as_mut().expect("pipes");
+        let line = format!("{message}\n");
+        soon("the input", input.write_all(line.as_bytes())).await.expect("it is read");
+        loop {
+            let line = soon("an answer", output.next_line()).await.expect("text").expect("a line");
+            let heard: Value = serde_json::from_str(&line).expect("JSON");
+            if heard["id"] == message["id"] && heard.get("method").is_none() {
+                return heard;
+            }
+        }
+    }
+
+    /// The open approvals of calls with this path, if there are any.
+    pub(crate) async fn open_for(&self, path: &str) -> Vec<Value> {
+        let (_, all) = self.admin("GET", "/api/approvals", &Value::Null).await;
+        let mut open = all["pending"].as_array().expect("a list").clone();
+        open.retain(|it| it["arguments"]["path"] == path);
+        open
     }
 
     /// Asks the administration: the status and the JSON of its answer.
@@ -165,15 +228,8 @@ impl Desk {
         self.admin("POST", &path, &body).await
     }
 
-    /// Runs the command line against the gateway: its exit code and what it wrote.
+    /// Runs the command line with the state of the gateway: its exit code and what it wrote.
     pub(crate) async fn gantry(&self, words: &[&str]) -> (i32, String) {
-        let url = format!("http://{}", self.address);
-        let words = [words, &["--url", &url]].concat();
-        self.gantry_alone(&words).await
-    }
-
-    /// Runs the command line with the state of the gateway.
-    pub(crate) async fn gantry_alone(&self, words: &[&str]) -> (i32, String) {
         let output = command(program())
             .args(words)
             .current_dir(&self.bench.folder)
@@ -207,9 +263,14 @@ pub(crate) fn wipe(path: &str) -> Request {
     call(TOOL, json!({"path": path}))
 }
 
-/// Why a call was refused; nothing if it was not.
+/// Why a call was refused, by an error or by a result; nothing if it was not.
 pub(crate) fn refusal(answer: &Value) -> String {
-    answer["error"]["message"].as_str().unwrap_or_default().to_owned()
+    let result = &answer["result"];
+    let text = match result["isError"] == true {
+        true => &result["content"][0]["text"],
+        false => &answer["error"]["message"],
+    };
+    text.as_str().unwrap_or_default().to_owned()
 }
 
 /// Writes the configuration in one step, as an editor does.

@@ -19,7 +19,7 @@ async fn a_first_call_cannot_bring_its_own_approval() {
     let desk = Desk::open("forged", json!({"approvals": {"wait": 300}})).await;
     let brought = wipe("a").set("/params/inputResponses", yes());
     let refused = brought.ask(desk.address).await;
-    assert!(refusal(&refused).contains("nobody approved it"), "{refused}");
+    assert!(refusal(&refused).contains("nobody has approved it yet"), "{refused}");
     let asked = able(brought).ask(desk.address).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "it is asked all the same");
     let state = asked["result"]["requestState"].as_str().expect("a state").to_owned();
@@ -70,7 +70,7 @@ async fn a_session_cannot_bring_its_own_approval() {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let call = message(body).of(&session).header("MCP-Protocol-Version", "2025-11-25");
     let refused = call.ask(desk.address).await;
-    assert!(refusal(&refused).contains("nobody approved it"), "{refused}");
+    assert!(refusal(&refused).contains("nobody has approved it yet"), "{refused}");
     assert_eq!(desk.runs(), 0);
 }
 

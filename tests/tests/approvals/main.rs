@@ -2,9 +2,12 @@
 //! it run.
 
 mod administration;
+mod authority;
 mod client;
 mod command;
 mod desk;
 mod forged;
 mod settings;
+mod shown;
+mod unanswered;
 mod webhook;

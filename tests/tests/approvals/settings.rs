@@ -20,7 +20,7 @@ async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
         };
         soon(expected, changed).await;
     };
-    until("nobody approved it").await;
+    until("nobody has approved it yet").await;
     desk.configure(&json!({"trust": "untrusted"}));
     until("locked down").await;
     desk.configure(&json!({"trust": "trusted!"}));
@@ -47,11 +47,19 @@ async fn mistakes_are_told_with_their_place() {
         (json!({"approvals": {"pending": 0}}), "`pending` has the wrong form"),
         (json!({"approvals": {"webhook": "ftp://x"}}), "`webhook` has the wrong form"),
         (json!({"approvals": {"waits": 1}}), "write `wait`"),
+        (json!({"approvals": {"elicitation": "all"}}), "`elicitation` has the wrong form"),
+        (json!({"approvals": {"approvers": "ops"}}), "`approvers` has the wrong form"),
+        (json!({"approvals": {"selfApproval": 1}}), "`selfApproval` has the wrong form"),
+        (json!({"approvals": {"repeatWithin": -1}}), "`repeatWithin` has the wrong form"),
+        (
+            json!({"rules": [{"effect": "deny", "approvers": ["ops"]}]}),
+            "`approvers` has the wrong form",
+        ),
         (json!([]), "`policy` has the wrong form"),
     ];
     for (policy, expected) in cases {
         desk.configure(&policy);
-        let (code, said) = desk.gantry_alone(&["config", "check"]).await;
+        let (code, said) = desk.gantry(&["config", "check"]).await;
         assert!(
             code == 3 && said.contains(expected) && said.contains("gantry.json:1"),
             "{policy}: {said}"

@@ -41,6 +41,11 @@ impl Desk {
         alter: impl Fn(Command) -> Command,
     ) -> Self {
         configure(&bench, &audit);
+        Self::start(bench, alter).await
+    }
+
+    /// Starts a gateway with the configuration that stands there.
+    pub(crate) async fn start(bench: Bench, alter: impl Fn(Command) -> Command) -> Self {
         let mut start = alter(command(program()));
         start
             .args(["serve", "--stdio", "--config"])
@@ -145,6 +150,11 @@ impl Desk {
 
 /// Saves a configuration with that `audit`, in one step as an editor does.
 pub(crate) fn configure(bench: &Bench, audit: &Value) {
+    configure_with(bench, audit, &json!({"default": "off", "refused": "off"}));
+}
+
+/// The same with other limits.
+pub(crate) fn configure_with(bench: &Bench, audit: &Value, limits: &Value) {
     let server = std::env::current_exe().expect("a path");
     let server = server.ancestors().nth(2).expect("tests stand in `deps`").join("tally-server");
     let entry = json!({"command": server, "args": [bench.folder.join("tally")]});
@@ -154,10 +164,10 @@ pub(crate) fn configure(bench: &Bench, audit: &Value) {
             "trust": "verified",
             "approve": ["tally_mail"],
             // Nobody is there to approve anything.
-            "approvals": {"wait": 1},
+            "approvals": {"wait": 100, "expires": 1},
             "rules": [{"name": "no secrets", "effect": "deny", "what": {"tools": ["tally_secret"]}}],
         },
-        "limits": {"default": "off"},
+        "limits": limits,
         "mcpServers": {"tally": entry},
     });
     let draft = bench.folder.join("draft");

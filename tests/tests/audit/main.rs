@@ -4,4 +4,6 @@
 mod commands;
 mod crash;
 mod desk;
+mod emptied;
+mod flood;
 mod full;

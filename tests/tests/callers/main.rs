@@ -2,6 +2,7 @@
 
 mod belongings;
 mod doors;
+mod exhaustion;
 mod hosts;
 mod program;
 mod revocation;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use gantry::DoorSettings;
 use gantry::callers::TokenDoorman;
 use gantry::policy::{Clock, MemoryCabinet, Signer, Tokens};
 use gantry_tests::house::{House, Plan};
@@ -26,6 +28,11 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     pub(crate) async fn open() -> Self {
+        Self::with(DoorSettings::default()).await
+    }
+
+    /// The same with these limits.
+    pub(crate) async fn with(doors: DoorSettings) -> Self {
         let cabinet = Arc::new(MemoryCabinet::default());
         let ahead: Arc<AtomicU64> = Arc::default();
         let added = ahead.clone();
@@ -36,7 +43,7 @@ impl Guarded {
         let tokens = Tokens::open(cabinet, Signer::new([7; 32]), clock).await.expect("memory");
         let tokens = Arc::new(tokens);
         let doorman: Arc<TokenDoorman> = Arc::new(TokenDoorman(tokens.clone()));
-        let house = House::with(Plan { doorman: Some(doorman), ..Plan::default() }).await;
+        let house = House::with(Plan { doors, doorman: Some(doorman), ..Plan::default() }).await;
         tasks::add(&house);
         Self { house, tokens, ahead }
     }
@@ -48,7 +55,7 @@ impl Guarded {
 
     /// A token of that name, good until then.
     pub(crate) async fn token_until(&self, name: &str, expires: Option<SystemTime>) -> String {
-        let made = self.tokens.create(name, Vec::new(), expires).await;
+        let made = self.tokens.create(name, None, expires).await;
         made.expect("it can be made").0.expose().to_owned()
     }
 }

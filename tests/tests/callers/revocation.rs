@@ -91,7 +91,7 @@ async fn who_gets_a_name_again_does_not_get_more_than_the_token_gives() {
     let ping = message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).of(&session);
     assert_eq!(by(&wide, ping.clone()).send(address).await.status, 200);
     guarded.tokens.revoke("ada").await.expect("it is there");
-    let narrow = guarded.tokens.create("ada", vec!["echo".to_owned()], None).await;
+    let narrow = guarded.tokens.create("ada", Some(vec!["echo".to_owned()]), None).await;
     let narrow = narrow.expect("the name is free").0;
     assert_eq!(by(narrow.expose(), ping).send(address).await.status, 404);
 }

@@ -56,6 +56,7 @@ impl Bench {
         command.args(words).current_dir(&self.0).env("PATH", path());
         command.env("XDG_CONFIG_HOME", self.0.join("user")).env("XDG_STATE_HOME", &self.0);
         command.env_remove("GANTRY_CONFIG").env_remove("GANTRY_LOG");
+        command.env_remove("XDG_RUNTIME_DIR").env_remove("GANTRY_ADMIN_TOKEN");
         command.env("GANTRY_TRUST", "trusted").env_remove("DBUS_SESSION_BUS_ADDRESS");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

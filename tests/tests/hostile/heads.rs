@@ -81,8 +81,18 @@ async fn requests_that_are_refused() {
         ("a foreign host", good.replace("127.0.0.1", "evil.example"), 403),
         ("a host that looks like ours", good.replace("127.0.0.1", "127.0.0.1.evil.example"), 403),
         ("a host with a user", good.replace("127.0.0.1", "localhost:80@evil.example"), 403),
-        ("two hosts", good.replace("Host:", "Host: evil.example\r\nHost:"), 403),
-        ("two hosts", good.replace("127.0.0.1", "127.0.0.1\r\nHost: evil.example"), 403),
+        ("two hosts", good.replace("Host:", "Host: evil.example\r\nHost:"), 400),
+        ("two hosts", good.replace("127.0.0.1", "127.0.0.1\r\nHost: evil.example"), 400),
+        (
+            "two origins",
+            good.replace(
+                "Host:",
+                "Origin: http://localhost:9\r\nOrigin: https://evil.example\r\nHost:",
+            ),
+            400,
+        ),
+        ("lines that end with a line feed alone", good.replace("\r\n", "\n"), 400),
+        ("two sessions", good.replace("Host:", &format!("{of}Host:")), 400),
         ("a foreign origin", good.replace("Host:", "Origin: https://evil.example\r\nHost:"), 403),
         ("no origin at all", good.replace("Host:", "Origin: null\r\nHost:"), 403),
         (

@@ -158,8 +158,8 @@ async fn what_is_no_handshake() {
         ("not meant", HANDSHAKE.replace("Connection: Upgrade", "Connection: keep-alive"), 426),
         ("too old", HANDSHAKE.replace("HTTP/1.1", "HTTP/1.0"), 426),
         ("another version", HANDSHAKE.replace(": 13", ": 8"), 426),
-        ("a body", HANDSHAKE.replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{}"), 400),
-        ("a body that is too large", HANDSHAKE.replace("\r\n\r\n", &format!("\r\n{big}")), 400),
+        ("a body", HANDSHAKE.replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{}"), 413),
+        ("a body that is too large", HANDSHAKE.replace("\r\n\r\n", &format!("\r\n{big}")), 413),
     ] {
         let mut socket = Socket::open(house.address).await;
         socket.write(handshake.as_bytes()).await;

@@ -56,6 +56,7 @@ impl Program {
             .args(arguments)
             .env("XDG_STATE_HOME", state)
             .env("GANTRY_AUTH", "none")
+            .env_remove("XDG_RUNTIME_DIR")
             .env_remove("GANTRY_LISTEN")
             .env_remove("GANTRY_LOG")
             .stdin(Stdio::piped())

@@ -109,17 +109,11 @@ pub(crate) async fn batch() {
 pub(crate) async fn watched() {
     let house = house(DoorSettings { watched: 2, ..DoorSettings::default() }).await;
     let mut link = connect(&house, "2025-11-25").await;
-    let mut subscribe = async |uri: &str| {
-        let params = json!({"uri": uri});
-        let body =
-            json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params});
-        ask(&mut link, &body.to_string()).await["error"]["code"].as_i64()
-    };
     let uris = ["test://items/1", "test://items/2", "test://items/1"];
     for uri in uris {
-        assert_eq!(subscribe(uri).await, None);
+        assert_eq!(subscribe(&mut link, uri).await, None);
     }
-    assert_eq!(subscribe("test://items/3").await, Some(-32602));
+    assert_eq!(subscribe(&mut link, "test://items/3").await, Some(-32602));
     let listen = |count: usize| {
         let uris: Vec<_> = (0..count).map(|id| format!("test://items/{id}")).collect();
         let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
@@ -129,6 +123,41 @@ pub(crate) async fn watched() {
     assert!(opened["error"].is_null(), "{opened}");
     let refused = listen(3).send(house.address).await.message().await.expect("a message");
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
+/// The code of the error, if a client may not subscribe to a resource.
+async fn subscribe(link: &mut Link, uri: &str) -> Option<i64> {
+    let params = json!({"uri": uri});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params});
+    ask(link, &body.to_string()).await["error"]["code"].as_i64()
+}
+
+#[tokio::test]
+pub(crate) async fn watched_total() {
+    let house = house(DoorSettings { watched_total: 2, ..DoorSettings::default() }).await;
+    let mut one = connect(&house, "2025-11-25").await;
+    let mut other = connect(&house, "2025-11-25").await;
+    assert_eq!(subscribe(&mut one, "test://items/1").await, None);
+    assert_eq!(subscribe(&mut one, "test://items/1").await, None, "it counts once");
+    assert_eq!(subscribe(&mut other, "test://items/1").await, None);
+    assert_eq!(subscribe(&mut one, "test://items/2").await, Some(-32010));
+    let params = json!({"uri": "test://items/1"});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/unsubscribe", "params": params});
+    ask(&mut other, &body.to_string()).await;
+    assert_eq!(subscribe(&mut one, "test://items/2").await, None, "there is room");
+}
+
+#[tokio::test]
+pub(crate) async fn held() {
+    let house = house(DoorSettings { held: 200, ..DoorSettings::default() }).await;
+    let refused = asking().send(house.address).await;
+    assert_eq!(refused.status, 429, "a request of more bytes does not wait for answers");
+    let mut link = connect(&house, "2025-11-25").await;
+    assert_eq!(subscribe(&mut link, "test://items/1").await, None);
+    let long = format!("test://items/{}", "x".repeat(200));
+    assert_eq!(subscribe(&mut link, &long).await, Some(-32010));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Every limit is a setting, and every setting is enforced: one test each.
 
 mod batch;
+mod control;
 mod doors;
 mod http;
 mod middle;
@@ -15,10 +16,12 @@ async fn house(doors: DoorSettings) -> House {
     House::with(Plan { doors, ..Plan::default() }).await
 }
 
+/// Tested elsewhere: beside the code, or with a program of its own.
+const INSIDE: fn() = || {};
+
 /// A setting and what shows that it holds. A new setting does not compile until it is here.
 #[test]
 fn every_setting_of_the_doors_has_a_test() {
-    const INSIDE: fn() = || {};
     let DoorSettings {
         eras: _,
         handshake_revision: _,
@@ -26,13 +29,23 @@ fn every_setting_of_the_doors_has_a_test() {
         batch: _,
         head: _,
         connections: _,
+        connections_of_peer: _,
+        connections_unauthenticated: _,
+        descriptor_reserve: _,
+        receiving: _,
+        receiving_of_principal: _,
+        receiving_heads: _,
+        control_connections: _,
         threads: _,
+        principal_share: _,
         sessions: _,
         session_idle: _,
         session_lifetime: _,
         streams: _,
         streams_of_session: _,
         watched: _,
+        watched_total: _,
+        held: _,
         calls_of_connection: _,
         parked: _,
         parked_of_principal: _,
@@ -45,6 +58,7 @@ fn every_setting_of_the_doors_has_a_test() {
         task_poll: _,
         task_result: _,
         task_memory: _,
+        task_store: _,
         replay_events: _,
         replay_bytes: _,
         replay_total: _,
@@ -53,22 +67,37 @@ fn every_setting_of_the_doors_has_a_test() {
         keep_alive: _,
         head_timeout: _,
         body_timeout: _,
+        rate_grace: _,
+        head_rate: _,
+        body_rate: _,
         unread: _,
         linger: _,
         drain: _,
         json_content: _,
         allowed_hosts: _,
         allowed_origins: _,
+        metrics_open: _,
+        refusals_logged: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 40] = [
+    let tests: [(&str, fn()); 56] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
         ("batch", doors::batch),
         ("head", http::head),
         ("connections", http::connections),
+        ("connections_of_peer", http::connections_of_peer),
+        ("connections_unauthenticated", http::connections_unauthenticated),
+        // A process has one limit of open files: `http/slots.rs`, and `tests/http/connections.rs`.
+        ("descriptor_reserve", INSIDE),
+        ("receiving", http::receiving),
+        ("receiving_of_principal", http::receiving_of_principal),
+        ("receiving_heads", http::receiving_heads),
+        ("control_connections", control::control_connections),
         ("threads", http::threads),
+        // `callers/exhaustion.rs` has several principals.
+        ("principal_share", INSIDE),
         ("sessions", streams::sessions),
         // These need a clock that can be moved: `era/sessions/tests.rs` and `era/replay/tests.rs`.
         ("session_idle", INSIDE),
@@ -77,6 +106,8 @@ fn every_setting_of_the_doors_has_a_test() {
         ("streams", streams::streams),
         ("streams_of_session", streams::streams_of_session),
         ("watched", doors::watched),
+        ("watched_total", doors::watched_total),
+        ("held", doors::held),
         ("calls_of_connection", doors::calls_of_connection),
         ("parked", doors::parked),
         ("parked_of_principal", doors::parked_of_principal),
@@ -90,6 +121,8 @@ fn every_setting_of_the_doors_has_a_test() {
         ("task_result", tasks::task_result),
         // `task_log/tests.rs` fills it.
         ("task_memory", INSIDE),
+        // `task_book/tests.rs` has a log that notes it.
+        ("task_store", INSIDE),
         ("replay_events", streams::replay_events),
         ("replay_bytes", streams::replay_bytes),
         ("replay_total", streams::replay_total),
@@ -97,12 +130,18 @@ fn every_setting_of_the_doors_has_a_test() {
         ("keep_alive", streams::keep_alive),
         ("head_timeout", http::head_timeout),
         ("body_timeout", http::body_timeout),
+        ("rate_grace", http::rate_grace),
+        ("head_rate", http::head_rate),
+        ("body_rate", http::body_rate),
         ("unread", doors::unread),
         ("linger", doors::linger),
         ("drain", doors::drain),
         ("json_content", doors::json_content),
         ("allowed_hosts", http::allowed_hosts),
         ("allowed_origins", http::allowed_origins),
+        ("metrics_open", http::metrics_open),
+        // The log is the program's: `tests/http/refusals.rs`.
+        ("refusals_logged", INSIDE),
         ("key", doors::key),
     ];
     check(tests, &format!("{:?}", DoorSettings::default()));
@@ -117,7 +156,10 @@ fn every_setting_of_the_middle_has_a_test() {
         notices: _,
         answer_within: _,
         input_rounds: _,
+        check_threads: _,
+        checks_waiting: _,
         page_size: _,
+        page_bytes: _,
         list_ttl_ms: _,
         lists_are_public: _,
         settle: _,
@@ -128,14 +170,18 @@ fn every_setting_of_the_middle_has_a_test() {
         batch_references: _,
         batch_filled: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 16] = [
+    let tests: [(&str, fn()); 19] = [
         ("deadline", middle::deadline),
         ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
         ("notices", middle::notices),
         ("answer_within", middle::answer_within),
         ("input_rounds", middle::input_rounds),
+        // `gateway/src/policy/validate.rs`, with checks that last as long as the test says.
+        ("check_threads", INSIDE),
+        ("checks_waiting", INSIDE),
         ("page_size", middle::page_size),
+        ("page_bytes", middle::page_bytes),
         ("list_ttl_ms", middle::list_ttl_ms),
         ("lists_are_public", middle::lists_are_public),
         ("settle", middle::settle),

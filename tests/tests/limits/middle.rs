@@ -113,6 +113,14 @@ pub(crate) async fn page_size() {
 }
 
 #[tokio::test]
+pub(crate) async fn page_bytes() {
+    let house = house(GatewaySettings { page_bytes: 1, ..GatewaySettings::default() }).await;
+    let first = list().ask(house.address).await;
+    assert_eq!(first["result"]["tools"].as_array().map(Vec::len), Some(1));
+    assert!(first["result"]["nextCursor"].is_string(), "{first}");
+}
+
+#[tokio::test]
 pub(crate) async fn list_ttl_ms() {
     let house = house(GatewaySettings { list_ttl_ms: 777, ..GatewaySettings::default() }).await;
     assert_eq!(list().ask(house.address).await["result"]["ttlMs"], 777);

@@ -57,8 +57,7 @@ impl Stand {
 
     /// Runs `gantry tools …` for the gateway that runs.
     async fn tools(&self, words: &[&str]) -> Run {
-        let url = format!("http://{}", self.yard.address);
-        tools(&self.yard.bench, &[words, &["--url", &url]].concat()).await
+        tools(&self.yard.bench, words).await
     }
 }
 

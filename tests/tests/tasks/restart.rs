@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry::{Context, Failure, Server, TaskLog, TaskLogError, TaskRecord, Tool};
+use gantry::{Context, Failure, Server, TaskLog, TaskLogError, TaskLogLimits, TaskRecord, Tool};
 use gantry_tests::house::soon;
 use gantry_tests::request::Request;
 use gantry_tests::tasks::{about, begin};
@@ -19,7 +19,11 @@ struct Paper {
 }
 
 impl TaskLog for Paper {
-    fn save(&self, record: TaskRecord) -> BoxFuture<'_, Result<(), TaskLogError>> {
+    fn save(
+        &self,
+        record: TaskRecord,
+        _: TaskLogLimits,
+    ) -> BoxFuture<'_, Result<(), TaskLogError>> {
         if *self.broken.lock().unwrap() {
             return Box::pin(ready(Err(TaskLogError("no ink".to_owned()))));
         }

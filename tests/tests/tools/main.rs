@@ -8,6 +8,7 @@ mod crowd;
 mod flood;
 mod folder;
 mod manifests;
+mod memory;
 mod orphans;
 mod output;
 mod schemas;

@@ -122,3 +122,39 @@ async fn what_has_left_its_group_ends_with_its_call() {
     assert_eq!(result["isError"], false, "{result}");
     processes::until_none(foundry.folder.mark()).await;
 }
+
+/// The reaper dies under the running gateway: programs still start, another reaper is there and
+/// knows what began before it, and when the gateway is killed too, nothing is left.
+#[tokio::test]
+async fn a_killed_orphan_reaper_is_replaced() {
+    let folder = Folder::new();
+    folder.shell("answer.now", "echo '{}'");
+    // Known by its group alone: it has shed the mark in its environment.
+    let family = "env -i /bin/sleep 1000 >/dev/null 2>&1 & echo $! >>started; sleep 1000";
+    folder.shell_with("stay.shell", family, patient());
+    let mut foundry = Foundry::open(folder).await;
+    foundry.begin_call("stay.shell", json!({})).await;
+    let started = foundry.folder.tools("started");
+    let listed = || fs::read_to_string(&started).unwrap_or_default();
+    processes::until("the start of the tool", || listed().lines().count() == 1).await;
+
+    let gateway = foundry.id();
+    let reapers = || processes::children(gateway, "__warden");
+    for round in 0..3 {
+        let [reaper] = reapers()[..] else { panic!("one reaper: {:?}", reapers()) };
+        processes::signal(reaper, Signal::KILL);
+        let result = foundry.call("answer.now", json!({})).await;
+        assert_eq!(result["isError"], false, "round {round}: {result}");
+        let is_replaced = || matches!(reapers()[..], [other] if other != reaper);
+        processes::until("another reaper", is_replaced).await;
+    }
+    processes::until("a line in the log", || foundry.log().contains("orphan reaper")).await;
+    foundry.begin_call("stay.shell", json!({})).await;
+    processes::until("the start of another", || listed().lines().count() == 2).await;
+
+    foundry.signal(Signal::KILL);
+    foundry.end().await;
+    let is_gone = |id: &str| !std::path::Path::new("/proc").join(id).join("exe").exists();
+    processes::until("the end of all", || listed().lines().all(is_gone)).await;
+    processes::until_none(foundry.folder.mark()).await;
+}

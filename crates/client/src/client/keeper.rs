@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, Interval, interval, sleep, sleep_until, timeout};
 
 use super::life::{Inbox, Life, Order, Shared};
 use super::relay::Relay;
@@ -24,6 +24,9 @@ const GOOD: Duration = Duration::from_secs(10);
 
 /// How often a connection that is to end is asked whether it still works on something.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How often it is looked whether a server that says too much goes on.
+const PRESSURE: Duration = Duration::from_secs(1);
 
 /// The one who keeps the connection.
 pub(super) struct Keeper {
@@ -161,6 +164,7 @@ impl Keeper {
         watched.mark_changed();
         self.shared.told.send_replace(Some(BTreeSet::new()));
         self.greet(connection);
+        let mut pressure = None;
         loop {
             tokio::select! {
                 reason = connection.ended() => return Over::Lost(reason),
@@ -181,6 +185,19 @@ impl Keeper {
                     },
                 },
                 () = connection.outdated() => return Over::Outdated,
+                () = connection.flooded(), if pressure.is_none() => {
+                    pressure = Some(interval(PRESSURE));
+                }
+                () = tick(&mut pressure) => match connection.flood() {
+                    Some((reason, time)) if time >= self.shared.settings.flood.disconnect_after => {
+                        return Over::Flooded(format!("disconnected: {reason}"));
+                    }
+                    Some((reason, _)) => self.shared.set_state(State::Degraded(reason)),
+                    None => {
+                        pressure = None;
+                        self.shared.set_state(State::Ready);
+                    }
+                },
                 () = idle(&shared, connection) => return Over::Idle,
                 () = outlived(born, self.shared.settings.lifetime) => {
                     return Over::Replaced("its time was up");
@@ -224,6 +241,7 @@ impl Keeper {
         self.shared.told.send_replace(None);
         if let Life::Here(_, since) = self.shared.life.send_replace(Life::Coming)
             && since.elapsed() >= GOOD
+            && !matches!(over, Over::Flooded(_))
         {
             self.failures = 0;
         }
@@ -233,7 +251,9 @@ impl Keeper {
             Over::Replaced(_) | Over::Outdated => {
                 self.retired.spawn(retire(connection, self.shared.settings.at_most));
             }
-            Over::Lost(_) | Over::Idle | Over::Stopped => connection.close().await,
+            Over::Lost(_) | Over::Flooded(_) | Over::Idle | Over::Stopped => {
+                connection.close().await;
+            }
         }
         self.is_doubtful = matches!(over, Over::Outdated);
         match over {
@@ -243,7 +263,7 @@ impl Keeper {
                 self.failures = 1;
                 self.next()
             }
-            Over::Lost(_) | Over::Outdated => {
+            Over::Lost(_) | Over::Flooded(_) | Over::Outdated => {
                 Next::AfterWait(ClientError::Unreachable(over.reason().to_owned()))
             }
             Over::Replaced(_) => Next::AtOnce,
@@ -275,6 +295,14 @@ impl Keeper {
                 None => return Next::Never,
             }
         }
+    }
+}
+
+/// Waits for the next look at a server that says too much; for ever if none does.
+async fn tick(pressure: &mut Option<Interval>) {
+    match pressure {
+        Some(pressure) => drop(pressure.tick().await),
+        None => std::future::pending().await,
     }
 }
 

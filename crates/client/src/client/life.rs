@@ -185,6 +185,15 @@ impl Shared {
         self.states.send_replace(State::Ready);
     }
 
+    /// Says how it stands, if that is new.
+    pub(super) fn set_state(&self, state: State) {
+        self.states.send_if_modified(|current| {
+            let is_new = *current != state;
+            *current = state;
+            is_new
+        });
+    }
+
     /// When the connection was used last.
     pub(super) fn used(&self) -> Instant {
         *lock(&self.used)

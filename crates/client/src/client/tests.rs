@@ -1,6 +1,7 @@
 //! What is kept, forgotten and passed on, without a server.
 
 mod correct;
+mod floods;
 mod renewal;
 mod session;
 

@@ -18,6 +18,8 @@ pub(super) enum Next {
 pub(super) enum Over {
     /// It ended.
     Lost(String),
+    /// It says more than it may, and goes on.
+    Flooded(String),
     /// Nobody needed it.
     Idle,
     /// What was agreed on with the server does not hold any more.
@@ -31,7 +33,7 @@ pub(super) enum Over {
 impl Over {
     pub(super) fn reason(&self) -> &str {
         match self {
-            Self::Lost(reason) => reason,
+            Self::Lost(reason) | Self::Flooded(reason) => reason,
             Self::Idle => "nobody needed it",
             Self::Outdated => "the server does not speak as was agreed any more",
             Self::Replaced(reason) => reason,

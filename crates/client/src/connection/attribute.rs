@@ -44,14 +44,18 @@ impl Link {
         if let [only] = candidates {
             return Some(only.clone());
         }
-        let mut askers = candidates.iter().filter(|call| self.board.is_asker(&call.about));
-        if let (Some(only), None) = (askers.next(), askers.next()) {
-            return Some(only.clone());
-        }
+        // Nothing below is certain, and a wrong guess between two people would show one of them
+        // what the other's call asks, and run that call with the wrong answer.
         let latest = candidates.last()?;
         let identity = &latest.about.identity;
-        let same = candidates.iter().all(|call| call.about.identity == *identity);
-        (!identity.is_empty() && same).then(|| latest.clone())
+        if identity.is_empty() || !candidates.iter().all(|it| it.about.identity == *identity) {
+            return None;
+        }
+        let mut askers = candidates.iter().filter(|call| self.board.is_asker(&call.about));
+        match (askers.next(), askers.next()) {
+            (Some(only), None) => Some(only.clone()),
+            _ => Some(latest.clone()),
+        }
     }
 
     /// The reply to a question that comes outside of any call.

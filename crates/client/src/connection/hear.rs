@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::jsonrpc::{self, Incoming, Malformed, Message, Notification, Request};
+use gantry_protocol::jsonrpc::{self, Batch, Incoming, Malformed, Message, Notification, Request};
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, wire};
 use gantry_transport::child::SKIPPED;
@@ -18,31 +18,84 @@ use crate::event::{ChangedList, Event};
 /// Bytes shown of a text that is no message.
 const SHOWN: usize = 200;
 
+/// Each so many bytes of what answers no request count as one message more.
+const CHARGED: usize = 4096;
+
 impl Link {
     /// Sorts one text. `own` is the call on whose stream it came, if it came on one.
     pub(super) fn hear(&self, text: &Bytes, own: Option<&Arc<Call>>) {
-        match jsonrpc::decode(text.clone(), self.settings.message) {
-            Ok(Incoming::Single(message)) => self.sort(message, own),
-            Ok(Incoming::Batch(messages)) => {
-                for message in messages {
-                    match message {
-                        Ok(message) => self.sort(message, own),
-                        Err(malformed) => self.skip(text, &malformed),
-                    }
-                }
-            }
-            Err(malformed) => self.skip(text, &malformed),
+        let unsolicited = self.take_text(text, own);
+        if unsolicited > 0 {
+            self.flood.charge(unsolicited + text.len() / CHARGED);
         }
     }
 
-    /// Passes over a text that is no message. When it was meant as an answer, nobody need wait for
-    /// a better one.
-    fn skip(&self, text: &Bytes, malformed: &Malformed) {
+    /// The same, and gives how many messages answered no request.
+    fn take_text(&self, text: &Bytes, own: Option<&Arc<Call>>) -> usize {
+        match jsonrpc::decode(text.clone(), self.settings.message) {
+            Ok(Incoming::Single(message)) => usize::from(!self.sort(message, own)),
+            Ok(Incoming::Batch(batch)) => self.take_batch(&batch, text, own),
+            Err(malformed) => {
+                self.note_skipped(&malformed.to_string(), text);
+                // Parsed again, but only once, and only where an answer may be meant.
+                if malformed.id().is_some()
+                    && let Ok(raw) = RawJson::parse(text.clone(), self.settings.message)
+                {
+                    self.give_up(&raw, &malformed);
+                }
+                1
+            }
+        }
+    }
+
+    /// Sorts the messages of an array, where the revision has such a thing. What is wrong with
+    /// them is noted once for all.
+    fn take_batch(&self, batch: &Batch, text: &Bytes, own: Option<&Arc<Call>>) -> usize {
+        let elements = match self.revision() {
+            Some(revision) if revision.has_batches() => batch.elements(self.settings.batch),
+            _ => {
+                self.note_skipped("this revision has no batches", text);
+                return 1;
+            }
+        };
+        let elements = match elements {
+            Ok(elements) => elements,
+            Err(error) => {
+                self.note_skipped(&error.to_string(), text);
+                return 1;
+            }
+        };
+        let (mut unsolicited, mut skipped, mut first) = (0, 0usize, None);
+        for element in &elements {
+            match Message::read(element) {
+                Ok(message) => unsolicited += usize::from(!self.sort(message, own)),
+                Err(malformed) => {
+                    self.give_up(element, &malformed);
+                    skipped += 1;
+                    first.get_or_insert(malformed);
+                }
+            }
+        }
+        if let Some(first) = first {
+            let count = elements.len();
+            self.note_skipped(
+                &format!("{skipped} of {count} in a batch, the first: {first}"),
+                text,
+            );
+        }
+        unsolicited + skipped
+    }
+
+    fn note_skipped(&self, reason: &str, text: &Bytes) {
         let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
-        self.note(&format!("skipped what is no message ({malformed}): {shown}"));
+        self.note(&format!("skipped what is no message ({reason}): {shown}"));
+    }
+
+    /// When what is no message was meant as an answer, nobody need wait for a better one.
+    fn give_up(&self, raw: &RawJson, malformed: &Malformed) {
         let Some(id) = malformed.id().and_then(Id::as_number) else { return };
-        let raw = RawJson::parse(text.clone(), self.settings.message);
-        if let Some(raw) = raw.ok().filter(|raw| raw.is_object() && raw.get("method").is_none())
+        if raw.is_object()
+            && raw.get("method").is_none()
             && let Some(call) = self.board.remove(id)
         {
             let reason = raw.get(SKIPPED).and_then(|reason| reason.to_text());
@@ -51,7 +104,8 @@ impl Link {
         }
     }
 
-    fn sort(&self, message: Message, own: Option<&Arc<Call>>) {
+    /// Sorts one message, and says whether it answered a request.
+    fn sort(&self, message: Message, own: Option<&Arc<Call>>) -> bool {
         match message {
             Message::Response(response) => {
                 // An error without an id is about the request on whose response it came.
@@ -60,13 +114,17 @@ impl Link {
                     None => own.map(|own| own.id),
                 };
                 match call.and_then(|id| self.board.remove(id)) {
-                    Some(call) => call.mailbox.put(Heard::Answer(response.outcome)),
+                    Some(call) => {
+                        call.mailbox.put(Heard::Answer(response.outcome));
+                        return true;
+                    }
                     None => tracing::debug!(id = ?response.id, "an answer to no request of ours"),
                 }
             }
             Message::Notification(notification) => self.notified(&notification, own),
             Message::Request(request) => self.asked(request, own),
         }
+        false
     }
 
     fn notified(&self, notification: &Notification, own: Option<&Arc<Call>>) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_protocol::{Level, Revision};
+use gantry_transport::Throttle;
 use gantry_transport::child::Session;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
@@ -28,6 +29,8 @@ pub(super) struct Link {
     pub(super) way: Way,
     /// Held by a call that must run alone.
     pub(super) alone: Semaphore,
+    /// Holds what answers no request to its rate.
+    pub(super) flood: Throttle,
     events: mpsc::Sender<Event>,
     agreed: OnceLock<Agreed>,
     /// Set when that does not hold any more.
@@ -70,14 +73,15 @@ impl Link {
     pub(super) fn new(settings: Arc<Settings>, way: Way, events: mpsc::Sender<Event>) -> Self {
         Self {
             board: Board::new(settings.in_flight, settings.queue),
-            settings,
             way,
             alone: Semaphore::new(1),
+            flood: Throttle::new(settings.flood.messages, settings.flood.burst),
             events,
             agreed: OnceLock::new(),
             outdated: CancellationToken::new(),
             level: Mutex::new(None),
             is_listened_to: AtomicBool::new(false),
+            settings,
         }
     }
 

@@ -10,9 +10,16 @@ use super::link::Link;
 use crate::error::ClientError;
 use crate::line::Silent;
 use crate::request::{Answer, List, Listed, Request};
+use crate::settings::ListLimits;
 
 /// Pages that one list may have.
 const PAGES: usize = 1000;
+
+/// Bytes of a cursor.
+const CURSOR: usize = 64 * 1024;
+
+/// Characters shown of the name of a definition that is left out.
+const NAMED: usize = 64;
 
 impl Link {
     /// All pages. What is wrong with a later page is told beside what the earlier ones held.
@@ -24,7 +31,7 @@ impl Link {
         let mut gathered = Gathered::default();
         loop {
             match self.page(list, gathered.cursor.as_ref()).await {
-                Ok(page) => gathered.add(list, &page)?,
+                Ok(page) => gathered.add(list, &page, &self.settings.lists)?,
                 Err(ClientError::Answered(error))
                     if error.code == code::METHOD_NOT_FOUND && gathered.pages == 0 =>
                 {
@@ -37,12 +44,12 @@ impl Link {
                     list.member()
                 )),
             }
-            gathered.bound(list, self.settings.items);
+            gathered.bound(list, &self.settings.lists);
             if gathered.cursor.is_none() {
                 break;
             }
         }
-        Ok(gathered.into_listed())
+        Ok(gathered.into_listed(list, &self.settings.lists))
     }
 
     async fn page(&self, list: List, cursor: Option<&RawJson>) -> Result<RawJson, ClientError> {
@@ -66,10 +73,41 @@ struct Gathered {
     cursor: Option<RawJson>,
     seen: HashSet<RawJson>,
     pages: usize,
+    /// Bytes of the items.
+    size: usize,
+    /// Bytes of all pages.
+    read: usize,
+    oversized: LeftOut,
+    beyond_page: LeftOut,
+    beyond_total: LeftOut,
+}
+
+/// Definitions that are left out for one reason.
+#[derive(Default)]
+struct LeftOut {
+    count: usize,
+    /// The name of the first.
+    first: Option<String>,
+}
+
+impl LeftOut {
+    fn add(&mut self, item: &RawJson) {
+        self.count += 1;
+        if self.first.is_none() {
+            let name = item.get("name").or_else(|| item.get("uri")).and_then(|it| it.to_text());
+            self.first = Some(name.unwrap_or_default().chars().take(NAMED).collect());
+        }
+    }
+
+    fn told(&self, member: &str, reason: &str) -> Option<String> {
+        let first = self.first.as_ref()?;
+        let count = self.count;
+        Some(format!("{count} of `{member}` left out ({reason}), the first is `{first}`"))
+    }
 }
 
 impl Gathered {
-    fn add(&mut self, list: List, page: &RawJson) -> Result<(), ClientError> {
+    fn add(&mut self, list: List, page: &RawJson, limits: &ListLimits) -> Result<(), ClientError> {
         let member = list.member();
         let items = page.get(member).filter(|items| items.kind() == JsonKind::Array);
         let Some(items) = items else {
@@ -81,7 +119,8 @@ impl Gathered {
             return Ok(());
         };
         self.pages += 1;
-        self.items.extend(items.elements());
+        self.read += page.bytes().len();
+        self.keep(page, &items, limits);
         let ttl = page.get("ttlMs").and_then(|ttl| ttl.read()).unwrap_or(0);
         let ttl = Duration::from_millis(ttl);
         self.ttl = Some(self.ttl.map_or(ttl, |other| other.min(ttl)));
@@ -90,15 +129,51 @@ impl Gathered {
         Ok(())
     }
 
+    /// Keeps the definitions of a page that are within the limits, in their order.
+    fn keep(&mut self, page: &RawJson, items: &RawJson, limits: &ListLimits) {
+        let (start, mut kept) = (self.items.len(), 0usize);
+        for item in items.elements() {
+            let size = item.bytes().len();
+            if self.items.len() > limits.items {
+                break;
+            } else if size > limits.definition {
+                self.oversized.add(&item);
+            } else if kept + size > limits.page {
+                self.beyond_page.add(&item);
+            } else if self.size + size > limits.total {
+                self.beyond_total.add(&item);
+            } else {
+                kept += size;
+                self.size += size;
+                self.items.push(item);
+            }
+        }
+        // An item is a part of the bytes of its page, and would keep all of them.
+        if kept < page.bytes().len() / 2 {
+            self.items[start..].iter_mut().for_each(|item| *item = item.detached());
+        }
+    }
+
     /// Ends the list where there is too much of it, or where it turns in a circle.
-    fn bound(&mut self, list: List, limit: usize) {
-        let member = list.member();
+    fn bound(&mut self, list: List, limits: &ListLimits) {
+        let (member, limit) = (list.member(), limits.items);
         if self.items.len() > limit {
             self.items.truncate(limit);
-            self.stop(format!("the server lists more than {limit} `{member}`; raise `items`"));
+            let text =
+                format!("the server lists more than {limit} `{member}`; raise `limits.items`");
+            self.stop(text);
         }
-        let Some(cursor) = self.cursor.clone() else { return };
-        if !self.seen.insert(cursor) {
+        // A part of its page, which it would keep in memory.
+        let Some(cursor) = self.cursor.as_ref().map(RawJson::detached) else { return };
+        if cursor.bytes().len() > CURSOR {
+            self.stop(format!(
+                "the server's list of `{member}` has a cursor beyond {CURSOR} bytes"
+            ));
+        } else if self.read > limits.total.saturating_mul(2) {
+            let text =
+                format!("the server's list of `{member}` has more than `limits.definitions`");
+            self.stop(text);
+        } else if !self.seen.insert(cursor) {
             self.stop(format!("the server's list of `{member}` comes back to a page it has given"));
         } else if self.pages >= PAGES {
             self.stop(format!("the server lists `{member}` on more than {PAGES} pages"));
@@ -110,7 +185,22 @@ impl Gathered {
         self.cursor = None;
     }
 
-    fn into_listed(self) -> Listed {
-        Listed { items: self.items, ttl: self.ttl.unwrap_or_default(), truncated: self.truncated }
+    fn into_listed(self, list: List, limits: &ListLimits) -> Listed {
+        let ListLimits { definition, total, page, .. } = limits;
+        let member = list.member();
+        let reasons = [
+            self.truncated,
+            self.oversized.told(
+                member,
+                &format!("larger than the {definition} bytes of `limits.definition`"),
+            ),
+            self.beyond_page
+                .told(member, &format!("beyond the {page} bytes of a page by `limits.page`")),
+            self.beyond_total
+                .told(member, &format!("beyond the {total} bytes of `limits.definitions`")),
+        ];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        let truncated = (!reasons.is_empty()).then(|| reasons.join("; "));
+        Listed { items: self.items, ttl: self.ttl.unwrap_or_default(), truncated }
     }
 }

@@ -179,7 +179,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 async fn read(link: Arc<Link>, mut incoming: mpsc::Receiver<Result<Bytes, String>>) {
     loop {
         match incoming.recv().await {
-            Some(Ok(text)) => link.hear(&text, None),
+            Some(Ok(text)) => {
+                link.hear(&text, None);
+                // What waits meanwhile fills the pipe, and then the server waits.
+                link.flood.ready().await;
+            }
             Some(Err(reason)) => return link.board.end(&reason),
             None => return link.board.end("the connection was closed"),
         }

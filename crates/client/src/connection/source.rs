@@ -106,6 +106,7 @@ impl Source {
                     }
                 }
                 State::Stream(messages) => {
+                    link.flood.ready().await;
                     let next = messages.next().await.transpose();
                     return next.map_err(|error| link.seen(error));
                 }

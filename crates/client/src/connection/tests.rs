@@ -2,6 +2,7 @@
 
 mod ask;
 mod bad;
+mod batches;
 mod bring;
 mod era;
 mod http;

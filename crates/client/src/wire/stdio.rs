@@ -13,6 +13,8 @@ pub(crate) fn open(program: &Program, settings: &Settings) -> Result<(Session, P
         line: settings.message.size,
         queue: settings.queue,
         stderr: settings.log,
+        stderr_rate: settings.flood.stderr,
+        stderr_burst: settings.flood.burst,
         grace: settings.grace,
     };
     let (session, lines) = Session::start(program, &limits)

@@ -1,25 +1,36 @@
 //! `/api/approvals`: calls that wait for a person, and what that person says.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gantry_gateway::contract::ErrorType;
-use gantry_policy::approvals::{Answer as Word, AnswerError, Grant, Past, Pending};
+use gantry_policy::Tokens;
+use gantry_policy::approvals::{Answer as Word, AnswerError, Authority, Grant, Past, Pending};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use http::header::AUTHORIZATION;
-use http::{Method, Request, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, Method, Request, StatusCode};
 
 use super::servers::decode;
-use super::{Answer, path, refuse};
+use super::{Answer, below, path, refuse};
 use crate::guard::Guard;
 
 /// The longest name that who answers may give.
 const LONGEST: usize = 100;
+
+/// How the answers of approvers are told from those of others.
+const APPROVER: &str = "approver";
 
 /// A page of approvals.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Page {
     /// All that wait, all that did, and what was granted.
     List,
+    /// One that waits.
+    Show(String),
+    /// One that waits, with its real arguments.
+    Reveal(String),
     /// An answer to one that waits.
     Answer(String, Bytes),
     /// The end of a grant.
@@ -36,57 +47,150 @@ impl Page {
         }
         let id = decode(rest.strip_prefix('/')?).filter(|id| !id.is_empty())?;
         match *method {
+            Method::GET if request.uri().query() == Some("reveal=1") => Some(Ok(Self::Reveal(id))),
+            Method::GET => Some(Ok(Self::Show(id))),
             Method::POST => Some(Ok(Self::Answer(id, request.body().clone()))),
             Method::DELETE => Some(Ok(Self::End(id))),
-            _ => Some(Err("POST, DELETE")),
+            _ => Some(Err("GET, POST, DELETE")),
         }
     }
 
     pub(super) async fn answer(self, guard: &Guard) -> Answer {
         match self {
             Self::List => list(guard),
+            Self::Show(id) => show(guard, id, |_| true),
+            Self::Reveal(id) => reveal(guard, id).await,
             Self::Answer(id, body) => {
                 let by = |body: &RawJson| {
                     let named = body.get("by").and_then(|it| it.to_text());
                     let named = named.filter(|it| !it.is_empty() && it.len() <= LONGEST);
                     named.unwrap_or_else(|| "the administrator".to_owned())
                 };
-                say(guard, &id, &body, by).await
+                say(guard, &id, &body, Authority::Administrator, by).await
             }
-            Self::End(id) => match guard.trust().approvals().end_grant(&id).await {
-                Ok(true) => (StatusCode::OK, ObjectWriter::new().value("ended", &id).finish()),
-                Ok(false) => {
-                    let text = format!("there is no grant `{id}`");
-                    let told = (&*text, "/api/approvals lists those there are");
-                    refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told)
-                }
-                Err(error) => {
-                    let text = format!("it is ended, but only until the next start: {error}");
-                    let told = (&*text, "mend the store, and end it again");
-                    let status = StatusCode::INTERNAL_SERVER_ERROR;
-                    refuse(status, ErrorType::ToolExecutionError, told)
-                }
+            Self::End(id) => end(guard, &id).await,
+        }
+    }
+
+    /// The answer to an approver, who sees what they may answer and ends what they have granted.
+    async fn answer_approver(self, guard: &Guard, name: Arc<str>) -> Answer {
+        let (by, approver) = (format!("`{name}`"), Authority::Approver(name));
+        match self {
+            Self::List => list_for(guard, &approver, &by),
+            Self::Show(id) => {
+                show(guard, id, |it| guard.trust().approvals().may_answer(&approver, it))
+            }
+            Self::Reveal(_) => {
+                let text = "only the administrator is shown the arguments that are masked";
+                let told = (text, "ask the administrator for `gantry approve ID --show`");
+                refuse(StatusCode::FORBIDDEN, ErrorType::PermissionError, told)
+            }
+            Self::Answer(id, body) => say(guard, &id, &body, approver, |_| by).await,
+            Self::End(id) => match is_given_by(guard, &id, &by) {
+                true => end(guard, &id).await,
+                false => no_grant(&id),
             },
         }
     }
+}
+
+/// One call that waits, among those that the reader may see.
+fn show(guard: &Guard, id: String, sees: impl Fn(&Pending) -> bool) -> Answer {
+    let all = guard.trust().approvals().pending();
+    let found = all.iter().find(|it| it.id == id && sees(it)).map(Pending::to_json);
+    found.map_or_else(|| refused(&AnswerError::Unknown(id)), |it| (StatusCode::OK, it))
+}
+
+async fn end(guard: &Guard, id: &str) -> Answer {
+    match guard.trust().approvals().end_grant(id).await {
+        Ok(true) => (StatusCode::OK, ObjectWriter::new().value("ended", id).finish()),
+        Ok(false) => no_grant(id),
+        Err(error) => {
+            let text = format!("it is ended, but only until the next start: {error}");
+            let told = (&*text, "mend the store, and end it again");
+            refuse(StatusCode::INTERNAL_SERVER_ERROR, ErrorType::ToolExecutionError, told)
+        }
+    }
+}
+
+fn no_grant(id: &str) -> Answer {
+    let text = format!("there is no grant `{id}`");
+    let told = (&*text, "/api/approvals lists those there are");
+    refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told)
+}
+
+/// Whether an approver has approved this.
+fn is_given_by(guard: &Guard, id: &str, by: &str) -> bool {
+    let is_approver = |given_by: &str, via: &str| given_by == by && via == APPROVER;
+    let approvals = guard.trust().approvals();
+    approvals.past().iter().any(|it| it.pending.id == id && is_approver(&it.by, &it.via))
+        || approvals.grants().iter().any(|it| it.id == id && is_approver(&it.by, &it.via))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let shown = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    Some(shown.strip_prefix("Bearer ")?.trim())
+}
+
+/// Answers a request about approvals that shows the token of an approver. None if this is no such
+/// request.
+pub(super) async fn by_approver(
+    guard: &Guard,
+    tokens: &Tokens,
+    request: &Request<Bytes>,
+) -> Option<Answer> {
+    let Some(Ok(page)) = Page::of(request) else { return None };
+    let name = approver(guard, tokens, request.headers())?;
+    Some(page.answer_approver(guard, name).await)
 }
 
 /// Answers a request that shows the token which was given out for one call, and for that call only.
 /// None if this is no such request.
 pub(super) async fn by_token(guard: &Guard, request: &Request<Bytes>) -> Option<Answer> {
     let Some(Ok(Page::Answer(id, body))) = Page::of(request) else { return None };
-    let shown = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
-    let token = shown.strip_prefix("Bearer ")?.trim();
-    if !guard.trust().approvals().is_token_for(&id, token) {
+    if !shows_token(guard, &id, request.headers()) {
         return None;
     }
-    Some(say(guard, &id, &body, |_| "the webhook".to_owned()).await)
+    let webhook = Authority::Webhook;
+    Some(say(guard, &id, &body, webhook, |_| "the webhook".to_owned()).await)
 }
 
-async fn say(guard: &Guard, id: &str, body: &Bytes, by: impl FnOnce(&RawJson) -> String) -> Answer {
+/// Who answers approvals without being the administrator, by the head of a request: the webhook of the
+/// call that it answers, or an approver.
+pub(super) fn authenticate(
+    guard: &Guard,
+    tokens: Option<&Tokens>,
+    head: &Parts,
+) -> Option<Arc<str>> {
+    let page = below(&head.uri);
+    let id = page.strip_prefix("approvals/").and_then(decode);
+    if head.method == Method::POST && id.is_some_and(|id| shows_token(guard, &id, &head.headers)) {
+        return Some("webhook".into());
+    }
+    let is_page = page == "approvals" || page.starts_with("approvals/");
+    tokens.filter(|_| is_page).and_then(|tokens| approver(guard, tokens, &head.headers))
+}
+
+/// The approver whose token the headers show.
+fn approver(guard: &Guard, tokens: &Tokens, headers: &HeaderMap) -> Option<Arc<str>> {
+    let principal = tokens.check(Some(bearer(headers)?)).ok()?;
+    Some(principal.name).filter(|name| guard.trust().approvals().is_approver(name))
+}
+
+fn shows_token(guard: &Guard, id: &str, headers: &HeaderMap) -> bool {
+    bearer(headers).is_some_and(|token| guard.trust().approvals().is_token_for(id, token))
+}
+
+async fn say(
+    guard: &Guard,
+    id: &str,
+    body: &Bytes,
+    authority: Authority,
+    by: impl FnOnce(&RawJson) -> String,
+) -> Answer {
     let read = RawJson::parse(body.clone(), JsonLimits::default());
     let read = read.map_err(|_| AnswerError::Form("the body is not JSON"));
-    let word = read.and_then(|body| Word::read(&body, &by(&body)));
+    let word = read.and_then(|body| Word::read(&body, &by(&body))).map(|word| word.with(authority));
     let answered = match word {
         Ok(word) => guard.trust().approvals().answer(id, &word).await.map(|grant| (word, grant)),
         Err(error) => Err(error),
@@ -99,6 +203,25 @@ async fn say(guard: &Guard, id: &str, body: &Bytes, by: impl FnOnce(&RawJson) ->
         }
         Err(error) => refused(&error),
     }
+}
+
+/// A call that waits with the arguments that its tool will get. Who sees them is an administrator, and
+/// nothing is shown unless that is on record.
+async fn reveal(guard: &Guard, id: String) -> Answer {
+    let Some((pending, arguments)) = guard.trust().approvals().reveal(&id) else {
+        return refused(&AnswerError::Unknown(id));
+    };
+    tracing::info!(id, tool = pending.tool, "the arguments of a pending approval are shown");
+    let recorded = guard.audit().administration("approvals/reveal", &id, &pending.tool).await;
+    if let Err(error) = recorded {
+        let text = format!("nothing is shown, because that cannot be recorded: {error}");
+        let told = (&*text, "see to the audit log, whose mode is strict");
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, ErrorType::ToolExecutionError, told);
+    }
+    let text = RawJson::string(arguments.as_str());
+    let shown = pending.to_json();
+    let shown = shown.edit().set("arguments", arguments).set("argumentsText", text).apply();
+    (StatusCode::OK, shown)
 }
 
 fn refused(error: &AnswerError) -> Answer {
@@ -114,6 +237,11 @@ fn refused(error: &AnswerError) -> Answer {
             ErrorType::ValidationError,
             "the first answer counts; /api/approvals tells it",
         ),
+        AnswerError::NotEntitled { .. } => (
+            StatusCode::FORBIDDEN,
+            ErrorType::PermissionError,
+            "let another approver or the administrator answer",
+        ),
         AnswerError::NoSession(_) | AnswerError::Form(_) => (
             StatusCode::BAD_REQUEST,
             ErrorType::ValidationError,
@@ -125,9 +253,24 @@ fn refused(error: &AnswerError) -> Answer {
 
 fn list(guard: &Guard) -> Answer {
     let approvals = guard.trust().approvals();
-    let pending: Vec<RawJson> = approvals.pending().iter().map(Pending::to_json).collect();
-    let past: Vec<RawJson> = approvals.past().iter().map(Past::to_json).collect();
-    let grants: Vec<RawJson> = approvals.grants().iter().map(grant).collect();
+    told(&approvals.pending(), &approvals.past(), &approvals.grants())
+}
+
+/// What an approver may answer, what could have been theirs to answer, and what they granted.
+fn list_for(guard: &Guard, approver: &Authority, by: &str) -> Answer {
+    let approvals = guard.trust().approvals();
+    let (mut pending, mut past, mut grants) =
+        (approvals.pending(), approvals.past(), approvals.grants());
+    pending.retain(|it| approvals.may_answer(approver, it));
+    past.retain(|it| approvals.may_answer(approver, &it.pending));
+    grants.retain(|it| it.by == by && it.via == APPROVER);
+    told(&pending, &past, &grants)
+}
+
+fn told(pending: &[Pending], past: &[Past], grants: &[Grant]) -> Answer {
+    let pending: Vec<RawJson> = pending.iter().map(Pending::to_json).collect();
+    let past: Vec<RawJson> = past.iter().map(Past::to_json).collect();
+    let grants: Vec<RawJson> = grants.iter().map(grant).collect();
     let all = ObjectWriter::new().array("pending", &pending).array("past", &past);
     (StatusCode::OK, all.array("grants", &grants).finish())
 }

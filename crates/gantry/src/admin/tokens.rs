@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gantry_gateway::contract::ErrorType;
-use gantry_policy::{TokenError, Tokens};
+use gantry_policy::{Role, TokenError, Tokens};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use http::{Method, Request, StatusCode};
@@ -27,8 +27,10 @@ pub(super) enum Page {
 #[serde(deny_unknown_fields)]
 struct Wanted {
     name: String,
+    /// What it is to be good for; everything if it is left out.
+    allow: Option<Vec<String>>,
     #[serde(default)]
-    allow: Vec<String>,
+    role: Role,
     /// How long it is to be good, such as `30d`.
     expires: Option<String>,
 }
@@ -79,15 +81,22 @@ async fn create(tokens: &Tokens, body: Bytes) -> Answer {
         Ok(wanted) => wanted,
         Err(error) => {
             let text = format!("the body is not what a token is to be: {error}");
-            return invalid(&text, r#"write {"name": "laptop", "allow": [], "expires": "30d"}"#);
+            return invalid(
+                &text,
+                r#"write {"name": "laptop", "allow": ["files_*"], "expires": "30d"}"#,
+            );
         }
     };
+    if wanted.role == Role::User {
+        let text = "only the token of the first start has the role `user`";
+        return invalid(text, r#"write "role": "approver", or leave it out"#);
+    }
     let lifetime = wanted.expires.as_deref().map(|text| lifetime(text).ok_or(text));
     let expires = match lifetime.transpose() {
         Ok(lifetime) => lifetime.map(|lifetime| tokens.clock().now() + lifetime),
         Err(text) => return invalid(&format!("`{text}` is no length of time"), "write it as 30d"),
     };
-    match tokens.create(&wanted.name, wanted.allow, expires).await {
+    match tokens.create_as(wanted.role, &wanted.name, wanted.allow, expires).await {
         Ok((token, record)) => {
             let shown = row(&record, tokens.clock())
                 .edit()
@@ -164,6 +173,10 @@ mod tests {
             ("POST", "tokens", r#"{"nam": "a"}"#, 400),
             ("POST", "tokens", r#"{"name": "a", "expires": "soon"}"#, 400),
             ("POST", "tokens", r#"{"name": "a b"}"#, 400),
+            ("POST", "tokens", r#"{"name": "a", "allow": []}"#, 400),
+            ("POST", "tokens", r#"{"name": "a", "role": "user"}"#, 400),
+            ("POST", "tokens", r#"{"name": "a", "role": "king"}"#, 400),
+            ("POST", "tokens", r#"{"name": "b", "role": "approver"}"#, 201),
             ("POST", "tokens", r#"{"name": "a", "allow": ["x*"], "expires": "30d"}"#, 201),
             ("POST", "tokens", r#"{"name": "A"}"#, 409),
             ("GET", "tokens", "", 200),

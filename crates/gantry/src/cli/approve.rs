@@ -5,11 +5,12 @@ use std::io::{IsTerminal, stdin};
 use clap::Args;
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::approvals::time;
+use gantry_protocol::redact::HIDDEN;
 use http::Method;
 use serde::Deserialize;
 
 use super::exit::{Code, Exit};
-use super::render::{self, Style};
+use super::render::{self, Style, one_line};
 use super::running::{Reach, Running, page_in};
 use super::{call, origin};
 
@@ -37,6 +38,10 @@ pub(crate) struct ApproveOptions {
     /// Approve calls of this tool with the same arguments, or with those that have all of JSON.
     #[arg(long, value_name = "JSON", num_args = 0..=1, default_missing_value = "", requires = "id")]
     pub(crate) matching: Option<String>,
+
+    /// Show the call with its real arguments, also those that look like secrets, and answer nothing.
+    #[arg(long, requires = "id", conflicts_with_all = ["once", "session", "for_time", "matching"])]
+    pub(crate) show: bool,
 
     #[command(flatten)]
     pub(crate) reach: Reach,
@@ -74,16 +79,34 @@ struct Waiting {
 }
 
 pub(crate) async fn approve(options: &ApproveOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach)?;
+    let running = Running::find(&options.reach).await?;
     let Some(id) = &options.id else { return look(&running, options.json).await };
+    if options.show {
+        return show(&running, id, options.json).await;
+    }
     let scope = scope(options)?;
     let body = answer("approve").raw_some("scope", scope.as_ref()).finish();
     say(&running, id, &body, options.json).await
 }
 
 pub(crate) async fn deny(options: &DenyOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach)?;
+    let running = Running::find(&options.reach).await?;
     say(&running, &options.id, &answer("deny").finish(), options.json).await
+}
+
+/// Shows one call that waits, with its real arguments. The gateway records that.
+async fn show(running: &Running, id: &str, json: bool) -> Result<(), Exit> {
+    let shown = running.get(&page_in(&format!("{PAGE}/"), id, "?reveal=1")).await?;
+    if json {
+        return render::print(&render::pretty(&shown));
+    }
+    let waiting: Waiting = shown.try_read().map_err(not_understood)?;
+    render::print(&waiting.describe(Style::of_stdout()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn not_understood(error: serde_json::Error) -> Exit {
+    Exit::bug(format!("the gateway's answer is not understood: {error}"))
 }
 
 /// Lists the calls that wait; a person at a terminal is asked about each.
@@ -93,14 +116,16 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
         return render::print(&render::pretty(&all));
     }
     let pending = all.get("pending").unwrap_or(RawJson::NULL);
-    let wrong = |error| Exit::bug(format!("the gateway's answer is not understood: {error}"));
-    let waiting: Vec<Waiting> = pending.try_read().map_err(wrong)?;
+    let waiting: Vec<Waiting> = pending.try_read().map_err(not_understood)?;
     if waiting.is_empty() {
         render::say("no call waits for an approval");
     }
     let is_asked = stdin().is_terminal() && render::is_watched();
     for one in &waiting {
         render::print(&one.describe(Style::of_stdout()))?;
+        if one.arguments.contains(HIDDEN) {
+            render::say(&format!("  `gantry approve {} --show` shows what is left out", one.id));
+        }
         if is_asked {
             render::say("Approve it once? [y/N]");
             let word = if call::yes().await { "approve" } else { "deny" };
@@ -162,16 +187,21 @@ fn scope(options: &ApproveOptions) -> Result<Option<RawJson>, Exit> {
 }
 
 impl Waiting {
+    /// For people. No part of it can begin a line of its own or hide another.
     fn describe(&self, style: Style) -> String {
         let Self { id, tool, principal, arguments, reason, .. } = self;
         let of = self.server.as_ref().map(|it| format!(" of the server `{it}`"));
         let with = self.client.as_ref().map(|it| format!(" with `{it}`"));
         let (of, with) = (of.unwrap_or_default(), with.unwrap_or_default());
-        let rest = format!(
-            "{of}, called by `{principal}`{with}\n  waits because {reason}\n  arguments: {arguments}"
-        );
-        // What others wrote must not move the cursor.
-        let head = render::plain(&format!("{id}  {tool}"));
-        style.bold(&head) + &render::plain(&rest)
+        let head = style.bold(&one_line(&format!("{id}  {tool}")));
+        let lines = [
+            format!("{of}, called by `{principal}`{with}"),
+            format!("waits because {reason}"),
+            // In the escapes of JSON, so that the text is still exact.
+            format!("arguments: {}", render::json_text(arguments)),
+        ];
+        let [called, because, arguments] = lines.map(|line| one_line(&line));
+        let gap = if of.is_empty() { "" } else { " " };
+        format!("{head}{gap}{called}\n  {because}\n  {arguments}")
     }
 }

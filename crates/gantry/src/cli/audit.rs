@@ -67,6 +67,15 @@ pub(crate) struct VerifyOptions {
     /// Print what was found as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// The configuration file, which may name another store.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Take the log as it is from now on: forget how long it was. Do this after you removed it
+    /// yourself.
+    #[arg(long)]
+    pub(crate) reset_anchor: bool,
 }
 
 /// What to write, and where.
@@ -85,7 +94,7 @@ pub(crate) async fn run(verb: AuditVerb) -> Result<(), Exit> {
     match verb {
         AuditVerb::Tail(options) => tail::run(&options).await,
         AuditVerb::Search(options) => search(&options),
-        AuditVerb::Verify(options) => verify::run(&options),
+        AuditVerb::Verify(options) => verify::run(&options).await,
         AuditVerb::Export(options) => export(&options),
     }
 }
@@ -114,7 +123,7 @@ fn search(options: &SearchOptions) -> Result<(), Exit> {
 /// Writes a record; false when the reader has seen enough.
 fn show(record: &Record, json: bool) -> Result<bool, Exit> {
     match json {
-        true => render::stream(&format!("{}\n", record.object)),
+        true => render::stream_json(&format!("{}\n", record.object)),
         false => row::print(record),
     }
 }
@@ -138,7 +147,7 @@ fn export(options: &ExportOptions) -> Result<(), Exit> {
         let lines: String = records.map(|record| format!("{}\n", record.object)).collect();
         let goes_on = match &mut file {
             Some(file) => file.write_all(lines.as_bytes()).map(|()| true).map_err(unwritten)?,
-            None => render::stream(&lines)?,
+            None => render::stream_json(&lines)?,
         };
         if !goes_on {
             break;

@@ -126,11 +126,14 @@ fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
     let changes = [
         ("listen", before.listen != config.listen),
         ("auth", before.auth != config.auth),
+        ("http", before.http != config.http),
+        ("metrics", before.metrics != config.metrics),
         ("state", before.state != config.state),
         ("uv", before.uv != config.uv),
         ("standby", before.standby != config.standby),
         ("telemetry", before.telemetry != config.telemetry),
         ("toolLimits", before.tool_limits != config.tool_limits),
+        ("clientLimits", before.client_limits != config.client_limits),
         ("tools", manifests(before) != manifests(config)),
     ];
     changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key).collect()

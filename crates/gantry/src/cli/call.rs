@@ -40,7 +40,9 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
         return output::contract(&outcome);
     }
     match outcome {
-        Ok(Reply::Result(result)) => output::show(&result, options.json),
+        Ok(Reply::Result(result)) => {
+            output::show(&result, options.json).map_err(|exit| desk.advise(exit, &tool.name))
+        }
         Ok(_) => Err(Exit::bug(format!("`{}` gave something that is no result", tool.name))),
         Err(error) => Err(desk.advise(refused(&error), &tool.name)),
     }
@@ -93,7 +95,7 @@ fn log(level: Level, params: &RawJson) {
     let style = Style::of_stderr();
     let name = format!("{level:?}").to_lowercase();
     let name = if level >= Level::Warning { style.red(&name) } else { style.dim(&name) };
-    render::say(&format!("{name} {}", render::one_line(&text)));
+    render::say_styled(&format!("{name} {}", render::one_line(&text)));
 }
 
 /// A call that did not come to a result.
@@ -103,7 +105,7 @@ fn refused(error: &CallError) -> Exit {
         ErrorKind::ToolNotFound | ErrorKind::ResourceNotFound | ErrorKind::MethodNotFound => {
             Code::NotFound
         }
-        ErrorKind::Refused | ErrorKind::LimitExceeded { .. } => Code::Refused,
+        ErrorKind::Refused | ErrorKind::Blocked | ErrorKind::LimitExceeded { .. } => Code::Refused,
         ErrorKind::Timeout => Code::Timeout,
         ErrorKind::Unavailable => Code::Unreachable,
         ErrorKind::Internal => Code::Bug,

@@ -7,7 +7,7 @@ use gantry::callers::TokenDoorman;
 use gantry::config::Auth;
 use gantry::guard::Keeping;
 use gantry::{Admin, ServerBuilder};
-use gantry_policy::{MemoryCabinet, Token, Tokens};
+use gantry_policy::{Approvals, MemoryCabinet, Role, Token, Tokens};
 use tokio::task::JoinHandle;
 
 use super::exit::{Code, Exit};
@@ -21,6 +21,7 @@ const FIRST: &str = "default";
 pub(crate) struct Callers {
     tokens: Arc<Tokens>,
     auth: Auth,
+    is_listening: bool,
     /// Keeps memory and store together.
     keeping: JoinHandle<()>,
 }
@@ -68,13 +69,23 @@ impl Callers {
         };
         let kept = tokens.clone();
         let keeping = tokio::spawn(async move { kept.keep().await });
-        Ok(Self { tokens, auth, keeping })
+        Ok(Self { tokens, auth, is_listening, keeping })
     }
 
-    /// Puts a doorman at the doors, if callers must say who they are, and their tokens into the
-    /// administration.
+    /// Adds the tokens of callers to the administration, if anybody can call with one.
+    pub(crate) fn administer(&self, admin: Admin) -> Admin {
+        if self.is_listening { admin.tokens(self.tokens.clone()) } else { admin }
+    }
+
+    /// Lets approvals know the roles of callers.
+    pub(crate) fn tell_roles(&self, approvals: &Approvals) {
+        let tokens = self.tokens.clone();
+        approvals.set_roles(Arc::new(move |name| tokens.role_of(name)));
+    }
+
+    /// Puts a doorman at the doors, if callers must say who they are.
     pub(crate) fn install(&self, builder: ServerBuilder, admin: Admin) -> ServerBuilder {
-        let builder = builder.annex(Admin::PREFIX, Arc::new(admin.tokens(self.tokens.clone())));
+        let builder = builder.annex(Admin::PREFIX, Arc::new(admin));
         match self.auth {
             Auth::Token => builder.doorman(Arc::new(TokenDoorman(self.tokens.clone()))),
             Auth::None => builder,
@@ -90,10 +101,14 @@ impl Callers {
         if !self.tokens.list().is_empty() {
             let found = state::find_client_token()?;
             let good = found.filter(|token| self.tokens.is_good(token));
+            if let Some(token) = &good {
+                let marked = self.tokens.set_role(token, Role::User).await;
+                marked.map_err(|error| Exit::new(Code::Configuration, error.to_string()))?;
+            }
             return Ok(good.map_or(Access::Theirs, |token| Access::Own { token, is_new: false }));
         }
         let token = state::client_token()?;
-        let enrolled = self.tokens.enroll(&token, FIRST, Vec::new(), None).await;
+        let enrolled = self.tokens.enroll(&token, Role::User, FIRST, None, None).await;
         enrolled.map_err(|error| Exit::new(Code::Configuration, error.to_string()))?;
         Ok(Access::Own { token, is_new: true })
     }

@@ -42,7 +42,7 @@ impl Messenger for Webhook {
             let settings = self.0.settings();
             let url = settings.webhook.as_deref()?;
             // A hook may hold on to the request until somebody has decided.
-            match timeout(settings.wait, post(url, &letter)).await {
+            match timeout(settings.expires, post(url, &letter)).await {
                 Ok(Ok((status, body))) => reply(status, &body),
                 Ok(Err(error)) => {
                     tracing::warn!(%error, "the webhook for approvals cannot be reached");

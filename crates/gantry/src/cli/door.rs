@@ -42,21 +42,6 @@ impl Drop for Door {
     }
 }
 
-/// The one address where a gateway listens; none if there are several, or if a configuration is
-/// named, which says where.
-pub(crate) fn only(is_configured: bool) -> Result<Option<SocketAddr>, Exit> {
-    if is_configured {
-        return Ok(None);
-    }
-    let addresses = addresses()?;
-    Ok(addresses.first().copied().filter(|_| addresses.len() == 1))
-}
-
-/// Whether any gateway of this state directory listens.
-pub(crate) fn is_any_open() -> Result<bool, Exit> {
-    Ok(!addresses()?.is_empty())
-}
-
 /// Whether a gateway of this state directory listens there.
 pub(crate) fn is_ours(url: &Uri) -> Result<bool, Exit> {
     let Some(host) = url.host() else { return Ok(false) };
@@ -87,7 +72,7 @@ fn is_held(path: &Path) -> bool {
 }
 
 /// The address under which this machine reaches one that listens there.
-pub(crate) fn reached(mut address: SocketAddr) -> SocketAddr {
+pub(super) fn reached(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
             SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),

@@ -6,6 +6,7 @@ use gantry::config::Config;
 use gantry::guard::{Guard, Keeping, Parts};
 use gantry::telemetry::Telemetry;
 use gantry_gateway::Target;
+use gantry_policy::approvals::ApprovalSettings;
 use gantry_policy::trust::{Level, TrustSettings};
 use gantry_policy::{Approvals, CabinetError, Clock, LimitSettings, Pins, Rules, Signer, Trust};
 
@@ -31,7 +32,7 @@ pub(crate) async fn open(
     telemetry: Option<Arc<Telemetry>>,
 ) -> Result<Guarding, Exit> {
     let keeping = keeping(config).await?;
-    let audit = KeptAudit::open(config)?;
+    let audit = KeptAudit::open(config, &keeping).await?;
     let pins = Pins::new(config.and_then(|config| config.pins.clone()).unwrap_or_default());
     LockFile::of(config)?.load(&pins)?;
     let parts = Parts {
@@ -48,7 +49,7 @@ pub(crate) async fn open(
 impl Guarding {
     /// Puts another configuration in force. Returns whether callers may see something else now.
     pub(crate) fn configure(&self, before: &Config, config: &Config) -> bool {
-        self.guard.rules().put(config.policy.rule_set(&config.servers));
+        self.guard.rules().put(config.policy.rule_set());
         self.audit.configure(config);
         if before.limits != config.limits {
             self.guard.set_limits(limits(config));
@@ -59,7 +60,7 @@ impl Guarding {
         if let Ok(settings) = trust_settings(Some(config)) {
             trust.configure(settings);
         }
-        trust.approvals().configure(config.trust.approvals.clone());
+        trust.approvals().configure(approval_settings(config));
         before.policy.differs(&config.policy) || before.pins != config.pins
     }
 
@@ -72,7 +73,7 @@ impl Guarding {
 /// The rules of a configuration.
 pub(crate) fn rules(config: Option<&Config>) -> Rules {
     let config = config.cloned().unwrap_or_default();
-    Rules::new(config.policy.rule_set(&config.servers))
+    Rules::new(config.policy.rule_set())
 }
 
 /// The limits that a configuration asks for.
@@ -80,8 +81,14 @@ fn limits(config: &Config) -> LimitSettings {
     config.limits.as_ref().map(|limits| limits.settings.clone()).unwrap_or_default()
 }
 
+/// How approvals work, with the approvers that rules name.
+fn approval_settings(config: &Config) -> ApprovalSettings {
+    let rule_approvers = config.policy.approvers();
+    ApprovalSettings { rule_approvers, ..config.trust.approvals.clone() }
+}
+
 /// Where everything is kept, and the time since it was last looked at.
-async fn keeping(config: Option<&Config>) -> Result<Keeping, Exit> {
+pub(crate) async fn keeping(config: Option<&Config>) -> Result<Keeping, Exit> {
     let cabinet = Arc::new(StoreCabinet(state::store(config)?));
     let signer = Signer::new(state::key()?);
     let clock = Clock::system().recall(cabinet.clone(), signer.clone()).await;
@@ -96,7 +103,7 @@ fn unread(error: &CabinetError) -> Exit {
 
 async fn trust(config: Option<&Config>, keeping: &Keeping, pins: &Pins) -> Result<Trust, Exit> {
     let settings = trust_settings(config)?;
-    let waiting = config.map(|config| config.trust.approvals.clone()).unwrap_or_default();
+    let waiting = config.map(approval_settings).unwrap_or_default();
     let Keeping { cabinet, signer, clock } = keeping.clone();
     let approvals = Approvals::open(waiting, cabinet, signer, clock).await;
     let approvals = approvals.map_err(|error| unread(&error))?;

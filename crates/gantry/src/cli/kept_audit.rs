@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry::config::{AuditConfig, Config};
-use gantry_policy::{Audit, AuditLog, AuditLogError, Signer};
+use gantry::guard::Keeping;
+use gantry_policy::{
+    AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLog, AuditLogError, AuditPosition, Signer,
+};
 use gantry_protocol::timestamp;
-use gantry_store::audit::{AuditError, AuditSettings, Journal};
+use gantry_store::audit::{Anchor, AuditError, AuditSettings, Journal};
 
 use super::exit::{Code, Exit};
 use super::{logging, state};
@@ -17,6 +21,9 @@ use super::{logging, state};
 pub(crate) struct KeptAudit {
     journal: Arc<Journal>,
     pub(crate) audit: Arc<Audit>,
+    anchors: AuditAnchors,
+    /// How often it is kept in the store how far the log is.
+    pause: Duration,
 }
 
 /// The journal as the policy knows it.
@@ -24,17 +31,29 @@ struct Log(Arc<Journal>);
 
 impl KeptAudit {
     /// Opens the record. Nothing is made before the first call.
-    pub(crate) fn open(config: Option<&Config>) -> Result<Self, Exit> {
+    pub(crate) async fn open(config: Option<&Config>, keeping: &Keeping) -> Result<Self, Exit> {
+        let anchors = anchors(keeping);
+        let known = known(&anchors).await?;
         let said = said(config);
         let program = format!("gantry {}", env!("CARGO_PKG_VERSION"));
         let mut settings = AuditSettings::default();
         apply(&said, &mut settings);
-        let journal = Journal::open(folder()?, &key()?, timestamp::write, program, settings);
+        let journal =
+            Journal::open(folder()?, &key()?, timestamp::write, program, settings, &known);
         let failed = |error| Exit::new(Code::Failed, format!("no thread can be started: {error}"));
         let journal = Arc::new(journal.map_err(failed)?);
         let redaction = Arc::new(logging::shown);
         let audit = Audit::new(Arc::new(Log(journal.clone())), said.settings(), redaction);
-        Ok(Self { journal, audit })
+        Ok(Self { journal, audit, anchors, pause: said.settings().anchor })
+    }
+
+    /// Keeps in the store how far the log is, and writes what is due in it, until it is stopped.
+    pub(crate) fn keep_anchored(&self) -> AnchorFlusher {
+        let (journal, audit) = (self.journal.clone(), self.audit.clone());
+        self.anchors.keep(self.pause, move || {
+            audit.write_suppressed(false);
+            position(&journal)
+        })
     }
 
     /// Puts another configuration in force.
@@ -46,9 +65,15 @@ impl KeptAudit {
 
     /// Writes what is left, and ends.
     pub(crate) async fn close(&self) {
+        self.audit.write_suppressed(true);
         let journal = self.journal.clone();
         // It waits for the disk.
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;
+        if let Some(position) = position(&self.journal)
+            && let Err(error) = self.anchors.advance(position).await
+        {
+            tracing::warn!(%error, "how far the audit log is cannot be kept");
+        }
     }
 
     /// How the record stands, as Prometheus reads it.
@@ -68,6 +93,18 @@ impl KeptAudit {
                 "Whether the audit record can be written: 1, or 0.",
                 u64::from(!kept.is_failing),
             ),
+            (
+                "gantry_audit_over_size",
+                "gauge",
+                "Whether the audit log is larger than `audit.size` and too young to go: 1, or 0.",
+                u64::from(kept.is_over),
+            ),
+            (
+                "gantry_audit_cut",
+                "gauge",
+                "Whether the audit log was emptied, cut or replaced since it was written: 1, or 0.",
+                u64::from(kept.is_cut),
+            ),
         ];
         for (name, kind, help, value) in rows {
             out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n"));
@@ -84,6 +121,37 @@ impl AuditLog for Log {
         let kept = self.0.keep(record);
         Box::pin(async move { kept.await.map_err(|error| AuditLogError(public(&error))) })
     }
+
+    fn is_full(&self) -> bool {
+        self.0.is_over()
+    }
+}
+
+/// Where it is kept how far the log is.
+pub(crate) fn anchors(keeping: &Keeping) -> AuditAnchors {
+    AuditAnchors::new(keeping.cabinet.clone(), keeping.signer.clone())
+}
+
+/// How far the log was, as the store knows it.
+pub(crate) async fn known(anchors: &AuditAnchors) -> Result<Vec<Anchor>, Exit> {
+    let unread = |error| {
+        let text = format!("how far the audit log was cannot be read: {error}");
+        Exit::new(Code::Configuration, text).hint("mend the store")
+    };
+    let all = anchors.all().await.map_err(unread)?.into_iter();
+    let anchor =
+        |AuditAnchor { file, generation, lines, mac }| Anchor { file, generation, lines, mac };
+    Ok(all.map(anchor).collect())
+}
+
+/// How far the log is.
+fn position(journal: &Journal) -> Option<AuditPosition> {
+    let position = journal.position()?;
+    let anchor =
+        |Anchor { file, generation, lines, mac }| AuditAnchor { file, generation, lines, mac };
+    let anchors = position.anchors.clone().into_iter().map(anchor).collect();
+    let has_ended = Box::new(move |file: &str| position.has_ended(file));
+    Some(AuditPosition { anchors, has_ended })
 }
 
 /// What a client may know: not where the record is.
@@ -113,6 +181,7 @@ fn apply(said: &AuditConfig, settings: &mut AuditSettings) {
     let usual = AuditSettings::default();
     settings.retain = said.retain.unwrap_or(usual.retain);
     settings.size = said.size.unwrap_or(usual.size);
+    settings.min_age = said.min_age.unwrap_or(usual.min_age);
     // Only whole volumes can be removed, so that there must be several.
     settings.volume = usual.volume.min((settings.size / 8).max(1));
     settings.age = usual.age.min(settings.retain / 8);

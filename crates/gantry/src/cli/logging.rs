@@ -3,12 +3,13 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use gantry::config::Config;
 use gantry_gateway::{Exchange, with_current};
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::redact::ANYWHERE;
 use gantry_protocol::{RawJson, Redactor, Secret};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
@@ -17,14 +18,22 @@ use tracing_subscriber::fmt::{self as lines, FmtContext, FormatEvent, FormatFiel
 use tracing_subscriber::registry::LookupSpan;
 
 use super::args::LogFormat;
+use super::render;
 
 /// What no line may show.
 static HIDDEN: LazyLock<ArcSwap<Redactor>> = LazyLock::new(ArcSwap::default);
 
-/// Keeps the secrets of a configuration out of every line from now on.
+/// The secrets of the configuration that is in force.
+static SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
+
+/// Keeps the secrets of a configuration out of every line from now on. Those of the one before stay
+/// hidden too: servers that are let go may still speak of them. Lines are about everything, and a
+/// short value, such as the number of a port, has other meanings there.
 pub(crate) fn hide(config: &Config) {
-    let secrets = config.secrets.iter().map(Secret::expose);
-    HIDDEN.store(Arc::new(Redactor::new(secrets)));
+    let mut current = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = std::mem::replace(&mut *current, config.secrets.clone());
+    let secrets = before.iter().chain(&*current).map(Secret::expose);
+    HIDDEN.store(Arc::new(Redactor::new(secrets.filter(|it| it.len() >= ANYWHERE))));
 }
 
 /// The value as people may see it.
@@ -32,12 +41,16 @@ pub(crate) fn shown(value: &RawJson) -> RawJson {
     HIDDEN.load().value(value)
 }
 
-/// Standard error, but for secrets. A line comes as a whole.
-struct Lines;
+/// Standard error, but for secrets and for what cannot be seen. A line comes as a whole.
+struct Lines(LogFormat);
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let shown = HIDDEN.load().text(&String::from_utf8_lossy(line)).into_owned();
+        let shown = match self.0 {
+            LogFormat::Text => render::log_line(&shown),
+            LogFormat::Json => render::json_text(&shown),
+        };
         // Nobody can be told that nobody reads the log, and the work goes on.
         let _ = io::stderr().write_all(shown.as_bytes());
         Ok(line.len())
@@ -53,7 +66,7 @@ impl Write for Lines {
 pub(crate) fn start(format: LogFormat, stays: bool) {
     let level = if stays { "info" } else { "warn" };
     let filter = EnvFilter::try_from_env("GANTRY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Lines);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || Lines(format));
     match format {
         LogFormat::Text => {
             let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

@@ -30,7 +30,7 @@ pub(crate) struct LogsOptions {
 }
 
 pub(crate) async fn run(options: &LogsOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach)?;
+    let running = Running::find(&options.reach).await?;
     let page = page(&options.name, "/log");
     let mut told = Told::default();
     let news = told.news(look(&running, &page).await?);
@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &LogsOptions) -> Result<(), Exit> {
         if news.is_empty() {
             render::say(&format!("`{}` has written nothing to standard error", options.name));
         }
-        return render::print_foreign(&news);
+        return render::print(&render::visible(&news));
     }
     let mut is_read = render::stream(&news)?;
     while is_read {

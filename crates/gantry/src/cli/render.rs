@@ -1,6 +1,7 @@
 //! The only place of the command line that writes to the terminal: results to standard output, all
 //! else to standard error.
 
+mod escape;
 mod json;
 mod progress;
 mod statistics;
@@ -17,10 +18,11 @@ use gantry::ToolStatistics;
 use super::callers::Access;
 use super::exit::{Code, Exit};
 
+pub(crate) use escape::{json as json_text, log_line, one_line, visible};
 pub(crate) use json::pretty;
 pub(crate) use progress::ProgressLine;
 pub(crate) use style::Style;
-pub(crate) use table::{Table, one_line};
+pub(crate) use table::Table;
 
 /// Writes a result to standard output, with a line's end.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
@@ -28,20 +30,26 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
     write(format!("{text}{end}").as_bytes())
 }
 
-/// Writes a text of a tool to standard output. A terminal is shown no control characters.
+/// Writes a text of a tool to standard output: as it is into a pipe, and for a person with what cannot
+/// be seen made visible.
 pub(crate) fn print_foreign(text: &str) -> Result<(), Exit> {
-    if is_watched() { print(&plain(text)) } else { print(text) }
+    if is_watched() { print(&visible(text)) } else { print(text) }
 }
 
-/// A text without control characters: what others wrote must not move the cursor.
-pub(crate) fn plain(text: &str) -> String {
-    let is_kept = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    text.chars().map(|letter| if is_kept(letter) { letter } else { ' ' }).collect()
+/// Writes JSON to standard output, with what cannot be seen escaped.
+pub(crate) fn print_json(text: &str) -> Result<(), Exit> {
+    print(&json_text(text))
 }
 
-/// Writes a part of what has no end to standard output; false when the reader has seen enough.
+/// Writes a part of what has no end to standard output, with what cannot be seen made visible; false
+/// when the reader has seen enough.
 pub(crate) fn stream(text: &str) -> Result<bool, Exit> {
-    if is_watched() { put(plain(text).as_bytes()) } else { put(text.as_bytes()) }
+    put(visible(text).as_bytes())
+}
+
+/// The same for lines of JSON.
+pub(crate) fn stream_json(lines: &str) -> Result<bool, Exit> {
+    put(json_text(lines).as_bytes())
 }
 
 /// The same for a text that is dressed already, and holds nothing that others wrote as it is.
@@ -69,15 +77,20 @@ pub(crate) fn is_watched() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Says something to the user that is not the result. Nothing can be done when nobody listens.
+/// Says something to the user that is not the result, with what cannot be seen made visible.
 pub(crate) fn say(text: &str) {
+    say_styled(&visible(text));
+}
+
+/// The same for a text that is dressed already. Nothing can be done when nobody listens.
+pub(crate) fn say_styled(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Asks the user for something that is typed behind it.
 pub(crate) fn ask(text: &str) {
     let mut error = io::stderr().lock();
-    let _ = write!(error, "{text}").and_then(|()| error.flush());
+    let _ = write!(error, "{}", visible(text)).and_then(|()| error.flush());
 }
 
 /// Prints the version.
@@ -99,10 +112,10 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 pub(crate) fn failure(exit: &Exit) -> ExitCode {
     let style = Style::of_stderr();
     if !exit.message.is_empty() {
-        say(&format!("{}: {}", style.red("error"), plain(&exit.message)));
+        say_styled(&format!("{}: {}", style.red("error"), visible(&exit.message)));
     }
     if let Some(hint) = &exit.hint {
-        say(&format!("{}: {hint}", style.bold("hint")));
+        say_styled(&format!("{}: {}", style.bold("hint"), visible(hint)));
     }
     exit.code.into()
 }
@@ -111,7 +124,7 @@ pub(crate) fn failure(exit: &Exit) -> ExitCode {
 pub(crate) fn problems(problems: &[gantry::Problem]) {
     let style = Style::of_stderr();
     for problem in problems {
-        say(&format!("  {} {}", style.red("left out"), plain(&problem.to_string())));
+        say_styled(&format!("  {} {}", style.red("left out"), visible(&problem.to_string())));
     }
 }
 
@@ -152,7 +165,7 @@ pub(crate) fn listening(address: SocketAddr, access: &Access, client: &Path, adm
         }
     };
     let ready = Style::of_stderr().bold("Gantry is ready");
-    say(&format!(
+    say_styled(&format!(
         "\n  {ready}   http://{address}/mcp\n\
          \n  Paste this into your client's configuration:\n\
          \n    {{\"mcpServers\": {{\"gantry\": {{\"type\": \"http\", \"url\": \"http://{address}/mcp\"{headers}}}}}}}\n\

@@ -19,7 +19,7 @@ pub(crate) struct RestartOptions {
 }
 
 pub(crate) async fn run(options: &RestartOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach)?;
+    let running = Running::find(&options.reach).await?;
     let server = running.post(&page(&options.name, "/restart")).await?;
     let state = server.get("state").and_then(|it| it.to_text()).unwrap_or_default();
     render::say(&format!("`{}` begins anew; it is {state}", options.name));

@@ -1,84 +1,105 @@
-//! The gateway that runs, as the command line reaches it: over HTTP, with the token of the state
-//! directory.
+//! The running gateway as the command line reaches it: over its control socket, or at a URL with a token
+//! that was given for it.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
+mod exchange;
+mod instances;
+mod network;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
+use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use gantry::RawJson;
-use gantry_protocol::JsonLimits;
+use gantry_protocol::{JsonLimits, Secret};
 use http::header::{AUTHORIZATION, HOST};
-use http::{Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
 
 use super::exit::{Code, Exit};
-use super::serve::DEFAULT_ADDRESS;
-use super::{door, origin, render, state};
+use exchange::{LARGEST, exchange};
+use network::Remote;
+
+pub(crate) use instances::Kind;
 
 /// How long an answer may take. A restart waits for a program to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The most bytes that an answer may have.
-const LARGEST: usize = 32 * 1024 * 1024;
-
 /// Which gateway is meant.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Reach {
-    /// Where the gateway listens; by default where the configuration says.
-    #[arg(long, value_name = "URL")]
+    /// The running gateway with this id, when there are several.
+    #[arg(long, value_name = "ID", global = true)]
+    pub(crate) instance: Option<String>,
+
+    /// A gateway that listens at this address of this machine, with a token, instead of one that is
+    /// reached over its control socket.
+    #[arg(long, value_name = "URL", global = true)]
     pub(crate) url: Option<String>,
 
-    /// The configuration, which may say where the gateway listens.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// The administrator's token for --url.
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "GANTRY_ADMIN_TOKEN",
+        value_parser = StringValueParser::new().map(Secret::new),
+        hide_env_values = true,
+        global = true
+    )]
+    pub(crate) token: Option<Secret>,
+
+    /// The configuration of the gateway.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
     pub(crate) config: Option<PathBuf>,
 }
 
-/// A gateway that should run.
+impl Reach {
+    /// Whether one gateway is named, so that nothing else will do.
+    pub(crate) fn is_named(&self) -> bool {
+        self.url.is_some() || self.instance.is_some()
+    }
+}
+
+/// A running gateway.
 #[derive(Debug)]
-pub(crate) struct Running {
-    /// Host and port.
-    authority: String,
-    /// Empty when there is none.
-    token: String,
+pub(crate) struct Running(Route);
+
+/// The way to it.
+#[derive(Debug)]
+enum Route {
+    Control { id: String, socket: PathBuf },
+    Network(Remote),
 }
 
 impl Running {
     /// The gateway that is meant.
-    pub(crate) fn find(reach: &Reach) -> Result<Self, Exit> {
-        let authority = match &reach.url {
-            Some(url) => of_url(url)?,
-            None => match door::only(reach.config.is_some())? {
-                Some(address) => address.to_string(),
-                None => of_listen(&configured(reach))?,
-            },
-        };
-        // A gateway that never ran has made no token, and will not be reached either.
-        let token = std::fs::read_to_string(state::token_file()?).unwrap_or_default();
-        Ok(Self { authority, token: token.trim().to_owned() })
+    pub(crate) async fn find(reach: &Reach) -> Result<Self, Exit> {
+        Self::find_kind(reach, Kind::Any).await
+    }
+
+    /// The same among gateways of a kind.
+    pub(crate) async fn find_kind(reach: &Reach, kind: Kind) -> Result<Self, Exit> {
+        if let Some(url) = &reach.url {
+            return Ok(Self(Route::Network(Remote::new(url, reach)?)));
+        }
+        let found = instances::choose(reach, kind).await?;
+        Ok(Self(Route::Control { id: found.id, socket: found.socket }))
     }
 
     /// Asks for a page of administration.
     pub(crate) async fn get(&self, page: &str) -> Result<RawJson, Exit> {
-        self.ask(Method::GET, page).await
+        self.send(Method::GET, page, None).await
     }
 
     /// Asks for something to be done.
     pub(crate) async fn post(&self, page: &str) -> Result<RawJson, Exit> {
-        self.ask(Method::POST, page).await
+        self.send(Method::POST, page, None).await
     }
 
     /// Asks for something to be removed.
     pub(crate) async fn delete(&self, page: &str) -> Result<RawJson, Exit> {
-        self.ask(Method::DELETE, page).await
-    }
-
-    async fn ask(&self, method: Method, page: &str) -> Result<RawJson, Exit> {
-        self.send(method, page, None).await
+        self.send(Method::DELETE, page, None).await
     }
 
     /// Asks for something to be done with what the body says.
@@ -91,13 +112,13 @@ impl Running {
         let body = body.map(|body| body.bytes().clone()).unwrap_or_default();
         let answered = tokio::time::timeout(PATIENCE, self.exchange(method, page, body)).await;
         let (status, body) = answered.unwrap_or_else(|_| {
-            let text = format!("the gateway at {} does not answer", self.authority);
+            let text = format!("the gateway at {} does not answer", self.place());
             Err(Exit::new(Code::Timeout, text).hint("look at what it logs, or restart it"))
         })?;
         let json = RawJson::parse(body, JsonLimits { size: LARGEST, ..JsonLimits::default() });
         match (status, json) {
             (status, Ok(json)) if status.is_success() => Ok(json),
-            (StatusCode::UNAUTHORIZED, _) => Err(self.refused()?),
+            (StatusCode::UNAUTHORIZED, _) => Err(self.refused()),
             (status, json) => Err(self.failed(status, json.ok().as_ref())),
         }
     }
@@ -108,47 +129,46 @@ impl Running {
         page: &str,
         body: Bytes,
     ) -> Result<(StatusCode, Bytes), Exit> {
-        let lost = |error: hyper::Error| self.unreachable(&error.to_string());
-        let stream = TcpStream::connect(&self.authority).await;
-        let stream = stream.map_err(|error| self.unreachable(&error.to_string()))?;
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(lost)?;
-        let request = Request::builder()
-            .method(method)
-            .uri(page)
-            .header(HOST, &self.authority)
-            .header(AUTHORIZATION, format!("Bearer {}", self.token))
+        let request = Request::builder().method(method).uri(page);
+        let request = match &self.0 {
+            Route::Control { .. } => request.header(HOST, "gantry"),
+            Route::Network(remote) => request
+                .header(HOST, &remote.authority)
+                .header(AUTHORIZATION, format!("Bearer {}", remote.token.expose())),
+        };
+        let request = request
             .body(Full::new(body))
             .map_err(|error| Exit::bug(format!("the request cannot be written: {error}")))?;
-        let answer = async {
-            let response = sender.send_request(request).await.map_err(lost)?;
-            let status = response.status();
-            let body = Limited::new(response.into_body(), LARGEST).collect().await;
-            let body = body.map_err(|error| self.unreachable(&error.to_string()))?;
-            Ok((status, body.to_bytes()))
+        let lost = |error: std::io::Error| self.unreachable(&error.to_string());
+        let answered = match &self.0 {
+            Route::Control { socket, .. } => {
+                exchange(instances::connect(socket).await.map_err(lost)?, request).await
+            }
+            Route::Network(remote) => {
+                exchange(remote.connect().await.map_err(lost)?, request).await
+            }
         };
-        // The connection is driven here, so that it ends with its one answer.
-        let driven = async {
-            let _ = connection.await;
-            std::future::pending::<Infallible>().await
-        };
-        tokio::select! {
-            answer = answer => answer,
-            never = driven => match never {},
+        answered.map_err(|why| self.unreachable(&why))
+    }
+
+    /// Where it is, for people.
+    fn place(&self) -> String {
+        match &self.0 {
+            Route::Control { id, socket } => format!("{} (instance {id})", socket.display()),
+            Route::Network(remote) => format!("http://{}", remote.authority),
         }
     }
 
     fn unreachable(&self, why: &str) -> Exit {
-        let text = format!("no gateway answers at http://{}: {why}", self.authority);
-        Exit::new(Code::Unreachable, text)
-            .hint("start one with `gantry serve`, or say with --url where it listens")
+        let text = format!("no gateway answers at {}: {why}", self.place());
+        Exit::new(Code::Unreachable, text).hint("start one with `gantry serve`")
     }
 
-    fn refused(&self) -> Result<Exit, Exit> {
-        let file = state::token_file()?;
-        let text = format!("the gateway at http://{} does not take the token", self.authority);
-        let hint = format!("it is read from {}; is it the same XDG_STATE_HOME?", file.display());
-        Ok(Exit::new(Code::Refused, text).hint(hint))
+    fn refused(&self) -> Exit {
+        let text = format!("the gateway at {} does not accept the token", self.place());
+        let hint = "it is in the file admin-token in the state directory of that gateway; without \
+                    --url a gateway of this user needs none";
+        Exit::new(Code::Refused, text).hint(hint)
     }
 
     /// What the gateway says went wrong.
@@ -164,48 +184,11 @@ impl Running {
                 Exit { hint: told(&["error", "error_details", "advice"]), ..Exit::new(code, text) }
             }
             None => {
-                let text = format!("http://{} answers {status}", self.authority);
-                Exit::new(Code::Unreachable, text).hint("is that a gateway? --url says where it is")
+                let text = format!("{} answers {status}", self.place());
+                Exit::new(Code::Unreachable, text).hint("is that a gateway?")
             }
         }
     }
-}
-
-/// Where the configuration says that the gateway listens. One that is broken may have been in
-/// order when the gateway read it.
-fn configured(reach: &Reach) -> String {
-    let listen = match origin::configuration(reach.config.as_deref()) {
-        Ok(config) => config.and_then(|config| config.listen),
-        Err(exit) => {
-            render::say(&format!("the configuration is not read: {}", exit.message));
-            None
-        }
-    };
-    listen.unwrap_or_else(|| DEFAULT_ADDRESS.to_owned())
-}
-
-/// The host and port of an address.
-fn of_url(url: &str) -> Result<String, Exit> {
-    let whole = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    let uri = whole.parse::<Uri>().ok().filter(|it| it.scheme_str() == Some("http"));
-    let authority = uri.and_then(|it| {
-        let host = it.host().filter(|host| !host.is_empty())?;
-        Some(format!("{host}:{}", it.port_u16().unwrap_or(80)))
-    });
-    authority.ok_or_else(|| {
-        Exit::new(Code::Usage, format!("`{url}` is not where a gateway can be"))
-            .hint(format!("write it as http://{DEFAULT_ADDRESS}"))
-    })
-}
-
-/// The host and port under which a gateway is reached that listens there.
-fn of_listen(listen: &str) -> Result<String, Exit> {
-    let Ok(address) = listen.parse::<SocketAddr>() else { return of_url(listen) };
-    if address.port() == 0 {
-        let text = "the gateway listens on a free port, which is not known here";
-        return Err(Exit::new(Code::Unreachable, text).hint("say with --url where it listens"));
-    }
-    Ok(door::reached(address).to_string())
 }
 
 /// The page of a server, or one below it.
@@ -228,24 +211,6 @@ pub(crate) fn page_in(folder: &str, name: &str, below: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn where_a_gateway_is() {
-        let cases = [
-            ("127.0.0.1:4268", Some("127.0.0.1:4268")),
-            ("0.0.0.0:80", Some("127.0.0.1:80")),
-            ("[::]:80", Some("[::1]:80")),
-            ("localhost:5", Some("localhost:5")),
-            ("http://127.0.0.1:5/mcp", Some("127.0.0.1:5")),
-            ("http://host", Some("host:80")),
-            ("127.0.0.1:0", None),
-            ("https://host", None),
-            ("", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(of_listen(text).ok().as_deref(), expected, "{text}");
-        }
-    }
 
     #[test]
     fn pages() {

@@ -1,25 +1,32 @@
 //! `gantry serve`: runs the gateway until it is told to stop.
 
+use std::path::PathBuf;
 use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gantry::config::Auth;
 use gantry::{
-    Admin, DoorSettings, HttpServer, Kept, ListenError, Pages, Server, UpstreamSettings, Upstreams,
+    Admin, DoorSettings, GatewaySettings, HttpServer, Instance, Kept, ListenError, Pages, Server,
+    UpstreamSettings, Upstreams,
 };
+use gantry_policy::Approvals;
+use gantry_transport::descriptors;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::args::ServeOptions;
 use super::behind::Behind;
 use super::callers::Callers;
+use super::control::Control;
 use super::door::Door;
 use super::exit::{Code, Exit};
 use super::kept_tasks::KeptTasks;
 use super::lock::LockFile;
 use super::metrics::Measured;
 use super::origin::{self, Offer};
-use super::{courier, guard, ledger, render, state, telemetry};
+use super::trim::Trimmer;
+use super::{courier, door, guard, ledger, render, state, telemetry};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -31,7 +38,7 @@ const FIRST_LIST: Duration = Duration::from_secs(3);
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let config = origin::configuration(options.origin.config.as_deref())?;
     let names = config.as_ref().map(|config| config.names.clone()).unwrap_or_default();
-    let doors = DoorSettings {
+    let mut doors = DoorSettings {
         key: Some(state::key()?),
         // The main runtime is one of the places for connections.
         threads: options.threads.map_or_else(super::threads, |it| it.get().into()) - 1,
@@ -39,6 +46,19 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         allowed_origins: names.origins,
         ..DoorSettings::default()
     };
+    if let Some(config) = &config {
+        config.client_limits.apply(&mut doors);
+        config.http.iter().for_each(|http| http.apply(&mut doors));
+        let metrics = config.metrics.as_ref().and_then(|metrics| metrics.auth);
+        doors.metrics_open = metrics == Some(Auth::None);
+    }
+    // Connections need many files; the programs behind keep the limit that there was.
+    if let Err(error) = descriptors::raise() {
+        tracing::warn!(%error, "the limit of open files could not be raised");
+    }
+    let mut middle = GatewaySettings::default();
+    let page = config.as_ref().and_then(|config| config.limits.as_ref()?.page);
+    middle.page_bytes = page.unwrap_or(middle.page_bytes);
     let settings = origin::settings(config.as_ref());
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
     let kept = Kept::in_folder(state::tools()?);
@@ -58,6 +78,17 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
     let is_listening = !options.stdio || options.listen.is_some();
     let callers = Callers::open(auth.unwrap_or_default(), guard.keeping(), is_listening).await?;
+    callers.tell_roles(guard.trust().approvals());
+    let admin = callers.administer(admin);
+    let instance = Instance {
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        state: real(state::directory()?),
+        config: config.as_ref().map(|config| real(config.file.clone())),
+        listen: None,
+        stdio: options.stdio,
+    };
+    let controlled = Controlled { admin: admin.clone(), instance };
     let measured = Measured::new(upstreams.clone(), offer.tools.clone(), telemetry.clone());
     let (counted, audit) = (guard.clone(), guarding.audit.clone());
     offer.builder = callers
@@ -67,6 +98,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         .metrics(move |out| counted.write_metrics(out))
         .metrics(move |out| audit.measure(out))
         .door_settings(doors)
+        .gateway_settings(middle)
         .upstreams(upstreams.clone())
         .annex(Pages::PREFIX, Arc::new(Pages))
         .task_log(Arc::new(KeptTasks(store.clone())));
@@ -74,9 +106,11 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
+    let _trimmer = Trimmer::start();
     let ledger = ledger::keep(server.clone(), store);
     let budgets = guard.keep_budgets().await;
     let time = guard.keep_time();
+    let anchors = guarding.audit.keep_anchored();
     let records = telemetry.as_ref().and_then(|it| telemetry::follow(it, guard.audit()));
     let courier = courier::send(guard.trust().approvals().clone());
     let pinned = lock.keep(guard.pins().clone(), server.clone());
@@ -89,7 +123,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     }
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let address = options.listen.or(configured);
-    let served = open_doors(server, &callers, options.stdio, address).await;
+    let approvals = guard.trust().approvals();
+    let served = open_doors(server, &callers, approvals, controlled, address).await;
     behind.stop().await;
     courier.stop().await;
     pinned.stop().await;
@@ -97,6 +132,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     ledger.stop().await;
     budgets.stop().await;
     time.stop().await;
+    anchors.stop().await;
     guarding.close().await;
     if let Some(records) = records {
         records.abort();
@@ -107,27 +143,55 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     served
 }
 
+/// What is served on the control socket.
+struct Controlled {
+    admin: Admin,
+    instance: Instance,
+}
+
+impl Controlled {
+    fn open(self, server: &Server) -> Result<Control, Exit> {
+        Control::open(server, self.admin, self.instance)
+    }
+}
+
+/// A path that means the same wherever it is read.
+fn real(path: PathBuf) -> PathBuf {
+    std::fs::canonicalize(&path).unwrap_or(path)
+}
+
 /// Serves wherever the options say, until told to stop.
 async fn open_doors(
     server: Server,
     callers: &Callers,
-    stdio: bool,
+    approvals: &Approvals,
+    controlled: Controlled,
     address: Option<String>,
 ) -> Result<(), Exit> {
-    match (stdio, address) {
-        (true, None) => serve_stdio(server).await,
+    match (controlled.instance.stdio, address) {
+        (true, None) => {
+            let control = controlled.open(&server)?;
+            let served = serve_stdio(server.clone()).await;
+            server.stop();
+            control.stop().await;
+            served
+        }
         (true, Some(address)) => {
-            let (http, _door) = listen(&server, callers, &address).await?;
+            let (http, _door, control) =
+                listen(&server, callers, approvals, controlled, &address).await?;
             let serving = tokio::spawn(http.serve());
             let served = serve_stdio(server.clone()).await;
             server.stop();
+            control.stop().await;
             let _ = serving.await;
             served
         }
         (false, address) => {
             let address = address.as_deref().unwrap_or(DEFAULT_ADDRESS);
-            let (http, _door) = listen(&server, callers, address).await?;
+            let (http, _door, control) =
+                listen(&server, callers, approvals, controlled, address).await?;
             http.serve().await;
+            control.stop().await;
             Ok(())
         }
     }
@@ -145,8 +209,10 @@ fn watch(offer: &Offer) {
 async fn listen(
     server: &Server,
     callers: &Callers,
+    approvals: &Approvals,
+    mut controlled: Controlled,
     address: &str,
-) -> Result<(HttpServer, Door), Exit> {
+) -> Result<(HttpServer, Door, Control), Exit> {
     let http = server.listen(address).await.map_err(|error| {
         let exit = Exit::new(Code::Failed, error.to_string());
         match error {
@@ -157,9 +223,14 @@ async fn listen(
         }
     })?;
     let access = callers.access().await?;
+    let (reached, pages) = (door::reached(http.address()), Pages::PREFIX);
+    approvals.set_page(format!("http://{reached}{pages}/approvals"));
     let door = Door::open(http.address())?;
+    controlled.instance.listen = Some(http.address().to_string());
+    // Before the address is told: whoever reads it may ask at once.
+    let control = controlled.open(server)?;
     render::listening(http.address(), &access, &state::client_file()?, &state::token_file()?);
-    Ok((http, door))
+    Ok((http, door, control))
 }
 
 async fn serve_stdio(server: Server) -> Result<(), Exit> {

@@ -52,7 +52,7 @@ pub(crate) async fn stats(options: StatsOptions) -> Result<(), Exit> {
 }
 
 fn print(value: &Value) -> Result<(), Exit> {
-    render::print(&format!("{value:#}"))
+    render::print_json(&format!("{value:#}"))
 }
 
 /// Reading makes no store: without one nothing is known.

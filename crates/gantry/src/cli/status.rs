@@ -53,7 +53,7 @@ struct Standing {
 }
 
 pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach)?;
+    let running = Running::find(&options.reach).await?;
     let style = Style::of_stdout();
     let Some(name) = options.name.as_deref() else {
         let told = running.get("/api/servers").await?;

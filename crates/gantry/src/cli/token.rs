@@ -5,16 +5,16 @@ mod table;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use gantry::callers::{lifetime, row};
 use gantry::{ObjectWriter, RawJson};
-use gantry_policy::{TokenError, Tokens};
+use gantry_policy::{Role, TokenError, Tokens};
 use http::Method;
 
 use super::exit::{Code, Exit};
 use super::render::{self, Style};
-use super::running::{Reach, Running};
-use super::{callers, door, guard, origin};
+use super::running::{Kind, Reach, Running};
+use super::{callers, guard, origin};
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
@@ -36,8 +36,13 @@ pub(crate) struct CreateOptions {
     pub(crate) name: String,
 
     /// A tool, prompt or resource it may use, as a pattern with `*`; may be given more than once.
+    /// Without any it may use everything.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow: Vec<String>,
+
+    /// `approver`: it may also approve calls of others.
+    #[arg(long, value_enum, default_value_t = RoleOption::Caller)]
+    pub(crate) role: RoleOption,
 
     /// How long it is good, such as 12h, 30d or 8w; without end if not given.
     #[arg(long, value_name = "TIME")]
@@ -45,6 +50,24 @@ pub(crate) struct CreateOptions {
 
     #[command(flatten)]
     pub(crate) which: TokensOptions,
+}
+
+/// The roles that a token can be made with. The local user's is made at the first start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleOption {
+    /// It may make calls.
+    Caller,
+    /// It may also approve calls of others.
+    Approver,
+}
+
+impl From<RoleOption> for Role {
+    fn from(option: RoleOption) -> Self {
+        match option {
+            RoleOption::Caller => Self::Caller,
+            RoleOption::Approver => Self::Approver,
+        }
+    }
 }
 
 /// Which token.
@@ -88,18 +111,22 @@ async fn create(options: &CreateOptions) -> Result<(), Exit> {
     let read =
         expires.map(|text| lifetime(text).ok_or_else(|| wrong(text).hint("write it as 30d")));
     let lifetime = read.transpose()?;
+    // Not given means everything, which is not what an empty list says.
+    let allow = Some(options.allow.clone()).filter(|allow| !allow.is_empty());
+    let role = Role::from(options.role);
     let made = match Office::open(&options.which.reach).await? {
         Office::Running(running) => {
             let wanted = ObjectWriter::new()
                 .value("name", &options.name)
-                .value("allow", &options.allow)
+                .value_some("allow", allow.as_ref())
+                .value("role", role.as_str())
                 .value_some("expires", expires)
                 .finish();
             running.send(Method::POST, PAGE, Some(&wanted)).await?
         }
         Office::Store(tokens) => {
             let until = lifetime.map(|lifetime| tokens.clock().now() + lifetime);
-            let made = tokens.create(&options.name, options.allow.clone(), until).await;
+            let made = tokens.create_as(role, &options.name, allow, until).await;
             let (token, record) = made.map_err(|error| failed(&error))?;
             row(&record, tokens.clock())
                 .edit()
@@ -170,17 +197,10 @@ const PAGE: &str = "/api/tokens";
 impl Office {
     /// The gateway that runs, if one does; a gateway that is named must.
     async fn open(reach: &Reach) -> Result<Self, Exit> {
-        if reach.url.is_some() {
-            return Running::find(reach).map(Self::Running);
-        }
-        if door::is_any_open()?
-            && let Ok(running) = Running::find(reach)
-        {
-            match running.get(PAGE).await {
-                Ok(_) => return Ok(Self::Running(running)),
-                Err(exit) if exit.code != Code::Unreachable => return Err(exit),
-                Err(_) => {}
-            }
+        match Running::find_kind(reach, Kind::Listening).await {
+            Ok(running) => return Ok(Self::Running(running)),
+            Err(exit) if exit.code != Code::Unreachable || reach.is_named() => return Err(exit),
+            Err(_) => {}
         }
         let config = origin::configuration(reach.config.as_deref())?;
         let guard = guard::open(config.as_ref(), None).await?.guard;

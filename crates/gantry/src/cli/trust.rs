@@ -1,8 +1,6 @@
 //! `gantry trust`: how far the gateway, its servers and its tools are trusted.
 
-use std::path::PathBuf;
-
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::Trust;
@@ -26,13 +24,8 @@ pub(crate) struct TrustOptions {
     #[command(subcommand)]
     pub(crate) verb: Option<TrustVerb>,
 
-    /// Where the gateway listens; by default where the configuration says.
-    #[arg(long, value_name = "URL", global = true)]
-    pub(crate) url: Option<String>,
-
-    /// The configuration, which may say where the gateway listens.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
-    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
 
     /// Print JSON.
     #[arg(long, global = true)]
@@ -81,7 +74,7 @@ enum Court {
 }
 
 pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
-    let reach = Reach { url: options.url, config: options.config };
+    let reach = options.reach;
     let court = Court::find(&reach).await?;
     match options.verb.unwrap_or(TrustVerb::Show) {
         TrustVerb::Show => show(&court.shown().await?, options.json),
@@ -107,10 +100,9 @@ pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
 
 impl Court {
     async fn find(reach: &Reach) -> Result<Self, Exit> {
-        let running = Running::find(reach)?;
-        match running.get(PAGE).await {
-            Ok(_) => Ok(Self::Running(running)),
-            Err(exit) if exit.code == Code::Unreachable && reach.url.is_none() => {
+        match Running::find(reach).await {
+            Ok(running) => Ok(Self::Running(running)),
+            Err(exit) if exit.code == Code::Unreachable && !reach.is_named() => {
                 let config = origin::configuration(reach.config.as_deref())?;
                 let guard = guard::open(config.as_ref(), None).await?;
                 Ok(Self::Store(Box::new(guard.guard.trust().clone())))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gantry_policy::{AuditMode, AuditSettings, AuditedArguments};
+use gantry_policy::{AuditMode, AuditSettings, AuditedArguments, WhenFull};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
 use gantry_providers::tools::manifest::{size, timeout};
@@ -10,7 +10,24 @@ use gantry_providers::tools::manifest::{size, timeout};
 use super::ConfigError;
 use super::read::Reader;
 
-const KEYS: [&str; 5] = ["mode", "arguments", "lists", "retain", "size"];
+const KEYS: [&str; 11] = [
+    "mode",
+    "arguments",
+    "lists",
+    "retain",
+    "size",
+    "minAge",
+    "whenFull",
+    "nameBytes",
+    "lineBytes",
+    "summary",
+    "anchor",
+];
+
+/// The shortest line that has room for every member.
+const SHORTEST_LINE: usize = 4096;
+/// The shortest name that still says something.
+const SHORTEST_NAME: usize = 16;
 
 const MODES: &str = "\"batched\", \"strict\" or \"off\"";
 
@@ -27,6 +44,18 @@ pub struct AuditConfig {
     pub retain: Option<Duration>,
     /// How many bytes the whole record may have.
     pub size: Option<u64>,
+    /// How old a segment must be before it is removed for size.
+    pub min_age: Option<Duration>,
+    /// What happens to calls when the log is larger than it may be.
+    pub when_full: Option<WhenFull>,
+    /// Bytes of a name that a client chose.
+    pub name: Option<usize>,
+    /// Bytes of a line.
+    pub line: Option<usize>,
+    /// How often calls are counted in a line that are refused too often to have one each.
+    pub summary: Option<Duration>,
+    /// How often it is kept in the store how far the log is.
+    pub anchor: Option<Duration>,
 }
 
 impl AuditConfig {
@@ -37,6 +66,11 @@ impl AuditConfig {
             mode: self.mode.unwrap_or(usual.mode),
             arguments: self.arguments.unwrap_or(usual.arguments),
             lists: self.lists.unwrap_or(usual.lists),
+            when_full: self.when_full.unwrap_or(usual.when_full),
+            name: self.name.unwrap_or(usual.name),
+            line: self.line.unwrap_or(usual.line),
+            summary: self.summary.unwrap_or(usual.summary),
+            anchor: self.anchor.unwrap_or(usual.anchor),
             ..usual
         }
     }
@@ -53,13 +87,24 @@ impl AuditConfig {
             AuditedArguments::Redacted => "redacted",
             AuditedArguments::None => "none",
         });
-        let retain = self.retain.map(|retain| format!("{}s", retain.as_secs()));
+        let when_full = self.when_full.map(|when_full| match when_full {
+            WhenFull::Alarm => "alarm",
+            WhenFull::Refuse => "refuse",
+        });
+        let seconds = |time: Option<Duration>| time.map(|time| format!("{}s", time.as_secs()));
+        let millis = |time: Option<Duration>| time.map(|time| time.as_millis() as u64);
         ObjectWriter::new()
             .value_some("mode", mode)
             .value_some("arguments", arguments)
             .value_some("lists", self.lists)
-            .value_some("retain", retain)
+            .value_some("retain", seconds(self.retain))
             .value_some("size", self.size)
+            .value_some("minAge", seconds(self.min_age))
+            .value_some("whenFull", when_full)
+            .value_some("nameBytes", self.name)
+            .value_some("lineBytes", self.line)
+            .value_some("summary", millis(self.summary))
+            .value_some("anchor", millis(self.anchor))
             .finish()
     }
 }
@@ -75,7 +120,20 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<AuditConfig, 
             reader.check_keys(value, &KEYS, &[])?;
             let arguments = |value: &RawJson| AuditedArguments::parse(&value.to_text()?);
             let kinds = "\"digest\", \"redacted\" or \"none\"";
+            let when_full = |value: &RawJson| WhenFull::parse(&value.to_text()?);
+            let bytes = |key, least| {
+                let text = "bytes, not too few, or a text such as \"1KiB\"";
+                let read = |value: &RawJson| usize::try_from(size::read(value)?).ok();
+                reader.value(value, key, text, |value| read(value).filter(|it| *it >= least))
+            };
+            let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", timeout::read);
             Ok(AuditConfig {
+                min_age: reader.value(value, "minAge", "a time such as \"7d\"", days)?,
+                when_full: reader.value(value, "whenFull", "\"alarm\" or \"refuse\"", when_full)?,
+                name: bytes("nameBytes", SHORTEST_NAME)?,
+                line: bytes("lineBytes", SHORTEST_LINE)?,
+                summary: time("summary")?,
+                anchor: time("anchor")?,
                 mode: reader.value(value, "mode", MODES, mode)?,
                 arguments: reader.value(value, "arguments", kinds, arguments)?,
                 lists: reader.value(value, "lists", "true or false", RawJson::read)?,
@@ -127,6 +185,10 @@ mod tests {
                 r#"{"mode":"batched","arguments":"redacted","lists":true,"retain":"172800s","size":1048576}"#,
             ),
             (
+                r#"{"minAge": "1d", "whenFull": "refuse", "nameBytes": 64, "lineBytes": "4KiB", "summary": "10s", "anchor": 500}"#,
+                r#"{"minAge":"86400s","whenFull":"refuse","nameBytes":64,"lineBytes":4096,"summary":10000,"anchor":500}"#,
+            ),
+            (
                 r#"{"retain": "12h", "arguments": "none"}"#,
                 r#"{"arguments":"none","retain":"43200s"}"#,
             ),
@@ -147,6 +209,11 @@ mod tests {
             (r#"{"retain": "0d"}"#, "`retain` has the wrong form"),
             (r#"{"retain": "d"}"#, "`retain` has the wrong form"),
             (r#"{"size": 0}"#, "`size` has the wrong form"),
+            (r#"{"minAge": 1}"#, "`minAge` has the wrong form"),
+            (r#"{"whenFull": "stop"}"#, "`whenFull` has the wrong form"),
+            (r#"{"nameBytes": 4}"#, "`nameBytes` has the wrong form"),
+            (r#"{"lineBytes": "1KiB"}"#, "`lineBytes` has the wrong form"),
+            (r#"{"anchor": "often"}"#, "`anchor` has the wrong form"),
             (r#"{"lists": 1}"#, "`lists` has the wrong form"),
         ];
         for (given, expected) in cases {

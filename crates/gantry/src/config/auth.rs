@@ -33,9 +33,13 @@ impl Auth {
     }
 }
 
-pub(super) fn read(reader: &Reader<'_>, document: &RawJson) -> Result<Option<Auth>, ConfigError> {
-    const EXPECTED: &str = "\"token\", or \"none\" on loopback";
-    let Some(text) = reader.text(document, "auth", EXPECTED)? else { return Ok(None) };
-    let value = document.get("auth").unwrap_or(RawJson::NULL);
-    Auth::parse(&text).map(Some).ok_or_else(|| reader.form(&value, "auth", EXPECTED))
+/// Reads `auth` of an object; `expected` says what it may be there.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    object: &RawJson,
+    expected: &'static str,
+) -> Result<Option<Auth>, ConfigError> {
+    let Some(text) = reader.text(object, "auth", expected)? else { return Ok(None) };
+    let value = object.get("auth").unwrap_or(RawJson::NULL);
+    Auth::parse(&text).map(Some).ok_or_else(|| reader.form(&value, "auth", expected))
 }

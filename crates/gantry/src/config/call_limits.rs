@@ -9,15 +9,17 @@ use gantry_providers::tools::manifest::{size, timeout};
 use super::ConfigError;
 use super::read::Reader;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "default",
     "perTool",
     "perServer",
     "perPrincipal",
     "overall",
+    "refused",
     "concurrency",
     "arguments",
     "response",
+    "page",
     "daily",
     "breaker",
 ];
@@ -36,6 +38,8 @@ const TIME: &str = "milliseconds, or \"60s\"";
 pub struct CallLimits {
     /// What they mean.
     pub settings: LimitSettings,
+    /// Bytes of a page of a list; in force from the start of the gateway on.
+    pub page: Option<usize>,
     /// What the configuration says.
     pub written: RawJson,
 }
@@ -50,6 +54,9 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<CallLimits, C
     settings.per_server = patterns(reader, value, "perServer", RATE, rate)?;
     settings.per_principal = patterns(reader, value, "perPrincipal", RATE, rate)?;
     settings.overall = reader.value(value, "overall", RATE, rate)?.flatten();
+    if let Some(rate) = reader.value(value, "refused", RATE, rate)? {
+        settings.refused = rate;
+    }
     settings.arguments = reader.value(value, "arguments", SIZE, or_off(size::read))?.flatten();
     settings.response = reader.value(value, "response", SIZE, or_off(size::read))?.flatten();
     if let Some(value) = value.get("concurrency") {
@@ -65,7 +72,9 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<CallLimits, C
     if let Some(value) = value.get("breaker") {
         settings.breaker = breaker(reader, &value)?;
     }
-    Ok(CallLimits { settings, written: value.clone() })
+    let page = reader.value(value, "page", "bytes, or a text such as \"1MiB\"", size::read)?;
+    let page = page.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
+    Ok(CallLimits { settings, page, written: value.clone() })
 }
 
 fn concurrency(reader: &Reader<'_>, value: &RawJson) -> Result<ConcurrencySettings, ConfigError> {
@@ -118,7 +127,7 @@ fn check(
 }
 
 /// Values by pattern, under a key.
-fn patterns<T>(
+fn patterns<T: Clone>(
     reader: &Reader<'_>,
     object: &RawJson,
     key: &str,

@@ -2,6 +2,7 @@
 
 mod habits;
 mod keys;
+mod limits;
 mod program;
 mod target;
 
@@ -29,6 +30,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Upstream, ConfigError> {
     keys::check(entry)?;
     let mut server = bare(entry.name, Err(String::new()));
     habits::read(entry, &mut server)?;
+    limits::read(entry, &mut server)?;
     server.target = match target::read(entry) {
         Ok(target) => Ok(target),
         // One that is switched off need not be complete.
@@ -56,6 +58,9 @@ fn bare(name: &str, target: Result<gantry_client::Target, String>) -> Upstream {
         task: false,
         share: Share::default(),
         refresh: None,
+        validation: None,
+        templates: 1024 * 1024,
+        secrets: Vec::new(),
     }
 }
 

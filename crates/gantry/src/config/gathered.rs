@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use gantry_client::Secret;
-
-/// A value shorter than this is not worth hiding: it would be hidden everywhere.
-const SHORTEST: usize = 4;
+use gantry_protocol::redact::is_open_variable;
 
 /// What was met in all files so far.
 #[derive(Debug, Default)]
@@ -28,12 +26,35 @@ impl Gathered {
         is_new
     }
 
-    /// Remembers a value that came from elsewhere, so that it is not shown.
+    /// Remembers a value that a reference stood for, so that it is not shown.
     pub(super) fn keep_secret(&self, value: &str) {
-        let mut secrets = self.secrets.borrow_mut();
-        if value.len() >= SHORTEST && !secrets.iter().any(|known| known.expose() == value) {
-            secrets.push(Secret::new(value));
+        add(&mut self.secrets.borrow_mut(), Secret::new(value));
+    }
+
+    /// Remembers the value of a variable that a reference stood for, unless the variable is one of
+    /// those that everyone has and nobody hides.
+    pub(super) fn keep_variable(&self, name: &str, value: &str) {
+        if !is_open_variable(name) {
+            self.keep_secret(value);
         }
+    }
+
+    /// Reads a part of the configuration, and gives the values of the references in it too.
+    pub(super) fn collect<T>(&self, read: impl FnOnce() -> T) -> (T, Vec<Secret>) {
+        let outer = self.secrets.take();
+        let done = read();
+        let own = self.secrets.replace(outer);
+        let mut secrets = self.secrets.borrow_mut();
+        own.iter().for_each(|secret| add(&mut secrets, secret.clone()));
+        (done, own)
+    }
+
+    /// Reads a part of the configuration in which references stand for nothing that is secret.
+    pub(super) fn openly<T>(&self, read: impl FnOnce() -> T) -> T {
+        let before = self.secrets.borrow().len();
+        let done = read();
+        self.secrets.borrow_mut().truncate(before);
+        done
     }
 
     /// Tells of something that is most likely not meant.
@@ -44,5 +65,11 @@ impl Gathered {
     /// Tells of something that has no meaning here.
     pub(super) fn note(&self, text: String) {
         self.notes.borrow_mut().push(text);
+    }
+}
+
+fn add(secrets: &mut Vec<Secret>, secret: Secret) {
+    if !secret.expose().is_empty() && !secrets.contains(&secret) {
+        secrets.push(secret);
     }
 }

@@ -3,13 +3,15 @@
 use gantry_server::Names;
 
 use super::gathered::Gathered;
-use super::{Config, ToolLimits, TrustConfig, servers};
+use super::{ClientLimits, Config, ToolLimits, TrustConfig, servers};
 
 impl Config {
     /// Takes over what another file says and this one does not.
     pub(super) fn absorb(&mut self, other: Self, gathered: &Gathered) {
         self.listen = self.listen.take().or(other.listen);
         self.auth = self.auth.or(other.auth);
+        self.http = self.http.take().or(other.http);
+        self.metrics = self.metrics.take().or(other.metrics);
         self.state = self.state.take().or(other.state);
         self.limits = self.limits.take().or(other.limits);
         self.audit = self.audit.take().or(other.audit);
@@ -22,6 +24,9 @@ impl Config {
         }
         if self.tool_limits == ToolLimits::default() {
             self.tool_limits = other.tool_limits;
+        }
+        if self.client_limits == ClientLimits::default() {
+            self.client_limits = other.client_limits;
         }
         if self.trust == TrustConfig::default() {
             self.trust = other.trust;

@@ -3,9 +3,10 @@
 mod rule;
 pub(super) mod trust;
 
-use gantry_policy::{Prefixes, Rule, RuleSet};
+use std::collections::BTreeMap;
+
+use gantry_policy::{Rule, RuleSet};
 use gantry_protocol::RawJson;
-use gantry_providers::upstreams::Upstream;
 
 use super::ConfigError;
 use super::read::Reader;
@@ -28,10 +29,21 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The rules, ready to be put in force for these servers.
-    pub fn rule_set(&self, servers: &[Upstream]) -> RuleSet {
-        let default_allows = self.default_allows.unwrap_or(true);
-        RuleSet::new(self.rules.clone(), default_allows, prefixes(servers))
+    /// The rules, ready to be put in force.
+    pub fn rule_set(&self) -> RuleSet {
+        RuleSet::new(self.rules.clone(), self.default_allows.unwrap_or(true))
+    }
+
+    /// Who may approve what each rule stops, where a rule says so. Of two rules of one name, in
+    /// files that include one another, nobody is an approver whom one of them does not know.
+    pub fn approvers(&self) -> BTreeMap<String, Vec<String>> {
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for rule in self.rules.iter().filter(|rule| !rule.approvers.is_empty()) {
+            all.entry(rule.name.to_string())
+                .and_modify(|known| known.retain(|it| rule.approvers.contains(it)))
+                .or_insert_with(|| rule.approvers.clone());
+        }
+        all
     }
 
     /// Whether another one may let others see and call things.
@@ -58,12 +70,6 @@ impl Policy {
             .apply();
         (section != RawJson::EMPTY_OBJECT).then_some(section)
     }
-}
-
-/// What the names of the servers' tools begin with, where that is not the name of the server.
-pub(crate) fn prefixes(servers: &[Upstream]) -> Prefixes {
-    let given = servers.iter().filter_map(|it| Some((it.name.clone(), it.prefix.clone()?)));
-    Prefixes::new(given)
 }
 
 pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Policy, ConfigError> {

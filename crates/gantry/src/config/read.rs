@@ -9,10 +9,10 @@ use gantry_providers::tools::manifest::nearest::nearest;
 use super::gathered::Gathered;
 use super::source::Source;
 use super::variables::{ValueError, expand};
-use super::{Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
+use super::{ClientLimits, Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
 use super::{
-    audit, auth, call_limits, dialect, include, limits, names, otlp, pins, policy, profiles,
-    servers, standby,
+    audit, auth, call_limits, client_limits, dialect, http, include, limits, metrics, names, otlp,
+    pins, policy, profiles, servers, standby,
 };
 
 const KEYS: &[&str] = &[
@@ -20,6 +20,8 @@ const KEYS: &[&str] = &[
     "auth",
     "allowedHosts",
     "allowedOrigins",
+    "http",
+    "metrics",
     "tools",
     "mcpServers",
     "include",
@@ -28,6 +30,7 @@ const KEYS: &[&str] = &[
     "uv",
     "standby",
     "toolLimits",
+    "clientLimits",
     "limits",
     "policy",
     "pins",
@@ -93,14 +96,23 @@ impl Reader<'_> {
     fn own(&self, document: &RawJson) -> Result<Config, ConfigError> {
         self.check_keys(document, KEYS, NOT_YET)?;
         let mut config = Config {
-            listen: self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")?,
-            auth: auth::read(self, document)?,
-            names: names::read(self, document)?,
+            // Everyone who is to come is told where the gateway is and what it is called.
+            listen: self.gathered.openly(|| {
+                self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")
+            })?,
+            auth: auth::read(self, document, "\"token\", or \"none\" on loopback")?,
+            http: document.get("http").map(|it| http::read(self, &it)).transpose()?,
+            metrics: document.get("metrics").map(|it| metrics::read(self, &it)).transpose()?,
+            names: self.gathered.openly(|| names::read(self, document))?,
             state: self.state(document)?,
             uv: self.uv(document)?,
             tool_limits: match document.get("toolLimits") {
                 Some(value) => limits::read(self, &value)?,
                 None => ToolLimits::default(),
+            },
+            client_limits: match document.get("clientLimits") {
+                Some(value) => client_limits::read(self, &value)?,
+                None => ClientLimits::default(),
             },
             limits: document.get("limits").map(|it| call_limits::read(self, &it)).transpose()?,
             audit: document.get("audit").map(|it| audit::read(self, &it)).transpose()?,

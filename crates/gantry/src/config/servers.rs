@@ -1,7 +1,8 @@
 //! The servers of one file, whichever dialect they are written in.
 
-use gantry_protocol::RawJson;
+use gantry_client::Secret;
 use gantry_protocol::json::JsonKind;
+use gantry_protocol::{RawJson, Redactor};
 use gantry_providers::upstreams::Upstream;
 
 use super::dialect::{Section, sections};
@@ -101,11 +102,18 @@ fn one(
         return Err(reader.form(&value, name, "an object with `command` or `url`"));
     }
     let entry = Entry { reader, name, value, is_strict };
-    match entry::read(&entry) {
+    let (read, secrets) = reader.gathered.collect(|| entry::read(&entry));
+    let mut server = match read {
         // A file of another program: whatever is wrong concerns this server only.
-        Err(error) if !is_strict => Ok(entry::unavailable(name, &error)),
-        read => read,
+        Err(error) if !is_strict => entry::unavailable(name, &error),
+        read => read?,
+    };
+    if let Err(reason) = &mut server.target {
+        // It may name a file whose path has a reference in it.
+        *reason = Redactor::new(secrets.iter().map(Secret::expose)).place(reason);
     }
+    server.secrets = secrets;
+    Ok(server)
 }
 
 /// Whether a server or profile may have this name.

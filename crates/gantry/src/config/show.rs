@@ -1,19 +1,23 @@
 //! The configuration as it is in force, for people: variables replaced, paths whole, and every
 //! value that may be secret as `…`.
 
+use std::path::Path;
+
 use gantry_client::{Endpoint, HttpKind, Secret, Target};
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::redact::HIDDEN;
+use gantry_protocol::{RawJson, Redactor};
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{AuditConfig, Auth, Config, Standby, inherit, pins};
+use super::{AuditConfig, Auth, Config, HttpLimits, MetricsConfig, Standby, inherit, pins};
 
 impl Config {
     /// What is in force.
     pub fn to_json(&self) -> RawJson {
-        let folders = self.folders.iter().map(|folder| RawJson::string(&folder.to_string_lossy()));
+        let redactor = self.redactor();
+        let path = |path: &Path| redactor.place(&path.to_string_lossy());
+        let folders = self.folders.iter().map(|folder| RawJson::string(&path(folder)));
         let manifests = self.inline.iter().map(|inline| inline.manifest.clone());
         let tools: Vec<RawJson> = folders.chain(manifests).collect();
         let servers = self.servers.iter().fold(ObjectWriter::new(), |servers, server| {
@@ -27,15 +31,18 @@ impl Config {
             .value_some("auth", self.auth.map(Auth::name))
             .value_some("allowedHosts", Some(&self.names.hosts).filter(|it| !it.is_empty()))
             .value_some("allowedOrigins", Some(&self.names.origins).filter(|it| !it.is_empty()))
+            .raw_some("http", self.http.as_ref().map(HttpLimits::to_json).as_ref())
+            .raw_some("metrics", self.metrics.as_ref().map(MetricsConfig::to_json).as_ref())
             .array("tools", &tools)
             .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
-            .value_some("uv", self.uv.as_ref())
+            .value_some("uv", self.uv.as_deref().map(path))
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
+            .raw_some("clientLimits", self.client_limits.to_json().as_ref())
             .raw_some("limits", self.limits.as_ref().map(|limits| &limits.written))
             .raw_some("policy", self.policy.to_json(&self.trust).as_ref())
             .raw_some("pins", self.pins.as_ref().map(pins::to_json).as_ref())
-            .value_some("state", self.state.as_ref())
+            .value_some("state", self.state.as_ref().map(|state| redactor.place(state)))
             .raw_some("audit", self.audit.as_ref().map(AuditConfig::to_json).as_ref())
             .raw_some("telemetry", self.telemetry().as_ref())
             .finish()
@@ -44,30 +51,28 @@ impl Config {
     fn telemetry(&self) -> Option<RawJson> {
         let telemetry = self.telemetry.as_ref()?;
         let collector = telemetry.collector.as_ref().map(ToString::to_string);
-        Some(telemetry.to_json(collector.map(|url| self.without_secrets(&address(&url)))))
+        Some(telemetry.to_json(collector.map(|url| self.redactor().place(&address(&url)))))
     }
 
-    /// A text without the secrets that were met when the configuration was read.
-    pub fn without_secrets(&self, text: &str) -> String {
-        let mut secrets: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
-        // A longer one may hold a shorter one.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
+    /// What hides the values that came from references.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.secrets.iter().map(Secret::expose))
     }
 
     /// A command or an address in a line, without secrets.
     pub fn place_of(&self, target: &Target) -> String {
+        let redactor = self.redactor();
         match target {
             Target::Program(program) => {
-                let command = self.without_secrets(&program.program.to_string_lossy());
-                [vec![command], self.arguments(&program.args)].concat().join(" ")
+                let command = redactor.place(&program.program.to_string_lossy());
+                [vec![command], redactor.arguments(&program.args)].concat().join(" ")
             }
             Target::Http(endpoint, _) | Target::WebSocket(endpoint) => self.address(endpoint),
         }
     }
 
     fn address(&self, endpoint: &Endpoint) -> String {
-        self.without_secrets(&address(&endpoint.url.to_string()))
+        self.redactor().place(&address(&endpoint.url.to_string()))
     }
 
     fn server(&self, server: &Upstream) -> RawJson {
@@ -89,15 +94,17 @@ impl Config {
     }
 
     fn program(&self, object: ObjectWriter, program: &Program) -> ObjectWriter {
+        let redactor = self.redactor();
+        let directory = program.directory.as_ref().map(|it| redactor.place(&it.to_string_lossy()));
         let inherited = inherit::environment();
         let own = program.env.iter().filter(|variable| !inherited.contains(variable));
         let names: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
         let hidden = hidden(&names);
         object
-            .value("command", &self.without_secrets(&program.program.to_string_lossy()))
-            .value("args", &self.arguments(&program.args))
+            .value("command", &redactor.place(&program.program.to_string_lossy()))
+            .value("args", &redactor.arguments(&program.args))
             .raw_some("env", Some(&hidden).filter(|_| !names.is_empty()))
-            .value_some("cwd", program.directory.as_ref())
+            .value_some("cwd", directory)
     }
 
     fn endpoint(&self, object: ObjectWriter, endpoint: &Endpoint) -> ObjectWriter {
@@ -106,27 +113,6 @@ impl Config {
         object
             .value("url", &self.address(endpoint))
             .raw_some("headers", Some(&hidden).filter(|_| !names.is_empty()))
-    }
-
-    /// Arguments without secrets: neither those of variables nor what follows `--api-key`.
-    fn arguments(&self, args: &[String]) -> Vec<String> {
-        let mut is_next_secret = false;
-        let mut shown = Vec::new();
-        for argument in args {
-            let (flag, value) = match argument.split_once('=') {
-                Some((flag, _)) => (flag, true),
-                None => (argument.as_str(), false),
-            };
-            let is_option = argument.starts_with('-');
-            let tells_secret = is_option && is_secretive(flag);
-            shown.push(match () {
-                () if is_next_secret && !is_option => HIDDEN.to_owned(),
-                () if tells_secret && value => format!("{flag}={HIDDEN}"),
-                () => self.without_secrets(argument),
-            });
-            is_next_secret = tells_secret && !value;
-        }
-        shown
     }
 }
 
@@ -139,12 +125,6 @@ pub fn transport(server: &Upstream) -> &'static str {
         Ok(Target::WebSocket(_)) => "websocket",
         Err(_) => "unknown",
     }
-}
-
-/// Whether the value of such an option is better not shown.
-fn is_secretive(option: &str) -> bool {
-    let option = option.to_ascii_lowercase();
-    ["key", "token", "secret", "password", "auth"].iter().any(|word| option.contains(word))
 }
 
 /// An address without the password of its user and without what stands in its query.

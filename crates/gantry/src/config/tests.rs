@@ -127,6 +127,27 @@ fn limits_of_tools() {
 }
 
 #[test]
+fn limits_of_clients() {
+    let text = r#"{"clientLimits": {"share": 40, "sessions": 50, "sessionIdle": "5m", "streams": 60,
+        "watched": 70, "parked": 80, "parkedPerPrincipal": 8, "tasks": 90, "tasksPerPrincipal": 9,
+        "taskResults": "1MiB", "held": "2MiB", "replay": 4096}}"#;
+    let mut settings = gantry_server::Settings::default();
+    let config = parse(text).expect(text);
+    config.client_limits.apply(&mut settings);
+    assert_eq!((settings.principal_share, settings.sessions, settings.streams), (40, 50, 60));
+    assert_eq!(settings.session_idle, Duration::from_secs(300));
+    assert_eq!((settings.watched_total, settings.watched), (70, 1000), "the total alone");
+    assert_eq!((settings.parked, settings.parked_of_principal), (80, 8));
+    assert_eq!((settings.tasks, settings.tasks_of_principal), (90, 9));
+    assert_eq!((settings.task_store, settings.task_memory), (1 << 20, 1 << 20));
+    assert_eq!((settings.held, settings.replay_total), (2 << 20, 4096));
+    let shown = config.to_json().get("clientLimits").expect("it is shown");
+    let again = parse(&format!("{{\"clientLimits\": {shown}}}")).expect("it can be read");
+    assert_eq!(again.client_limits, config.client_limits);
+    assert!(parse("{}").expect("nothing is needed").to_json().get("clientLimits").is_none());
+}
+
+#[test]
 fn mistakes() {
     let cases = [
         ("", "/etc/g.json:1:1: not valid JSON: EOF while parsing a value"),
@@ -161,6 +182,15 @@ fn mistakes() {
         ("{\"pins\": {\"own\": 1}}", "/etc/g.json:1:18: `own` has the wrong form; write true or"),
         ("{\"toolLimits\": 1}", "/etc/g.json:1:16: `toolLimits` has the wrong form; write an"),
         ("{\"toolLimits\": {\"que\": 1}}", "/etc/g.json:1:17: unknown key `que`; write `queue`"),
+        ("{\"clientLimits\": []}", "/etc/g.json:1:18: `clientLimits` has the wrong form; write an"),
+        (
+            "{\"clientLimits\": {\"shar\": 1}}",
+            "/etc/g.json:1:19: unknown key `shar`; write `share`",
+        ),
+        (
+            "{\"clientLimits\": {\"share\": 0}}",
+            "/etc/g.json:1:28: `share` has the wrong form; write a",
+        ),
         ("{\"toolLimits\": {\"children\": 0}}", "/etc/g.json:1:29: `children` has the wrong form"),
         ("{\"uv\": \"${NO}\"}", "/etc/g.json:1:8: the variable `NO`, needed by `uv`, is not set"),
         ("{\"uv\": \"${NO\"}", "/etc/g.json:1:8: `uv` has the wrong form; write `${VAR}`"),

@@ -7,7 +7,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::Lookup;
-use super::inherit::is_inherited;
 use super::read::Reader;
 use crate::vault::{Vault, VaultError};
 
@@ -136,9 +135,7 @@ fn value(reader: &Reader<'_>, reference: &str, depth: usize) -> Result<String, V
 
 fn variable(reader: &Reader<'_>, name: &str) -> Result<String, ValueError> {
     let found = (reader.environment)(name).ok_or_else(|| ValueError::Unset(name.to_owned()))?;
-    if !is_inherited(name) {
-        reader.gathered.keep_secret(&found);
-    }
+    reader.gathered.keep_variable(name, &found);
     Ok(found)
 }
 

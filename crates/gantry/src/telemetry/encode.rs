@@ -76,7 +76,7 @@ fn of_call(call: &ObservedCall) -> Vec<Value> {
 fn about(call: &ObservedCall) -> Attributes {
     let mut attributes = Attributes::default();
     attributes.text("mcp.method.name", call.method.as_str());
-    let named = call.target.as_ref().map(|target| target.name().to_owned());
+    let named = call.target.as_ref().map(|target| target.names().canonical().to_owned());
     let named = named.or_else(|| call.named.as_ref()?.to_text());
     let named = named.filter(|name| name.len() <= LONGEST_NAME);
     let key = match &call.method {
@@ -132,7 +132,7 @@ fn span(
 fn name(call: &ObservedCall) -> String {
     match &call.target {
         Some(target @ (Target::Tool(_) | Target::Prompt(_))) => {
-            format!("{} {}", call.method, target.name())
+            format!("{} {}", call.method, target.names().canonical())
         }
         _ => call.method.to_string(),
     }

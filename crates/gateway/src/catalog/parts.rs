@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn views_share_a_part_only_if_all_their_keys_are_the_same() {
-        let pages = PageSettings { size: 1, ttl_ms: 0, public: false };
+        let pages = PageSettings { size: 1, bytes: 1, ttl_ms: 0, public: false };
         let parts = Parts::default();
         let part = |keys: &[u128]| {
             let view = |key: &u128| View { key: *key, sees: Arc::new(|_| true) };
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_oldest_part_gives_way() {
-        let pages = PageSettings { size: 1, ttl_ms: 0, public: false };
+        let pages = PageSettings { size: 1, bytes: 1, ttl_ms: 0, public: false };
         let parts = Parts::default();
         for key in 0..2 * KEPT as u128 {
             let view = View { key, sees: Arc::new(|_| true) };

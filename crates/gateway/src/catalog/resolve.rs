@@ -14,25 +14,60 @@ use crate::error::{CallError, ErrorKind};
 use crate::page::{ListKind, Page};
 use crate::policy::View;
 use crate::provider::{Provider, Resolved, Target};
+use crate::resource_uri::{self, UnsafeUri};
 
-type Found = (Target, Arc<dyn Provider>);
+pub(crate) type Found = (Target, Arc<dyn Provider>);
 
 impl Catalog {
     /// Finds the target of a call and who serves it.
     pub(crate) fn resolve(&self, call: Arc<Call>) -> Result<Resolved, CallError> {
+        let found = self.find(&call);
+        let (target, provider) = found.map_err(|error| self.explained(error, &call.head))?;
+        Ok(Resolved { call, target, provider })
+    }
+
+    /// The target of a call and who serves it; the error is not explained by any provider.
+    pub(crate) fn find(&self, call: &Call) -> Result<Found, CallError> {
         let head = &call.head;
         if let Some(doubled) = head.doubled {
             return Err(CallError::invalid_params(doubled.to_string()));
         }
-        let found = self.with(|snapshot| match call.method {
+        // Two readers could act on different values: the rules on one, the tool on the other.
+        if let Some(key) = head.arguments.as_ref().and_then(RawJson::doubled_member) {
+            let text = format!("the member `{key}` in `arguments` appears more than once");
+            return Err(CallError::invalid_params(format!("{text}; send it once")));
+        }
+        self.with(|snapshot| match call.method {
             Method::ToolsCall => snapshot.find_tool(head),
             Method::PromptsGet => snapshot.find_prompt(&text(head.name.as_ref(), "name")?),
             Method::ResourcesRead => snapshot.find_resource(&text(head.uri.as_ref(), "uri")?),
             Method::Complete => snapshot.find_reference(&call.params),
             _ => Err(unserved(&call.method)),
-        });
-        let (target, provider) = found.map_err(|error| self.explained(error, head))?;
-        Ok(Resolved { call, target, provider })
+        })
+    }
+
+    /// The error for a call of what is not there.
+    pub(crate) fn absent(&self, call: &Call) -> CallError {
+        let head = &call.head;
+        let named = |error: fn(&str) -> CallError, value: Option<&RawJson>, member| {
+            text(value, member).map_or_else(|error| error, |name| error(&name))
+        };
+        let reference = || call.params.get("ref").unwrap_or(RawJson::NULL);
+        let error = match call.method {
+            Method::ToolsCall => named(tool_not_found, head.name.as_ref(), "name"),
+            Method::PromptsGet => named(prompt_not_found, head.name.as_ref(), "name"),
+            Method::ResourcesRead => named(resource_not_found, head.uri.as_ref(), "uri"),
+            Method::Complete => {
+                match reference().get("type").and_then(|it| it.to_text()).as_deref() {
+                    Some("ref/prompt") => {
+                        named(prompt_not_found, reference().get("name").as_ref(), "name")
+                    }
+                    _ => named(resource_not_found, reference().get("uri").as_ref(), "uri"),
+                }
+            }
+            _ => unserved(&call.method),
+        };
+        self.explained(error, head)
     }
 
     /// The error, or a better one from a provider that knows why there is no such tool.
@@ -86,15 +121,9 @@ impl Snapshot {
     fn find_tool(&self, head: &ParamsHead) -> Result<Found, CallError> {
         let name = text(head.name.as_ref(), "name")?;
         let Some(listed) = find(&self.tools, &name).or_else(|| self.find_version(&name)) else {
-            let text = format!("there is no tool `{name}`; tools/list shows those there are");
-            return Err(CallError::new(ErrorKind::ToolNotFound, text));
+            return Err(tool_not_found(&name));
         };
-        match &head.arguments {
-            Some(arguments) if !arguments.is_object() && !arguments.is_null() => {
-                Err(CallError::invalid_params("`arguments` must be an object"))
-            }
-            _ => Ok(found(listed, Target::Tool)),
-        }
+        Ok(found(listed, Target::Tool))
     }
 
     /// A tool in a version that the caller insists on, `name@version`. No name has that sign.
@@ -107,11 +136,7 @@ impl Snapshot {
     }
 
     fn find_prompt(&self, name: &str) -> Result<Found, CallError> {
-        let listed = find(&self.prompts, name).ok_or_else(|| {
-            CallError::invalid_params(format!(
-                "there is no prompt `{name}`; prompts/list shows those there are"
-            ))
-        })?;
+        let listed = find(&self.prompts, name).ok_or_else(|| prompt_not_found(name))?;
         Ok(found(listed, Target::Prompt))
     }
 
@@ -119,6 +144,9 @@ impl Snapshot {
         if let Some(listed) = find(&self.resources, uri) {
             return Ok(found(listed, Target::Resource));
         }
+        // A server lists what it means. What a client puts into a template may mean one thing to
+        // the policies here and another one to the server.
+        resource_uri::check(uri).map_err(|reason| refused_uri(uri, reason))?;
         let covering = self.templates.iter().find(|(_, matches)| matches(uri));
         let (listed, _) = covering.ok_or_else(|| resource_not_found(uri))?;
         Ok(found(listed, |entry| Target::Template(entry, uri.to_owned())))
@@ -155,11 +183,30 @@ fn found<T>(listed: &Listed<T>, target: impl FnOnce(Arc<T>) -> Target) -> Found 
     (target(listed.entry.clone()), listed.provider.clone())
 }
 
+fn tool_not_found(name: &str) -> CallError {
+    let text = format!("there is no tool `{name}`; tools/list shows those there are");
+    CallError::new(ErrorKind::ToolNotFound, text)
+}
+
+fn prompt_not_found(name: &str) -> CallError {
+    let text = format!("there is no prompt `{name}`; prompts/list shows those there are");
+    CallError::invalid_params(text)
+}
+
 /// The error for a URI that nothing answers to.
 pub(crate) fn resource_not_found(uri: &str) -> CallError {
     let data = ObjectWriter::new().value("uri", uri).finish();
     CallError::new(ErrorKind::ResourceNotFound, format!("there is no resource `{uri}`"))
         .with_data(data)
+}
+
+fn refused_uri(uri: &str, reason: UnsafeUri) -> CallError {
+    let data = ObjectWriter::new().value("uri", uri).finish();
+    let text = format!(
+        "the resource URI `{uri}` is refused: {reason}; write the address without it, as \
+         resources/list and resources/templates/list have it"
+    );
+    CallError::invalid_params(text).with_data(data)
 }
 
 fn unserved(method: &Method) -> CallError {

@@ -16,10 +16,16 @@ use crate::provider::{Matcher, Provider, Target};
 /// How lists are cut into pages, and how long clients may keep them.
 #[derive(Debug, Clone)]
 pub(crate) struct PageSettings {
+    /// Items on one page.
     pub(crate) size: usize,
+    /// Bytes of the items on one page, unless it holds a single one.
+    pub(crate) bytes: usize,
     pub(crate) ttl_ms: u64,
     pub(crate) public: bool,
 }
+
+/// Pages of a list, by the number of their first item.
+type PagesByStart = Vec<(usize, Arc<Page>)>;
 
 /// One state of the catalog. It never changes; a change makes a new one.
 pub struct Snapshot {
@@ -30,7 +36,8 @@ pub struct Snapshot {
     pub(super) templates: Vec<(Listed<TemplateEntry>, Matcher)>,
     pub(super) prompts: Vec<Listed<PromptEntry>>,
     pages: PageSettings,
-    lists: [OnceLock<Vec<Arc<Page>>>; 4],
+    /// The pages of each list.
+    lists: [OnceLock<PagesByStart>; 4],
     /// What of it some callers see, each made when first asked for.
     parts: Parts,
 }
@@ -178,26 +185,47 @@ impl Snapshot {
         let pages = self.lists[kind as usize].get_or_init(|| self.build_pages(kind));
         // Some clients send an empty cursor for the first page.
         let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
-            return pages.first().cloned();
+            return pages.first().map(|(_, page)| page.clone());
         };
         let after = cursor::decode(kind, cursor)?;
         let names = self.names(kind);
         let start = names.partition_point(|name| *name <= after.as_str());
-        if start.is_multiple_of(self.pages.size) && start < names.len() {
-            return pages.get(start / self.pages.size).cloned();
+        if let Ok(index) = pages.binary_search_by_key(&start, |(start, _)| *start)
+            && start < names.len()
+        {
+            return pages.get(index).map(|(_, page)| page.clone());
         }
         // The list changed since the page before: what follows is made for this client alone.
-        Some(Arc::new(self.build_page(kind, start)))
+        Some(Arc::new(self.build_page(kind, start).0))
     }
 
-    fn build_pages(&self, kind: ListKind) -> Vec<Arc<Page>> {
-        let starts = (0..self.count(kind).max(1)).step_by(self.pages.size);
-        starts.map(|start| Arc::new(self.build_page(kind, start))).collect()
+    fn build_pages(&self, kind: ListKind) -> Vec<(usize, Arc<Page>)> {
+        let (mut start, mut pages) = (0, Vec::new());
+        loop {
+            let (page, end) = self.build_page(kind, start);
+            pages.push((start, Arc::new(page)));
+            if end >= self.count(kind) {
+                return pages;
+            }
+            start = end;
+        }
     }
 
-    fn build_page(&self, kind: ListKind, start: usize) -> Page {
+    /// How many of the first items fit on one page: at least one.
+    fn fitting(&self, items: &[&RawJson]) -> usize {
+        let mut bytes = 0usize;
+        let fits = |item: &&&RawJson| {
+            bytes = bytes.saturating_add(item.bytes().len() + 1);
+            bytes <= self.pages.bytes
+        };
+        items.iter().take(self.pages.size).take_while(fits).count().max(1)
+    }
+
+    /// A page from that item on, and the number of the first item behind it.
+    fn build_page(&self, kind: ListKind, start: usize) -> (Page, usize) {
         let definitions = self.definitions(kind);
-        let end = definitions.len().min(start.saturating_add(self.pages.size));
+        let rest = definitions.get(start..).unwrap_or_default();
+        let end = definitions.len().min(start.saturating_add(self.fitting(rest)));
         let items = definitions.get(start..end).unwrap_or_default();
         let size: usize = items.iter().map(|item| item.bytes().len() + 1).sum();
         let names = self.names(kind);
@@ -210,7 +238,7 @@ impl Snapshot {
             .value("cacheScope", scope)
             .value("resultType", "complete")
             .finish();
-        Page::new(result)
+        (Page::new(result), end)
     }
 
     fn names(&self, kind: ListKind) -> Vec<&str> {

@@ -132,6 +132,19 @@ async fn pages_are_in_order_and_whole() {
 }
 
 #[tokio::test]
+async fn pages_are_bounded_in_bytes() {
+    // Each definition has 63 bytes and its comma.
+    let item = tool("a", "").definition.bytes().len() + 1;
+    for (bytes, on_first) in [(1, 1), (item, 1), (2 * item - 1, 1), (2 * item, 2), (5 * item, 3)] {
+        let settings = Settings { page_size: 3, page_bytes: bytes, ..Settings::default() };
+        let gateway = Gateway::builder(Identity::new("catalog", "1")).settings(settings).build();
+        gateway.attach(Arc::new(Named("one"))).publish(tools(&["d", "a", "g", "b", "f", "c", "e"]));
+        assert_eq!(page(&gateway, None).await.0.len(), on_first, "{bytes} bytes");
+        assert_eq!(walk(&gateway, |_| {}).await.concat(), "abcdefg", "{bytes} bytes");
+    }
+}
+
+#[tokio::test]
 async fn the_order_does_not_depend_on_who_published_first() {
     let (first, second) = (["c", "a"], ["b", "d"]);
     for swapped in [false, true] {

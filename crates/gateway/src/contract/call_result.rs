@@ -4,7 +4,7 @@
 //! `_meta`. A result that is more than that, blocks of other kinds for example, is carried whole:
 //! its data is `{"content":[…]}`, with `structuredContent` beside it if there was any.
 
-use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::json::{FlatJson, ObjectWriter};
 use gantry_protocol::{JsonLimits, RawJson};
 
 use super::error::ContractError;
@@ -187,6 +187,9 @@ fn text(block: &RawJson) -> Option<String> {
 /// Whether a text is this value, which may have been written anew on its way.
 fn says(text: &str, value: &RawJson) -> bool {
     let read = || RawJson::parse(text.to_owned(), JsonLimits::default()).ok();
-    let same = |other: RawJson| other.read::<serde_json::Value>() == value.read();
+    let same = |other: RawJson| match (FlatJson::new(&other), FlatJson::new(value)) {
+        (Ok(one), Ok(other)) => one.root().equals(other.root(), |one, other| one == other),
+        _ => false,
+    };
     text == value.compact().as_str() || read().is_some_and(same)
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Event, Events, Interest, UPDATES_KEPT};
+use crate::TooManyWatched;
 use crate::page::ListKind;
 
 const SETTLE: Duration = Duration::from_millis(20);
@@ -13,7 +14,7 @@ fn everything() -> Interest {
 
 fn watching(uris: &[&str]) -> Interest {
     let interest = Interest::default();
-    uris.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10)));
+    uris.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10).is_ok()));
     interest
 }
 
@@ -111,9 +112,9 @@ fn what_is_watched_is_bounded() {
     let interest = Interest::default();
     let watched = &interest.resources_watched;
     let added: Vec<_> = ["a", "b", "a", "c", "b"].map(|uri| watched.add(uri, 2)).into();
-    assert_eq!(added, [true, true, true, false, true]);
-    watched.remove("a");
-    assert!(watched.add("c", 2));
+    assert_eq!(added, [Ok(true), Ok(true), Ok(false), Err(TooManyWatched(2)), Ok(false)]);
+    assert!(watched.remove("a") && !watched.remove("a"));
+    assert_eq!(watched.add("c", 2), Ok(true));
 }
 
 #[tokio::test(start_paused = true)]

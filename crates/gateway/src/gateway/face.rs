@@ -27,6 +27,7 @@ impl Gateway {
         policies.audience.join(&events);
         let pages = PageSettings {
             size: settings.page_size.max(1),
+            bytes: settings.page_bytes,
             ttl_ms: settings.list_ttl_ms,
             public: settings.lists_are_public,
         };

@@ -25,6 +25,8 @@ pub(super) struct Record<'a> {
     /// What policies gave the call to hold until its end.
     held: Vec<Box<dyn Held>>,
     started: Instant,
+    /// Whether its provider was next.
+    is_begun: bool,
     open: bool,
 }
 
@@ -41,6 +43,7 @@ impl<'a> Record<'a> {
             tool: None,
             held: Vec::new(),
             started: Instant::now(),
+            is_begun: false,
             open: true,
         }
     }
@@ -54,7 +57,14 @@ impl<'a> Record<'a> {
     pub(super) fn found(&mut self, target: &Target) {
         self.target = Some(target.clone());
         if let Target::Tool(tool) = target {
-            self.tool = Some(self.policies.meter.tool(&tool.name));
+            self.tool = Some(self.policies.meter.tool(tool.canonical_name()));
+        }
+    }
+
+    /// Finds out what a refused call was for, if it was refused before that was known.
+    pub(super) fn identify(&mut self, find: impl FnOnce(&Call) -> Option<Target>) {
+        if self.target.is_none() {
+            self.target = find(&self.call);
         }
     }
 
@@ -66,7 +76,17 @@ impl<'a> Record<'a> {
                 known.await?;
             }
         }
+        self.is_begun = true;
         Ok(())
+    }
+
+    /// What the caller is told of a failure, which those see who count refusals.
+    pub(super) fn refused(&self, error: CallError) -> CallError {
+        if self.is_begun || !error.kind.is_refused_request() {
+            return error;
+        }
+        let filters = self.policies.refusals.iter();
+        filters.fold(error, |error, filter| filter.refused(&self.call, self.exchange, error))
     }
 
     /// Gives back what the call held. A policy may still turn a good end into an error.
@@ -77,6 +97,19 @@ impl<'a> Record<'a> {
             }
         }
         outcome
+    }
+
+    /// Counts a call that a policy has refused.
+    pub(super) fn count_refusal(&self, outcome: &Outcome) {
+        if let Err(error) = outcome {
+            // What one may not see is told of as what does not exist, but a policy has refused it.
+            let refused_by = self
+                .exchange
+                .among_decisions(|all| all.iter().rfind(|it| !it.allowed).map(|it| it.policy));
+            if error.kind.is_refusal() || (refused_by.is_some() && !self.is_begun) {
+                self.policies.meter.record_refusal(refused_by.unwrap_or("other"));
+            }
+        }
     }
 
     /// Records how the call ended, and gives its end when everyone knows of it who must.
@@ -96,14 +129,6 @@ impl<'a> Record<'a> {
         let ending = Ending::of(outcome);
         self.policies.meter.record(&self.call.method, ending, took);
         tracing::debug!(?took, error_type = ending.error_type(), "a call has ended");
-        if let Err(error) = outcome
-            && error.kind.is_refusal()
-        {
-            let refused_by = self.exchange.among_decisions(|all| {
-                all.iter().rfind(|it| !it.allowed).map_or("other", |it| it.policy)
-            });
-            self.policies.meter.record_refusal(refused_by);
-        }
         if let Some(tool) = &self.tool {
             tool.record(ending, took);
             if let Some(hit) = self.exchange.standby() {

@@ -24,7 +24,7 @@ struct Case {
 }
 
 /// Each case breaks the rules of a later stage too, where one can: the earlier one must win.
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     Case::new("meter and witness", "good", "{}", "gate ward begun provider held witness", "ok"),
     Case {
         calls_in_flight: 0,
@@ -32,6 +32,7 @@ const CASES: [Case; 10] = [
     },
     Case::new("gates", "locked", "{}", "gate witness", "Refused"),
     Case::new("resolve", "absent", "{}", "gate witness", "ToolNotFound"),
+    Case::new("defaults", "defaulted", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
     Case::new("wards", "warded", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
     Case::new(
         "arguments",
@@ -270,4 +271,22 @@ fn asking(mut call: Call) -> Call {
     let capabilities = ClientCapabilities::read(raw(r#"{"roots":{}}"#));
     call.caller = Arc::new(Caller { capabilities, ..Caller::new("someone") });
     call
+}
+
+/// Two readers could act on different values.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_stands_in_the_arguments_twice_is_refused() {
+    let cases = [
+        (r#"{"n":1}"#, "ok"),
+        (r#"{"n":1,"n":2}"#, "InvalidParams"),
+        (r#"{"n":1,"more":{"deep":[{"a":1,"\u0061":2}]}}"#, "InvalidParams"),
+        (r#"{"n":1,"more":[{"a":1},{"a":2}]}"#, "ok"),
+        ("[]", "InvalidParams"),
+    ];
+    for (arguments, expected) in cases {
+        let house = House::new(Settings::default());
+        let outcome = house.run(call_tool("good", arguments)).await;
+        assert_eq!(ended(&outcome), expected, "{arguments}");
+        assert_eq!(house.seen().contains("provider"), expected == "ok", "{arguments}");
+    }
 }

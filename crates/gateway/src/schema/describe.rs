@@ -1,5 +1,6 @@
 //! Puts one fault of a value into words. Long values are cut: the reader has sent them itself.
 
+use gantry_protocol::json::{FlatNode, JsonKind};
 use jsonschema::JsonType;
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -14,6 +15,14 @@ const ALTERNATIVES: usize = 4;
 /// What is wrong with `instance`: "must be at most 1000; got 5000".
 pub(super) fn fault(kind: &ValidationErrorKind, instance: &Value) -> String {
     format!("{}; got {}", demand(kind), value(instance))
+}
+
+/// The same for a value by its index.
+pub(super) fn fault_at(kind: &ValidationErrorKind, instance: Option<FlatNode<'_>>) -> String {
+    match instance {
+        Some(instance) => format!("{}; got {}", demand(kind), node(instance)),
+        None => demand(kind),
+    }
 }
 
 /// What a schema demands.
@@ -124,6 +133,29 @@ pub(super) fn value(value: &Value) -> String {
             format!("an object with {}{more}", names.join(", "))
         }
         scalar => scalar.to_string(),
+    }
+}
+
+/// The same for a value by its index.
+fn node(node: FlatNode<'_>) -> String {
+    match node.kind() {
+        JsonKind::String => format!("\"{}\"", cut(&node.as_text().unwrap_or_default())),
+        JsonKind::Array => match node.elements().count() {
+            0 => "an empty array".to_owned(),
+            count => format!("an array of {count}"),
+        },
+        JsonKind::Object => {
+            let mut keys = node.members().filter_map(|(key, _)| key.as_text());
+            let names: Vec<_> = keys.by_ref().take(ALTERNATIVES).map(|key| cut(&key)).collect();
+            let more = if keys.next().is_some() { ", ..." } else { "" };
+            match names.is_empty() {
+                true => "an empty object".to_owned(),
+                false => format!("an object with {}{more}", names.join(", ")),
+            }
+        }
+        JsonKind::Number => node.as_number().map(|it| it.to_string()).unwrap_or_default(),
+        JsonKind::Boolean => node.as_boolean().unwrap_or_default().to_string(),
+        JsonKind::Null => "null".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use jsonschema::Draft;
 use referencing::Resolver;
 use serde_json::Value;
 
-use super::{SchemaError, SchemaLimits};
+use super::{SchemaError, SchemaLimits, pattern, work};
 
 /// The address of a document that gives itself none.
 pub(super) const BASE: &str = "json-schema:///";
@@ -22,12 +22,15 @@ pub(super) struct Survey {
     subschemas: usize,
     /// References back to a subschema they are part of.
     loops: usize,
+    /// Steps that all of them take on one value; see [`super::work`].
+    weight: usize,
 }
 
 impl Survey {
-    /// About how many steps it takes at most to find every violation in a value this deep.
-    pub(super) fn steps(self, depth: u32) -> usize {
-        self.subschemas.saturating_mul(self.loops.max(1).saturating_pow(depth))
+    /// Whether a value of that many bytes is surely checked within that many steps: without loops a
+    /// subschema is held against each part of it once at most.
+    pub(super) fn is_within(self, bytes: usize, steps: usize) -> bool {
+        self.loops == 0 && self.weight.saturating_mul(bytes) <= steps
     }
 }
 
@@ -64,7 +67,7 @@ impl Surveyor {
         match self.seen.get(&place) {
             Some(Some(known)) => return Ok(*known),
             Some(None) => {
-                return Ok(Survey { subschemas: 1, loops: 1 });
+                return Ok(Survey { subschemas: 1, loops: 1, weight: 1 });
             }
             None => self.seen.insert(place, None),
         };
@@ -74,7 +77,8 @@ impl Surveyor {
         let chain =
             chain.checked_sub(1).ok_or(SchemaError::TooDeep { limit: self.limits.chain })?;
         self.count_patterns(schema)?;
-        let mut sum = Survey { subschemas: 1, loops: 0 };
+        let weight = own_weight(schema, self.limits);
+        let mut sum = Survey { subschemas: 1, loops: 0, weight };
         for reference in references(schema) {
             let (target, resolver, draft) = resolver.lookup(reference)?.into_inner();
             let found = self.visit(target, &resolver, draft, chain)?;
@@ -92,6 +96,7 @@ impl Surveyor {
     fn add(&self, sum: &mut Survey, found: Survey) -> Result<(), SchemaError> {
         sum.subschemas += found.subschemas;
         sum.loops += found.loops;
+        sum.weight = sum.weight.saturating_add(found.weight);
         let limit = self.limits.subschemas;
         if sum.subschemas > limit {
             return Err(SchemaError::TooMany { what: "subschemas", limit });
@@ -122,7 +127,7 @@ pub(super) fn references(schema: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// The subschemas of a schema but for its definitions, which count where they are referred to.
-fn children(schema: &Value, draft: Draft) -> impl Iterator<Item = &Value> {
+pub(super) fn children(schema: &Value, draft: Draft) -> impl Iterator<Item = &Value> {
     let definitions: HashSet<usize> = ["$defs", "definitions"]
         .iter()
         .filter_map(|keyword| schema.get(keyword)?.as_object())
@@ -131,12 +136,13 @@ fn children(schema: &Value, draft: Draft) -> impl Iterator<Item = &Value> {
     draft.subresources_of(schema).filter(move |child| !definitions.contains(&address(child)))
 }
 
-/// How deep a value is nested.
-pub(super) fn depth_of(value: &Value) -> u32 {
-    let deepest = match value {
-        Value::Array(items) => items.iter().map(depth_of).max(),
-        Value::Object(members) => members.values().map(depth_of).max(),
-        _ => return 0,
-    };
-    1 + deepest.unwrap_or(0)
+/// Steps that a subschema takes on one value, patterns counted as for one short text each.
+fn own_weight(schema: &Value, limits: SchemaLimits) -> usize {
+    let Some(members) = schema.as_object() else { return 1 };
+    let named = members.get("patternProperties").and_then(Value::as_object);
+    let patterns = members.get("pattern").and_then(Value::as_str).into_iter();
+    let patterns = patterns.chain(named.into_iter().flat_map(|it| it.keys().map(String::as_str)));
+    let patterns = patterns.map(|it| 2 * pattern::steps(it, limits.backtracks)).sum::<usize>();
+    let twice = 1 + usize::from(members.contains_key("unevaluatedProperties"));
+    twice * work::weight(members).saturating_add(patterns)
 }

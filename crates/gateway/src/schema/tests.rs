@@ -1,5 +1,7 @@
 //! Tables of schemas and values.
 
+mod bombs;
+
 use gantry_protocol::json::{JsonLimits, RawJson};
 
 use super::{Schema, SchemaError, SchemaLimits, Subject};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use gantry_protocol::json::{FlatError, FlatNode};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 
@@ -51,10 +52,14 @@ impl Violations {
         self
     }
 
-    pub(super) fn collect<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> Self {
+    /// What errors say of a value.
+    pub(super) fn collect<'a>(
+        value: FlatNode<'_>,
+        errors: impl Iterator<Item = ValidationError<'a>>,
+    ) -> Self {
         let mut list = Vec::new();
         for error in errors {
-            list.extend(violations_of(&error));
+            list.extend(violations_of(value, &error));
             if list.len() >= REPORTED {
                 break;
             }
@@ -67,7 +72,14 @@ impl Violations {
         Self::whole("must match the schema, and does not".to_owned())
     }
 
-    pub(super) fn unreadable(error: &serde_json::Error) -> Self {
+    pub(super) fn beyond_budget(steps: usize) -> Self {
+        Self::whole(format!(
+            "cannot be checked against the schema in {steps} steps, so it is not accepted; send \
+             less, simplify the schema, or raise `limits.validation` of the server"
+        ))
+    }
+
+    pub(super) fn unreadable(error: FlatError) -> Self {
         Self::whole(format!("must be JSON that can be checked: {error}"))
     }
 
@@ -78,7 +90,7 @@ impl Violations {
 }
 
 /// An error about names of members becomes one violation for each, at the place of the member.
-fn violations_of(error: &ValidationError<'_>) -> Vec<Violation> {
+fn violations_of(value: FlatNode<'_>, error: &ValidationError<'_>) -> Vec<Violation> {
     let path = error.instance_path().as_str();
     let at = |name: &str, message: &str| Violation {
         path: format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
@@ -94,7 +106,7 @@ fn violations_of(error: &ValidationError<'_>) -> Vec<Violation> {
             unknown.map(|name| at(name, "is not known; remove it")).collect()
         }
         kind => {
-            let message = describe::fault(kind, error.instance());
+            let message = describe::fault_at(kind, value.at(path));
             vec![Violation { path: path.to_owned(), message }]
         }
     }

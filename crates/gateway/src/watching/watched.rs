@@ -12,6 +12,11 @@ const DEPTH: usize = 64;
 #[derive(Debug, Default)]
 pub struct Watched(RwLock<Inner>);
 
+/// As many resources are watched as one subscriber may watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("one subscriber may watch {0} resources; unsubscribe from one first")]
+pub struct TooManyWatched(pub usize);
+
 #[derive(Debug, Default)]
 struct Inner {
     uris: HashSet<Arc<str>>,
@@ -21,37 +26,33 @@ struct Inner {
 }
 
 impl Watched {
-    /// Watches one more. Returns false when that would be more than `limit`.
-    pub fn add(&self, uri: &str, limit: usize) -> bool {
+    /// Watches one more. Returns whether it was not watched before.
+    pub fn add(&self, uri: &str, limit: usize) -> Result<bool, TooManyWatched> {
         let mut inner = self.write();
         if inner.uris.contains(uri) {
-            return true;
+            return Ok(false);
         }
         if inner.uris.len() >= limit {
-            return false;
+            return Err(TooManyWatched(limit));
         }
         let uri: Arc<str> = uri.into();
         inner.uris.insert(uri.clone());
         let first = inner.counted().filter(|watching| watching.raise(&uri));
         drop(inner);
         tell(first);
-        true
+        Ok(true)
     }
 
-    /// Watches one less.
-    pub fn remove(&self, uri: &str) {
+    /// Watches one less. Returns whether it was watched before.
+    pub fn remove(&self, uri: &str) -> bool {
         let mut inner = self.write();
         if !inner.uris.remove(uri) {
-            return;
+            return false;
         }
         let last = inner.counted().filter(|watching| watching.lower(uri));
         drop(inner);
         tell(last);
-    }
-
-    /// Whether nothing is watched.
-    pub fn is_empty(&self) -> bool {
-        self.read().uris.is_empty()
+        true
     }
 
     /// Whether news of this resource are wanted: it is watched, or something that it is a part of.

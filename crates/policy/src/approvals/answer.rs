@@ -5,6 +5,8 @@ use std::time::Duration;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
+use super::authority::Authority;
+
 /// What a person says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -14,6 +16,8 @@ pub struct Answer {
     pub scope: Scope,
     /// Who says so.
     pub by: String,
+    /// In what capacity.
+    pub authority: Authority,
 }
 
 /// What else is approved beside this one call: nothing, by default. Of several conditions all must
@@ -56,6 +60,14 @@ pub enum AnswerError {
     /// The call belongs to no session that the answer could hold for.
     #[error("the call `{0}` belongs to no session; approve it once, or for a time: `--for 1h`")]
     NoSession(String),
+    /// Whoever answers is not entitled to.
+    #[error("you may not answer the approval `{id}`: {why}")]
+    NotEntitled {
+        /// Which approval.
+        id: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// What the answer says makes no sense.
     #[error("{0}")]
     Form(&'static str),
@@ -67,12 +79,19 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 impl Answer {
     /// Yes, this once.
     pub fn once(by: impl Into<String>) -> Self {
-        Self { approve: true, scope: Scope::default(), by: by.into() }
+        let authority = Authority::Administrator;
+        Self { approve: true, scope: Scope::default(), by: by.into(), authority }
     }
 
     /// No.
     pub fn deny(by: impl Into<String>) -> Self {
-        Self { approve: false, scope: Scope::default(), by: by.into() }
+        Self { approve: false, ..Self::once(by) }
+    }
+
+    /// The same in another capacity than that of an administrator.
+    #[must_use]
+    pub fn with(self, authority: Authority) -> Self {
+        Self { authority, ..self }
     }
 
     /// Reads `{"decision": "approve" | "deny", "scope": …}`.
@@ -85,7 +104,7 @@ impl Answer {
         };
         let scope = value.get("scope").filter(|it| !it.is_null());
         let scope = scope.map(|it| Scope::read(&it)).transpose()?.unwrap_or_default();
-        Ok(Self { approve, scope, by: by.to_owned() })
+        Ok(Self { approve, scope, ..Self::once(by) })
     }
 }
 

@@ -22,14 +22,17 @@ pub(super) struct Asking {
     pub(super) arguments: RawJson,
     /// The arguments in a form in which equal ones are equal; none if they can be read in two ways.
     pub(super) canonical: Option<String>,
+    /// Who may approve it, where a rule says so.
+    pub(super) approvers: Option<Vec<String>>,
     /// Whether it takes up a call that has asked its client something.
     pub(super) continues: bool,
 }
 
 impl Asking {
-    pub(super) fn of(resolved: &Resolved) -> Self {
+    pub(super) fn of(resolved: &Resolved, approvers: Option<Vec<String>>) -> Self {
         let Call { caller, head, input, .. } = &*resolved.call;
-        let arguments = head.arguments.clone().filter(|it| !it.is_null());
+        // With defaults: people and grants must judge what the tool runs with.
+        let arguments = resolved.effective_arguments().filter(|it| !it.is_null());
         let arguments = arguments.unwrap_or(RawJson::EMPTY_OBJECT);
         let origin = resolved.target.origin();
         // Only the door whose clients take questions over opens such a state, and it was sealed.
@@ -38,11 +41,12 @@ impl Asking {
             principal: caller.principal.clone(),
             client: caller.client_name(),
             session: caller.session.clone(),
-            tool: resolved.target.name().to_owned(),
+            tool: resolved.target.names().canonical().to_owned(),
             server: origin.map(|origin| origin.server.to_string()),
             bound: fingerprint(&resolved.target),
             canonical: canonical(&arguments),
             arguments,
+            approvers,
             continues: is_carried || input.state.is_some(),
         }
     }
@@ -52,13 +56,20 @@ impl Asking {
         Some(hexadecimal(&Sha256::digest(self.canonical.as_ref()?)))
     }
 
-    /// Whether it is the same call of the same caller again.
-    pub(super) fn is_again(&self, other: &Self) -> bool {
-        let who = |it: &Self| (it.principal.clone(), it.session.clone());
-        who(self) == who(other)
+    /// Whether it is the same call of the same principal: what an approval is for, in whatever
+    /// session. What others may approve is not the same, so that a rule that names approvers
+    /// counts for approvals that were open before.
+    pub(super) fn is_same_call(&self, other: &Self) -> bool {
+        self.principal == other.principal
             && (&self.tool, &self.bound) == (&other.tool, &other.bound)
+            && self.approvers == other.approvers
             && self.canonical.is_some()
             && self.canonical == other.canonical
+    }
+
+    /// Whether it is the same call of the same caller again.
+    pub(super) fn is_again(&self, other: &Self) -> bool {
+        self.session == other.session && self.is_same_call(other)
     }
 }
 

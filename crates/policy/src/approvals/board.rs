@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use gantry_protocol::RawJson;
 use subtle::ConstantTimeEq;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::ApprovalSettings;
 use super::answer::{Answer, AnswerError};
 use super::asking::Asking;
+use super::authority::{Authority, Authorization};
 use super::counts::Counts;
 use super::grant::{Grant, InForce};
 use super::pending::{Past, Pending, Verdict};
+use super::settings::ApprovalSettings;
 use crate::clock::Clock;
 
 /// How long a call that asked its client something may take to come back without a person being
@@ -24,7 +26,11 @@ const CONTINUED_WITHIN: Duration = Duration::from_secs(15 * 60);
 #[derive(Debug, Default)]
 pub(super) struct Board {
     pending: BTreeMap<String, Waiting>,
+    /// Answers that calls have yet to collect.
+    answered: VecDeque<Answered>,
     past: VecDeque<Past>,
+    /// Past approvals that are to be written down.
+    unwritten: Vec<Past>,
     /// Past calls that had to give way and may still be written down somewhere.
     forgotten: Vec<String>,
     grants: Vec<InForce>,
@@ -41,15 +47,25 @@ struct Waiting {
     until: Instant,
     /// What a webhook may answer with, once.
     token: Option<String>,
-    tell: oneshot::Sender<Past>,
+    /// Every call that waits for this approval listens here.
+    verdict: watch::Sender<Option<Past>>,
 }
 
-/// A call whose wait has begun.
+/// An answer for the next call that is the same: one that waits, or one that is repeated. Exactly
+/// one call takes it.
+#[derive(Debug)]
+struct Answered {
+    asking: Asking,
+    past: Past,
+    until: Instant,
+}
+
+/// An approval that a call waits for.
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) shown: Pending,
     pub(super) until: Instant,
-    pub(super) answered: oneshot::Receiver<Past>,
+    pub(super) verdict: watch::Receiver<Option<Past>>,
 }
 
 /// What came of an answer.
@@ -67,17 +83,20 @@ impl Board {
     }
 
     pub(super) fn pending(&self) -> Vec<Pending> {
-        let now = Instant::now();
-        let live = self.pending.values().filter(|it| it.until > now);
-        let mut all: Vec<Pending> = live.map(|it| it.shown.clone()).collect();
+        let shown = |it: &Waiting| Pending { waiting: it.is_awaited(), ..it.shown.clone() };
+        let mut all: Vec<Pending> = self.pending.values().map(shown).collect();
         all.sort_by_key(|it| it.since);
         all
     }
 
+    pub(super) fn reveal(&self, id: &str) -> Option<(Pending, RawJson)> {
+        let waiting = self.pending.get(id).filter(|it| it.until > Instant::now())?;
+        Some((waiting.shown.clone(), waiting.asking.arguments.clone()))
+    }
+
     /// Writes how many wait, and how many did.
     pub(super) fn write_metrics(&self, out: &mut String) {
-        let now = Instant::now();
-        self.counts.write(self.pending.values().filter(|it| it.until > now).count(), out);
+        self.counts.write(self.pending.len(), out);
     }
 
     /// The past, the latest first.
@@ -89,7 +108,14 @@ impl Board {
         self.grants.iter().map(|it| it.grant.clone()).collect()
     }
 
-    /// Lets a call wait, unless too many do.
+    /// The open approval of the same call, if there is one.
+    pub(super) fn join(&self, asking: &Asking) -> Option<Begun> {
+        let waiting = self.pending.values().find(|it| it.asking.is_same_call(asking))?;
+        let (shown, verdict) = (waiting.shown.clone(), waiting.verdict.subscribe());
+        Some(Begun { shown, until: waiting.until, verdict })
+    }
+
+    /// Opens an approval, unless too many are open.
     pub(super) fn begin(
         &mut self,
         asking: &Asking,
@@ -105,15 +131,28 @@ impl Board {
         if of_principal >= settings.pending_of_principal {
             return Err(settings.pending_of_principal);
         }
-        let (tell, answered) = oneshot::channel();
-        let until = Instant::now() + settings.wait;
-        let waiting = Waiting { shown: shown.clone(), asking: asking.clone(), until, token, tell };
+        let (sender, verdict) = watch::channel(None);
+        let until = Instant::now() + settings.expires;
+        let asking = asking.clone();
+        let waiting = Waiting { shown: shown.clone(), asking, until, token, verdict: sender };
         self.pending.insert(shown.id.clone(), waiting);
-        Ok(Begun { shown, until, answered })
+        Ok(Begun { shown, until, verdict })
+    }
+
+    /// Takes the answer that is there for a call: to an approval that it waited for, or to an
+    /// earlier call that was the same. Only one call gets it.
+    pub(super) fn take_answer(&mut self, asking: &Asking, id: Option<&str>) -> Option<Past> {
+        let now = Instant::now();
+        self.answered.retain(|it| it.until > now);
+        let is_for =
+            |it: &Answered| id == Some(&*it.past.pending.id) || it.asking.is_same_call(asking);
+        let at = self.answered.iter().position(is_for)?;
+        self.answered.remove(at).map(|it| it.past)
     }
 
     pub(super) fn is_taken(&self, id: &str) -> bool {
         self.pending.contains_key(id)
+            || self.answered.iter().any(|it| it.past.pending.id == id)
             || self.past.iter().any(|it| it.pending.id == id)
             || self.grants.iter().any(|it| it.grant.id == id)
     }
@@ -130,20 +169,21 @@ impl Board {
         &mut self,
         id: &str,
         answer: &Answer,
-        settings: &ApprovalSettings,
+        authorization: &Authorization<'_>,
         clock: &Clock,
     ) -> Result<Concluded, AnswerError> {
+        let settings = authorization.settings;
         let Some(waiting) = self.pending.get(id) else {
             return Err(self.absent(id));
         };
-        if waiting.until <= Instant::now() {
-            self.conclude(id, Verdict::Expired, NOBODY, settings, clock);
-            return Err(self.absent(id));
+        if let Some(why) = authorization.objection(&answer.authority, &waiting.shown) {
+            return Err(AnswerError::NotEntitled { id: id.to_owned(), why });
         }
         if answer.approve && answer.scope.session && waiting.asking.session.is_none() {
             return Err(AnswerError::NoSession(id.to_owned()));
         }
-        let granted = Grant::of(id, &waiting.asking, &answer.scope, &answer.by, clock.seconds());
+        let (asking, is_awaited) = (waiting.asking.clone(), waiting.is_awaited());
+        let granted = Grant::of(id, &asking, answer, clock.seconds());
         let grant = granted.filter(|_| answer.approve);
         let mut displaced = None;
         if let Some(in_force) = grant.clone().and_then(|grant| InForce::new(grant, clock)) {
@@ -153,34 +193,70 @@ impl Board {
             self.grants.push(in_force);
         }
         let verdict = if answer.approve { Verdict::Approved } else { Verdict::Denied };
-        match self.conclude(id, verdict, &answer.by, settings, clock) {
-            Some(past) => Ok(Concluded { past, grant, displaced }),
-            None => Err(self.absent(id)),
+        let by = (answer.by.as_str(), answer.authority.as_str());
+        let kept = answer.scope.lasting.map_or(settings.repeat_within, |it| {
+            // What is approved for a time is not left over when that time has passed.
+            it.min(settings.repeat_within)
+        });
+        // A call whose own user was asked goes on with that answer; nobody else may take it. A
+        // denial is kept for a call that has been told that the approval is open.
+        let is_kept = match answer.approve {
+            true => answer.authority != Authority::Elicitation,
+            false => !is_awaited,
+        };
+        let Some(past) = self.conclude(id, verdict, by, settings, clock) else {
+            return Err(self.absent(id));
+        };
+        if is_kept {
+            if self.answered.len() >= settings.pending.max(1) {
+                self.answered.pop_front();
+            }
+            let (past, until) = (past.clone(), Instant::now() + kept);
+            self.answered.push_back(Answered { asking, past, until });
+        }
+        Ok(Concluded { past, grant, displaced })
+    }
+
+    /// Ends the approvals that have been open for too long.
+    pub(super) fn expire(&mut self, settings: &ApprovalSettings, clock: &Clock) {
+        let now = Instant::now();
+        let over = |(id, it): (&String, &Waiting)| (it.until <= now).then(|| id.clone());
+        let over: Vec<String> = self.pending.iter().filter_map(over).collect();
+        for id in over {
+            self.abandon(&id, settings, clock);
         }
     }
 
-    /// Ends the wait of a call, unless it has ended.
-    pub(super) fn conclude(
+    /// Ends an approval that nobody can answer any more.
+    pub(super) fn abandon(&mut self, id: &str, settings: &ApprovalSettings, clock: &Clock) {
+        self.conclude(id, Verdict::Expired, (NOBODY, ""), settings, clock);
+    }
+
+    /// Ends an approval, unless it has ended.
+    fn conclude(
         &mut self,
         id: &str,
         verdict: Verdict,
-        by: &str,
+        (by, via): (&str, &str),
         settings: &ApprovalSettings,
         clock: &Clock,
     ) -> Option<Past> {
         let waiting = self.pending.remove(id)?;
         self.counts.add(verdict);
         let granted = self.grants.iter().any(|it| it.grant.id == id);
-        let (by, at) = (by.to_owned(), clock.seconds());
-        let past = Past { pending: waiting.shown, verdict, by, at, granted };
+        let (by, via, at) = (by.to_owned(), via.to_owned(), clock.seconds());
+        let past = Past { pending: waiting.shown, verdict, by, via, at, granted };
         self.past.push_back(past.clone());
+        self.unwritten.push(past.clone());
         let beyond = self.past.len().saturating_sub(settings.past);
-        // Those whose client left were never written down.
-        let kept = self.past.drain(..beyond).filter(|it| it.verdict != Verdict::Withdrawn);
-        self.forgotten.extend(kept.map(|it| it.pending.id));
-        // Nobody may be there to hear it any more.
-        let _ = waiting.tell.send(past.clone());
+        self.forgotten.extend(self.past.drain(..beyond).map(|it| it.pending.id));
+        waiting.verdict.send_replace(Some(past.clone()));
         Some(past)
+    }
+
+    /// Past approvals that are to be written down.
+    pub(super) fn take_unwritten(&mut self) -> Vec<Past> {
+        std::mem::take(&mut self.unwritten)
     }
 
     /// Past calls that are to be removed from where they are written down.
@@ -207,9 +283,13 @@ impl Board {
         over.into_iter().map(|it: InForce| it.grant).collect()
     }
 
-    pub(super) fn end_grant(&mut self, id: &str) -> Option<Grant> {
-        let at = self.grants.iter().position(|it| it.grant.id == id)?;
-        Some(self.grants.remove(at).grant)
+    /// Ends what was approved: a grant, and an answer that no call has collected. Gives whether
+    /// there was any of it.
+    pub(super) fn end_grant(&mut self, id: &str) -> bool {
+        let before = self.grants.len() + self.answered.len();
+        self.grants.retain(|it| it.grant.id != id);
+        self.answered.retain(|it| it.past.pending.id != id);
+        self.grants.len() + self.answered.len() < before
     }
 
     /// Notes that a call may be taken up once more without a person.
@@ -240,5 +320,12 @@ impl Board {
     }
 }
 
+impl Waiting {
+    /// Whether a call still waits for it.
+    fn is_awaited(&self) -> bool {
+        self.verdict.receiver_count() > 0
+    }
+}
+
 /// By whose word a wait ends when nobody says anything.
-pub(super) const NOBODY: &str = "nobody";
+const NOBODY: &str = "nobody";

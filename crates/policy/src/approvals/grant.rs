@@ -6,7 +6,7 @@ use gantry_protocol::{JsonLimits, RawJson};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::answer::{Matching, Scope};
+use super::answer::{Answer, Matching};
 use super::asking::{Asking, has_all};
 use crate::clock::Clock;
 
@@ -41,6 +41,9 @@ pub struct Grant {
     pub at: u64,
     /// By whose word.
     pub by: String,
+    /// In what capacity.
+    #[serde(default)]
+    pub via: String,
 }
 
 /// A grant in force. Its time is measured twice: the time of day may be set back, and the machine
@@ -53,7 +56,8 @@ pub(super) struct InForce {
 
 impl Grant {
     /// What a scope grants beyond the call itself; nothing if it is for this once.
-    pub(super) fn of(id: &str, asking: &Asking, scope: &Scope, by: &str, now: u64) -> Option<Self> {
+    pub(super) fn of(id: &str, asking: &Asking, answer: &Answer, now: u64) -> Option<Self> {
+        let scope = &answer.scope;
         if scope.is_once() {
             return None;
         }
@@ -73,7 +77,8 @@ impl Grant {
             subset,
             expires: scope.lasting.map(|lasting| now.saturating_add(lasting.as_secs())),
             at: now,
-            by: by.to_owned(),
+            by: answer.by.clone(),
+            via: answer.authority.as_str().to_owned(),
         })
     }
 

@@ -4,7 +4,8 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use serde::{Deserialize, Serialize};
 
-/// A call that waits for a person.
+/// An approval that is open: a call that a person must approve, whether or not its client still
+/// waits for the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// Its name, for who answers.
@@ -25,8 +26,15 @@ pub struct Pending {
     pub reason: String,
     /// Since when, in seconds since 1970.
     pub since: u64,
-    /// Until when.
+    /// Until when the approval stays open.
     pub expires: u64,
+    /// Who may approve it, as patterns, where a rule says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Vec<String>>,
+    /// Whether the call still waits. If not, an approval lets the same call through when it is
+    /// repeated.
+    #[serde(skip)]
+    pub waiting: bool,
 }
 
 /// How the wait of a call ended.
@@ -39,8 +47,6 @@ pub enum Verdict {
     Denied,
     /// Nobody said anything in time.
     Expired,
-    /// Its client did not wait any longer.
-    Withdrawn,
 }
 
 /// A call that waits no longer.
@@ -52,6 +58,9 @@ pub struct Past {
     pub verdict: Verdict,
     /// By whose word.
     pub by: String,
+    /// In what capacity: `administrator`, `approver`, `elicitation` or `webhook`.
+    #[serde(default)]
+    pub via: String,
     /// When, in seconds since 1970.
     pub at: u64,
     /// Whether more was granted than this call.
@@ -61,7 +70,7 @@ pub struct Past {
 impl Pending {
     /// As programs and pages are told.
     pub fn to_json(&self) -> RawJson {
-        self.writer().finish()
+        self.writer().value("waiting", &self.waiting).finish()
     }
 
     fn writer(&self) -> ObjectWriter {
@@ -78,16 +87,23 @@ impl Pending {
             .value("reason", &self.reason)
             .value("since", &self.since)
             .value("expires", &self.expires)
+            .value_some("approvers", self.approvers.as_ref())
     }
 }
 
 impl Past {
+    /// What the audit log says of it: what was decided, by whom, and in what capacity.
+    pub(crate) fn recorded(&self) -> String {
+        format!("{} by {} ({})", self.verdict.as_str(), self.by, self.via)
+    }
+
     /// As programs and pages are told.
     pub fn to_json(&self) -> RawJson {
         self.pending
             .writer()
             .value("verdict", self.verdict.as_str())
             .value("by", &self.by)
+            .value("via", &self.via)
             .value("at", &self.at)
             .value("granted", &self.granted)
             .finish()
@@ -96,8 +112,7 @@ impl Past {
 
 impl Verdict {
     /// All of them, in their order.
-    pub(super) const ALL: [Self; 4] =
-        [Self::Approved, Self::Denied, Self::Expired, Self::Withdrawn];
+    pub(super) const ALL: [Self; 3] = [Self::Approved, Self::Denied, Self::Expired];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
@@ -105,7 +120,6 @@ impl Verdict {
             Self::Approved => "approved",
             Self::Denied => "denied",
             Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
         }
     }
 
@@ -115,7 +129,6 @@ impl Verdict {
             Self::Approved => "approved",
             Self::Denied => "denied",
             Self::Expired => "let lapse",
-            Self::Withdrawn => "gave up",
         }
     }
 }

@@ -5,6 +5,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
 
 use super::answer::{Answer, Scope};
+use super::authority::Authority;
 use super::pending::Pending;
 
 /// The key of the question. Only who was asked it can answer it.
@@ -50,25 +51,32 @@ pub(super) fn question(pending: &Pending) -> Ask {
     Ask::new(Method::Elicit, params)
 }
 
-/// What the client's user has said. All that is no clear yes to what was asked is a no.
-pub(super) fn read(answer: &RawJson, pending: &Pending) -> Answer {
+/// What the client's user has said; none if they dismissed the question, or nobody was asked. All
+/// else that is no clear yes is a no.
+pub(super) fn read(answer: &RawJson, pending: &Pending) -> Option<Answer> {
     let by = format!("the user of the client (`{}`)", pending.principal);
     let text = |path: &[&str]| answer.at(path).and_then(|it| it.to_text());
-    let is_accepted = text(&["action"]).as_deref() == Some("accept");
-    match text(&["content", MEMBER]).as_deref().filter(|_| is_accepted) {
+    let action = text(&["action"]);
+    if action.as_deref() == Some("cancel") {
+        return None;
+    }
+    let is_accepted = action.as_deref() == Some("accept");
+    let said = match text(&["content", MEMBER]).as_deref().filter(|_| is_accepted) {
         Some(ALLOW) => Answer::once(by),
         Some(SESSION) if pending.session.is_some() => {
             Answer { scope: Scope { session: true, ..Scope::default() }, ..Answer::once(by) }
         }
         _ => Answer::deny(by),
-    }
+    };
+    Some(said.with(Authority::Elicitation))
 }
 
-/// What a client answers whose user said yes or no to this one call.
-pub fn reply(approve: bool) -> RawJson {
+/// What a client answers whose user said yes or no to this one call, or nothing.
+pub fn reply(approve: Option<bool>) -> RawJson {
     RawJson::from_static(match approve {
-        true => r#"{"action":"accept","content":{"decision":"allow once"}}"#,
-        false => r#"{"action":"decline"}"#,
+        Some(true) => r#"{"action":"accept","content":{"decision":"allow once"}}"#,
+        Some(false) => r#"{"action":"decline"}"#,
+        None => r#"{"action":"cancel"}"#,
     })
 }
 
@@ -86,23 +94,27 @@ mod tests {
             (r#"{"action":"accept","content":{}}"#, "no"),
             (r#"{"action":"accept"}"#, "no"),
             (r#"{"action":"decline","content":{"decision":"allow once"}}"#, "no"),
-            (r#"{"action":"cancel"}"#, "no"),
+            (r#"{"action":"cancel"}"#, "nothing"),
+            (r#"{"action":"cancel","content":{"decision":"allow once"}}"#, "nothing"),
             (r#"{}"#, "no"),
-            (reply(true).to_string().leak(), "once"),
-            (reply(false).to_string().leak(), "no"),
+            (reply(Some(true)).to_string().leak(), "once"),
+            (reply(Some(false)).to_string().leak(), "no"),
+            (reply(None).to_string().leak(), "nothing"),
         ];
         let mut pending = Pending { session: Some("s".to_owned()), ..Pending::default() };
         for (text, expected) in cases {
             let answer = read(&RawJson::from_static(text), &pending);
-            let said = match (answer.approve, answer.scope.session) {
-                (true, true) => "session",
-                (true, false) => "once",
-                (false, _) => "no",
+            let said = match answer.map(|it| (it.approve, it.scope.session)) {
+                None => "nothing",
+                Some((true, true)) => "session",
+                Some((true, false)) => "once",
+                Some((false, _)) => "no",
             };
             assert_eq!(said, expected, "{text}");
         }
         pending.session = None;
         let session = RawJson::from_static(cases[1].0);
-        assert!(!read(&session, &pending).approve, "there is no session");
+        let read = read(&session, &pending);
+        assert!(read.is_some_and(|it| !it.approve), "there is no session");
     }
 }

@@ -1,29 +1,73 @@
-//! A call that needs an approval: covered by a grant, or waiting for the first word of anyone.
+//! A call that needs an approval: covered by a grant, approved before, or waiting for an answer. It
+//! never waits without end: a call that nobody answers in time is told so and may be repeated.
 
-use std::future::pending;
 use std::sync::Arc;
 
-use gantry_gateway::policy::{Decision, Held, Pass, Verdict as Leave, check_arguments};
-use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Reply, Resolved};
+use gantry_gateway::policy::{Decision, Held, Pass, Verdict as Leave, check_arguments_early};
+use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Outcome, Progress, Reply, Resolved};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, RawJson};
+use tokio::sync::watch;
+use tokio::time::{Duration, Instant, sleep_until, timeout_at};
 
 use super::asking::Asking;
-use super::board::{Begun, NOBODY};
+use super::board::Begun;
+use super::explain;
 use super::pending::{Past, Pending, Verdict};
 use super::{Approvals, complain, question, random};
 use crate::approvals::GRANTS;
 use crate::mask;
 
+/// How often a client that wants progress hears that its call still waits.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How much progress a wait makes each time. Progress must rise, and the tool begins at 1 or less.
+const PROGRESS_STEP: f64 = 0.001;
+
+/// Why a call needs an approval.
+#[derive(Debug, Clone)]
+pub(crate) struct Need {
+    /// In words.
+    pub(crate) reason: Arc<str>,
+    /// The rule that wants it, if one does.
+    pub(crate) rule: Option<String>,
+    /// Whether a tool that is trusted would not need it.
+    pub(crate) trust_helps: bool,
+}
+
+impl Need {
+    /// What a caller is told of it: which rule wants it is for who runs the gateway.
+    fn shown_to(self, caller: &Caller) -> Self {
+        match self.rule.is_some() && !caller.is_local() {
+            true => Self { reason: "a policy wants it to be approved".into(), ..self },
+            false => self,
+        }
+    }
+}
+
+/// What came of waiting.
+enum Waited {
+    /// Somebody decided.
+    Decided(Past),
+    /// Nobody has decided yet, and the approval stays open.
+    Open(Pending),
+    /// Nobody decided in time, or nobody could.
+    Expired(Pending),
+}
+
+/// What came of asking the client's user.
+enum Elicited {
+    Answered(super::Answer),
+    /// The user gave no answer.
+    Dismissed,
+    /// The client could not be asked after all.
+    Failed,
+}
+
 impl Approvals {
     /// Waits until the call may run, or may not.
-    pub(crate) async fn seek(
-        &self,
-        resolved: &Resolved,
-        exchange: &Exchange,
-        reason: Arc<str>,
-    ) -> Leave {
-        let asking = Asking::of(resolved);
+    pub(crate) async fn seek(&self, resolved: &Resolved, exchange: &Exchange, need: Need) -> Leave {
+        let asking = Asking::of(resolved, self.approvers_of(&need));
         if self.board().continues(&asking) {
             note(exchange, true, "continues an approved call");
             return Ok(self.pass(asking));
@@ -33,56 +77,130 @@ impl Approvals {
             complain(self.archive().remove(GRANTS, &grant.id).await.map(drop));
         }
         if let Some(grant) = grant {
-            note(exchange, true, &format!("grant {} by {}", grant.id, grant.by));
+            note(exchange, true, &format!("grant {} by {} ({})", grant.id, grant.by, grant.via));
             return Ok(self.pass(asking));
         }
         // Nobody is asked about a call that would fail anyway.
-        check_arguments(resolved.clone())?;
-        let past = self.wait(&asking, exchange, &reason).await?;
-        let is_approved = past.verdict == Verdict::Approved;
-        note(exchange, is_approved, &format!("{} by {}", past.verdict.as_str(), past.by));
-        match is_approved {
-            true => Ok(self.pass(asking)),
-            false => Err(self.refusal(&past)),
+        check_arguments_early(resolved)?;
+        let deadline = Instant::now() + self.0.settings.load().wait;
+        let waited = loop {
+            let answer = self.board().take_answer(&asking, None);
+            if let Some(past) = answer {
+                break Waited::Decided(past);
+            }
+            // None if another call that is the same has used the approval: each run needs its own.
+            if let Some(waited) = self.wait(&asking, exchange, &need, deadline).await? {
+                break waited;
+            }
+        };
+        self.write_past().await;
+        self.conclude(asking, exchange, &need.shown_to(exchange.caller()), waited)
+    }
+
+    /// Who may approve a call that a rule stops, if the rule says so.
+    fn approvers_of(&self, need: &Need) -> Option<Vec<String>> {
+        let settings = self.0.settings.load();
+        need.rule.as_ref().and_then(|rule| settings.rule_approvers.get(rule)).cloned()
+    }
+
+    /// Lets the call through, or tells it why not.
+    fn conclude(&self, asking: Asking, exchange: &Exchange, need: &Need, waited: Waited) -> Leave {
+        match waited {
+            Waited::Decided(past) => {
+                let is_approved = past.verdict == Verdict::Approved;
+                note(exchange, is_approved, &past.recorded());
+                match is_approved {
+                    true => Ok(self.pass(asking)),
+                    false => Err(explain::denied(&past, need)),
+                }
+            }
+            Waited::Open(shown) => {
+                note(exchange, false, &format!("waits for approval {}", shown.id));
+                let settings = self.0.settings.load();
+                let now = self.clock().seconds();
+                Err(explain::open(&shown, need, &settings, self.page(), now))
+            }
+            Waited::Expired(shown) => {
+                note(exchange, false, "expired");
+                Err(explain::expired(&shown, need))
+            }
         }
     }
 
-    /// Lets the call wait for the first word: from outside, from the client's user, or of the clock.
+    /// Waits for the first answer: of somebody elsewhere, or of the client's own user. None if that
+    /// was an approval that another call has used.
     async fn wait(
         &self,
         asking: &Asking,
         exchange: &Exchange,
-        reason: &str,
-    ) -> Result<Past, CallError> {
-        let Begun { shown, until, mut answered } = self.begin(asking, reason)?;
-        let id = &shown.id;
-        // A client that leaves drops all this.
-        let _withdrawn = Withdrawn { approvals: self, id };
-        let elicited = async {
-            match self.elicit(&shown, exchange).await {
-                Some(answer) => answer,
-                None => pending().await,
+        need: &Need,
+        deadline: Instant,
+    ) -> Result<Option<Waited>, CallError> {
+        let begun = self.begin(asking, need).inspect_err(|_| note(exchange, false, "too many"));
+        let Begun { shown, until, mut verdict } = begun?;
+        let asked = async {
+            let is_able = exchange.caller().capabilities.elicitation_form;
+            if is_able && self.is_elicited(&shown) {
+                match self.elicit(&shown, exchange).await {
+                    Elicited::Failed => {}
+                    elicited => return elicited,
+                }
             }
+            if !self.is_client_only() {
+                wait_elsewhere(&shown, exchange, deadline).await;
+            }
+            Elicited::Dismissed
         };
-        let timeout = tokio::time::sleep_until(until);
-        tokio::select! {
+        let elicited = tokio::select! {
             // What was said while the call was set aside counts before what its client brings.
             biased;
-            Ok(past) = &mut answered => return Ok(past),
-            () = timeout => self.expire(id).await,
-            answer = elicited => drop(self.answer(id, &answer).await),
+            past = decided(&mut verdict) => return Ok(self.collect(asking, past)),
+            () = sleep_until(until) => Elicited::Dismissed,
+            elicited = asked => elicited,
+        };
+        if let Elicited::Answered(answer) = elicited {
+            match self.answer(&shown.id, &answer).await {
+                // It is this call's own, and stands nowhere else.
+                Ok(_) => {
+                    let past = verdict.borrow().clone();
+                    return past.map(|past| Some(Waited::Decided(past))).ok_or_else(lost);
+                }
+                Err(error) => tracing::debug!(id = shown.id, %error, "an answer came too late"),
+            }
         }
-        // Whoever was first has told it.
-        answered.await.map_err(|_| {
-            CallError::new(ErrorKind::Internal, "an approval was lost; start the call over")
-        })
+        if self.is_client_only() {
+            let settings = self.0.settings.load();
+            self.board().abandon(&shown.id, &settings, self.clock());
+        }
+        // Somebody may have been faster, or its time is over.
+        self.sweep();
+        let past = verdict.borrow().clone();
+        match past {
+            None => Ok(Some(Waited::Open(shown))),
+            Some(past) => Ok(self.collect(asking, past)),
+        }
     }
 
-    fn begin(&self, asking: &Asking, reason: &str) -> Result<Begun, CallError> {
+    /// What an answer means for a call that waited for it; nothing if another call has used it.
+    fn collect(&self, asking: &Asking, past: Past) -> Option<Waited> {
+        let taken = self.board().take_answer(asking, Some(&past.pending.id));
+        match past.verdict {
+            Verdict::Approved => taken.map(Waited::Decided),
+            Verdict::Denied => Some(Waited::Decided(past)),
+            Verdict::Expired => Some(Waited::Expired(past.pending)),
+        }
+    }
+
+    /// The open approval of the same call, or a new one.
+    fn begin(&self, asking: &Asking, need: &Need) -> Result<Begun, CallError> {
+        self.sweep();
         let settings = self.0.settings.load();
         let since = self.clock().seconds();
         let token = settings.webhook.is_some().then(random::<32>);
         let mut board = self.board();
+        if let Some(begun) = board.join(asking) {
+            return Ok(begun);
+        }
         let id = loop {
             let id = random::<4>();
             if !board.is_taken(&id) {
@@ -97,26 +215,20 @@ impl Approvals {
             tool: asking.tool.clone(),
             server: asking.server.clone(),
             arguments: mask::shown(&asking.arguments),
-            reason: reason.to_owned(),
+            reason: need.reason.to_string(),
             since,
-            expires: since.saturating_add(settings.wait.as_secs()),
+            expires: since.saturating_add(settings.expires.as_secs()),
+            approvers: asking.approvers.clone(),
+            waiting: true,
         };
         let begun = board.begin(asking, shown, token.clone(), &settings);
         drop(board);
-        let begun = begun.map_err(|limit| {
-            let kind = ErrorKind::LimitExceeded { retry_after: None };
-            let text = format!(
-                "`{}` needs an approval, and {limit} calls wait for one already; answer some \
-                 first: `gantry approve`",
-                asking.tool
-            );
-            CallError::new(kind, text)
-        })?;
+        let begun = begun.map_err(|limit| explain::too_many(&asking.tool, limit))?;
         tracing::info!(
             id = begun.shown.id,
             tool = asking.tool,
             principal = %asking.principal,
-            reason,
+            reason = %need.reason,
             "a call waits for an approval; `gantry approve` lists and answers those that do"
         );
         if let Some(token) = token {
@@ -135,42 +247,18 @@ impl Approvals {
         }
     }
 
-    /// Asks the client's own user, if that client can be asked. A client that fails to answer is
-    /// not the end: somebody else may.
-    async fn elicit(&self, shown: &Pending, exchange: &Exchange) -> Option<super::Answer> {
-        let is_able = exchange.caller().capabilities.elicitation_form;
-        if !is_able || !self.0.settings.load().elicitation {
-            tell(shown, exchange).await;
-            return None;
-        }
+    /// Asks the client's own user.
+    async fn elicit(&self, shown: &Pending, exchange: &Exchange) -> Elicited {
         // Never what came along with the call: nobody was asked then.
         match exchange.ask_anew(question::QUESTION, question::question(shown)).await {
-            Ok(answer) => Some(question::read(&answer, shown)),
+            Ok(answer) => {
+                question::read(&answer, shown).map_or(Elicited::Dismissed, Elicited::Answered)
+            }
             Err(error) => {
                 tracing::debug!(id = shown.id, %error, "the client did not answer");
-                None
+                Elicited::Failed
             }
         }
-    }
-
-    async fn expire(&self, id: &str) {
-        let settings = self.0.settings.load_full();
-        let ended = self.board().conclude(id, Verdict::Expired, NOBODY, &settings, self.clock());
-        if let Some(past) = ended {
-            self.keep(&past).await;
-        }
-    }
-
-    fn refusal(&self, past: &Past) -> CallError {
-        let Pending { id, tool, reason, .. } = &past.pending;
-        let text = match past.verdict {
-            Verdict::Expired => format!(
-                "`{tool}` was not run: {reason}, and nobody approved it in time; call it again \
-                 and answer with `gantry approve {id}`, or trust it: `gantry trust grant {tool}`"
-            ),
-            _ => format!("`{tool}` was not run: {reason}, and {} denied it", past.by),
-        };
-        CallError::new(ErrorKind::Refused, text)
     }
 
     fn pass(&self, asking: Asking) -> Pass {
@@ -178,12 +266,36 @@ impl Approvals {
     }
 }
 
-/// Tells a client that cannot be asked why its call takes so long, if it wants to know. The model
-/// does not hear of it.
-async fn tell(shown: &Pending, exchange: &Exchange) {
+/// Ends when somebody has decided.
+async fn decided(verdict: &mut watch::Receiver<Option<Past>>) -> Past {
+    match verdict.wait_for(Option::is_some).await.map(|past| past.clone()) {
+        Ok(Some(past)) => past,
+        _ => std::future::pending().await,
+    }
+}
+
+/// Waits for an answer from elsewhere until the deadline, and tells the client why its call takes
+/// so long, if it wants to know. The model does not hear of it.
+async fn wait_elsewhere(shown: &Pending, exchange: &Exchange, deadline: Instant) {
     let Pending { id, tool, .. } = shown;
-    let text = format!("`{tool}` waits for an approval; `gantry approve {id}` gives it");
-    exchange.log(Level::Notice, Some("gantry"), &RawJson::string(&text)).await;
+    let text = format!("`{tool}` waits for an approval: `gantry approve {id}`");
+    let data = RawJson::string(&text);
+    // A client that reads nothing must not make it wait longer.
+    let _ = timeout_at(deadline, exchange.log(Level::Notice, Some("gantry"), &data)).await;
+    let mut progress = Progress { progress: 0.0, total: None, message: Some(text) };
+    loop {
+        exchange.progress(&progress);
+        progress.progress += PROGRESS_STEP;
+        let now = Instant::now();
+        if now >= deadline {
+            return;
+        }
+        sleep_until(deadline.min(now + PROGRESS_INTERVAL)).await;
+    }
+}
+
+fn lost() -> CallError {
+    CallError::new(ErrorKind::Internal, "an approval was lost; start the call over")
 }
 
 fn note(exchange: &Exchange, allowed: bool, rule: &str) {
@@ -204,20 +316,5 @@ impl Held for Approved {
             self.approvals.board().may_continue(asking, &settings);
         }
         Ok(())
-    }
-}
-
-/// Ends the wait of a call whose client has left.
-struct Withdrawn<'a> {
-    approvals: &'a Approvals,
-    id: &'a str,
-}
-
-impl Drop for Withdrawn<'_> {
-    fn drop(&mut self) {
-        let settings = self.approvals.0.settings.load();
-        let clock = self.approvals.clock();
-        let by = "the client";
-        self.approvals.board().conclude(self.id, Verdict::Withdrawn, by, &settings, clock);
     }
 }

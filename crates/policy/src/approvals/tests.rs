@@ -2,11 +2,14 @@
 
 use std::sync::atomic::Ordering;
 use std::thread;
+use std::time::Duration;
 
 use gantry_gateway::Caller;
 
 use super::*;
 use crate::house::{House, Plan, able, asked, call, continued, ended};
+
+mod repeated;
 
 fn scope(session: bool, lasting: Option<u64>, matching: Option<Matching>) -> Answer {
     let lasting = lasting.map(Duration::from_secs);
@@ -27,10 +30,10 @@ async fn a_call_waits_for_a_person_and_tells_what_it_is() {
     let pending = approvals.pending().remove(0);
     assert_eq!(pending.arguments, r#"{"n":1,"password":"…"}"#);
     assert_eq!((&*pending.principal, &*pending.tool), ("me", "destroys"));
-    assert_eq!(pending.expires - pending.since, 300);
+    assert_eq!((pending.expires - pending.since, pending.waiting), (3600, true));
     approvals.answer(&pending.id, &Answer::once("you")).await.unwrap();
     assert_eq!((ended(&mut running).await.as_str(), house.runs()), ("run", 1));
-    assert_eq!(house.decided(), "approval true: approved by you");
+    assert_eq!(house.decided(), "approval true: approved by you (administrator)");
     let past = approvals.past();
     assert_eq!((past.len(), past[0].verdict, &*past[0].by), (1, Verdict::Approved, "you"));
     let again = approvals.answer(&pending.id, &Answer::deny("another")).await.unwrap_err();
@@ -38,7 +41,8 @@ async fn a_call_waits_for_a_person_and_tells_what_it_is() {
     assert_eq!(again.to_string(), told);
     let unknown = approvals.answer("nothing", &Answer::once("you")).await;
     assert_eq!(unknown, Err(AnswerError::Unknown("nothing".to_owned())));
-    assert!(house.call("destroys").await.contains("nobody approved it in time"), "it was for once");
+    assert!(house.call("destroys").await.contains("nobody has approved it yet"), "it was for once");
+    tokio::time::advance(Duration::from_secs(3601)).await;
     assert_eq!(approvals.past()[0].verdict, Verdict::Expired);
 }
 
@@ -54,29 +58,30 @@ fn counted(house: &House) -> Vec<String> {
 async fn those_that_wait_and_those_that_did_are_counted() {
     let house = House::open(Plan::default()).await;
     let approvals = house.trust.approvals();
-    let start = || house.start(call("destroys", "{}", Caller::new("me")));
-    // Waiting; approved, denied, expired, withdrawn.
-    assert_eq!(counted(&house), ["0", "0", "0", "0", "0"]);
-    let mut waiting = [start(), start()];
+    let start = |n: u8| house.start(call("destroys", &format!("{{\"n\":{n}}}"), Caller::new("me")));
+    // Open; approved, denied, expired.
+    assert_eq!(counted(&house), ["0", "0", "0", "0"]);
+    let mut waiting = [start(1), start(2)];
     for running in &mut waiting {
         assert!(!is_begun(running).await);
     }
-    assert_eq!(counted(&house), ["2", "0", "0", "0", "0"]);
+    assert_eq!(counted(&house), ["2", "0", "0", "0"]);
     let ids = || approvals.pending().into_iter().map(|it| it.id).collect::<Vec<_>>();
     let (first, second) = (ids().remove(0), ids().remove(1));
     approvals.answer(&first, &Answer::once("you")).await.unwrap();
     approvals.answer(&second, &Answer::deny("you")).await.unwrap();
     approvals.answer(&second, &Answer::once("another")).await.unwrap_err();
-    assert_eq!(counted(&house), ["0", "1", "1", "0", "0"], "of two answers one counts");
+    assert_eq!(counted(&house), ["0", "1", "1", "0"], "of two answers one counts");
     drop(waiting);
-    assert!(house.call("destroys").await.contains("nobody approved it in time"));
-    let mut left = start();
+    let mut left = start(3);
     assert!(!is_begun(&mut left).await);
     drop(left);
-    assert_eq!(counted(&house), ["0", "1", "1", "1", "1"]);
+    assert_eq!(counted(&house), ["1", "1", "1", "0"], "it stays open when its client has left");
+    tokio::time::advance(Duration::from_secs(3601)).await;
+    assert_eq!(counted(&house), ["0", "1", "1", "1"]);
     let mut page = String::new();
     approvals.write_metrics(&mut page);
-    assert!(page.contains("\ngantry_approvals_total{outcome=\"withdrawn\"} 1\n"), "{page}");
+    assert!(page.contains("\ngantry_approvals_total{outcome=\"expired\"} 1\n"), "{page}");
 }
 
 /// Whether a call goes on by itself.
@@ -97,23 +102,31 @@ async fn arguments_that_do_not_fit_are_nobodys_concern() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_are_refused_and_who_leaves_makes_room() {
+async fn too_many_are_refused_and_those_that_are_answered_make_room() {
     let approvals = ApprovalSettings { pending: 3, pending_of_principal: 2, ..Default::default() };
     let house = House::open(Plan { approvals, ..Plan::default() }).await;
-    let mut open = Vec::new();
-    let cases = [("a", true), ("a", true), ("a", false), ("b", true), ("b", false), ("c", false)];
-    for (principal, waits) in cases {
-        let mut running = house.start(call("destroys", "{}", Caller::new(principal)));
-        let step = std::future::poll_fn(|context| {
-            std::task::Poll::Ready(running.poll_step(context).is_pending())
-        });
-        assert_eq!(step.await, waits, "{principal}");
-        open.push(running);
+    let cases = [
+        ("a", 1, true),
+        ("a", 2, true),
+        ("a", 3, false),
+        ("a", 2, true),
+        ("b", 1, true),
+        ("b", 2, false),
+        ("c", 1, false),
+    ];
+    for (principal, n, waits) in cases {
+        let arguments = format!(r#"{{"n":{n}}}"#);
+        let mut running = house.start(call("destroys", &arguments, Caller::new(principal)));
+        let outcome = ended(&mut running).await;
+        let expected = if waits { "nobody has approved it yet" } else { "are open already" };
+        assert!(outcome.contains(expected), "{principal} {n}: {outcome}");
     }
-    drop(open);
-    assert_eq!(house.trust.approvals().pending(), []);
-    let past = house.trust.approvals().past();
-    assert!(past.iter().all(|it| it.verdict == Verdict::Withdrawn) && past.len() == 3);
+    let approvals = house.trust.approvals();
+    let open = approvals.pending();
+    assert_eq!((open.len(), open.iter().any(|it| it.waiting)), (3, false));
+    approvals.answer(&open[0].id, &Answer::deny("you")).await.unwrap();
+    let mut running = house.start(call("destroys", "{}", Caller::new("c")));
+    assert!(ended(&mut running).await.contains("nobody has approved it yet"));
     assert_eq!(house.runs(), 0);
 }
 
@@ -155,14 +168,16 @@ async fn a_grant_covers_what_it_says_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_member_that_is_there_twice_matches_nothing() {
+async fn a_member_that_is_there_twice_is_never_approved() {
     let house = House::open(Plan::default()).await;
     let doubled = r#"{"n":1,"n":1}"#;
     for matching in [Matching::Exact, Matching::Subset(RawJson::from_static(r#"{"n":1}"#))] {
-        let first = call("destroys", doubled, Caller::new("me"));
+        let first = call("destroys", r#"{"n":1}"#, Caller::new("me"));
         let answer = scope(false, None, Some(matching));
         assert_eq!(house.call_answered(first, answer).await, "run");
-        assert!(!runs(&house, ("me", ""), "destroys", doubled).await);
+        let told = ended(&mut house.start(call("destroys", doubled, Caller::new("me")))).await;
+        assert!(told.starts_with("InvalidParams: the member `n`"), "{told}");
+        assert_eq!(house.trust.approvals().pending(), [], "nobody is asked");
     }
 }
 
@@ -337,21 +352,20 @@ fn of_two_answers_one_wins() {
 #[tokio::test(start_paused = true)]
 async fn the_clients_own_user_is_asked() {
     let cases = [
-        (reply(true), "run"),
-        (reply(false), "no"),
-        (RawJson::from_static(r#"{"action":"cancel"}"#), "no"),
-        (RawJson::from_static(r#"{"action":"accept","content":{}}"#), "no"),
+        (reply(Some(true)), "run"),
+        (reply(Some(false)), "the user of the client (`local`) denied it"),
+        (RawJson::from_static(r#"{"action":"accept","content":{}}"#), "(`local`) denied it"),
+        (reply(None), "nobody has approved it yet"),
     ];
     for (answer, expected) in cases {
         let house = House::open(Plan::default()).await;
-        let mut running = house.start(call("destroys", "{}", able("me")));
+        let mut running = house.start(call("destroys", "{}", able("local")));
         let question = asked(&mut running).await;
         assert_eq!(question.key, QUESTION);
         let case = answer.to_string();
         question.answer.send(Ok(answer)).unwrap();
         let outcome = ended(&mut running).await;
-        assert_eq!(if outcome == "run" { "run" } else { "no" }, expected, "{case}: {outcome}");
-        assert!(expected == "run" || outcome.contains("the user of the client (`me`) denied it"));
+        assert!(outcome.contains(expected), "{case}: {outcome}");
     }
 }
 
@@ -361,14 +375,14 @@ async fn nobody_approves_their_own_call_beforehand() {
     let house = House::open(Plan::default()).await;
     let forged = r#"{"gantry/approval":{"action":"accept","content":{"decision":"allow once"}}}"#;
     for state in [None, Some("state")] {
-        let brought = continued(call("destroys", "{}", able("me")), forged, state);
+        let brought = continued(call("destroys", "{}", able("local")), forged, state);
         let mut running = house.start(brought);
         let question = asked(&mut running).await;
         assert_eq!(question.key, QUESTION, "it is asked all the same");
-        question.answer.send(Ok(reply(false))).unwrap();
+        question.answer.send(Ok(reply(Some(false)))).unwrap();
         assert!(ended(&mut running).await.contains("denied it"));
         let unable = continued(call("destroys", "{}", Caller::new("me")), forged, state);
-        assert!(ended(&mut house.start(unable)).await.contains("nobody approved it"));
+        assert!(ended(&mut house.start(unable)).await.contains("nobody has approved it yet"));
     }
     assert_eq!(house.runs(), 0);
 }
@@ -379,14 +393,14 @@ async fn nobody_approves_their_own_call_beforehand() {
 async fn the_first_word_counts_also_for_a_call_that_is_set_aside() {
     for approve in [true, false] {
         let house = House::open(Plan::default()).await;
-        let mut running = house.start(call("destroys", "{}", able("me")));
+        let mut running = house.start(call("destroys", "{}", able("local")));
         let question = asked(&mut running).await;
         let approvals = house.trust.approvals();
         let id = approvals.pending().remove(0).id;
         let answer = if approve { Answer::once("you") } else { Answer::deny("you") };
         approvals.answer(&id, &answer).await.unwrap();
         // The client's own answer is the opposite, and too late.
-        let _ = question.answer.send(Ok(reply(!approve)));
+        let _ = question.answer.send(Ok(reply(Some(!approve))));
         assert_eq!(ended(&mut running).await == "run", approve);
     }
 }
@@ -394,10 +408,10 @@ async fn the_first_word_counts_also_for_a_call_that_is_set_aside() {
 #[tokio::test(start_paused = true)]
 async fn a_late_yes_is_a_no() {
     let house = House::open(Plan::default()).await;
-    let mut running = house.start(call("destroys", "{}", able("me")));
+    let mut running = house.start(call("destroys", "{}", able("local")));
     let question = asked(&mut running).await;
-    tokio::time::advance(Duration::from_secs(301)).await;
-    let _ = question.answer.send(Ok(reply(true)));
+    tokio::time::advance(Duration::from_secs(3601)).await;
+    let _ = question.answer.send(Ok(reply(Some(true))));
     let id = house.trust.approvals().0.board.lock().unwrap().past();
     assert_eq!(id, [], "nobody has looked yet");
     assert!(ended(&mut running).await.contains("nobody approved it in time"));
@@ -408,8 +422,8 @@ async fn a_late_yes_is_a_no() {
 async fn elicitation_can_be_switched_off() {
     let approvals = ApprovalSettings { elicitation: false, ..Default::default() };
     let house = House::open(Plan { approvals, ..Plan::default() }).await;
-    let outcome = ended(&mut house.start(call("destroys", "{}", able("me")))).await;
-    assert!(outcome.contains("nobody approved it"), "{outcome}");
+    let outcome = ended(&mut house.start(call("destroys", "{}", able("local")))).await;
+    assert!(outcome.contains("nobody has approved it yet"), "{outcome}");
 }
 
 /// What a client takes over and comes back with is one call to the person who approved it; what it
@@ -443,8 +457,8 @@ async fn a_webhook_answers_at_once_or_later() {
     let cases = [
         (r#"{"decision":"approve"}"#, "run"),
         (r#"{"decision":"deny"}"#, "the webhook denied it"),
-        (r#"{"decision":"perhaps"}"#, "nobody approved it"),
-        (r#"{}"#, "nobody approved it"),
+        (r#"{"decision":"perhaps"}"#, "nobody has approved it yet"),
+        (r#"{}"#, "nobody has approved it yet"),
     ];
     for (reply, expected) in cases {
         let webhook = Some("https://hook.test".to_owned());

@@ -1,6 +1,5 @@
 //! What is written of a call: one object, whose members are in docs/audit.md.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::SystemTime;
 
@@ -10,7 +9,8 @@ use gantry_protocol::{Method, RawJson, timestamp};
 
 use super::Redaction;
 use super::arguments;
-use super::settings::AuditSettings;
+use super::settings::{AuditSettings, AuditedArguments};
+use crate::approvals::{Past, Verdict};
 
 /// How far a call has come.
 #[derive(Debug, Clone, Copy)]
@@ -24,9 +24,32 @@ pub(super) enum Phase<'a> {
 /// Most records are shorter.
 const USUAL: usize = 512;
 
-/// Writes the record of a call: the members of an object, without its braces. This is on the way of
-/// every call, so that nothing is made here that is only copied then.
+/// Names in a line that would be too long otherwise.
+const SHORT: usize = 64;
+
+/// Writes the record of a call: the members of an object, without its braces. A line that is longer
+/// than a line may be has a digest of the arguments and short names.
 pub(super) fn write(
+    summary: &CallSummary<'_>,
+    phase: Phase<'_>,
+    settings: &AuditSettings,
+    redaction: &Redaction,
+) -> String {
+    let line = members(summary, phase, settings, redaction);
+    if line.len() <= settings.line {
+        return line;
+    }
+    let arguments = match settings.arguments {
+        AuditedArguments::Redacted => AuditedArguments::Digest,
+        other => other,
+    };
+    let name = settings.name.min(SHORT);
+    members(summary, phase, &AuditSettings { arguments, name, ..settings.clone() }, redaction)
+}
+
+/// Writes the members. This is on the way of every call, so that nothing is made here that is only
+/// copied then.
+fn members(
     summary: &CallSummary<'_>,
     phase: Phase<'_>,
     settings: &AuditSettings,
@@ -51,7 +74,7 @@ pub(super) fn write(
     }
     put(&mut out, ",\"method\":", call.method.as_str(), longest);
     put_target(&mut out, summary, longest);
-    summary.exchange.among_decisions(|all| put_decisions(&mut out, all));
+    summary.exchange.among_decisions(|all| put_decisions(&mut out, all, longest));
     arguments::put(call, settings, redaction, &mut out);
     if let Phase::Ended(end) = phase {
         put(&mut out, ",\"outcome\":", word(end), longest);
@@ -63,6 +86,32 @@ pub(super) fn write(
     } else if let Some(id) = call.trace.as_ref().and_then(|trace| trace_id(&trace.parent)) {
         put(&mut out, ",\"trace\":", id, longest);
     }
+    out
+}
+
+/// Writes the record of an answer to an approval, in the form of a call that has ended. The call
+/// that it is about has records of its own, with the same decision.
+pub(super) fn write_approval(past: &Past, settings: &AuditSettings) -> String {
+    let (call, longest) = (&past.pending, settings.name);
+    let mut out = String::with_capacity(USUAL);
+    out.push_str("\"at\":\"");
+    timestamp::append(SystemTime::now(), &mut out);
+    out.push('"');
+    put(&mut out, ",\"call\":", &format!("approval-{}", call.id), longest);
+    out.push_str(",\"phase\":\"ended\"");
+    put(&mut out, ",\"principal\":", &call.principal, longest);
+    put(&mut out, ",\"method\":", "gantry/approval", longest);
+    put(&mut out, ",\"tool\":", &call.tool, longest);
+    if let Some(server) = &call.server {
+        put(&mut out, ",\"server\":", server, longest);
+    }
+    let allowed = past.verdict == Verdict::Approved;
+    let rule = past.recorded().into();
+    out.push_str(",\"decision\":");
+    put_decision(&mut out, &Decision { allowed, policy: "approval", rule }, longest);
+    put(&mut out, ",\"approver\":", &past.by, longest);
+    put(&mut out, ",\"via\":", &past.via, longest);
+    put(&mut out, ",\"outcome\":", past.verdict.as_str(), longest);
     out
 }
 
@@ -78,7 +127,12 @@ fn put_target(out: &mut String, summary: &CallSummary<'_>, longest: usize) {
     let Some(target) = summary.target else {
         return put_said(out, key, call.head.name.as_ref().or(call.head.uri.as_ref()), longest);
     };
-    put(out, key, target.name(), longest);
+    // Under the same name whichever endpoint it came through, so that a search finds every call.
+    let names = target.names();
+    put(out, key, names.canonical(), longest);
+    if names.shown() != names.canonical() {
+        put(out, ",\"requested\":", names.shown(), longest);
+    }
     if let Target::Tool(tool) = target
         && let Some(version) = &tool.version
     {
@@ -90,14 +144,14 @@ fn put_target(out: &mut String, summary: &CallSummary<'_>, longest: usize) {
 }
 
 /// The last decision, and before it every one that refused.
-fn put_decisions(out: &mut String, decisions: &[Decision]) {
+fn put_decisions(out: &mut String, decisions: &[Decision], longest: usize) {
     let Some((last, before)) = decisions.split_last() else { return };
     out.push_str(",\"decision\":");
-    put_decision(out, last);
+    put_decision(out, last, longest);
     let mut between = ",\"refused\":[";
     for refused in before.iter().filter(|it| !it.allowed) {
         out.push_str(between);
-        put_decision(out, refused);
+        put_decision(out, refused, longest);
         between = ",";
     }
     if between == "," {
@@ -105,10 +159,10 @@ fn put_decisions(out: &mut String, decisions: &[Decision]) {
     }
 }
 
-fn put_decision(out: &mut String, decision: &Decision) {
+fn put_decision(out: &mut String, decision: &Decision, longest: usize) {
     out.push_str(if decision.allowed { "{\"allowed\":true" } else { "{\"allowed\":false" });
-    put(out, ",\"policy\":", decision.policy, usize::MAX);
-    put(out, ",\"rule\":", &decision.rule, usize::MAX);
+    put(out, ",\"policy\":", decision.policy, longest);
+    put(out, ",\"rule\":", &decision.rule, longest);
     out.push('}');
 }
 
@@ -125,18 +179,42 @@ fn put_said(out: &mut String, key: &str, said: Option<&RawJson>, longest: usize)
     }
 }
 
-/// Writes a text under a key, which brings all that stands before the text.
-fn put(out: &mut String, key: &str, text: &str, longest: usize) {
+/// Writes a text under a key, which brings all that stands before the text. What takes more bytes
+/// than that is cut.
+pub(super) fn put(out: &mut String, key: &str, text: &str, longest: usize) {
     out.push_str(key);
-    let text = cut(text, longest);
+    out.push('"');
     let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
-    match is_plain {
-        true => {
-            out.push('"');
-            out.push_str(&text);
-            out.push('"');
+    match is_plain && text.len() <= longest {
+        true => out.push_str(text),
+        false => put_escaped(out, text, longest),
+    }
+    out.push('"');
+}
+
+/// Writes a text with the escapes of JSON, and cuts it by the bytes that come of it: a control
+/// character takes six.
+fn put_escaped(out: &mut String, text: &str, longest: usize) {
+    let end = out.len().saturating_add(longest);
+    for sign in text.chars() {
+        let before = out.len();
+        match sign {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..' ' => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(sign));
+            }
+            _ => out.push(sign),
         }
-        false => out.push_str(RawJson::string(&text).as_str()),
+        if out.len() > end {
+            out.truncate(before);
+            out.push('…');
+            return;
+        }
     }
 }
 
@@ -150,18 +228,6 @@ fn word(end: &CallEnd<'_>) -> &'static str {
     }
 }
 
-/// The beginning of a text that a client chose.
-fn cut(text: &str, longest: usize) -> Cow<'_, str> {
-    // No text has more letters than bytes, and the bytes are known.
-    if text.len() <= longest {
-        return Cow::Borrowed(text);
-    }
-    match text.char_indices().nth(longest) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-    }
-}
-
 /// The id in a `traceparent`: its second part.
 fn trace_id(parent: &str) -> Option<&str> {
     let id = parent.split('-').nth(1)?;
@@ -170,13 +236,48 @@ fn trace_id(parent: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn written(text: &str, longest: usize) -> String {
+        let mut out = String::new();
+        put(&mut out, "", text, longest);
+        out
+    }
+
     #[test]
-    fn long_names_are_cut() {
-        for (text, expected) in [("abc", "abc"), ("abcd", "abc…"), ("äöü", "äöü"), ("äöüß", "äöü…")]
-        {
-            assert_eq!(cut(text, 3), expected);
+    fn names_are_cut_by_the_bytes_that_are_written() {
+        let cases = [
+            ("abc", r#""abc""#),
+            ("abcd", r#""abcd""#),
+            ("abcde", r#""abcd…""#),
+            ("äö", r#""äö""#),
+            ("äöü", r#""äö…""#),
+            ("a\u{1f600}", r#""a…""#),
+            ("\u{1}", r#""…""#),
+            ("a\"b", r#""a\"b""#),
+            ("a\"bc", r#""a\"b…""#),
+            ("\\\n", r#""\\\n""#),
+            ("\\\n\t", r#""\\\n…""#),
+            ("", r#""""#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(written(text, 4), expected, "{text:?}");
+        }
+        assert_eq!(written("\u{1}\u{1f}\u{7f}", 13), "\"\\u0001\\u001f\u{7f}\"");
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_is_json_within_its_bytes(text in any::<String>(), longest in 0..40_usize) {
+            let out = written(&text, longest);
+            prop_assert!(out.len() <= longest + "\"…\"".len());
+            let read: String = serde_json::from_str(&out).expect("it is JSON");
+            match read.strip_suffix('…') {
+                Some(start) if read != text => prop_assert!(text.starts_with(start)),
+                _ => prop_assert_eq!(read, text),
+            }
         }
     }
 

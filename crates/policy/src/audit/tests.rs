@@ -13,6 +13,7 @@ use gantry_gateway::{
 use gantry_protocol::Method;
 
 use super::*;
+use crate::limits::{LimitSettings, Limits};
 
 /// A log that keeps everything, until it is broken.
 #[derive(Debug, Default)]
@@ -21,6 +22,7 @@ struct Lines(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     lines: Vec<String>,
+    is_full: bool,
     /// How many lines can still be kept; any number if none.
     room: Option<usize>,
 }
@@ -50,6 +52,10 @@ impl AuditLog for Lines {
         drop(state);
         self.note(record);
         ready(Ok(())).boxed()
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_full
     }
 }
 
@@ -100,9 +106,12 @@ fn house(settings: AuditSettings) -> House {
         settings,
         Arc::new(|it: &RawJson| it.edit().set("pin", RawJson::string("…")).apply().compact()),
     );
+    let refused = Some("5/min".parse().expect("a rate"));
+    let limits = Limits::new(LimitSettings { refused, ..LimitSettings::default() });
     let gateway = Gateway::builder(Identity::new("test", "1"))
         .witness(audit.witness())
         .ward(Refusing)
+        .refusal_filter(limits.refused())
         .build();
     let entry = |name: &str| {
         let definition =
@@ -269,4 +278,122 @@ async fn names_that_clients_chose_are_cut() {
     let _ = house.call(&"x".repeat(5000), "{\"a\":1}").await;
     let line = house.lines.take().remove(0);
     assert!(line.contains(r#""tool":"xxxxxxxxxx…""#), "{line}");
+}
+
+/// Everything that a caller chooses is cut by the bytes that it takes in the log.
+#[tokio::test]
+async fn what_callers_choose_is_cut_by_bytes_as_they_are_written() {
+    let long = |part: &str| part.repeat(5000);
+    for part in ["x", "\u{1}", "\"", "\\", "\n", "ä", "日", "\u{1f600}", "a\u{1f600}\u{7}"] {
+        let house = house(AuditSettings::default());
+        let mut call = call(&long(part), "{\"a\":1}");
+        let mut caller = Caller::new(long(part));
+        caller.client_info = Some(RawJson::array([&RawJson::NULL]));
+        let info = gantry_protocol::json::ObjectWriter::new().value("name", &long(part));
+        caller.client_info = Some(info.finish());
+        caller.face = Some(long(part).into());
+        call.caller = Arc::new(caller);
+        let Step::Done(outcome) = house.gateway.start(call).step().await else { panic!("an end") };
+        assert!(outcome.is_err(), "there is no such tool");
+        let line = house.lines.take().remove(0);
+        let record = RawJson::parse(line.clone(), JsonLimits::default()).expect("JSON");
+        for key in ["principal", "client", "face", "tool"] {
+            let said = record.get(key).expect(key);
+            let text = said.to_text().expect("text");
+            assert!(said.bytes().len() <= 256 + 5, "{key} of {part:?}: {}", said.bytes().len());
+            let start = text.strip_suffix('…').expect("it is marked as cut");
+            assert!(!start.is_empty() && long(part).starts_with(start), "{key} of {part:?}");
+        }
+        assert!(line.len() < 2048, "{part:?}: {}", line.len());
+    }
+}
+
+/// The lines that count calls: how many each tells of.
+fn counted(lines: &[String]) -> Vec<u64> {
+    let suppressed = |line: &String| {
+        let record = RawJson::parse(line.clone(), JsonLimits::default()).expect("JSON");
+        assert_eq!(record.get("principal").and_then(|it| it.to_text()).as_deref(), Some("ada"));
+        record.get("suppressed")?.read()
+    };
+    lines.iter().filter_map(suppressed).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_refused_too_often_are_counted_in_one_line() {
+    for mode in [AuditMode::Batched, AuditMode::Strict] {
+        let house = house(AuditSettings { mode, ..AuditSettings::default() });
+        let flood = async |calls: usize| {
+            for call in 0..calls {
+                let name = ["none", "refused"][call % 2];
+                assert!(house.call(name, "{\"a\":1}").await.is_err());
+            }
+        };
+        flood(20).await;
+        let lines = house.lines.take();
+        assert_eq!((lines.len(), counted(&lines)), (6, vec![1]), "five, and the first too many");
+        house.call("good", "{\"a\":1}").await.expect("other calls go on");
+        let own = if mode == AuditMode::Strict { 2 } else { 1 };
+        assert_eq!(house.lines.take().len(), own, "and are recorded");
+        house.audit.write_suppressed(false);
+        assert_eq!(house.lines.take(), Vec::<String>::new(), "not due yet");
+        tokio::time::advance(AuditSettings::default().summary).await;
+        house.audit.write_suppressed(false);
+        assert_eq!(counted(&house.lines.take()), [14]);
+        // A minute later five more have a line each.
+        flood(20).await;
+        let lines = house.lines.take();
+        assert_eq!((lines.len(), counted(&lines)), (6, vec![1]));
+        house.audit.write_suppressed(true);
+        assert_eq!(counted(&house.lines.take()), [14], "at the end of the program");
+        house.audit.write_suppressed(true);
+        assert_eq!(house.lines.take(), Vec::<String>::new(), "once");
+    }
+}
+
+#[tokio::test]
+async fn when_the_log_is_full_calls_go_on_or_are_refused_as_the_setting_says() {
+    let cases = [
+        (AuditMode::Batched, WhenFull::Alarm, 1),
+        (AuditMode::Strict, WhenFull::Alarm, 1),
+        (AuditMode::Batched, WhenFull::Refuse, 0),
+        (AuditMode::Strict, WhenFull::Refuse, 0),
+        (AuditMode::Off, WhenFull::Refuse, 1),
+    ];
+    for (mode, when_full, runs) in cases {
+        let house = house(AuditSettings { mode, when_full, ..AuditSettings::default() });
+        house.lines.0.lock().unwrap_or_else(PoisonError::into_inner).is_full = true;
+        let outcome = house.call("good", "{\"a\":1}").await;
+        assert_eq!(house.runs(), runs, "{mode:?} {when_full:?}");
+        let Err(error) = outcome else { continue };
+        assert!(error.public.contains("the audit log is larger than it may be"), "{error}");
+        let line = house.lines.take().remove(0);
+        assert!(line.contains(r#""policy":"audit","rule":"full""#), "{line}");
+        // They are refused calls like others: nobody fills the log with them.
+        for _ in 0..20 {
+            let _ = house.call("good", "{\"a\":1}").await;
+        }
+        assert!(house.lines.take().len() <= 5, "{mode:?} {when_full:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_is_no_longer_than_it_may_be() {
+    let redacted = AuditSettings {
+        arguments: AuditedArguments::Redacted,
+        redacted: 1 << 20,
+        line: 4096,
+        name: 2000,
+        ..AuditSettings::default()
+    };
+    let long: &'static str = format!("{{\"a\":\"{}\"}}", "x".repeat(50_000)).leak();
+    for (name, arguments) in [("good".to_owned(), long), ("\u{1}".repeat(5000), "{\"a\":1}")] {
+        let house = house(redacted.clone());
+        let mut call = call(&name, arguments);
+        let mut caller = Caller::new("\u{1}".repeat(5000));
+        caller.face = Some("\u{1}".repeat(5000).into());
+        call.caller = Arc::new(caller);
+        let _ = house.gateway.start(call).step().await;
+        let line = house.lines.take().remove(0);
+        assert!(line.len() <= redacted.line && line.contains("sha256:"), "{}: {line}", line.len());
+    }
 }

@@ -14,7 +14,7 @@ use super::patterns::Patterns;
 use super::refusal::{Limit, Scope, spoken};
 use super::rooms::{Entrance, Visit, Waiting};
 use super::settings::LimitSettings;
-use super::{Limits, tool_name};
+use super::{Limits, tool_names};
 
 /// When it is worth trying again, where nobody can know it.
 const SHORTLY: Duration = Duration::from_secs(1);
@@ -129,7 +129,12 @@ impl Limits {
         let (pattern, limit, room) = match scope {
             Scope::Principal => limited(&all.per_principal, who)?,
             Scope::Tool if all.per_tool.is_empty() => return None,
-            Scope::Tool => limited(&all.per_tool, &tool_name(call)?)?,
+            Scope::Tool => {
+                let names = tool_names(call)?;
+                let found = all.per_tool.find_tool(&names, &None, is_fewer)?;
+                let room = self.keys.of(scope.name(), &[names.canonical()]);
+                (found.pattern.clone(), found.value?, room)
+            }
             Scope::Server => limited(&all.per_server, &call.target.origin()?.server)?,
             Scope::Overall => (Arc::default(), all.overall?, self.keys.of(scope.name(), &[])),
         };
@@ -165,11 +170,14 @@ impl Limits {
         if daily.per_principal.is_empty() && daily.per_tool.is_empty() {
             return Ok(());
         }
-        let who = Some((&daily.per_principal, Scope::Principal, &*call.call.caller.principal));
-        let tool = tool_name(call);
-        let tool = tool.as_deref().map(|tool| (&daily.per_tool, Scope::Tool, tool));
-        let found = [who, tool].into_iter().flatten().filter_map(|(limits, scope, name)| {
-            let found = limits.find(name)?;
+        let who = &*call.call.caller.principal;
+        let names = tool_names(call);
+        let of_who = daily.per_principal.find(who).map(|found| (Scope::Principal, who, found));
+        let of_tool = names.as_ref().and_then(|names| {
+            let found = daily.per_tool.find_tool(names, &None, is_fewer)?;
+            Some((Scope::Tool, names.canonical(), found))
+        });
+        let found = [of_who, of_tool].into_iter().flatten().filter_map(|(scope, name, found)| {
             Some((Draw { scope, name, limit: found.value? }, &*found.pattern))
         });
         let (draws, patterns): (Vec<Draw<'_>>, Vec<&str>) = found.unzip();
@@ -214,6 +222,15 @@ impl Limits {
         let text = text(&rule);
         let limit = Limit::Concurrency(want.scope);
         self.refusals.refuse(exchange, limit, &rule, Some(SHORTLY), text)
+    }
+}
+
+/// Whether one number is the narrower limit; none is no limit.
+fn is_fewer<T: Ord>(one: &Option<T>, other: &Option<T>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one < other,
+        (one, None) => one.is_some(),
+        (None, _) => false,
     }
 }
 

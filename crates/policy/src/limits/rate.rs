@@ -38,6 +38,12 @@ impl Rate {
         Self { count, unit: Unit::Minute, burst: count, shared: false }
     }
 
+    /// Whether it lets less pass than another.
+    pub(super) fn is_stricter_than(self, other: Self) -> bool {
+        let rank = |it: Self| (it.interval(), std::cmp::Reverse(it.burst), it.shared);
+        rank(self) > rank(other)
+    }
+
     /// The time from one to the next when they come evenly. Rounded up: never more than was said.
     fn interval(self) -> u64 {
         self.unit.nanos().div_ceil(self.count)

@@ -10,7 +10,7 @@ use super::patterns::Patterns;
 use super::rate::Rate;
 use super::refusal::{Limit, Scope, spoken};
 use super::settings::{DefaultRate, LimitSettings};
-use super::{Limits, tool_name};
+use super::{Limits, tool_names};
 
 /// What concerns the caller.
 pub(super) struct CallerRates(pub(super) Arc<Limits>);
@@ -86,18 +86,25 @@ impl Limits {
         settings: &LimitSettings,
         exchange: &Exchange,
     ) -> Result<(), CallError> {
-        let (Target::Tool(tool), Some(name)) = (&resolved.target, tool_name(resolved)) else {
+        let (Target::Tool(tool), Some(names)) = (&resolved.target, tool_names(resolved)) else {
             return Ok(());
         };
-        let own = settings.per_tool.find(&name).map(|it| (&*it.pattern, it.value));
-        let (pattern, rate) = own.unwrap_or_else(|| ("*", default_rate(settings.default, tool)));
+        let usual = default_rate(settings.default, tool);
+        let is_stricter = |one: &Option<Rate>, other: &Option<Rate>| match (one, other) {
+            (Some(one), Some(other)) => one.is_stricter_than(*other),
+            (one, None) => one.is_some(),
+            (None, _) => false,
+        };
+        let found = settings.per_tool.find_tool(&names, &usual, is_stricter);
+        let (pattern, rate) = found.map_or(("*", usual), |it| (&*it.pattern, it.value));
+        let name = names.canonical();
         match rate {
             Some(rate) if rate.shared => {
-                self.check(Scope::Tool, pattern, rate, &[&name], settings, exchange)
+                self.check(Scope::Tool, pattern, rate, &[name], settings, exchange)
             }
             Some(rate) => {
                 let who = &*resolved.call.caller.principal;
-                self.check(Scope::Tool, pattern, rate, &[&name, who], settings, exchange)
+                self.check(Scope::Tool, pattern, rate, &[name, who], settings, exchange)
             }
             None => Ok(()),
         }

@@ -15,6 +15,7 @@ pub(super) enum Limit {
     Daily(Scope),
     Arguments,
     Response,
+    Refused,
 }
 
 /// What a limit is for.
@@ -52,12 +53,12 @@ impl Scope {
 pub(super) struct Refusals([AtomicU64; Limit::COUNT]);
 
 impl Limit {
-    const COUNT: usize = 3 * Scope::ALL.len() + 2;
+    const COUNT: usize = 3 * Scope::ALL.len() + 3;
 
     fn all() -> impl Iterator<Item = Self> {
         let scoped = [Self::Rate, Self::Concurrency, Self::Daily];
         let scoped = scoped.into_iter().flat_map(|limit| Scope::ALL.map(limit));
-        scoped.chain([Self::Arguments, Self::Response])
+        scoped.chain([Self::Arguments, Self::Response, Self::Refused])
     }
 
     fn label(self) -> String {
@@ -67,6 +68,7 @@ impl Limit {
             Self::Daily(scope) => format!("daily_{}", scope.name()),
             Self::Arguments => "arguments".to_owned(),
             Self::Response => "response".to_owned(),
+            Self::Refused => "refused".to_owned(),
         }
     }
 }
@@ -81,11 +83,16 @@ impl Refusals {
         retry_after: Option<Duration>,
         text: String,
     ) -> CallError {
+        self.count(limit);
+        exchange.note_decision(Decision { allowed: false, policy: "limits", rule: rule.into() });
+        CallError::new(ErrorKind::LimitExceeded { retry_after: retry_after.map(whole) }, text)
+    }
+
+    /// Counts a refusal.
+    pub(super) fn count(&self, limit: Limit) {
         if let Some(at) = Limit::all().position(|it| it == limit) {
             self.0[at].fetch_add(1, Relaxed);
         }
-        exchange.note_decision(Decision { allowed: false, policy: "limits", rule: rule.into() });
-        CallError::new(ErrorKind::LimitExceeded { retry_after: retry_after.map(whole) }, text)
     }
 
     /// Writes the counters as Prometheus reads them.

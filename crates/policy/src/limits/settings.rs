@@ -20,6 +20,9 @@ pub struct LimitSettings {
     pub per_principal: Patterns<Option<Rate>>,
     /// How often anyone may call anything.
     pub overall: Option<Rate>,
+    /// How often one caller may make calls that are refused, or for what does not exist. Each has a
+    /// line in the audit log, and nobody may fill that.
+    pub refused: Option<Rate>,
     /// How many calls may run at once.
     pub concurrency: ConcurrencySettings,
     /// Bytes of the arguments of one call.
@@ -79,6 +82,7 @@ impl Default for LimitSettings {
             per_server: Patterns::default(),
             per_principal: Patterns::default(),
             overall: None,
+            refused: Some(Rate::per_minute(60)),
             concurrency: ConcurrencySettings::default(),
             arguments: None,
             response: None,

@@ -5,7 +5,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
 
 /// The value in its one form.
-pub(super) fn canonical(value: &RawJson) -> RawJson {
+pub(crate) fn canonical(value: &RawJson) -> RawJson {
     match value.kind() {
         JsonKind::Object => {
             let mut members: Vec<(String, RawJson)> =

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use gantry_gateway::policy::{Admission, Decision, Screen, Sight, View, Ward};
-use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot};
+use gantry_gateway::{Caller, Exchange, Resolved, Snapshot};
 
 use super::{Pins, Subject};
+use crate::refusal::refusal;
 
 /// Tells the views of pins from those of other policies.
 const VIEW: u128 = 0x7069_6e73 << 64;
@@ -41,7 +42,7 @@ impl Ward for Pins {
             None => held.reason.word().to_owned(),
         };
         exchange.note_decision(Decision { allowed: false, policy: "pins", rule: rule.into() });
-        let text = held.explain(call.target.name());
-        Admission::refused(CallError::new(ErrorKind::Refused, text))
+        let text = held.explain(call.target.names().canonical());
+        Admission::refused(refusal(&call.call.caller, call.target.name(), text))
     }
 }

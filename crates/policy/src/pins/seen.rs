@@ -14,7 +14,7 @@ use crate::suspicion::{Suspicion, suspicions};
 pub struct Seen {
     /// Which thing it is.
     pub key: Key,
-    /// The name under which it was seen first, which is that of the main list.
+    /// Its canonical name when it was seen first.
     pub shown: String,
     /// What tells its server from another of that name.
     pub identity: Arc<str>,
@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
     pub(super) fn tool(tool: &'a ToolEntry) -> Self {
         Self {
             kind: Kind::Tool,
-            shown: &tool.name,
+            shown: tool.canonical_name(),
             // Versions of a tool of our own are offered side by side.
             version: tool.version.as_deref().filter(|_| tool.origin.is_none()),
             origin: tool.origin.as_deref(),
@@ -50,7 +50,8 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn prompt(prompt: &'a PromptEntry) -> Self {
-        let (shown, origin, own) = (prompt.name.as_str(), prompt.origin.as_deref(), &prompt.own);
+        let (shown, origin) = (prompt.canonical_name(), prompt.origin.as_deref());
+        let own = &prompt.own;
         Self { kind: Kind::Prompt, shown, version: None, origin, own }
     }
 

@@ -55,7 +55,7 @@ impl Bench {
     }
 
     async fn ask(&self, method: Method, params: Value) -> Outcome {
-        let caller = Arc::new(Caller::new("someone"));
+        let caller = Arc::new(Caller::new("local"));
         let call = Call::new(method, raw(&params), caller);
         match self.gateway.start(call).step().await {
             Step::Done(outcome) => outcome,

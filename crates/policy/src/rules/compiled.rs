@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::Effect;
+use gantry_gateway::{Effect, TargetKind, qualified, resource_uri};
 
 use super::condition::{Circumstances, Unanswered};
 use super::glob::{self, Glob};
 use super::rule::{Annotations, Rule, RuleEffect};
-use super::thing::{Kind, Thing};
+use super::thing::{Claim, Thing};
 
 /// How much of what is called a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,8 +38,15 @@ pub(super) struct Compiled {
 /// A pattern of names, or of a server's own names: `SERVER/NAME`.
 #[derive(Debug, Clone)]
 pub(super) struct NameGlob {
-    whole: Glob,
-    of_server: Option<(Glob, Glob)>,
+    whole: KindGlob,
+    of_server: Option<(Glob, KindGlob)>,
+}
+
+/// A pattern for names, and the same for addresses, which are compared in their normal form.
+#[derive(Debug, Clone)]
+struct KindGlob {
+    name: Glob,
+    address: Glob,
 }
 
 impl Compiled {
@@ -90,8 +97,29 @@ impl Compiled {
         if self.is_for_all_kinds() {
             return Fit::Whole;
         }
+        self.fits_name_as(self.claim(), thing)
+    }
+
+    /// Whether a rule that asks for an approval may decide alone. One that fits only by a name that
+    /// the server has chosen could be chosen to come before a rule that denies: it makes sure that
+    /// somebody is asked, and leaves open whether the call is allowed at all.
+    pub(super) fn settles(&self, thing: &Thing<'_>) -> bool {
+        self.rule.effect != RuleEffect::Approve
+            || self.is_for_all_kinds()
+            || self.fits_name_as(Claim::Permit, thing) != Fit::None
+    }
+
+    /// What its patterns are for.
+    pub(super) fn claim(&self) -> Claim {
+        match self.rule.effect {
+            RuleEffect::Allow => Claim::Permit,
+            RuleEffect::Deny | RuleEffect::Approve => Claim::Restrict,
+        }
+    }
+
+    fn fits_name_as(&self, claim: Claim, thing: &Thing<'_>) -> Fit {
         let has_servers = !self.servers.is_empty();
-        let fits = self.names(thing.kind).iter().map(|name| name.fits(thing, has_servers));
+        let fits = self.names(thing.kind).iter().map(|name| name.fits(thing, claim, has_servers));
         fits.max().unwrap_or(Fit::None)
     }
 
@@ -107,11 +135,11 @@ impl Compiled {
         self.tools.is_empty() && self.resources.is_empty() && self.prompts.is_empty()
     }
 
-    fn names(&self, kind: Kind) -> &[NameGlob] {
+    fn names(&self, kind: TargetKind) -> &[NameGlob] {
         match kind {
-            Kind::Tool => &self.tools,
-            Kind::Resource => &self.resources,
-            Kind::Prompt => &self.prompts,
+            TargetKind::Tool => &self.tools,
+            TargetKind::Resource => &self.resources,
+            TargetKind::Prompt => &self.prompts,
         }
     }
 }
@@ -156,34 +184,40 @@ impl Compiled {
 
 impl NameGlob {
     pub(super) fn new(text: &str) -> Self {
-        let is_server = |it: &str| {
-            let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.*".contains(&it);
-            !it.is_empty() && it.bytes().all(is_plain)
-        };
-        let of_server = text.split_once('/').filter(|(server, _)| is_server(server));
-        let of_server = of_server.map(|(server, name)| (Glob::new(server), Glob::new(name)));
-        Self { whole: Glob::new(text), of_server }
+        let of_server = qualified(text);
+        let of_server = of_server.map(|(server, name)| (Glob::new(server), KindGlob::new(name)));
+        Self { whole: KindGlob::new(text), of_server }
     }
 
-    /// Whether it fits; with `is_of_server` also when it is the server's own name.
-    pub(super) fn fits(&self, thing: &Thing<'_>, is_of_server: bool) -> Fit {
-        let (glob, takes_own) = match (&self.of_server, thing.server) {
-            (Some((server, name)), Some(its)) => match server.matches(its) {
-                true => (name, true),
-                false => return Fit::None,
-            },
+    /// Whether it fits, by the names that count for what it claims.
+    pub(super) fn fits(&self, thing: &Thing<'_>, claim: Claim, is_of_server: bool) -> Fit {
+        let by_server = self.of_server.as_ref().zip(thing.server).map(|((server, name), its)| {
+            let best = name.fits(thing, [&*thing.main, &*thing.own].into_iter());
+            if server.matches(its) { best } else { Fit::None }
+        });
+        match (by_server, claim) {
             // A server cannot take the name of another one by a name with a slash.
-            (None, _) | (_, None) => (&self.whole, is_of_server || thing.kind == Kind::Resource),
-        };
-        let fit = |name: &str| fits(glob, name, thing.is_template);
-        match fit(&thing.main) {
-            Fit::Whole => Fit::Whole,
-            by_main if takes_own => match fit(&thing.own) {
-                Fit::None => by_main,
-                by_own => by_own,
-            },
-            by_main => by_main,
+            (Some(by_server), Claim::Permit) => by_server,
+            (by_server, claim) => {
+                let by_name = self.whole.fits(thing, thing.names(claim, is_of_server));
+                by_name.max(by_server.unwrap_or(Fit::None))
+            }
         }
+    }
+}
+
+impl KindGlob {
+    fn new(text: &str) -> Self {
+        Self { name: Glob::new(text), address: Glob::new(&resource_uri::normalize(text)) }
+    }
+
+    /// How well the best of these names fits.
+    fn fits<'a>(&self, thing: &Thing<'_>, names: impl Iterator<Item = &'a str>) -> Fit {
+        let glob = match thing.kind {
+            TargetKind::Resource => &self.address,
+            TargetKind::Tool | TargetKind::Prompt => &self.name,
+        };
+        names.map(|name| fits(glob, name, thing.is_template)).max().unwrap_or(Fit::None)
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Finding {
 pub enum Judged {
     /// It fits, and decides.
     Decides,
+    /// It asks for an approval, whatever rule decides: it fits a name that the server has chosen.
+    Restricts,
     /// It fits, but only looks on.
     Shadow,
     /// It is for others.
@@ -67,7 +69,7 @@ impl RuleSet {
     ) -> Explanation {
         let who = self.caller(caller);
         let is_seen = self.shows(caller, &who, target);
-        let thing = Thing::called(target, caller, &self.prefixes);
+        let thing = Thing::called(target);
         let scope = caller.scope.as_ref().map(|scope| self.scope(scope).fits(&thing));
         let refused = |by: &str| (false, false, by.into());
         let mut findings = Vec::new();
@@ -75,32 +77,42 @@ impl RuleSet {
             Some(Fit::None) => refused("token scope"),
             _ => {
                 let judge = |it: &Compiled| judge(it, &who, &thing, target, method, arguments);
-                let decides = self.first(judge, &mut findings);
-                match decides {
-                    Some(rule) => (
+                let (decides, floor) = self.first(judge, &mut findings);
+                match (decides, floor) {
+                    (Some(Rule { effect: RuleEffect::Allow, .. }), Some(floor)) => {
+                        (true, true, floor.name.clone())
+                    }
+                    (Some(rule), _) => (
                         rule.effect != RuleEffect::Deny,
                         rule.effect == RuleEffect::Approve,
                         rule.name.clone(),
                     ),
-                    None if self.default_allows => (true, false, "default".into()),
-                    None => refused("default"),
+                    (None, Some(floor)) if self.default_allows => (true, true, floor.name.clone()),
+                    (None, _) if self.default_allows => (true, false, "default".into()),
+                    (None, _) => refused("default"),
                 }
             }
         };
         Explanation { allowed, needs_approval, by, findings, is_seen }
     }
 
+    /// The rule that decides, and the first that wants an approval whatever decides.
     fn first(
         &self,
         judge: impl Fn(&Compiled) -> Judged,
         findings: &mut Vec<Finding>,
-    ) -> Option<&Rule> {
-        self.rules.iter().find_map(|compiled| {
+    ) -> (Option<&Rule>, Option<&Rule>) {
+        let mut floor = None;
+        let decides = self.rules.iter().find_map(|compiled| {
             let (rule, judged) = (&compiled.rule, judge(compiled));
+            if judged == Judged::Restricts {
+                floor = floor.or(Some(rule));
+            }
             let decides = judged.decides();
             findings.push(Finding { rule: rule.clone(), judged });
             decides.then_some(rule)
-        })
+        });
+        (decides, floor)
     }
 }
 
@@ -130,6 +142,7 @@ fn judge(
     match compiled.answer(&who.circumstances(thing, target, method, arguments)) {
         Ok(false) => Judged::Condition,
         Ok(true) if compiled.rule.shadow => Judged::Shadow,
+        Ok(true) | Err(_) if !compiled.rule.shadow && !compiled.settles(thing) => Judged::Restricts,
         Ok(true) => Judged::Decides,
         Err(error) if is_refusing && !compiled.rule.shadow => {
             Judged::DecidesUnanswered(error.to_string())
@@ -149,6 +162,9 @@ impl fmt::Display for Judged {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Decides => formatter.write_str("fits and decides"),
+            Self::Restricts => formatter.write_str(
+                "fits a name that the server chose; an approval is needed if another rule allows it",
+            ),
             Self::Shadow => formatter.write_str("fits, but only looks on"),
             Self::OtherCallers => formatter.write_str("is for other callers"),
             Self::OtherThings => formatter.write_str("is about other things"),

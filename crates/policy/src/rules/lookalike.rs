@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use gantry_gateway::pattern::matches;
-use gantry_gateway::{Caller, Target};
+use gantry_gateway::{Target, TargetKind};
 
 use super::compiled::{Fit, NameGlob};
 use super::set::RuleSet;
-use super::thing::{Kind, Thing};
+use super::thing::{Claim, Thing};
 
 /// Servers by name, each with its name in small letters.
 type Servers<'a> = BTreeMap<&'a str, String>;
@@ -22,23 +22,22 @@ struct Pair<'a> {
 impl RuleSet {
     /// What is most likely not meant, given everything that is there.
     pub fn lookalikes(&self, targets: &[Target]) -> Vec<String> {
-        let nobody = Caller::default();
-        let things = || targets.iter().map(|target| Thing::of(target, &nobody, &self.prefixes));
+        let things = || targets.iter().map(Thing::of);
         let names = things().filter_map(|thing| thing.server);
         let servers: Servers<'_> = names.map(|name| (name, name.to_lowercase())).collect();
         let pairs: Vec<Pair<'_>> = things().map(|thing| Pair::new(thing, &servers)).collect();
         let mut warnings = Vec::new();
         for compiled in &self.rules {
             let rule = &compiled.rule;
-            let has_servers = !rule.what.servers.is_empty();
+            let claim = (compiled.claim(), !rule.what.servers.is_empty());
             let place = rule.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
             let names = [
-                (Kind::Tool, &rule.what.tools),
-                (Kind::Resource, &rule.what.resources),
-                (Kind::Prompt, &rule.what.prompts),
+                (TargetKind::Tool, &rule.what.tools),
+                (TargetKind::Resource, &rule.what.resources),
+                (TargetKind::Prompt, &rule.what.prompts),
             ];
             let patterns = names.iter().flat_map(|(kind, texts)| {
-                texts.iter().map(|text| (text, lookalike(&pairs, *kind, text, has_servers)))
+                texts.iter().map(|text| (text, lookalike(&pairs, *kind, text, claim)))
             });
             let of_servers = rule.what.servers.iter();
             let of_servers = of_servers.map(|text| (text, server_like(&servers, text)));
@@ -62,6 +61,7 @@ impl<'a> Pair<'a> {
             server: thing.server.and_then(|name| servers.get(name)).map(String::as_str),
             main: thing.main.to_lowercase().into(),
             own: thing.own.to_lowercase().into(),
+            others: thing.others.clone().map(|it| it.map(|it| it.to_lowercase().into())),
             ..thing
         };
         Self { thing, folded }
@@ -71,12 +71,13 @@ impl<'a> Pair<'a> {
 /// A name that the pattern would fit if case did not matter, when it fits none as it is.
 fn lookalike<'a>(
     pairs: &'a [Pair<'_>],
-    kind: Kind,
+    kind: TargetKind,
     text: &str,
-    has_servers: bool,
+    (claim, has_servers): (Claim, bool),
 ) -> Option<&'a str> {
     let of_kind = || pairs.iter().filter(|pair| pair.thing.kind == kind);
-    let fits = |glob: &NameGlob, thing: &Thing<'_>| glob.fits(thing, has_servers) != Fit::None;
+    let fits =
+        |glob: &NameGlob, thing: &Thing<'_>| glob.fits(thing, claim, has_servers) != Fit::None;
     let (glob, folded) = (NameGlob::new(text), NameGlob::new(&text.to_lowercase()));
     if of_kind().any(|pair| fits(&glob, &pair.thing)) {
         return None;

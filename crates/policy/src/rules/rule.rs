@@ -22,6 +22,8 @@ pub struct Rule {
     pub annotations: Annotations,
     /// Only when this holds.
     pub when: Option<Arc<Condition>>,
+    /// Who may approve what it stops, as patterns of principals; with none, every approver.
+    pub approvers: Vec<String>,
     /// Whether it decides nothing, and only tells what it would refuse.
     pub shadow: bool,
 }
@@ -82,6 +84,7 @@ impl Rule {
             what: What::default(),
             annotations: Annotations::default(),
             when: None,
+            approvers: Vec::new(),
             shadow: false,
         }
     }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gantry_gateway::{Caller, Scope, Target, ToolEntry};
+use gantry_gateway::{Caller, Scope, Target, TargetKind, ToolEntry};
 use gantry_protocol::{Method, RawJson};
 
 use super::bits::Bits;
@@ -12,7 +12,7 @@ use super::compiled::{Compiled, Fit, NameGlob};
 use super::condition::Circumstances;
 use super::remembered::Remembered;
 use super::rule::{Rule, RuleEffect};
-use super::thing::{Kind, Prefixes, Thing, is_alone};
+use super::thing::{Claim, Thing};
 
 /// How many things and callers are remembered with the rules that are about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,9 @@ impl Default for RuleLimits {
 pub struct RuleSet {
     pub(super) rules: Box<[Compiled]>,
     pub(super) default_allows: bool,
-    pub(super) prefixes: Prefixes,
     asks_for_client: bool,
+    /// Whether a condition asks for the arguments, which must then have their defaults.
+    pub(super) asks_for_arguments: bool,
     /// Whether a condition asks who calls, so that patterns do not say all.
     has_caller_conditions: bool,
     things: Remembered<ThingFacts>,
@@ -51,7 +52,6 @@ pub struct RuleSet {
 struct ThingFacts {
     /// Kept, so that no other thing can have its address in memory.
     target: Target,
-    is_alone: bool,
     bits: Bits,
 }
 
@@ -89,22 +89,17 @@ static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 
 impl RuleSet {
     /// Rules in the order in which they are tried, and whether what none is about is allowed.
-    pub fn new(rules: Vec<Rule>, default_allows: bool, prefixes: Prefixes) -> Self {
-        Self::within(rules, default_allows, prefixes, RuleLimits::default())
+    pub fn new(rules: Vec<Rule>, default_allows: bool) -> Self {
+        Self::within(rules, default_allows, RuleLimits::default())
     }
 
     /// The same, remembering no more than that.
-    pub fn within(
-        rules: Vec<Rule>,
-        default_allows: bool,
-        prefixes: Prefixes,
-        limits: RuleLimits,
-    ) -> Self {
+    pub fn within(rules: Vec<Rule>, default_allows: bool, limits: RuleLimits) -> Self {
         let rules: Box<[Compiled]> = rules.into_iter().map(Compiled::new).collect();
         let conditions = || rules.iter().filter_map(|it| it.rule.when.as_ref());
         Self {
             default_allows,
-            prefixes,
+            asks_for_arguments: conditions().any(|it| it.needs_arguments()),
             asks_for_client: rules.iter().any(Compiled::asks_for_client)
                 || conditions().any(|it| it.needs_caller()),
             has_caller_conditions: conditions().any(|it| it.needs_caller()),
@@ -133,7 +128,7 @@ impl RuleSet {
         mut shadow: impl FnMut(&'a Compiled),
     ) -> Ruling<'a> {
         if let Some(scope) = &caller.scope
-            && self.scope(scope).fits(&Thing::called(target, caller, &self.prefixes)) == Fit::None
+            && self.scope(scope).fits(&Thing::called(target)) == Fit::None
         {
             return Ruling::Scope;
         }
@@ -141,39 +136,50 @@ impl RuleSet {
             return self.otherwise();
         }
         let who = self.caller(caller);
-        let about = self.about(target, caller);
-        let mut thing = None;
+        let about = self.about(target);
+        let (mut thing, mut floor) = (None, None);
         for index in about.bits.both(&who.bits) {
             let compiled = &self.rules[index];
             let needs_thing =
                 compiled.rule.when.is_some() || matches!(target, Target::Template(..));
             if needs_thing {
-                let named = || Thing::called(target, caller, &self.prefixes);
-                let thing = thing.get_or_insert_with(named);
+                let thing = thing.get_or_insert_with(|| Thing::called(target));
                 let case = who.circumstances(thing, target, method, arguments);
                 if compiled.fits_name(thing) == Fit::None || !compiled.holds(&case) {
                     continue;
                 }
             }
-            match compiled.rule.shadow {
-                true => shadow(compiled),
-                false => return Ruling::By(compiled),
+            if compiled.rule.shadow {
+                shadow(compiled);
+                continue;
+            }
+            match compiled.rule.effect {
+                RuleEffect::Approve
+                    if !compiled.settles(thing.get_or_insert_with(|| Thing::called(target))) =>
+                {
+                    floor = floor.or(Some(compiled));
+                }
+                RuleEffect::Allow => return Ruling::By(floor.unwrap_or(compiled)),
+                RuleEffect::Deny | RuleEffect::Approve => return Ruling::By(compiled),
             }
         }
-        self.otherwise()
+        match (self.otherwise(), floor) {
+            (Ruling::Unopposed, Some(floor)) => Ruling::By(floor),
+            (otherwise, _) => otherwise,
+        }
     }
 
     /// Whether someone can have leave to use a thing, so that it is worth showing.
     pub(super) fn shows(&self, caller: &Caller, who: &CallerFacts, target: &Target) -> bool {
-        let thing = Thing::of(target, caller, &self.prefixes);
+        let thing = Thing::of(target);
         let is_outside = |scope| self.scope(scope).fits(&thing) == Fit::None;
         if caller.scope.as_ref().is_some_and(is_outside) {
             return false;
         }
-        let about = self.about(target, caller);
+        let about = self.about(target);
         for index in about.bits.both(&who.bits) {
             let compiled = &self.rules[index];
-            if compiled.rule.shadow {
+            if compiled.rule.shadow || !compiled.settles(&thing) {
                 continue;
             }
             let case = who.circumstances(&thing, target, usual_method(thing.kind), None);
@@ -235,14 +241,11 @@ impl RuleSet {
     }
 
     /// The rules that are about a thing. For a template all that may be, whatever the address.
-    fn about(&self, target: &Target, caller: &Caller) -> Arc<ThingFacts> {
-        let is_alone = target.origin().is_some_and(|origin| is_alone(&origin.server, caller));
-        let number = self.hashing.hash_one((address(target), is_alone));
-        let is_meant = |facts: &ThingFacts| {
-            address(&facts.target) == address(target) && facts.is_alone == is_alone
-        };
+    fn about(&self, target: &Target) -> Arc<ThingFacts> {
+        let number = self.hashing.hash_one(address(target));
+        let is_meant = |facts: &ThingFacts| address(&facts.target) == address(target);
         self.things.find(number, is_meant, || {
-            let thing = Thing::of(target, caller, &self.prefixes);
+            let thing = Thing::of(target);
             let effect = match target {
                 Target::Tool(tool) => Some(ToolEntry::effect(tool)),
                 _ => None,
@@ -253,7 +256,7 @@ impl RuleSet {
                     && it.fits_effect(effect)
                     && (many || it.fits_name(&thing) != Fit::None)
             });
-            ThingFacts { target: target.clone(), is_alone, bits }
+            ThingFacts { target: target.clone(), bits }
         })
     }
 
@@ -270,15 +273,15 @@ impl CallerFacts {
         method: &'a Method,
         arguments: Option<&'a RawJson>,
     ) -> Circumstances<'a> {
-        let name_of = |kind: Kind| if thing.kind == kind { &*thing.main } else { "" };
+        let name_of = |kind: TargetKind| if thing.kind == kind { &*thing.main } else { "" };
         Circumstances {
             principal: &self.principal,
             client: &self.client,
             face: self.face.as_deref().unwrap_or_default(),
             server: thing.server.unwrap_or_default(),
-            tool: name_of(Kind::Tool),
-            prompt: name_of(Kind::Prompt),
-            uri: name_of(Kind::Resource),
+            tool: name_of(TargetKind::Tool),
+            prompt: name_of(TargetKind::Prompt),
+            uri: name_of(TargetKind::Resource),
             method: method.as_str(),
             definition: Some(target.definition()),
             arguments,
@@ -289,16 +292,17 @@ impl CallerFacts {
 impl ScopeFacts {
     /// How much of a thing the credentials are good for.
     pub(super) fn fits(&self, thing: &Thing<'_>) -> Fit {
-        self.allow.iter().map(|glob| glob.fits(thing, false)).max().unwrap_or(Fit::None)
+        let fits = self.allow.iter().map(|glob| glob.fits(thing, Claim::Permit, false));
+        fits.max().unwrap_or(Fit::None)
     }
 }
 
 /// The call that something is listed for.
-pub(super) fn usual_method(kind: Kind) -> &'static Method {
+pub(super) fn usual_method(kind: TargetKind) -> &'static Method {
     match kind {
-        Kind::Tool => &Method::ToolsCall,
-        Kind::Resource => &Method::ResourcesRead,
-        Kind::Prompt => &Method::PromptsGet,
+        TargetKind::Tool => &Method::ToolsCall,
+        TargetKind::Resource => &Method::ResourcesRead,
+        TargetKind::Prompt => &Method::PromptsGet,
     }
 }
 

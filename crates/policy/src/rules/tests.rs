@@ -8,7 +8,8 @@ mod sights;
 use std::sync::Arc;
 
 use gantry_gateway::{
-    Caller, Origin, PromptEntry, ResourceEntry, Scope, Target, TemplateEntry, ToolEntry,
+    AddressAlias, Caller, CanonicalName, Origin, Own, PromptEntry, ResourceEntry, Scope, Target,
+    TemplateEntry, ToolEntry,
 };
 use gantry_protocol::{Method, RawJson};
 
@@ -28,24 +29,54 @@ fn origin(server: &str) -> Option<Arc<Origin>> {
     (!server.is_empty()).then(|| of(server))
 }
 
-/// A tool of a server, or of none; it only looks if its name says `get`.
+/// What the names of a server's tools begin with.
+fn prefix(server: &str) -> &str {
+    if server == "gitlab" { "gl" } else { server }
+}
+
+/// What a server calls a thing that is listed under this name.
+fn own(server: &str, name: &str, definition: &RawJson) -> Arc<Own> {
+    let own = name.strip_prefix(prefix(server)).and_then(|rest| rest.strip_prefix('_'));
+    Arc::new(Own { name: own.unwrap_or(name).to_owned(), definition: definition.clone() })
+}
+
+/// A tool of a server, or of none, in the list of all servers; it only looks if its name says `get`.
 fn tool(server: &str, name: &str) -> Target {
+    Target::Tool(Arc::new(entry(server, name)))
+}
+
+/// A tool of a server at the server's own endpoint, which shows it under the server's own name.
+fn alone(server: &str, name: &str) -> Target {
+    let canonical = format!("{}_{}", prefix(server), name.replace('/', "_"));
+    let mut entry = entry(server, name);
+    entry.own = Arc::new(Own { name: name.to_owned(), definition: entry.definition.clone() });
+    let name = canonical.as_str().into();
+    entry.canonical = Some(Arc::new(CanonicalName { name, full: None, is_contested: false }));
+    Target::Tool(Arc::new(entry))
+}
+
+fn entry(server: &str, name: &str) -> ToolEntry {
     let hint = if name.contains("get") { r#"{"readOnlyHint":true}"# } else { "{}" };
     let text =
         format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{hint}}}"#);
     let mut entry = ToolEntry::new(json(&text)).expect(name);
     entry.origin = origin(server);
-    Target::Tool(Arc::new(entry))
+    entry.own = own(server, name, &entry.definition);
+    entry
 }
 
 fn prompt(server: &str, name: &str) -> Target {
     let entry = PromptEntry::new(json(&format!(r#"{{"name":"{name}"}}"#))).expect(name);
-    Target::Prompt(Arc::new(PromptEntry { origin: origin(server), ..entry }))
+    let own = own(server, name, &entry.definition);
+    Target::Prompt(Arc::new(PromptEntry { origin: origin(server), own, ..entry }))
 }
 
 fn resource(server: &str, uri: &str) -> Target {
     let entry = ResourceEntry::new(json(&format!(r#"{{"uri":"{uri}","name":"r"}}"#))).expect(uri);
-    Target::Resource(Arc::new(ResourceEntry { origin: origin(server), ..entry }))
+    let prefix = format!("gantry://{server}/");
+    let alias = uri.starts_with(&prefix).then(|| prefix.as_str().into());
+    let alias = alias.map(|prefix| AddressAlias { prefix, is_shown: true });
+    Target::Resource(Arc::new(ResourceEntry { origin: origin(server), alias, ..entry }))
 }
 
 fn template(text: &str, uri: &str) -> Target {
@@ -85,7 +116,7 @@ fn when(text: &str, rule: Rule) -> Rule {
 }
 
 fn set(rules: Vec<Rule>, default_allows: bool) -> RuleSet {
-    RuleSet::new(rules, default_allows, Prefixes::new([("gitlab".to_owned(), "gl".to_owned())]))
+    RuleSet::new(rules, default_allows)
 }
 
 /// `allow`, `deny` or `approve`. Holds the explanation to the decision.
@@ -164,7 +195,8 @@ fn who_and_what_are_patterns() {
         (what(&["github"], &[], &[], &[]), caller("ann"), &hub, "deny"),
         (what(&["github"], &[], &[], &[]), caller("ann"), &plain, "allow"),
         (what(&["git*"], &["get_*"], &[], &[]), caller("ann"), &hub, "deny"),
-        (what(&[], &["get_*"], &[], &[]), caller("ann"), &hub, "allow"),
+        // What the server calls it is one of its names.
+        (what(&[], &["get_*"], &[], &[]), caller("ann"), &hub, "deny"),
         (what(&[], &["github_get_it"], &[], &[]), caller("ann"), &hub, "deny"),
         (what(&[], &["github/get_*"], &[], &[]), caller("ann"), &hub, "deny"),
         (what(&[], &["*/get_*"], &[], &[]), caller("ann"), &hub, "deny"),
@@ -186,10 +218,10 @@ fn no_way_leads_around_a_name() {
     // The tool among all, at the face of its server, and at a profile, which has the names of all.
     let ways = [
         (caller("ann"), tool("github", "github_drop")),
-        (at_face("github"), tool("github", "drop")),
+        (at_face("github"), alone("github", "drop")),
         (at_face("work"), tool("github", "github_drop")),
     ];
-    for pattern in ["github_drop", "github/drop", "github_*", "github/*", "*/drop"] {
+    for pattern in ["github_drop", "github/drop", "github_*", "github/*", "*/drop", "drop"] {
         let rules = set(vec![rule(Deny, &[], &[pattern])], true);
         for (caller, target) in &ways {
             assert_eq!(decide(&rules, caller, target, "{}"), "deny", "{pattern} {caller:?}");
@@ -197,9 +229,11 @@ fn no_way_leads_around_a_name() {
     }
     // Nor does a server take another one's name, or that of a tool of ours.
     let allowed = [
-        ("drop", tool("github", "drop"), "deny"),
-        ("other/drop", tool("github", "other/drop"), "deny"),
-        ("gl_drop", tool("gitlab", "drop"), "allow"),
+        ("drop", alone("github", "drop"), "deny"),
+        ("other/drop", alone("github", "other/drop"), "deny"),
+        ("gitlab_drop", alone("github", "gitlab_drop"), "deny"),
+        ("gl_drop", alone("gitlab", "drop"), "allow"),
+        ("gitlab/drop", alone("gitlab", "drop"), "allow"),
     ];
     for (pattern, target, expected) in allowed {
         let rules = set(vec![rule(Allow, &[], &[pattern])], false);
@@ -214,6 +248,95 @@ fn no_way_leads_around_a_name() {
     let rules = set(vec![secret], true);
     for uri in ["file:///secret/a", "gantry://b/file:///secret/a"] {
         assert_eq!(decide(&rules, &caller("ann"), &resource("b", uri), "{}"), "deny", "{uri}");
+    }
+}
+
+#[test]
+fn a_name_that_a_server_chose_gives_it_nothing() {
+    let odd = alone("odd", "drop");
+    let cases: [(Vec<Rule>, bool, &str); 7] = [
+        (vec![rule(Allow, &[], &["drop"])], false, "deny"),
+        (vec![rule(Approve, &[], &["drop"])], true, "approve"),
+        (vec![rule(Approve, &[], &["drop"])], false, "deny"),
+        (vec![rule(Approve, &[], &["drop"]), rule(Allow, &[], &["odd_*"])], false, "approve"),
+        (vec![rule(Approve, &[], &["drop"]), rule(Deny, &[], &["odd_*"])], true, "deny"),
+        (vec![rule(Approve, &[], &["odd/drop"]), rule(Deny, &[], &["odd_*"])], true, "approve"),
+        (vec![rule(Allow, &[], &["odd_*"]), rule(Approve, &[], &["drop"])], false, "allow"),
+    ];
+    for (rules, default, expected) in cases {
+        let text = format!("{rules:?}");
+        for (caller, target) in [(at_face("odd"), &odd), (caller("ann"), &tool("odd", "odd_drop"))]
+        {
+            assert_eq!(
+                decide(&set(rules.clone(), default), &caller, target, "{}"),
+                expected,
+                "{text}"
+            );
+        }
+    }
+    // Nor does a name that begins like those of another server.
+    let Target::Tool(entry) = tool("my", "my_db_drop") else { panic!("a tool") };
+    let name = CanonicalName { name: "my_db_drop".into(), full: None, is_contested: true };
+    let entry = entry.shown_as("my_db_drop", Some(Arc::new(name))).expect("a name");
+    let contested = Target::Tool(Arc::new(entry));
+    for (effect, pattern, expected) in
+        [(Allow, "my_db_*", "deny"), (Allow, "my/db_*", "allow"), (Deny, "my_db_*", "deny")]
+    {
+        let rules = set(vec![rule(effect, &[], &[pattern])], effect == Deny);
+        assert_eq!(decide(&rules, &caller("ann"), &contested, "{}"), expected, "{pattern}");
+    }
+    let rules = set(vec![], true);
+    for (scope, expected) in [("my_db_*", "deny"), ("my/*", "allow"), ("drop", "deny")] {
+        assert_eq!(decide(&rules, &scoped(&[scope]), &contested, "{}"), expected, "{scope}");
+    }
+}
+
+#[test]
+fn addresses_are_compared_in_one_form() {
+    let about = |effect, pattern: &str| Rule {
+        what: What { resources: texts(&[pattern]), ..What::default() },
+        ..Rule::new("r", effect)
+    };
+    // The pattern, the address, whether they fit.
+    let cases = [
+        ("file:///srv/*", "file:///srv//a", true),
+        ("file:///srv/a", "file:///srv/./a", true),
+        ("file:///srv/a", "file:///srv/%61", true),
+        ("file:///srv//a", "file:///srv/a", true),
+        ("file:///srv/%61*", "file:///srv/ab", true),
+        ("file:///srv/*", "FILE:///srv/a", true),
+        ("file:///srv/*", "file:///srv/../a", false),
+        ("file:///srv/*", "file:///srv/%2e%2e/a", false),
+        ("file:///srv/*", "file://srv/a", false),
+        ("s/file:///srv/*", "file:///srv//a", true),
+        ("x:*", "x:%2F", true),
+    ];
+    for (pattern, uri, fits) in cases {
+        let target = resource("s", uri);
+        let covered = template("file:///{+path}", uri);
+        for target in [&target, &covered] {
+            if target.origin().is_none() && pattern.starts_with("s/") {
+                continue;
+            }
+            let found = [Allow, Deny].map(|effect| {
+                decide(
+                    &set(vec![about(effect, pattern)], effect == Deny),
+                    &caller("ann"),
+                    target,
+                    "{}",
+                )
+            });
+            let expected = if fits { ["allow", "deny"] } else { ["deny", "allow"] };
+            assert_eq!(found, expected, "{pattern} for {uri}");
+            let scope = decide(&set(vec![], true), &scoped(&[pattern]), target, "{}");
+            assert_eq!(scope == "allow", fits, "{pattern} as a scope for {uri}");
+        }
+    }
+    // Conditions see the same form, and the canonical address.
+    let denial = when("uri.startsWith('file:///srv/secret/')", Rule::new("r", Deny));
+    let rules = set(vec![denial], true);
+    for uri in ["file:///srv/secret/a", "file:///srv//secret/a", "file:///srv/%73ecret/a"] {
+        assert_eq!(decide(&rules, &caller("ann"), &resource("s", uri), "{}"), "deny", "{uri}");
     }
 }
 

@@ -37,6 +37,9 @@ pub enum TokenError {
     /// A pattern can fit nothing.
     #[error("`{0}` is no pattern of names; write a name, in which `*` stands for any text")]
     Pattern(String),
+    /// No pattern is given where some are to be.
+    #[error("an empty `allow` would allow nothing; leave it out to allow everything")]
+    NothingAllowed,
     /// More patterns than a token may have.
     #[error("a token may have {MOST_PATTERNS} patterns; use `*` to say it with fewer")]
     TooManyPatterns,
@@ -87,6 +90,9 @@ pub(super) fn check_name(name: &str) -> Result<(), TokenError> {
 }
 
 pub(super) fn check_allow(allow: &[String]) -> Result<(), TokenError> {
+    if allow.is_empty() {
+        return Err(TokenError::NothingAllowed);
+    }
     if allow.len() > MOST_PATTERNS {
         return Err(TokenError::TooManyPatterns);
     }

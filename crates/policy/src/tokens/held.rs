@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use gantry_gateway::{Badge, Scope};
 
 use super::{Book, Principal, scope};
-use crate::token::TokenRecord;
+use crate::token::{Role, TokenRecord};
 
 /// A token in memory.
 #[derive(Debug)]
@@ -44,9 +44,18 @@ impl Held {
     /// The same token, taken away: whoever is inside with it is out.
     pub(super) fn revoked(&self, now: u64) -> Self {
         self.badge.end();
+        self.with_record(TokenRecord { revoked: Some(now), ..self.record.clone() })
+    }
+
+    /// The same token with another role.
+    pub(super) fn with_role(&self, role: Role) -> Self {
+        self.with_record(TokenRecord { role, ..self.record.clone() })
+    }
+
+    fn with_record(&self, record: TokenRecord) -> Self {
         let load = |number: &AtomicU64| AtomicU64::new(number.load(Ordering::Relaxed));
         Self {
-            record: TokenRecord { revoked: Some(now), ..self.record.clone() },
+            record,
             hash: self.hash,
             name: self.name.clone(),
             scope: self.scope.clone(),

@@ -30,7 +30,7 @@ async fn fresh() -> (Arc<MemoryCabinet>, Tokens) {
 }
 
 async fn make(tokens: &Tokens, name: &str) -> Token {
-    tokens.create(name, Vec::new(), None).await.expect("it can be made").0
+    tokens.create(name, None, None).await.expect("it can be made").0
 }
 
 fn check(tokens: &Tokens, shown: &str) -> Result<String, TokenRefusal> {
@@ -70,7 +70,7 @@ async fn only_the_whole_token_opens() {
 async fn what_is_over_opens_no_more() {
     let (cabinet, tokens) = fresh().await;
     let expires = in_an_hour(&tokens);
-    let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
+    let (brief, _) = tokens.create("brief", None, expires).await.expect("it can be made");
     assert_eq!(check(&tokens, brief.expose()), Ok("brief".to_owned()));
 
     let gone = make(&tokens, "gone").await;
@@ -94,7 +94,7 @@ async fn no_clock_revives_what_is_over() {
     let (time, wall) = clock(NOON);
     let tokens = open_by(&cabinet, time.clone()).await;
     let expires = in_an_hour(&tokens);
-    let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
+    let (brief, _) = tokens.create("brief", None, expires).await.expect("it can be made");
     let badge = tokens.check(Some(brief.expose())).expect("it opens").badge;
     let cases = [
         (NOON + 10, Ok("brief".to_owned())),
@@ -121,7 +121,7 @@ async fn who_is_inside_is_out_when_the_time_is_over() {
     let (time, wall) = clock(1_000_000);
     let tokens = open_by(&Arc::default(), time).await;
     let expires = in_an_hour(&tokens);
-    let (brief, _) = tokens.create("brief", Vec::new(), expires).await.expect("it can be made");
+    let (brief, _) = tokens.create("brief", None, expires).await.expect("it can be made");
     let badge = tokens.check(Some(brief.expose())).expect("it opens").badge;
     wall.store(0, Ordering::SeqCst);
     let kept = tokio::time::timeout(Duration::from_secs(3500), tokens.keep()).await;
@@ -147,17 +147,19 @@ async fn names_are_plain_and_given_once() {
         (&long, Some(TokenError::Name(long.clone()))),
     ];
     for (name, expected) in cases {
-        let made = tokens.create(name, Vec::new(), None).await;
+        let made = tokens.create(name, None, None).await;
         assert_eq!(made.err(), expected, "{name}");
     }
     tokens.revoke("laptop").await.expect("it is there");
     make(&tokens, "laptop").await;
     let patterns = |text: &str, times| vec![text.to_owned(); times];
     for wrong in [patterns("", 1), patterns("a\n", 1), patterns("a*", 101)] {
-        assert!(tokens.create("b", wrong, None).await.is_err());
+        assert!(tokens.create("b", Some(wrong), None).await.is_err());
     }
+    let empty = tokens.create("b", Some(Vec::new()), None).await.err();
+    assert_eq!(empty, Some(TokenError::NothingAllowed), "an empty list is not everything");
     let past = Some(SystemTime::now() - Duration::from_secs(1));
-    assert_eq!(tokens.create("b", Vec::new(), past).await.err(), Some(TokenError::Past));
+    assert_eq!(tokens.create("b", None, past).await.err(), Some(TokenError::Past));
 }
 
 #[tokio::test]
@@ -166,7 +168,7 @@ async fn there_are_no_more_than_may_be() {
     let tokens = tokens.limit(2);
     make(&tokens, "a").await;
     make(&tokens, "b").await;
-    let full = tokens.create("c", Vec::new(), None).await.err();
+    let full = tokens.create("c", None, None).await.err();
     assert_eq!(full, Some(TokenError::TooMany(2)));
     tokens.revoke("a").await.expect("it is there");
     make(&tokens, "c").await;
@@ -179,7 +181,7 @@ async fn there_are_no_more_than_may_be() {
 async fn a_token_carries_what_it_is_good_for() {
     let (cabinet, tokens) = fresh().await;
     let allow = vec!["files_read*".to_owned()];
-    let made = tokens.create("reader", allow.clone(), None).await;
+    let made = tokens.create("reader", Some(allow.clone()), None).await;
     let (token, _) = made.expect("it can be made");
     for tokens in [tokens, open(&cabinet).await] {
         let principal = tokens.check(Some(token.expose())).expect("it opens");

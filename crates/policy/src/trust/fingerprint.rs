@@ -3,14 +3,21 @@
 use gantry_gateway::Target;
 use sha2::{Digest, Sha256};
 
-/// The fingerprint of what a target is: its definition but for the name, and whose it is. Faces
-/// show one tool under several names, and its prefix is ours, not the server's.
+use crate::pins::canonical;
+
+/// The fingerprint of what a target is: its definition as its provider wrote it, in the form that
+/// pins use, and whose it is. The names that endpoints give it, the order of members and white space
+/// do not matter.
 pub(crate) fn fingerprint(target: &Target) -> String {
-    let bare = target.definition().edit().remove("name").apply().compact();
+    let definition = canonical(match target {
+        Target::Tool(tool) => &tool.own.definition,
+        Target::Prompt(prompt) => &prompt.own.definition,
+        Target::Resource(_) | Target::Template(..) => target.definition(),
+    });
     let origin = target.origin();
     let (server, identity) = origin.map_or(("", ""), |it| (&*it.server, &*it.identity));
     let mut hash = Sha256::new();
-    for part in [server.as_bytes(), identity.as_bytes(), bare.bytes()] {
+    for part in [server.as_bytes(), identity.as_bytes(), definition.bytes()] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }

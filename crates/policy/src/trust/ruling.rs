@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use gantry_gateway::TargetNames;
 use serde::{Deserialize, Serialize};
 
 use super::level::Level;
@@ -28,10 +29,34 @@ pub struct Ruling {
     /// What it was when that was decided: the fingerprint of a tool, the identity of a server.
     /// Trust ends where that is another.
     pub bound: Option<String>,
+    /// Which tool it was then, by server and own name. Distrust stays with it, whatever its
+    /// definition and its name here become.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<OwnName>,
     /// Who decided.
     pub by: String,
     /// When, in seconds since 1970.
     pub at: u64,
+}
+
+/// A tool by what its provider calls it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OwnName {
+    /// The server that offers it; none for a tool of the gateway's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Its own name.
+    pub name: String,
+}
+
+impl OwnName {
+    pub(super) fn of(names: &TargetNames<'_>) -> Self {
+        Self { server: names.server.map(str::to_owned), name: names.own().to_owned() }
+    }
+
+    pub(super) fn is_of(&self, names: &TargetNames<'_>) -> bool {
+        self.server.as_deref() == names.server && self.name == names.own()
+    }
 }
 
 impl Subject {

@@ -1,9 +1,9 @@
 //! All decisions in force, as calls look them up.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use gantry_gateway::{Target, ToolEntry};
+use gantry_gateway::{Target, TargetNames, ToolEntry};
 
 use super::fingerprint::fingerprint;
 use super::level::Level;
@@ -15,8 +15,8 @@ pub(super) struct Rulings {
     all: BTreeMap<Subject, Arc<Row>>,
     servers: HashMap<String, Arc<Row>>,
     tools: HashMap<String, Arc<Row>>,
-    /// Fingerprints of tools that are not trusted, so that another name for one is no way around.
-    distrusted: HashSet<String>,
+    /// Tools that are not trusted, so that no other name of one is a way around.
+    distrusted: Vec<Arc<Row>>,
 }
 
 /// A decision, and what is known of where it fits.
@@ -42,8 +42,8 @@ impl Rulings {
                 }
                 Subject::Tool(name) => {
                     all.tools.insert(name.clone(), row.clone());
-                    let bound = row.ruling.bound.clone();
-                    all.distrusted.extend(bound.filter(|_| row.level() == Level::Untrusted));
+                    let distrusted = (row.level() == Level::Untrusted).then(|| row.clone());
+                    all.distrusted.extend(distrusted);
                 }
             }
             all.all.insert(row.ruling.subject.clone(), row);
@@ -70,22 +70,18 @@ impl Rulings {
         (is_same || row.level() == Level::Untrusted).then_some(row)
     }
 
-    /// What was decided for a tool.
+    /// What was decided for a tool. Distrust goes by every name that it has, and by what its server
+    /// calls it: a definition that changes, or an endpoint with other names, does not end it. Trust
+    /// goes by the canonical name, and only for the definition that was trusted.
     pub(super) fn tool(&self, target: &Target) -> Option<&Arc<Row>> {
         let Target::Tool(tool) = target else { return None };
-        let named = self.tools.get(&tool.name);
-        if let Some(row) = named
-            && (row.level() == Level::Untrusted || row.is_about(tool, target))
-        {
-            return Some(row);
-        }
-        if self.distrusted.is_empty() {
+        if self.tools.is_empty() {
             return None;
         }
-        let print = Some(fingerprint(target)).filter(|it| self.distrusted.contains(it))?;
-        self.tools.values().find(|row| {
-            row.level() == Level::Untrusted && row.ruling.bound.as_ref() == Some(&print)
-        })
+        let names = target.names();
+        let distrusted = self.distrusted.iter().find(|row| row.is_distrust_of(&names));
+        distrusted
+            .or_else(|| self.tools.get(names.canonical()).filter(|row| row.is_about(tool, target)))
     }
 }
 
@@ -97,6 +93,14 @@ impl Row {
 
     pub(super) fn level(&self) -> Level {
         self.ruling.level
+    }
+
+    /// Whether a tool has been distrusted by one of its names.
+    fn is_distrust_of(&self, names: &TargetNames<'_>) -> bool {
+        let Subject::Tool(subject) = &self.ruling.subject else { return false };
+        self.ruling.tool.as_ref().is_some_and(|it| it.is_of(names))
+            || names.restricting().any(|name| name == subject)
+            || names.is_qualified_by(subject)
     }
 
     /// Whether the tool is still the one that was decided about.

@@ -1,6 +1,5 @@
 //! What the configuration says about trust.
 
-use gantry_gateway::pattern::matches;
 use gantry_gateway::{Effect, Target};
 
 use super::decide::Approve;
@@ -69,10 +68,11 @@ impl TrustSettings {
     /// What a call for this may do. Where both lists name a tool, the worse counts.
     pub fn effect(&self, target: &Target) -> Effect {
         let Target::Tool(tool) = target else { return Effect::ReadOnly };
-        let named = |patterns: &[String]| patterns.iter().any(|it| matches(it, &tool.name));
+        let names = target.names();
         match () {
-            () if named(&self.destructive) => Effect::Destroys,
-            () if named(&self.read_only) => Effect::ReadOnly,
+            () if self.destructive.iter().any(|it| names.is_restricted_by(it)) => Effect::Destroys,
+            // No server gets around an approval by what it calls its tool.
+            () if self.read_only.iter().any(|it| names.is_permitted_by(it)) => Effect::ReadOnly,
             () => tool.effect(),
         }
     }
@@ -81,7 +81,9 @@ impl TrustSettings {
     pub(super) fn approve(&self, target: &Target) -> Approve {
         let is_always = |wanted: &Wanted| match (wanted, target) {
             (Wanted::All, Target::Tool(_)) => true,
-            (Wanted::Matching(pattern), Target::Tool(tool)) => matches(pattern, &tool.name),
+            (Wanted::Matching(pattern), Target::Tool(_)) => {
+                target.names().is_restricted_by(pattern)
+            }
             _ => false,
         };
         Approve {

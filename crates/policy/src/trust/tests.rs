@@ -50,7 +50,10 @@ async fn trust_ends_where_the_definition_changes_and_distrust_does_not() {
     }
     assert_eq!(house.call("destroys").await, "run");
     house.publisher.publish(listing("looks at everything"));
-    assert!(house.call("destroys").await.contains("nobody approved it"), "another definition");
+    assert!(
+        house.call("destroys").await.contains("nobody has approved it yet"),
+        "another definition"
+    );
     assert!(house.call("reads").await.contains("it is untrusted"), "under the same name");
     house.publisher.publish(listing("looks at nothing"));
     assert_eq!(house.call("destroys").await, "run", "the definition is the trusted one again");
@@ -81,7 +84,7 @@ async fn a_forged_decision_does_not_count() {
     plan.cabinet.put(KIND, "gateway", forged.to_owned()).await.unwrap();
     let house = House::open(plan).await;
     assert_eq!((house.trust.level(), house.trust.rulings()), (Level::Verified, vec![]));
-    assert!(house.call("destroys").await.contains("nobody approved it"));
+    assert!(house.call("destroys").await.contains("nobody has approved it yet"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,4 +112,57 @@ async fn the_configuration_says_what_tools_do_and_what_is_asked() {
         house.trust.configure(settings.clone());
         assert_eq!(house.call(tool).await == "run", runs, "{settings:?} {tool}");
     }
+}
+
+/// The same tools, whose server writes the members of each definition in another order.
+fn reordered(listing: gantry_gateway::Listing) -> gantry_gateway::Listing {
+    let tool = |tool: Arc<gantry_gateway::ToolEntry>| {
+        let mut members: Vec<_> = tool.definition.members().collect();
+        members.reverse();
+        let writer = gantry_protocol::json::ObjectWriter::new();
+        let written = members.iter().fold(writer, |out, it| out.raw(&it.key(), &it.value()));
+        let mut entry = gantry_gateway::ToolEntry::new(written.finish()).unwrap();
+        entry.origin = tool.origin.clone();
+        Arc::new(entry)
+    };
+    let tools = listing.tools.into_iter().map(tool).collect();
+    gantry_gateway::Listing { tools, ..gantry_gateway::Listing::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_order_of_members_changes_no_decision() {
+    let house = House::open(Plan::default()).await;
+    let subject = Subject::Tool("destroys".to_owned());
+    house.trust.rule(subject, Level::Trusted, "you", &house.snapshot()).await.unwrap();
+    house.publisher.publish(reordered(listing("looks at nothing")));
+    assert_eq!(house.call("destroys").await, "run", "it says the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn distrust_stays_with_the_server_and_its_name() {
+    let house = House::open(Plan::default()).await;
+    let subject = Subject::Tool("far_reads".to_owned());
+    house.trust.rule(subject, Level::Untrusted, "you", &house.snapshot()).await.unwrap();
+    // Another definition, at an endpoint with another name, after the canonical name has changed.
+    house.publisher.publish(listing("looks at everything"));
+    let snapshot = house.snapshot();
+    let tool = snapshot.tool("far_reads").unwrap();
+    let named = |name: &str| gantry_gateway::CanonicalName {
+        name: name.into(),
+        full: None,
+        is_contested: false,
+    };
+    for canonical in ["far_reads", "far_reads_1234abcd"] {
+        let shown = tool.shown_as("reads_here", Some(Arc::new(named(canonical)))).unwrap();
+        let standing = house.trust.standing(&Target::Tool(Arc::new(shown)), false);
+        assert_eq!(standing.level(), Level::Untrusted, "{canonical}");
+    }
+    // A tool of another server that has none of these names is another tool.
+    let mut other = tool.shown_as("reads_here", None).unwrap();
+    let origin = gantry_gateway::Origin { server: "near".into(), identity: "x".into() };
+    let definition = tool.definition.clone();
+    other.own = Arc::new(gantry_gateway::Own { name: "reads_here".to_owned(), definition });
+    other.origin = Some(Arc::new(origin));
+    let other = Target::Tool(Arc::new(other));
+    assert_eq!(house.trust.standing(&other, false).level(), Level::Verified);
 }

@@ -68,6 +68,20 @@ pub enum JsonKind {
     Null,
 }
 
+impl JsonKind {
+    /// The kind of a value whose text begins with this byte.
+    pub(super) fn of(first: Option<&u8>) -> Self {
+        match first {
+            Some(b'{') => Self::Object,
+            Some(b'[') => Self::Array,
+            Some(b'"') => Self::String,
+            Some(b't' | b'f') => Self::Boolean,
+            Some(b'n') => Self::Null,
+            _ => Self::Number,
+        }
+    }
+}
+
 /// One JSON value as the bytes it came in: valid JSON, valid UTF-8, no surrounding whitespace.
 ///
 /// Cloning and slicing are cheap: the bytes are shared.
@@ -132,6 +146,13 @@ impl RawJson {
         Self::trusted(out.freeze())
     }
 
+    /// The same value in bytes of its own. A value that was read from a larger text otherwise keeps
+    /// all of that text in memory.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// Takes bytes that this crate has just written or sliced out of a checked value.
     pub(crate) fn trusted(bytes: Bytes) -> Self {
         debug_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok());
@@ -150,14 +171,7 @@ impl RawJson {
 
     /// What kind of value this is.
     pub fn kind(&self) -> JsonKind {
-        match self.0.first() {
-            Some(b'{') => JsonKind::Object,
-            Some(b'[') => JsonKind::Array,
-            Some(b'"') => JsonKind::String,
-            Some(b't' | b'f') => JsonKind::Boolean,
-            Some(b'n') => JsonKind::Null,
-            _ => JsonKind::Number,
-        }
+        JsonKind::of(self.0.first())
     }
 
     /// Whether this is an object.

@@ -14,8 +14,29 @@ use crate::method::Method;
 pub enum Incoming {
     /// One message.
     Single(Message),
-    /// An array of messages, each read on its own so that one bad one does not spoil the others.
-    Batch(Vec<Result<Message, Malformed>>),
+    /// An array of messages. None of them is read yet, for not every revision has batches.
+    Batch(Batch),
+}
+
+/// An array that should hold messages. It has at least one element.
+#[derive(Debug)]
+pub struct Batch(RawJson);
+
+/// A batch holds more messages than the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a batch may hold {limit} messages, and this one has more; send fewer at a time")]
+pub struct BatchTooLong {
+    /// The limit in force.
+    pub limit: usize,
+}
+
+impl Batch {
+    /// The elements, if there are no more than `limit`. Reading stops at the limit. Each is read
+    /// by [`Message::read`] on its own, so that one bad one does not spoil the others.
+    pub fn elements(&self, limit: usize) -> Result<Vec<RawJson>, BatchTooLong> {
+        let elements: Vec<_> = self.0.elements().take(limit.saturating_add(1)).collect();
+        if elements.len() > limit { Err(BatchTooLong { limit }) } else { Ok(elements) }
+    }
 }
 
 /// One message.
@@ -111,13 +132,12 @@ pub fn decode(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Incoming, M
     }
     let raw = RawJson::parse(bytes, limits)?;
     if raw.kind() != JsonKind::Array {
-        return read_message(&raw).map(Incoming::Single);
+        return Message::read(&raw).map(Incoming::Single);
     }
-    let messages: Vec<_> = raw.elements().map(|element| read_message(&element)).collect();
-    if messages.is_empty() {
+    if raw.elements().next().is_none() {
         return Err(Malformed::Envelope { id: None, reason: "a batch must hold a message" });
     }
-    Ok(Incoming::Batch(messages))
+    Ok(Incoming::Batch(Batch(raw)))
 }
 
 /// The members of an envelope.
@@ -163,15 +183,21 @@ impl Parts {
     }
 }
 
-fn read_message(raw: &RawJson) -> Result<Message, Malformed> {
-    if !raw.is_object() {
-        return Err(Malformed::Envelope { id: None, reason: "a message must be a JSON object" });
+impl Message {
+    /// Reads a JSON value as a message.
+    pub fn read(raw: &RawJson) -> Result<Self, Malformed> {
+        if !raw.is_object() {
+            return Err(Malformed::Envelope {
+                id: None,
+                reason: "a message must be a JSON object",
+            });
+        }
+        let mut parts = Parts::default();
+        for member in raw.members() {
+            parts.put(&member.key_bytes(), || member.value());
+        }
+        parts.read()
     }
-    let mut parts = Parts::default();
-    for member in raw.members() {
-        parts.put(&member.key_bytes(), || member.value());
-    }
-    parts.read()
 }
 
 fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {

@@ -53,6 +53,32 @@ const SHORTEST_KEY: usize = 16;
 /// The shortest value that is hidden for the name before it.
 const SHORTEST_VALUE: usize = 8;
 
+/// Variables of every program that say where and for whom it runs.
+const OPEN: [&str; 17] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "TERM",
+    "COLORTERM",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "HOSTNAME",
+    "DISPLAY",
+    "NODE_ENV",
+];
+
+/// Whether the value of that variable of the environment is no secret, whatever it is.
+pub fn is_open_variable(name: &str) -> bool {
+    OPEN.contains(&name) || name.starts_with("LC_") || name.starts_with("XDG_")
+}
+
 /// Whether a value of that name is a secret.
 pub fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

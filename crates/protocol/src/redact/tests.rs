@@ -41,11 +41,14 @@ fn ordinary_text_is_left_alone() {
 
 #[test]
 fn known_secrets_are_hidden_wherever_they_stand() {
-    let redactor = Redactor::new(["abcdef", "abcdefgh", "short", "se\"cret"]);
+    let lines = "-----BEGIN-----\nfirst line of several\nshort line\nlast line of several\n";
+    let redactor = Redactor::new(["abcdef", "abcdefgh", "short", "se\"cret", "", "xyz", lines]);
     let cases = [
         (r#"{"a":"xabcdefghx"}"#, r#"{"a":"x…x"}"#),
         (r#"{"a":"my se\"cret"}"#, r#"{"a":"my …"}"#),
-        (r#"{"a":"short"}"#, r#"{"a":"short"}"#),
+        (r#"{"a":"short"}"#, r#"{"a":"…"}"#),
+        (r#"{"a":"a short=shorter short_ xyz"}"#, r#"{"a":"a …=shorter short_ xyz"}"#),
+        (r#"{"a":"last line of several!"}"#, r#"{"a":"…!"}"#),
         (r#"{"abcdef":1}"#, r#"{"…":1}"#),
     ];
     for (value, expected) in cases {
@@ -81,4 +84,24 @@ fn values_are_shown_but_for_secrets() {
     for (given, expected) in cases {
         assert_eq!(redactor.value(&RawJson::from_static(given)).as_str(), expected, "{given}");
     }
+}
+
+#[test]
+fn command_lines_are_shown_without_secrets_of_any_length() {
+    let redactor = Redactor::new(["abcdef", "word", "xyz", "7"]);
+    let cases = [
+        ("xyz", "…"),
+        ("--level=7", "--level=…"),
+        ("-n7", "-n7"),
+        ("xyzzy", "xyzzy"),
+        ("preabcdefpost", "pre…post"),
+        ("http://a/word/7/17", "http://a/…/…/17"),
+        ("--api-key=anything", "--api-key=…"),
+    ];
+    for (argument, expected) in cases {
+        let shown = redactor.arguments(&[argument.to_owned()]);
+        assert_eq!(shown, [expected], "{argument}");
+    }
+    let line = ["--token", "anything", "rest"].map(str::to_owned);
+    assert_eq!(redactor.arguments(&line), ["--token", "…", "rest"]);
 }

@@ -1,17 +1,26 @@
-//! Matching a URI: the template as a regular expression, run in linear time.
+//! Matching a URI: the template as a regular expression over bytes, run in linear time.
+//!
+//! The automaton is used directly: it is a few bytes for each byte of the template and keeps no
+//! cache between searches. The engines of `regex` take up to a megabyte for each template, and
+//! upstream servers may list thousands.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
-use regex::Regex;
+use regex_automata::nfa::thompson::{self, pikevm::PikeVM};
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input};
 
 use super::percent::{decode, normalize};
 use super::syntax::{Operator, Specifier, Token};
-use super::{TemplateError, Variable, Variables};
+use super::{COMPILED, TemplateError, Variable, Variables};
 
 /// A template made ready for matching.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    regex: Regex,
+    automaton: Arc<PikeVM>,
+    /// The text that every URI of the template begins with: most templates are ruled out by it.
+    prefix: String,
     /// What each group of the regular expression holds.
     slots: Vec<Slot>,
 }
@@ -21,6 +30,8 @@ struct Slot {
     name: String,
     prefix: Option<usize>,
     form: Form,
+    /// For a variable of `{?a,b}`: which expression of the template it belongs to.
+    query: Option<usize>,
 }
 
 /// How a value stands in its group.
@@ -35,22 +46,30 @@ enum Form {
 
 impl Pattern {
     pub(super) fn new(tokens: &[Token<'_>]) -> Result<Self, TemplateError> {
-        let mut writer = Writer { text: "^(?s:".to_owned(), slots: Vec::new() };
+        let mut writer = Writer { text: String::new(), slots: Vec::new(), expression: 0 };
         for (index, token) in tokens.iter().enumerate() {
             match token {
                 Token::Literal(text) => writer.text.push_str(&regex::escape(&normalize(text))),
                 Token::Expression(operator, specifiers) => {
                     let next = tokens.get(index + 1);
+                    writer.expression = index;
                     writer.expression(*operator, specifiers, next)?;
                 }
             }
         }
-        writer.text.push_str(")$");
-        let regex = Regex::new(&writer.text).map_err(|error| TemplateError::Syntax {
-            template: writer.text,
-            reason: error.to_string(),
-        })?;
-        Ok(Self { regex, slots: writer.slots })
+        writer.text.push_str(r"\z");
+        let prefix = match tokens.first() {
+            Some(Token::Literal(text)) => normalize(text),
+            _ => String::new(),
+        };
+        let automaton = Arc::new(compile(&writer.text)?);
+        Ok(Self { automaton, prefix, slots: writer.slots })
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let names: usize = self.slots.iter().map(|slot| slot.name.len() + size_of::<Slot>()).sum();
+        self.automaton.get_nfa().memory_usage() + self.prefix.len() + names
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -61,11 +80,21 @@ impl Pattern {
 
     pub(super) fn matches(&self, uri: &str) -> Option<Variables> {
         let uri = normalize(uri);
-        let captures = self.regex.captures(&uri)?;
-        let (mut found, mut prefixes) = (Variables::new(), Vec::new());
-        for (slot, group) in self.slots.iter().zip(captures.iter().skip(1)) {
-            let Some(group) = group else { continue };
-            let value = slot.read(group.as_str())?;
+        if !uri.starts_with(&self.prefix) {
+            return None;
+        }
+        let groups = self.groups(&uri)?;
+        let (mut found, mut prefixes, mut query) = (Variables::new(), Vec::new(), None);
+        for (slot, (start, end)) in self.slots.iter().zip(groups) {
+            let (Some(start), Some(end)) = (start, end) else { continue };
+            if let Some(expression) = slot.query {
+                let mark = if query == Some(expression) { '&' } else { '?' };
+                query = Some(expression);
+                if !slot.is_marked(uri.get(..start)?, mark) {
+                    return None;
+                }
+            }
+            let value = slot.read(uri.get(start..end)?)?;
             match slot.prefix {
                 Some(length) => prefixes.push((slot, length, value)),
                 None => agree(&mut found, &slot.name, value)?,
@@ -81,6 +110,30 @@ impl Pattern {
         }
         Some(found)
     }
+
+    /// Where each group begins and ends.
+    fn groups(&self, uri: &str) -> Option<Vec<(Option<usize>, Option<usize>)>> {
+        // The first two are the bounds of the whole match.
+        let mut slots = vec![None; (self.slots.len() + 1) * 2];
+        let input = Input::new(uri).anchored(Anchored::Yes);
+        self.automaton.search_slots(&mut self.automaton.create_cache(), &input, &mut slots)?;
+        let position = |slot: Option<regex_automata::util::primitives::NonMaxUsize>| {
+            slot.map(regex_automata::util::primitives::NonMaxUsize::get)
+        };
+        let groups = slots.chunks_exact(2).skip(1);
+        Some(groups.map(|group| (position(group[0]), position(group[1]))).collect())
+    }
+}
+
+fn compile(text: &str) -> Result<PikeVM, TemplateError> {
+    // Separators are ASCII, so what lies between them is whole characters also when read as bytes.
+    let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(COMPILED));
+    let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
+    let built = PikeVM::builder().syntax(syntax).thompson(config).build(text);
+    built.map_err(|error| match error.size_limit() {
+        Some(_) => TemplateError::TooLarge,
+        None => TemplateError::Syntax { template: text.to_owned(), reason: error.to_string() },
+    })
 }
 
 /// A variable that appears twice has one value.
@@ -95,6 +148,13 @@ fn agree(found: &mut Variables, name: &str, value: Variable) -> Option<()> {
 }
 
 impl Slot {
+    /// Whether the value, whose name and equals sign end what is before it, follows this mark.
+    fn is_marked(&self, before: &str, mark: char) -> bool {
+        let name = normalize(&self.name);
+        let before = before.strip_suffix('=').and_then(|it| it.strip_suffix(&*name));
+        before.is_some_and(|it| it.ends_with(mark))
+    }
+
     fn read(&self, text: &str) -> Option<Variable> {
         match &self.form {
             Form::Text => decode(text).map(Variable::Text),
@@ -111,6 +171,8 @@ impl Slot {
 struct Writer {
     text: String,
     slots: Vec<Slot>,
+    /// The expression that is being written.
+    expression: usize,
 }
 
 impl Writer {
@@ -176,9 +238,11 @@ impl Writer {
             let plain = normalize(specifier.name);
             let name = regex::escape(&plain);
             if specifier.explode {
-                let more = format!("(?:{mark}{name}={value}*)*");
+                // The first of a query has the question mark, but no later item.
+                let between = if mark == "[?&]" { "&" } else { mark };
+                let more = format!("(?:{between}{name}={value}*)*");
                 let _ = write!(self.text, "(?:{mark}{name}=({value}*{more}))?");
-                self.slot(specifier, Form::List(format!("{mark}{plain}=")));
+                self.slot(specifier, Form::List(format!("{between}{plain}=")));
             } else if mark == ";" {
                 let _ = write!(self.text, "(?:;{name}((?:={value}*)?))?");
                 self.slot(specifier, Form::Parameter);
@@ -189,28 +253,19 @@ impl Writer {
         }
     }
 
-    /// `{?a,b}`: whichever variable comes first has the question mark.
+    /// `{?a,b}`: the first variable that is there has the question mark, which is checked when a
+    /// URI matches: written out for each that may be the first, the expression would be quadratic.
     fn query(&mut self, value: &str, specifiers: &[Specifier<'_>]) {
-        self.text.push_str("(?:");
-        for (index, first) in specifiers.iter().enumerate() {
-            let plain = normalize(first.name);
-            let name = regex::escape(&plain);
-            self.text.push_str(if index > 0 { "|" } else { "" });
-            if first.explode {
-                let _ = write!(self.text, "[?]{name}=({value}*(?:&{name}={value}*)*)");
-                self.slot(first, Form::List(format!("&{plain}=")));
-            } else {
-                let _ = write!(self.text, "[?]{name}=({value}*)");
-                self.slot(first, Form::Text);
-            }
-            self.named("&", value, &specifiers[index + 1..]);
+        let first = self.slots.len();
+        self.named("[?&]", value, specifiers);
+        for slot in &mut self.slots[first..] {
+            slot.query = Some(self.expression);
         }
-        self.text.push_str(")?");
     }
 
     fn slot(&mut self, specifier: &Specifier<'_>, form: Form) {
         let (name, prefix) = (specifier.name.to_owned(), specifier.prefix);
-        self.slots.push(Slot { name, prefix, form });
+        self.slots.push(Slot { name, prefix, form, query: None });
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use gantry_gateway::contract::ToolResult;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Progress, Reply};
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_protocol::{JsonLimits, Level, RawJson, Redactor};
+use gantry_protocol::{JsonLimits, Level, RawJson, Redactor, Secret};
 use gantry_transport::child::{End, Finished};
 use gantry_transport::lines::to_line;
 
@@ -18,9 +18,15 @@ pub(super) fn request(arguments: &RawJson) -> Bytes {
     to_line(ObjectWriter::new().raw("arguments", arguments).finish().bytes())
 }
 
-/// What a program that has ended means as the result of its tool.
-pub(super) fn read(name: &str, timeout: Duration, finished: &Finished) -> Result<Reply, CallError> {
-    let fail = |kind, what: String| Err(failure(kind, name, &what, finished));
+/// What a program that has ended means as the result of its tool. What it complains of is shown
+/// without its secrets.
+pub(super) fn read(
+    name: &str,
+    secrets: &[Secret],
+    timeout: Duration,
+    finished: &Finished,
+) -> Result<Reply, CallError> {
+    let fail = |kind, what: String| Err(failure(kind, name, secrets, &what, finished));
     if finished.stdout_overflow {
         let what = "wrote more to standard output than one call may, and was ended; let it write \
                     less, or write to a file and return its path"
@@ -107,8 +113,15 @@ fn is_blocks(content: &RawJson) -> bool {
     content.kind() == JsonKind::Array && content.elements().all(is_block)
 }
 
-fn failure(kind: ErrorKind, name: &str, what: &str, finished: &Finished) -> CallError {
-    let complaint = Redactor::default().text(finished.stderr.trim()).into_owned();
+fn failure(
+    kind: ErrorKind,
+    name: &str,
+    secrets: &[Secret],
+    what: &str,
+    finished: &Finished,
+) -> CallError {
+    let redactor = Redactor::new(secrets.iter().map(Secret::expose));
+    let complaint = redactor.text(finished.stderr.trim()).into_owned();
     let text = match tail(&complaint) {
         "" => format!("the tool `{name}` {what}"),
         shown => format!("the tool `{name}` {what}; it said: {shown}"),

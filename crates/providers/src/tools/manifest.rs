@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gantry_gateway::TOOL_META;
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{RawJson, Secret};
 
 use super::specification;
 
@@ -80,6 +80,8 @@ pub struct Manifest {
     pub args: Vec<String>,
     /// Variables of the process, with references to other variables already replaced.
     pub env: Vec<(String, String)>,
+    /// The values that those references stood for. They are shown nowhere.
+    pub secrets: Vec<Secret>,
     /// Where it runs.
     pub directory: PathBuf,
     /// What its arguments look like.

@@ -78,7 +78,8 @@ impl Runner {
             None => service.serve(self.start(manifest).await?, input).await,
         };
         self.standby.learn(manifest, finished.input_read);
-        contract::read(&manifest.name, self.settings.timeout_of(manifest), &finished)
+        let (name, secrets) = (&manifest.name, &manifest.secrets);
+        contract::read(name, secrets, self.settings.timeout_of(manifest), &finished)
     }
 
     /// How many processes there are.

@@ -10,10 +10,12 @@ use crate::template::Template;
 
 /// The addresses of one server that are told as others. An alias is the address itself behind
 /// something that names the server, so that it leads back by itself and templates stay templates.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Aliases {
-    prefix: String,
+    prefix: Arc<str>,
     uris: HashSet<String>,
+    /// The templates as they are written, and those that can be parsed.
+    texts: HashSet<String>,
     templates: Vec<Arc<Template>>,
 }
 
@@ -27,18 +29,40 @@ impl Aliases {
             number += 1;
             prefix = format!("gantry://{host}.{number}/");
         }
-        Self { prefix, uris: HashSet::new(), templates: Vec::new() }
+        let (uris, texts) = (HashSet::new(), HashSet::new());
+        Self { prefix: prefix.into(), uris, texts, templates: Vec::new() }
     }
 
     /// Gives a resource another address.
     pub(super) fn add(&mut self, uri: &str) -> String {
         self.uris.insert(uri.to_owned());
-        format!("{}{uri}", self.prefix)
+        self.alias(uri)
     }
 
     /// Gives all resources of a template other addresses.
     pub(super) fn add_template(&mut self, text: &str, template: Option<&Arc<Template>>) -> String {
         self.templates.extend(template.cloned());
+        self.texts.insert(text.to_owned());
+        self.alias(text)
+    }
+
+    /// What stands before the server's own address.
+    pub(super) fn prefix(&self) -> &Arc<str> {
+        &self.prefix
+    }
+
+    /// Whether a resource that is listed has another address.
+    pub(super) fn has(&self, uri: &str) -> bool {
+        self.uris.contains(uri)
+    }
+
+    /// Whether a template has another text.
+    pub(super) fn has_template(&self, text: &str) -> bool {
+        self.texts.contains(text)
+    }
+
+    /// The other address of a resource or template.
+    pub(super) fn alias(&self, text: &str) -> String {
         format!("{}{text}", self.prefix)
     }
 
@@ -50,7 +74,7 @@ impl Aliases {
     pub(super) fn inward<'a>(&self, uri: &'a str) -> &'a str {
         match self.is_empty() {
             true => uri,
-            false => uri.strip_prefix(&self.prefix).unwrap_or(uri),
+            false => uri.strip_prefix(&*self.prefix).unwrap_or(uri),
         }
     }
 
@@ -100,6 +124,14 @@ impl Aliases {
         }
     }
 }
+
+impl PartialEq for Aliases {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.prefix, &self.uris, &self.texts) == (&other.prefix, &other.uris, &other.texts)
+    }
+}
+
+impl Eq for Aliases {}
 
 /// Changes elements of an array that is a member; none if none changes.
 fn each(
@@ -161,7 +193,7 @@ mod tests {
     #[test]
     fn an_alias_never_looks_like_what_someone_lists() {
         let aliases = Aliases::new("a", |prefix| prefix == "gantry://a/");
-        assert_eq!(aliases.prefix, "gantry://a.2/");
+        assert_eq!(&**aliases.prefix(), "gantry://a.2/");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::freshness::Freshness;
 use super::house::House;
 use super::lists::{self, Lists};
 use super::offering;
+use super::pace::Pace;
 use super::server::{Heard, Server};
 
 /// Changes that come close together are looked at once.
@@ -48,6 +49,10 @@ pub(super) struct Attendant {
     is_saved: bool,
     /// When to ask again for lists whose changes the server does not tell.
     freshness: Freshness,
+    /// How often lists are asked for that are said to have changed.
+    pace: Pace,
+    /// When they are asked for next because of that.
+    paced_until: Instant,
 }
 
 impl Attendant {
@@ -71,6 +76,8 @@ impl Attendant {
             withdraw_at: None,
             is_saved: true,
             freshness: Freshness::new(refresh),
+            pace: Pace::default(),
+            paced_until: Instant::now(),
         }
     }
 
@@ -130,8 +137,8 @@ impl Attendant {
 
     fn hear(&mut self, event: Event) {
         match event {
-            Event::Reconnected => self.demand(lists::ALL, SETTLE),
-            Event::ListChanged(changed) => self.demand(lists::of(changed), SETTLE),
+            Event::Reconnected => self.demand_soon(lists::ALL.to_vec()),
+            Event::ListChanged(changed) => self.demand_soon(lists::of(changed)),
             Event::ResourceUpdated { uri, params } => self.updated(&uri, &params, None),
             Event::Log(level, params) => {
                 let (server, params) = (self.server.name(), self.server.redaction.json(params));
@@ -148,7 +155,7 @@ impl Attendant {
             Event::ListChanged(changed) => {
                 let changed = lists::of(changed);
                 changed.iter().for_each(|list| self.client.forget(*list));
-                self.demand(changed, SETTLE);
+                self.demand_soon(changed);
             }
             Event::ResourceUpdated { uri, params } => {
                 let (server, whose) = (self.server.clone(), whose.clone());
@@ -202,6 +209,22 @@ impl Attendant {
         }
     }
 
+    /// Has lists asked for that are said to have changed: soon, unless that is said all the time.
+    fn demand_soon(&mut self, lists: Vec<List>) {
+        let now = Instant::now();
+        self.due.extend(lists.iter().copied());
+        // One reading is enough for all that changes until then.
+        if self.paced_until > now {
+            return;
+        }
+        let wait = self.pace.next(now);
+        if wait > Duration::ZERO {
+            self.server.note_listing_storm();
+        }
+        self.paced_until = now + wait.max(SETTLE);
+        self.demand(lists, wait.max(SETTLE));
+    }
+
     /// Has lists asked for after a while.
     fn demand(&mut self, lists: impl IntoIterator<Item = List>, after: Duration) {
         self.due.extend(lists);
@@ -232,6 +255,7 @@ impl Attendant {
             Ok(listed) => {
                 self.freshness.listed(list, listed.ttl);
                 lists.replace(list, listed);
+                lists.bound(self.server.upstream.client.lists.total);
             }
             // Many declare a capability and do not know all of its lists.
             Err(ClientError::Answered(error)) if error.code == code::METHOD_NOT_FOUND => {
@@ -252,6 +276,7 @@ impl Attendant {
             self.due_at = Some(Instant::now());
         }
         if is_back || lists != **self.server.lists.load() {
+            self.warn(&lists);
             self.server.lists.store(Arc::new(lists));
             self.is_saved = false;
             if is_back || !is_away {
@@ -266,6 +291,16 @@ impl Attendant {
             }
         }
         self.tell();
+    }
+
+    /// Tells the log, in one line, what is newly wrong with the lists.
+    fn warn(&self, lists: &Lists) {
+        let troubles = |lists: &Lists| lists.troubles().collect::<Vec<_>>().join("; ");
+        let (now, before) = (troubles(lists), troubles(&self.server.lists.load()));
+        if !now.is_empty() && now != before {
+            let (server, reason) = (self.server.name(), self.server.redaction.text(&now));
+            tracing::warn!(server, %reason, "not everything that a server lists is offered");
+        }
     }
 
     /// Has lists asked for again that are stale, if the server does not tell of their changes.

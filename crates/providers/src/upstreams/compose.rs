@@ -12,6 +12,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::headers::HeaderParam;
 
 use super::aliases::Aliases;
+use super::canonical::{CanonicalNames, Named};
 use super::naming::{LONGEST, Names};
 use super::offer::{Offer, OfferedTool, Tasks};
 use super::settings::Profile;
@@ -30,18 +31,11 @@ pub(super) struct Part {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope<'a> {
     /// Everything, under names that tell the servers apart.
-    Everything {
-        /// The longest name.
-        length: usize,
-    },
+    Everything,
     /// One server under its own names. It is the only part.
     Alone,
     /// A selection, under the names that everything has.
-    Selected {
-        /// The longest name.
-        length: usize,
-        profile: &'a Profile,
-    },
+    Selected(&'a Profile),
 }
 
 /// The way back from the names of one listing.
@@ -84,17 +78,10 @@ pub(super) struct Composed {
 }
 
 impl Scope<'_> {
-    fn length(self) -> usize {
-        match self {
-            Self::Everything { length } | Self::Selected { length, .. } => length,
-            Self::Alone => LONGEST,
-        }
-    }
-
     pub(super) fn has_server(self, server: &str) -> bool {
         match self {
-            Self::Everything { .. } | Self::Alone => true,
-            Self::Selected { profile, .. } => {
+            Self::Everything | Self::Alone => true,
+            Self::Selected(profile) => {
                 profile.servers.is_empty() || profile.servers.iter().any(|it| it == server)
             }
         }
@@ -102,8 +89,8 @@ impl Scope<'_> {
 
     fn has_tool(self, name: &str) -> bool {
         match self {
-            Self::Everything { .. } | Self::Alone => true,
-            Self::Selected { profile, .. } => chosen(&profile.include, &profile.exclude, name),
+            Self::Everything | Self::Alone => true,
+            Self::Selected(profile) => chosen(&profile.include, &profile.exclude, name),
         }
     }
 }
@@ -131,42 +118,57 @@ impl Routes {
     }
 }
 
-/// Puts the parts, which are in the order of their servers' names, into one listing. What was made
-/// for the listing `before` and is the same now is used again.
-pub(super) fn compose(parts: &[Part], scope: Scope<'_>, before: &Routes) -> Composed {
+/// Puts the parts, which are in the order of their servers' names, into one listing. `names` has the
+/// canonical names of all servers, of which these parts are some. What was made for the listing
+/// `before` and is the same now is used again.
+pub(super) fn compose(
+    parts: &[Part],
+    scope: Scope<'_>,
+    names: &CanonicalNames,
+    before: &Routes,
+) -> Composed {
     let mut composed = Composed::default();
-    name_tools(parts, scope, before, &mut composed);
-    name_prompts(parts, scope, &mut composed);
-    addresses::give(parts, scope, &mut composed);
+    name_tools(parts, scope, names, before, &mut composed);
+    name_prompts(parts, scope, names, &mut composed);
+    addresses::give(parts, scope, names, &mut composed);
     composed
 }
 
-fn name_tools(parts: &[Part], scope: Scope<'_>, before: &Routes, composed: &mut Composed) {
-    let mut names = Names::new(scope.length());
+fn name_tools(
+    parts: &[Part],
+    scope: Scope<'_>,
+    names: &CanonicalNames,
+    before: &Routes,
+    composed: &mut Composed,
+) {
+    let mut own_names = Names::new(LONGEST);
     for part in parts {
         for tool in &part.offer.tools {
-            let name = match scope {
+            // All parts were named; what were not could not be told from others, and is not listed.
+            let Some(named) = names.tool(&part.server, &tool.own) else { continue };
+            let (name, clash) = match scope {
                 // Names of one server that were made alike are kept apart all the same.
                 Scope::Alone => {
                     let name = tool.entry.name.clone();
-                    names.give_as(&part.server, &tool.own, name, &tool.own)
+                    let given = own_names.give_as(&part.server, &tool.own, name, &tool.own);
+                    (given.name, given.clash)
                 }
-                _ => names.give(&part.server, &part.prefix, &tool.own),
+                _ => (named.canonical.name.to_string(), named.clash.clone()),
             };
-            let is_wanted = scope.has_server(&part.server) && scope.has_tool(&name.name);
+            let is_wanted = scope.has_server(&part.server) && scope.has_tool(&name);
             if part.offer.is_withdrawn {
-                let kept = is_wanted.then(|| (name.name, part.server.clone()));
+                let kept = is_wanted.then(|| (name, part.server.clone()));
                 composed.routes.kept.extend(kept);
                 continue;
             }
-            composed.note(&part.server, name.clash);
+            composed.note(&part.server, clash);
             if !is_wanted {
                 continue;
             }
-            match tool_route(part, tool, &name.name, before) {
+            match tool_route(part, tool, &name, named, before) {
                 Ok(route) => {
                     composed.listing.tools.push(route.entry.clone());
-                    composed.routes.tools.insert(name.name, route);
+                    composed.routes.tools.insert(name, route);
                 }
                 Err(error) => composed.note(&part.server, Some(error)),
             }
@@ -178,15 +180,22 @@ fn tool_route(
     part: &Part,
     tool: &OfferedTool,
     name: &str,
+    named: &Named,
     before: &Routes,
 ) -> Result<ToolRoute, String> {
+    let canonical = named.beside(name);
     let made = before.tools.get(name).filter(|made| Arc::ptr_eq(&made.base, &tool.entry));
-    if let Some(made) = made.filter(|made| made.route.server == part.server) {
+    let is_same =
+        |it: &&ToolRoute| it.route.server == part.server && it.entry.canonical == canonical;
+    if let Some(made) = made.filter(is_same) {
         return Ok(made.clone());
     }
-    let entry = match tool.entry.name == name {
+    let entry = match tool.entry.name == name && canonical.is_none() {
         true => tool.entry.clone(),
-        false => Arc::new(tool.entry.renamed(name).map_err(|error| error.to_string())?),
+        false => {
+            let entry = tool.entry.shown_as(name, canonical);
+            Arc::new(entry.map_err(|error| error.to_string())?)
+        }
     };
     Ok(ToolRoute {
         route: Route { server: part.server.clone(), own: tool.own.clone() },
@@ -197,35 +206,27 @@ fn tool_route(
     })
 }
 
-fn name_prompts(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
-    let mut names = Names::new(scope.length());
-    for part in parts {
+fn name_prompts(parts: &[Part], scope: Scope<'_>, names: &CanonicalNames, composed: &mut Composed) {
+    for part in parts.iter().filter(|part| !part.offer.is_withdrawn) {
         for prompt in &part.offer.prompts {
-            let (name, entry) = match scope {
-                Scope::Alone => (prompt.name.clone(), prompt.clone()),
+            let Some(named) = names.prompt(&part.server, &prompt.name) else { continue };
+            let (name, definition) = match scope {
+                Scope::Alone => (prompt.name.clone(), prompt.definition.clone()),
                 _ => {
-                    let given = names.give(&part.server, &part.prefix, &prompt.name);
-                    if part.offer.is_withdrawn {
-                        continue;
-                    }
-                    composed.note(&part.server, given.clash);
-                    let definition = &prompt.definition;
-                    let definition =
-                        definition.edit().set("name", RawJson::string(&given.name)).apply();
-                    let name = given.name.clone();
-                    (
-                        name,
-                        Arc::new(PromptEntry {
-                            name: given.name,
-                            definition,
-                            origin: prompt.origin.clone(),
-                            own: prompt.own.clone(),
-                        }),
-                    )
+                    composed.note(&part.server, named.clash.clone());
+                    let name = named.canonical.name.to_string();
+                    let definition = prompt.definition.edit().set("name", RawJson::string(&name));
+                    (name, definition.apply())
                 }
             };
-            if scope.has_server(&part.server) && !part.offer.is_withdrawn {
-                composed.listing.prompts.push(entry);
+            if scope.has_server(&part.server) {
+                composed.listing.prompts.push(Arc::new(PromptEntry {
+                    canonical: named.beside(&name),
+                    name: name.clone(),
+                    definition,
+                    origin: prompt.origin.clone(),
+                    own: prompt.own.clone(),
+                }));
                 let route = Route { server: part.server.clone(), own: prompt.name.clone() };
                 composed.routes.prompts.insert(name, route);
             }

@@ -14,6 +14,7 @@ use gantry_gateway::{
 };
 use gantry_protocol::{Method, RawJson};
 
+use super::canonical::CanonicalNames;
 use super::compose::{Composed, Part, Route, Routes, Scope, compose};
 use super::naming;
 use super::serve::{self, Errand};
@@ -45,18 +46,13 @@ impl Face {
     /// Shows what the servers offer now, and gives what is wrong with their names.
     pub(super) fn show(
         &self,
-        servers: &[Arc<Server>],
+        (servers, parts): (&[Arc<Server>], &[Part]),
         scope: Scope<'_>,
+        names: &CanonicalNames,
         publisher: &Publisher,
     ) -> BTreeMap<Arc<str>, Vec<String>> {
-        let part = |server: &Arc<Server>| Part {
-            server: server.name().into(),
-            prefix: server.prefix().to_owned(),
-            offer: server.offer.load_full(),
-        };
-        let parts: Vec<Part> = servers.iter().map(part).collect();
         let Composed { listing, routes, problems } =
-            compose(&parts, scope, &self.view.load().routes);
+            compose(parts, scope, names, &self.view.load().routes);
         let names = parts.iter().map(|part| part.server.clone());
         let before = self
             .view

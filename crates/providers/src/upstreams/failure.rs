@@ -94,6 +94,7 @@ impl Failed<'_> {
                 (kind, format!("the server `{server}` is busy: {error}"))
             }
             ClientError::Unauthorized { .. } => {
+                let error = redaction.text(&error.to_string()).into_owned();
                 let text = format!("{error}; check the credentials of the server `{server}`");
                 (ErrorKind::Unavailable, text)
             }

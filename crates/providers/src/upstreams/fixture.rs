@@ -35,6 +35,9 @@ pub(super) fn upstream(name: &str) -> Upstream {
         task: false,
         share: Share::Process,
         refresh: None,
+        validation: None,
+        templates: 1024 * 1024,
+        secrets: Vec::new(),
     }
 }
 

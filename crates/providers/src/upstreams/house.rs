@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::attend::Attendant;
-use super::compose::Scope;
+use super::canonical::CanonicalNames;
+use super::compose::{Part, Scope};
 use super::face::Face;
 use super::instructions;
 use super::offer::Offer;
@@ -34,6 +35,8 @@ struct Rooms {
     servers: BTreeMap<String, Attended>,
     profiles: BTreeMap<String, Profile>,
     shown: Vec<Shown>,
+    /// The canonical names that were shown last.
+    names: CanonicalNames,
     /// What is wrong with names where everything is shown, by server.
     problems: BTreeMap<String, Vec<String>>,
     /// The number of the last face.
@@ -153,30 +156,44 @@ impl House {
     fn show_in(&self, rooms: &mut Rooms, changed: Option<&str>) {
         let servers: Vec<Arc<Server>> =
             rooms.servers.values().map(|it| it.server.clone()).collect();
-        let length = self.settings.name_length;
+        let part = |server: &Arc<Server>| Part {
+            server: server.name().into(),
+            prefix: server.prefix().to_owned(),
+            offer: server.offer.load_full(),
+        };
+        let parts: Vec<Part> = servers.iter().map(part).collect();
+        let names = CanonicalNames::give(&parts, self.settings.name_length);
+        // A server that takes a name may change the canonical name of another one's tool, which
+        // every endpoint must know of.
+        let renamed = names.changed_since(&rooms.names);
         // A name must not be given away before it is known whose it is.
         let is_all_known = servers.iter().all(|server| server.is_recalled());
         for Shown { face, gateway, publisher } in &rooms.shown {
-            let alone = face.name.as_deref().and_then(|name| rooms.servers.get(name));
+            let is_meant = |name: &str| servers.iter().position(|server| server.name() == name);
+            let alone = face.name.as_deref().and_then(is_meant);
             let profile = face.name.as_deref().and_then(|name| rooms.profiles.get(name));
-            let (shown, scope) = match (&face.name, alone, profile) {
-                (None, ..) => (servers.clone(), Scope::Everything { length }),
-                (_, Some(alone), _) => (vec![alone.server.clone()], Scope::Alone),
-                (_, None, Some(profile)) => (servers.clone(), Scope::Selected { length, profile }),
-                (_, None, None) => (Vec::new(), Scope::Alone),
+            let (range, scope) = match (&face.name, alone, profile) {
+                (None, ..) => (0..servers.len(), Scope::Everything),
+                (_, Some(alone), _) => (alone..alone + 1, Scope::Alone),
+                (_, None, Some(profile)) => (0..servers.len(), Scope::Selected(profile)),
+                (_, None, None) => (0..0, Scope::Alone),
             };
-            if changed.is_some_and(|name| !shown.iter().any(|server| server.name() == name))
+            let (shown, parts) = (&servers[range.clone()], &parts[range]);
+            let is_concerned =
+                |it: &Arc<Server>| changed == Some(it.name()) || renamed.contains(it.name());
+            if changed.is_some() && !shown.iter().any(is_concerned)
                 || !(is_all_known || matches!(scope, Scope::Alone))
             {
                 continue;
             }
-            let problems = face.show(&shown, scope, publisher);
+            let problems = face.show((shown, parts), scope, &names, publisher);
             if face.name.is_none() {
                 let text = |(name, texts): (Arc<str>, _)| (name.to_string(), texts);
                 rooms.problems = problems.into_iter().map(text).collect();
             }
-            instruct(gateway, &shown, scope);
+            instruct(gateway, shown, scope);
         }
+        rooms.names = names;
     }
 
     /// Tells clients everywhere, or some of them, that a resource of a server has new content.
@@ -226,10 +243,11 @@ fn instruct(gateway: &Gateway, servers: &[Arc<Server>], scope: Scope<'_>) {
     let offers: Vec<_> = servers
         .iter()
         .filter(|server| scope.has_server(server.name()))
-        .map(|server| (server.name(), server.offered()))
+        .map(|server| (server, server.offered()))
         .collect();
-    let told = |(name, offer): &'_ (&'_ str, Arc<Offer>)| {
-        Some(((*name).to_owned(), offer.instructions.clone()?))
+    let told = |(server, offer): &(&Arc<Server>, Arc<Offer>)| {
+        let text = server.redaction.known(offer.instructions.as_deref()?).into_owned();
+        Some((server.name().to_owned(), text))
     };
     let told: Vec<_> = offers.iter().filter_map(told).collect();
     let merged = match (scope, told.as_slice()) {

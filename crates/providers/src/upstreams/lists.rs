@@ -57,6 +57,31 @@ impl Lists {
         self.items[place(list)] = listed.items;
     }
 
+    /// Keeps of all lists together no more than so many bytes, in the order tools, resources,
+    /// templates, prompts. What is beyond is left out, and told.
+    pub(super) fn bound(&mut self, limit: usize) {
+        let mut size = 0usize;
+        for (items, trouble) in self.items.iter_mut().zip(&mut self.troubles) {
+            let before = items.len();
+            items.retain(|item| {
+                let fits = size.saturating_add(item.bytes().len()) <= limit;
+                size += if fits { item.bytes().len() } else { 0 };
+                fits
+            });
+            let left_out = before - items.len();
+            if left_out > 0 {
+                let text = format!(
+                    "{left_out} definitions left out: all lists of a server may have {limit} bytes \
+                     together; raise `limits.definitions`"
+                );
+                *trouble = Some(match trouble.take() {
+                    Some(known) => format!("{known}; {text}"),
+                    None => text,
+                });
+            }
+        }
+    }
+
     /// Notes that a list could not be had. What was known of it stays.
     pub(super) fn note(&mut self, list: List, trouble: String) {
         self.troubles[place(list)] = Some(trouble);
@@ -109,6 +134,32 @@ fn path(folder: &Path, server: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_lists_together_are_bounded() {
+        let items = |sizes: &[usize]| {
+            sizes.iter().map(|size| RawJson::string(&"x".repeat(size - 2))).collect::<Vec<_>>()
+        };
+        // The sizes in tools and in prompts, and how many are left of each within a hundred bytes.
+        let cases: [(&[usize], &[usize], [usize; 2]); 5] = [
+            (&[50], &[50], [1, 1]),
+            (&[50, 50], &[10, 10], [2, 0]),
+            (&[90, 20, 10], &[10], [2, 0]),
+            (&[101], &[100], [0, 1]),
+            (&[], &[], [0, 0]),
+        ];
+        for (tools, prompts, expected) in cases {
+            let mut lists = Lists::default();
+            for (list, sizes) in [(List::Tools, tools), (List::Prompts, prompts)] {
+                lists.replace(list, Listed { items: items(sizes), ..Listed::default() });
+            }
+            lists.bound(100);
+            let left = [List::Tools, List::Prompts].map(|list| lists.of(list).len());
+            assert_eq!(left, expected, "{tools:?}, {prompts:?}");
+            let is_told = lists.troubles().any(|it| it.contains("limits.definitions"));
+            assert_eq!(is_told, left != [tools.len(), prompts.len()], "{tools:?}, {prompts:?}");
+        }
+    }
 
     #[test]
     fn lists_are_kept_as_they_were_said() {

@@ -21,6 +21,8 @@ pub(super) struct Names {
 pub(super) struct Given {
     /// The name.
     pub(super) name: String,
+    /// What it would be if that were not too long, or another's already.
+    pub(super) full: Option<String>,
     /// Why it is not the one that was to be expected.
     pub(super) clash: Option<String>,
 }
@@ -46,7 +48,8 @@ impl Names {
     pub(super) fn give_as(&mut self, server: &str, own: &str, name: String, full: &str) -> Given {
         let Some((other, theirs)) = self.given.get(&name) else {
             self.keep(&name, server, own);
-            return Given { name, clash: None };
+            let full = Some(clean(full)).filter(|full| *full != name);
+            return Given { name, full, clash: None };
         };
         let clash = format!("`{theirs}` of the server `{other}` has the name `{name}` already");
         let mut number = 0u32;
@@ -59,7 +62,7 @@ impl Names {
         };
         self.keep(&name, server, own);
         let clash = format!("`{own}` is offered as `{name}`, since {clash}; set a `prefix`");
-        Given { name, clash: Some(clash) }
+        Given { name, full: Some(clean(full)), clash: Some(clash) }
     }
 
     fn keep(&mut self, name: &str, server: &str, own: &str) {

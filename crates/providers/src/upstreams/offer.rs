@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use gantry_client::{List, Target};
 use gantry_gateway::{
-    EntryError, Origin, Own, PromptEntry, ResourceEntry, TaskSupport, TemplateEntry, ToolEntry,
+    EntryError, Origin, Own, PromptEntry, ResourceEntry, SchemaLimits, TaskSupport, TemplateEntry,
+    ToolEntry,
 };
 use gantry_protocol::RawJson;
 
@@ -61,6 +62,8 @@ impl Offer {
         let kind = |upstream: &Upstream| matches!(upstream.target, Ok(Target::Http(..)));
         let is_alike = now.overrides == then.overrides
             && now.task == then.task
+            && now.validation == then.validation
+            && now.templates == then.templates
             && now.client.at_most == then.client.at_most
             && now.client.connect_within == then.client.connect_within
             && kind(now) == kind(then);
@@ -92,7 +95,7 @@ impl Offer {
                 |it| &it.uri,
                 &mut problems,
             ),
-            templates: templates(&origin, lists, &mut problems),
+            templates: templates(upstream, &origin, lists, &mut problems),
             instructions: lists.instructions.clone(),
             problems: Vec::new(),
             is_withdrawn: false,
@@ -168,10 +171,12 @@ fn tool(
         .set_some("execution", execution)
         .apply();
     // Annotations for HTTP headers bind only those who speak HTTP to the server.
+    let mut limits = SchemaLimits::default();
+    limits.steps = upstream.validation.unwrap_or(limits.steps);
     let mut entry = match &upstream.target {
-        Ok(Target::Http(..)) => ToolEntry::new(definition)?,
-        _ => ToolEntry::new(definition.clone())
-            .or_else(|_| ToolEntry::ignoring_headers(definition))?,
+        Ok(Target::Http(..)) => ToolEntry::within(definition, limits)?,
+        _ => ToolEntry::within(definition.clone(), limits)
+            .or_else(|_| ToolEntry::ignoring_headers(definition, limits))?,
     };
     // The client keeps the time itself, and can say more about who took too long.
     entry.timeout = upstream.patience();
@@ -186,6 +191,7 @@ fn tool(
 }
 
 fn templates(
+    upstream: &Upstream,
     origin: &Arc<Origin>,
     lists: &Lists,
     problems: &mut Vec<String>,
@@ -193,15 +199,22 @@ fn templates(
     let list = lists.of(List::Templates);
     let read = |it| Ok(TemplateEntry { origin: Some(origin.clone()), ..TemplateEntry::new(it)? });
     let entries = entries(list, read, |it| &it.uri_template, problems);
-    let mut parse = |entry: Arc<TemplateEntry>| match Template::parse(&entry.uri_template) {
-        Ok(template) => (entry, Some(Arc::new(template))),
-        Err(error) => {
-            problems.push(format!(
-                "no resource of the template `{}` can be read: {error}",
-                entry.uri_template
-            ));
-            (entry, None)
-        }
+    let (most, mut used) = (upstream.templates, 0);
+    let mut parse = |entry: Arc<TemplateEntry>| {
+        // Nothing is compiled any more once the memory is used up: compiling costs time too.
+        let parsed = (used <= most).then(|| Template::parse(&entry.uri_template));
+        used += parsed.iter().flatten().map(Template::memory).sum::<usize>();
+        let problem = match parsed {
+            Some(Ok(template)) if used <= most => return (entry, Some(Arc::new(template))),
+            Some(Err(error)) => error.to_string(),
+            _ => format!(
+                "the URI templates of the server take more than {most} bytes when they are \
+                 compiled; raise `limits.templates` of the server"
+            ),
+        };
+        let template = &entry.uri_template;
+        problems.push(format!("no resource of the template `{template}` can be read: {problem}"));
+        (entry, None)
     };
     entries.into_iter().map(&mut parse).collect()
 }

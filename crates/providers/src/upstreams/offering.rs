@@ -16,8 +16,13 @@ pub(super) async fn recall(server: &Arc<Server>, house: &Weak<House>) {
         && let Some(folder) = house.upgrade().and_then(|it| it.settings.folder.clone())
     {
         let name = server.name().to_owned();
-        let loaded = spawn_blocking(move || Lists::load(&folder, &name)).await;
-        server.lists.store(Arc::new(loaded.ok().flatten().unwrap_or_default()));
+        let limit = server.upstream.client.lists.total;
+        let loading = spawn_blocking(move || {
+            let mut lists = Lists::load(&folder, &name)?;
+            lists.bound(limit);
+            Some(lists)
+        });
+        server.lists.store(Arc::new(loading.await.ok().flatten().unwrap_or_default()));
     }
     offer(server, house).await;
 }

@@ -12,6 +12,7 @@ use gantry_gateway::{CallError, Caller, ErrorKind};
 use gantry_protocol::{RawJson, Redactor};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::lists::Lists;
 use super::offer::Offer;
@@ -25,6 +26,9 @@ const AFTERWORDS: usize = 256;
 
 /// How long one of them may take.
 const AFTERWORD: Duration = Duration::from_secs(10);
+
+/// How long it counts that a server said too often that its lists changed.
+const STORM: Duration = Duration::from_secs(5);
 
 /// How often a server that is to end is asked whether it still works on something.
 const LOOK: Duration = Duration::from_millis(200);
@@ -49,6 +53,8 @@ pub(super) struct Server {
     settled: AtomicBool,
     /// Whether what it listed when it ran last has been looked for.
     is_recalled: AtomicBool,
+    /// When it last said of its lists that they changed more often than they are read.
+    listing_storm: Mutex<Option<Instant>>,
 }
 
 /// What a server says beside its calls.
@@ -80,7 +86,7 @@ impl Server {
         lists: Arc<Lists>,
     ) -> (Arc<Self>, Option<Heard>) {
         let target = upstream.target.as_ref().ok().filter(|_| !upstream.disabled).cloned();
-        let redaction = upstream.target.as_ref().map(redaction::of).unwrap_or_default();
+        let redaction = redaction::of(&upstream);
         let connected = target.map(|target| {
             let (sender, shared_events) = mpsc::channel(upstream.client.queue.max(1));
             let (own_sender, own_events) = mpsc::channel(upstream.client.queue.max(1));
@@ -107,6 +113,7 @@ impl Server {
             doubted: Notify::new(),
             settled: AtomicBool::new(heard.is_none()),
             is_recalled: AtomicBool::new(has_nothing_to_recall),
+            listing_storm: Mutex::default(),
         };
         (Arc::new(server), heard)
     }
@@ -190,7 +197,7 @@ impl Server {
                 Some(self.redaction.text(&reason).into_owned())
             }
             State::Configured | State::Ready | State::Degraded(_) => {
-                offer.problems.first().cloned()
+                Some(self.redaction.text(offer.problems.first()?).into_owned())
             }
         }
     }
@@ -211,6 +218,20 @@ impl Server {
 
     pub(super) fn settle(&self) {
         self.settled.store(true, Ordering::Release);
+    }
+
+    /// Notes that it says of its lists that they changed more often than they are read.
+    pub(super) fn note_listing_storm(&self) {
+        let mut storm = self.listing_storm.lock().unwrap_or_else(PoisonError::into_inner);
+        *storm = Some(Instant::now());
+    }
+
+    /// What it says too often of its lists now.
+    pub(super) fn listing_storm(&self) -> Option<String> {
+        let storm = *self.listing_storm.lock().unwrap_or_else(PoisonError::into_inner);
+        storm.filter(|at| at.elapsed() < STORM).map(|_| {
+            "it says all the time that its lists changed; they are read once a second".to_owned()
+        })
     }
 
     /// Sets what is watched on one face.

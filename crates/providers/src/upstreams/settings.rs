@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gantry_client::{Settings, Target};
+use gantry_client::{Secret, Settings, Target};
+
+/// The memory of a server's compiled URI templates, unless its entry says otherwise: about a
+/// thousand templates of one or two variables.
+const TEMPLATES: usize = 1024 * 1024;
 
 /// One server.
 #[derive(Debug, Clone)]
@@ -31,6 +35,13 @@ pub struct Upstream {
     pub share: Share,
     /// How often lists are asked for whose changes it does not tell; as all servers if none is given.
     pub refresh: Option<Duration>,
+    /// Steps that checking arguments or a result against the schema of one of its tools may take; as
+    /// for all tools if none is given.
+    pub validation: Option<usize>,
+    /// Bytes of memory that its compiled URI templates may take together.
+    pub templates: usize,
+    /// The values that references in its entry stood for. They are shown nowhere.
+    pub secrets: Vec<Secret>,
 }
 
 impl Upstream {
@@ -48,6 +59,9 @@ impl Upstream {
             task: false,
             share: Share::default(),
             refresh: None,
+            validation: None,
+            templates: TEMPLATES,
+            secrets: Vec::new(),
         }
     }
 
@@ -71,6 +85,9 @@ impl Upstream {
             && self.task == other.task
             && self.share == other.share
             && self.refresh == other.refresh
+            && self.validation == other.validation
+            && self.templates == other.templates
+            && self.secrets == other.secrets
             && print(self) == print(other)
     }
 }

@@ -1,7 +1,7 @@
 //! How a server stands, for people.
 
 use gantry_client::{Client, Endpoint, Health, HttpKind, State, Target};
-use gantry_protocol::RawJson;
+use gantry_protocol::{RawJson, Redactor};
 use serde::Serialize;
 
 use super::pool::Own;
@@ -47,7 +47,9 @@ impl Status {
         let (mut state, offer, own) = (server.state(), server.offered(), server.own());
         let unlisted = || server.lists.load().troubles().next().map(str::to_owned);
         let trouble = match state {
-            State::Ready => unlisted().or_else(|| unwell(own.as_deref()?)),
+            State::Ready => {
+                unlisted().or_else(|| server.listing_storm()).or_else(|| unwell(own.as_deref()?))
+            }
             State::Configured => own.as_deref().and_then(unwell),
             _ => None,
         };
@@ -56,21 +58,22 @@ impl Status {
         own.iter().flatten().for_each(|own| add(&mut health, &own.client.health()));
         let peer = server.shared().and_then(Client::known);
         let (transport, place) = match &server.upstream.target {
-            Ok(target) => place(target),
+            Ok(target) => place(target, &server.redaction),
             Err(_) => ("", String::new()),
         };
+        let shown = |text: &str| server.redaction.text(text).into_owned();
         Self {
             name: server.name().to_owned(),
             state: state.name(),
-            reason: state.reason().map(|reason| server.redaction.text(reason).into_owned()),
+            reason: state.reason().map(&shown),
             transport,
-            place: server.redaction.text(&place).into_owned(),
+            place,
             revision: peer.as_ref().map(|peer| peer.revision.as_str().to_owned()),
-            server: peer.as_ref().and_then(|peer| title(&peer.info)),
+            server: peer.as_ref().and_then(|peer| title(&peer.info)).map(|it| shown(&it)),
             tools: offer.tools.len(),
             resources: offer.resources.len() + offer.templates.len(),
             prompts: offer.prompts.len(),
-            problems: offer.problems.iter().chain(problems).cloned().collect(),
+            problems: offer.problems.iter().chain(problems).map(|it| shown(it)).collect(),
             connections: own.map(|own| own.len()),
             health,
         }
@@ -95,21 +98,21 @@ fn add(sum: &mut Health, health: &Health) {
     sum.in_flight += health.in_flight;
 }
 
-/// The transport, and the command or address. What follows the path of an address may be a token.
-fn place(target: &Target) -> (&'static str, String) {
+/// The transport, and the command or address as people may see it. What follows the path of an
+/// address may be a token.
+fn place(target: &Target, redaction: &Redactor) -> (&'static str, String) {
     let address = |endpoint: &Endpoint| {
         let (scheme, host) = (endpoint.url.scheme_str().unwrap_or("http"), endpoint.url.host());
         let port = endpoint.url.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
-        format!("{scheme}://{}{port}{}", host.unwrap_or_default(), endpoint.url.path())
+        let address =
+            format!("{scheme}://{}{port}{}", host.unwrap_or_default(), endpoint.url.path());
+        redaction.place(&address)
     };
     match target {
         Target::Program(program) => {
-            let mut place = program.program.display().to_string();
-            for argument in &program.args {
-                place.push(' ');
-                place.push_str(argument);
-            }
-            ("stdio", place)
+            let command = redaction.place(&program.program.to_string_lossy());
+            let words = [vec![command], redaction.arguments(&program.args)].concat();
+            ("stdio", words.join(" "))
         }
         Target::Http(endpoint, HttpKind::Events) => ("sse", address(endpoint)),
         Target::Http(endpoint, _) => ("http", address(endpoint)),

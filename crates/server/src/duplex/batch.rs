@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::future::join_all;
 use gantry_gateway::Call;
-use gantry_protocol::jsonrpc::{self, Malformed};
+use gantry_protocol::jsonrpc::{self, Batch};
 use gantry_protocol::{Message, Method, Request, RpcError};
 
 use super::{Connection, in_use};
@@ -15,18 +15,15 @@ use crate::underway::Enrolled;
 
 impl Connection {
     /// Takes a batch. Returns whether the connection goes on.
-    pub(super) async fn take_batch(
-        self: Arc<Self>,
-        messages: Vec<Result<Message, Malformed>>,
-    ) -> bool {
+    pub(super) async fn take_batch(self: Arc<Self>, batch: Batch) -> bool {
         let session = self.session.get().filter(|session| session.revision.has_batches());
         let Some(session) = session.cloned() else {
             return self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
         };
-        if let Some(error) = too_many(messages.len(), self.lobby.settings.batch) {
-            return self.complain(None, &error).await;
-        }
-        let sorted = sort(messages);
+        let sorted = match sort(&batch, self.lobby.settings.batch) {
+            Ok(sorted) => sorted,
+            Err(error) => return self.complain(None, &error).await,
+        };
         let goes_on = sorted.notifications.iter().all(|notification| self.hear(notification));
         sorted.responses.into_iter().for_each(|response| session.take(response));
         if !sorted.requests.is_empty() || !sorted.replies.is_empty() {
@@ -85,12 +82,14 @@ pub(crate) struct Sorted {
     pub(crate) replies: Vec<Bytes>,
 }
 
-/// Sorts the messages of a batch.
-pub(crate) fn sort(messages: Vec<Result<Message, Malformed>>) -> Sorted {
+/// Sorts the messages of a batch, if there are no more than `limit`.
+pub(crate) fn sort(batch: &Batch, limit: usize) -> Result<Sorted, RpcError> {
+    let elements =
+        batch.elements(limit).map_err(|error| RpcError::invalid_request(error.to_string()))?;
     let (requests, notifications, responses, replies) = Default::default();
     let mut sorted = Sorted { requests, notifications, responses, replies };
-    for message in messages {
-        match message {
+    for element in &elements {
+        match Message::read(element) {
             Ok(Message::Request(request)) if request.method == Method::Initialize => {
                 let error = RpcError::invalid_request("`initialize` must not be part of a batch");
                 sorted.replies.push(jsonrpc::error(&request.id, &error).into_bytes());
@@ -108,16 +107,7 @@ pub(crate) fn sort(messages: Vec<Result<Message, Malformed>>) -> Sorted {
             }
         }
     }
-    sorted
-}
-
-/// The error for a batch beyond the limit.
-pub(crate) fn too_many(count: usize, limit: usize) -> Option<RpcError> {
-    (count > limit).then(|| {
-        RpcError::invalid_request(format!(
-            "a batch may hold {limit} messages; this one has {count}"
-        ))
-    })
+    Ok(sorted)
 }
 
 /// Several messages as one array.

@@ -49,9 +49,12 @@ impl Connection {
     }
 
     async fn run_listening(&self, id: &Id, mut listening: Box<Listening>) {
-        let place = self.listeners.try_acquire();
-        let (Ok(_place), Some(_permit)) = (place, self.lobby.open_stream()) else {
-            return self.refuse_listener(id).await;
+        let Ok(_place) = self.listeners.try_acquire() else {
+            return self.refuse_listener(id, &self.too_many_listeners()).await;
+        };
+        let _permit = match self.lobby.open_stream(&self.guest.visitor.principal) {
+            Ok(permit) => permit,
+            Err(exceeded) => return self.refuse_listener(id, &exceeded.into()).await,
         };
         self.send(listening.acknowledgement(&self.lobby).await).await;
         while let Some(message) = listening.next(&self.lobby).await {
@@ -64,10 +67,13 @@ impl Connection {
         self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
     }
 
-    async fn refuse_listener(&self, id: &Id) {
+    fn too_many_listeners(&self) -> RpcError {
         let limit = self.lobby.settings.streams_of_session;
-        let text = format!("as many streams are open as may be, {limit} of them for one client");
-        let error = RpcError::new(code::LIMIT_EXCEEDED, text);
-        self.send(jsonrpc::error(id, &error).into_bytes()).await;
+        let text = format!("this connection has its limit of {limit} streams; close one first");
+        RpcError::new(code::LIMIT_EXCEEDED, text)
+    }
+
+    async fn refuse_listener(&self, id: &Id, error: &RpcError) {
+        self.send(jsonrpc::error(id, error).into_bytes()).await;
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn check(
         check_arguments(lobby, headers, arrival)?;
     }
     let level = read_level(&arrival.meta)?;
-    match caller.capabilities.tasks || !needs_tasks(lobby, arrival) {
+    match caller.capabilities.tasks || !needs_tasks(lobby, &caller, arrival) {
         true => Ok((caller, level)),
         false => Err(without_tasks(&arrival.method).into()),
     }
@@ -76,16 +76,18 @@ pub(super) fn method_of_tasks(method: &Method) -> bool {
 }
 
 /// Whether a request makes no sense to a client that does not take tasks.
-fn needs_tasks(lobby: &Lobby, arrival: &Arrival) -> bool {
+fn needs_tasks(lobby: &Lobby, caller: &Caller, arrival: &Arrival) -> bool {
     match arrival.method {
         Method::ToolsCall => {
             let Some(name) = arrival.head.name.as_ref().and_then(text) else {
                 return false;
             };
-            lobby.gateway.catalog().with(|snapshot| {
+            let required = lobby.gateway.catalog().with(|snapshot| {
                 let tool = snapshot.tool(&name);
                 tool.is_some_and(|tool| tool.task_support == TaskSupport::Required)
-            })
+            });
+            // What a caller may not see is refused by the pipeline, which audits it.
+            required && lobby.gateway.visible_tool(&name, caller).is_some()
         }
         Method::Listen => arrival.params.at(&["notifications", "taskIds"]).is_some(),
         ref method => method_of_tasks(method),
@@ -155,6 +157,7 @@ fn check_meta(
         client_info: meta.client_info.clone(),
         session: guest.session.clone(),
         scope: guest.visitor.scope.clone(),
+        badge: guest.visitor.badge.clone(),
         face: lobby.face.clone(),
     }))
 }

@@ -39,7 +39,7 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         }
         ErrorKind::Timeout => code::TIMEOUT,
         ErrorKind::Cancelled => code::CANCELLED,
-        ErrorKind::Refused => code::REFUSED,
+        ErrorKind::Refused | ErrorKind::Blocked => code::REFUSED,
         ErrorKind::ShuttingDown => code::SHUTTING_DOWN,
         ErrorKind::Handler { code } => own_code(revision, code),
         ErrorKind::Unavailable

@@ -36,6 +36,7 @@ impl Handshake {
             client_info: params.get("clientInfo"),
             session: guest.session.clone(),
             scope: guest.visitor.scope.clone(),
+            badge: guest.visitor.badge.clone(),
             face: lobby.face.clone(),
         };
         let result = discover::initialize(lobby, &caller, revision);

@@ -16,6 +16,7 @@ use tokio::sync::broadcast;
 use super::task_book::{TaskChange, next_change};
 use super::ticket::Ticket;
 use crate::lobby::{Lobby, next_event};
+use crate::quota::WatchPermits;
 
 /// One open listen stream.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Listening {
     subscription: Subscription,
     watched: Vec<String>,
     tasks: Tasks,
+    /// What its subscriptions are counted with.
+    _watching: Option<WatchPermits>,
 }
 
 /// The tasks that a stream tells of.
@@ -50,7 +53,8 @@ impl Listening {
             resources: wants("resourcesListChanged"),
             resources_watched: Arc::default(),
         };
-        let mut watched = Vec::new();
+        let account = lobby.quota.account(&ticket.caller.principal);
+        let (mut watched, mut watching) = (Vec::new(), None);
         let uris = filter.get("resourceSubscriptions").unwrap_or(RawJson::NULL);
         for uri in uris.elements() {
             let Some(uri) = uri.to_text() else {
@@ -59,17 +63,17 @@ impl Listening {
             if lobby.gateway.has_resource(&uri, &ticket.caller).is_err() {
                 continue;
             }
-            if !interest.resources_watched.add(&uri, lobby.settings.watched) {
-                let limit = lobby.settings.watched;
-                let text = format!("one stream may watch {limit} resources; open another");
-                return Err(RpcError::invalid_params(text));
+            let added = interest.resources_watched.add(&uri, lobby.settings.watched);
+            if added.map_err(|error| RpcError::invalid_params(error.to_string()))? {
+                WatchPermits::add(&mut watching, &account, &uri)?;
             }
             watched.push(uri);
         }
         let tasks = Tasks::open(lobby, ticket, &filter)?;
         let honoured = honoured(&interest, &watched, &tasks.ids);
         let subscription = lobby.gateway.subscribe(interest, &ticket.caller);
-        Ok(Self { id: ticket.id.clone(), honoured, subscription, watched, tasks })
+        let id = ticket.id.clone();
+        Ok(Self { id, honoured, subscription, watched, tasks, _watching: watching })
     }
 
     /// The first message of the stream: what of the wish is granted, as soon as it is in force.

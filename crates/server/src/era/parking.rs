@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gantry_gateway::{CallError, ErrorKind, InputRequired, Question, Running};
-use gantry_protocol::json::ObjectWriter;
+use gantry_gateway::{Badge, CallError, ErrorKind, InputRequired, Question, Running};
+use gantry_protocol::json::{FlatJson, FlatNode, JsonKind, ObjectWriter};
 use gantry_protocol::{Method, RawJson};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::ticket::Ticket;
 use crate::lobby::Lobby;
+use crate::quota::{Permit, Resource};
 use crate::seal::{Purpose, random_name};
 
 /// The calls that wait.
@@ -26,10 +27,14 @@ struct Parked {
     questions: Vec<Question>,
     /// Answers to some of the questions, kept until all are there.
     answers: HashMap<String, RawJson>,
-    principal: String,
+    /// The credential that it was called with.
+    badge: Option<Arc<Badge>>,
     /// Where it was called.
     face: Option<Arc<str>>,
     until: Instant,
+    /// The bytes of its request, its questions and their answers.
+    bytes: Permit,
+    _number: Permit,
 }
 
 /// What is sealed into a request state.
@@ -63,21 +68,26 @@ impl Parking {
         running: Running,
         questions: Vec<Question>,
     ) -> Result<RawJson, CallError> {
-        let principal = ticket.caller.principal.to_string();
+        self.sweep();
+        let badge = ticket.caller.badge.clone();
+        if let Some(badge) = &badge {
+            lobby.watch_credential(badge);
+        }
+        let account = lobby.quota.account(&ticket.caller.principal);
+        let number = account.take(Resource::Parked, 1)?;
+        let asked: usize = questions.iter().map(|it| it.ask.to_json().bytes().len()).sum();
+        let bytes = account.take(Resource::Held, ticket.params.bytes().len() + asked)?;
         let until = Instant::now() + lobby.settings.parked_for;
         let (answers, face) = (HashMap::new(), lobby.face.clone());
-        let parked = Parked { running, questions, answers, principal, face, until };
+        let parked =
+            Parked { running, questions, answers, badge, face, until, bytes, _number: number };
         let place = random_name();
         let result = parked.asks(lobby, ticket, &place)?;
         let mut places = self.places();
-        places.retain(|_, parked| parked.until > Instant::now());
-        let of_principal = places.values().filter(|it| it.principal == parked.principal).count();
-        if places.len() >= lobby.settings.parked
-            || of_principal >= lobby.settings.parked_of_principal
-        {
-            let kind = ErrorKind::LimitExceeded { retry_after: None };
-            let text = "too many calls wait for answers; answer or abandon some first";
-            return Err(CallError::new(kind, text));
+        // Looked at with the lock held: a credential that ends later finds the call here.
+        if parked.badge.as_ref().is_some_and(|badge| badge.is_ended()) {
+            let text = "the credential of this call was revoked or has expired";
+            return Err(CallError::new(ErrorKind::Refused, text));
         }
         places.insert(place, parked);
         Ok(result)
@@ -114,6 +124,13 @@ impl Parking {
     /// Drops calls whose client did not come back in time.
     pub(crate) fn sweep(&self) {
         self.places().retain(|_, parked| parked.until > Instant::now());
+    }
+
+    /// Drops the calls that were made with a credential.
+    pub(crate) fn end_credential(&self, badge: &Arc<Badge>) {
+        let is_with =
+            |parked: &Parked| parked.badge.as_ref().is_some_and(|own| Arc::ptr_eq(own, badge));
+        self.places().retain(|_, parked| !is_with(parked));
     }
 
     /// Drops the calls of a face.
@@ -166,6 +183,7 @@ impl Parked {
             }
             taken.push((question.key.clone(), answer));
         }
+        self.bytes.grow(taken.iter().map(|(_, answer)| answer.bytes().len()).sum())?;
         self.answers.extend(taken);
         Ok(())
     }
@@ -263,33 +281,45 @@ pub(super) fn fits(method: &Method, answer: &RawJson) -> bool {
 /// What makes two calls the same call: method and parameters, without what a retry adds.
 fn digest(ticket: &Ticket) -> String {
     let bare = ticket.params.edit().remove("_meta").remove("inputResponses").remove("requestState");
-    let value: serde_json::Value = bare.apply().read().unwrap_or_default();
     let mut hash = Sha256::new();
     hash.update(ticket.method.as_str());
-    hash_value(&mut hash, &value);
+    match FlatJson::new(&bare.apply()) {
+        Ok(params) => hash_value(&mut hash, params.root()),
+        // What has no value is only the same if it is written the same.
+        Err(_) => hash.update(ticket.params.bytes()),
+    }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Hashes by meaning: a client may write the members of an object in another order.
-fn hash_value(hash: &mut Sha256, value: &serde_json::Value) {
-    match value {
-        serde_json::Value::Object(members) => {
-            let mut keys: Vec<_> = members.keys().collect();
-            keys.sort();
+fn hash_value(hash: &mut Sha256, value: FlatNode<'_>) {
+    match value.kind() {
+        JsonKind::Object => {
             hash.update(b"{");
-            for key in keys {
-                hash.update(RawJson::string(key).bytes());
-                hash_value(hash, &members[key]);
+            for (key, value) in value.sorted_members() {
+                hash.update(RawJson::string(&key.as_text().unwrap_or_default()).bytes());
+                hash_value(hash, value);
             }
             hash.update(b"}");
         }
-        serde_json::Value::Array(elements) => {
+        JsonKind::Array => {
             hash.update(b"[");
-            elements.iter().for_each(|element| hash_value(hash, element));
+            value.elements().for_each(|element| hash_value(hash, element));
             hash.update(b"]");
         }
-        scalar => {
-            hash.update(scalar.to_string());
+        kind => {
+            match kind {
+                JsonKind::String => {
+                    hash.update(RawJson::string(&value.as_text().unwrap_or_default()).bytes());
+                }
+                JsonKind::Number => {
+                    hash.update(value.as_number().map(|it| it.to_string()).unwrap_or_default());
+                }
+                JsonKind::Boolean => {
+                    hash.update(value.as_boolean().unwrap_or_default().to_string());
+                }
+                _ => hash.update(b"null"),
+            }
             hash.update(b",");
         }
     }

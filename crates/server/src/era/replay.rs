@@ -1,7 +1,6 @@
 //! Streams that a client may leave and take up again: events are kept, numbered, for a while.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use gantry_transport::sse;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::quota::{Account, Resource};
 use crate::settings::Settings;
 
 /// The events of one stream.
@@ -23,25 +23,7 @@ pub(crate) struct StreamLog {
     room: Notify,
     most_events: usize,
     most_bytes: usize,
-    budget: Arc<Budget>,
-}
-
-/// What all streams together keep.
-#[derive(Debug, Default)]
-pub(crate) struct Budget {
-    bytes: AtomicUsize,
-    most: usize,
-}
-
-impl Budget {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { bytes: AtomicUsize::new(0), most }
-    }
-
-    /// Whether so many more bytes are too many.
-    fn is_spent_by(&self, more: usize) -> bool {
-        self.bytes.load(Ordering::Relaxed).saturating_add(more) > self.most
-    }
+    account: Arc<Account>,
 }
 
 #[derive(Debug, Default)]
@@ -61,8 +43,8 @@ struct State {
 }
 
 impl StreamLog {
-    /// An empty stream.
-    pub(crate) fn new(number: u64, settings: &Settings, budget: &Arc<Budget>) -> Arc<Self> {
+    /// An empty stream. What it keeps counts for that principal.
+    pub(crate) fn new(number: u64, settings: &Settings, account: &Arc<Account>) -> Arc<Self> {
         Arc::new(Self {
             number,
             state: Mutex::default(),
@@ -70,7 +52,7 @@ impl StreamLog {
             room: Notify::new(),
             most_events: settings.replay_events,
             most_bytes: settings.replay_bytes,
-            budget: budget.clone(),
+            account: account.clone(),
         })
     }
 
@@ -94,7 +76,7 @@ impl StreamLog {
         let unread = state.events.front().is_some_and(|(number, _)| *number > state.read);
         let full = state.events.len() >= self.most_events
             || state.bytes + more > self.most_bytes
-            || self.budget.is_spent_by(more);
+            || self.account.exceeds(Resource::Replay, more);
         state.followers > 0 && unread && full
     }
 
@@ -109,22 +91,29 @@ impl StreamLog {
         }
         state.last += 1;
         state.bytes += message.len();
-        self.budget.bytes.fetch_add(message.len(), Ordering::Relaxed);
+        self.account.charge(Resource::Replay, message.len());
         let last = state.last;
         state.events.push_back((last, message.clone()));
-        while state.events.len() > 1
-            && (state.events.len() > self.most_events
-                || state.bytes > self.most_bytes
-                || self.budget.is_spent_by(0))
-        {
+        while self.keeps_too_much(&state) {
             if let Some((_, oldest)) = state.events.pop_front() {
                 state.bytes -= oldest.len();
-                self.budget.bytes.fetch_sub(oldest.len(), Ordering::Relaxed);
+                self.account.refund(Resource::Replay, oldest.len());
             }
         }
         drop(state);
         self.news.notify_waiters();
         Some(true)
+    }
+
+    /// Whether the oldest event has to go. The last one goes only if nobody is there to read it and
+    /// the quota is used up.
+    fn keeps_too_much(&self, state: &State) -> bool {
+        let is_spent = || self.account.exceeds(Resource::Replay, 0);
+        match state.events.len() {
+            0 => false,
+            1 => state.followers == 0 && is_spent(),
+            events => events > self.most_events || state.bytes > self.most_bytes || is_spent(),
+        }
     }
 
     /// Nothing more will come.
@@ -160,6 +149,22 @@ impl StreamLog {
         self.state().finished.is_some_and(|finished| finished.elapsed() > kept)
     }
 
+    /// Whether somebody reads it.
+    pub(super) fn is_followed(&self) -> bool {
+        self.state().followers > 0
+    }
+
+    /// Waits until nothing more will come.
+    pub(crate) async fn finished(&self) {
+        loop {
+            let news = self.news.notified();
+            if self.state().finished.is_some() {
+                return;
+            }
+            news.await;
+        }
+    }
+
     /// Whether the last follower left longer ago than `kept`.
     pub(super) fn is_deserted(&self, kept: Duration) -> bool {
         let state = self.state();
@@ -185,7 +190,7 @@ impl StreamLog {
 impl Drop for StreamLog {
     fn drop(&mut self) {
         let kept = self.state().bytes;
-        self.budget.bytes.fetch_sub(kept, Ordering::Relaxed);
+        self.account.refund(Resource::Replay, kept);
     }
 }
 

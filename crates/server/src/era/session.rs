@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::arrival::Arrival;
 use super::stateful::Wire;
-use super::task_book::{self, SessionTasks, TaskChange, next_change};
+use super::task_book::{self, SessionTasks, TaskBook, TaskChange, next_change};
 use super::ticket::Ticket;
 use super::{errors, listen};
 use crate::lobby::{Lobby, next_event};
+use crate::quota::WatchPermits;
 use crate::underway::Underway;
 
 /// The answer to a question of ours, on its way to the call that asked.
@@ -42,6 +43,8 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct State {
     level: Option<Level>,
+    /// What its subscriptions are counted with.
+    watching: Option<WatchPermits>,
     /// Questions the client has not answered yet.
     questions: HashMap<u64, (Method, Answer)>,
 }
@@ -169,14 +172,9 @@ impl Session {
         lobby.gateway.subscribe(interest, &self.caller)
     }
 
-    /// Whether anything is going on that memory is needed for.
-    pub(super) fn is_idle(&self) -> bool {
-        let state = self.state();
-        self.calls.is_empty()
-            && state.questions.is_empty()
-            && state.level.is_none()
-            && self.watched.is_empty()
-            && self.tasks.is_empty()
+    /// Whether a call or a task of it runs.
+    pub(super) fn is_running(&self, tasks: &TaskBook) -> bool {
+        !self.calls.is_empty() || !self.state().questions.is_empty() || self.tasks.is_running(tasks)
     }
 
     fn lift(&self, lobby: &Lobby, arrival: Arrival, task: Option<RawJson>) -> Handled {
@@ -220,18 +218,29 @@ impl Session {
         let uri = uri(params)?;
         let known = lobby.gateway.has_resource(&uri, &self.caller);
         known.map_err(|error| errors::to_rpc(self.revision, error))?;
-        let limit = lobby.settings.watched;
-        match self.watched.add(&uri, limit) {
-            true => Ok(lobby.gateway.watching(&uri).now_or_never().is_some()),
-            false => Err(RpcError::invalid_params(format!(
-                "a session may watch {limit} resources; unsubscribe from one first"
-            ))),
+        // Counted first, so that who removes it at the same time never finds it uncounted.
+        let account = lobby.quota.account(&self.caller.principal);
+        WatchPermits::add(&mut self.state().watching, &account, &uri)?;
+        let added = self.watched.add(&uri, lobby.settings.watched);
+        if added != Ok(true) {
+            self.uncount(&uri);
         }
+        added.map_err(|error| RpcError::invalid_params(error.to_string()))?;
+        Ok(lobby.gateway.watching(&uri).now_or_never().is_some())
     }
 
     fn unwatch(&self, params: &RawJson) -> Result<(), RpcError> {
-        self.watched.remove(&uri(params)?);
+        let uri = uri(params)?;
+        if self.watched.remove(&uri) {
+            self.uncount(&uri);
+        }
         Ok(())
+    }
+
+    fn uncount(&self, uri: &str) {
+        if let Some(watching) = &mut self.state().watching {
+            watching.remove(uri);
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -1,31 +1,45 @@
-//! Sessions over HTTP. What was agreed is sealed into the session id, so that a session goes on
-//! after a restart; what happens in it is kept in memory while there is something to keep.
+//! Sessions over HTTP, by principal. What was agreed is in the session id; what happens in a session
+//! is kept in memory while it is used, within its principal's quota.
+
+mod http_session;
+mod sealed;
+
+pub(crate) use http_session::HttpSession;
+pub(crate) use sealed::mint;
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use foldhash::HashMap;
-use gantry_gateway::Caller;
-use gantry_protocol::{ClientCapabilities, JsonLimits, RawJson, Revision};
-use serde::{Deserialize, Serialize};
+use gantry_gateway::Badge;
 use tokio::time::Instant;
 
-use super::replay::{Budget, StreamLog, parse_place};
 use super::session::Session;
+use super::task_book::TaskBook;
 use crate::doorman::Visitor;
 use crate::lobby::Lobby;
-use crate::seal::{Purpose, random};
+use crate::quota::{QuotaExceeded, QuotaTable};
 use crate::settings::Settings;
+use http_session::Room;
 
 /// The sessions in memory, and those that were ended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sessions {
-    live: RwLock<HashMap<String, Arc<HttpSession>>>,
+    quota: Arc<QuotaTable>,
+    live: RwLock<Live>,
     ended: Mutex<Ended>,
-    /// What all their streams together keep.
-    budget: OnceLock<Arc<Budget>>,
+}
+
+/// By principal.
+type Live = HashMap<Arc<str>, Owned>;
+
+/// The sessions of one principal.
+#[derive(Debug, Default)]
+struct Owned {
+    by_id: HashMap<String, Arc<HttpSession>>,
+    /// When it is worth looking for an idle one again.
+    look_again: Option<Instant>,
 }
 
 /// Ids that must not be taken again although their seal is good.
@@ -35,171 +49,131 @@ struct Ended {
     order: VecDeque<String>,
 }
 
-/// A session and its streams.
-#[derive(Debug)]
-pub(crate) struct HttpSession {
-    pub(crate) session: Session,
-    /// Where it was opened.
-    face: Option<Arc<str>>,
-    streams: Mutex<HashMap<u64, Arc<StreamLog>>>,
-    last_stream: AtomicU64,
-    /// The stream that carries what belongs to no call.
-    general: Mutex<Option<Arc<StreamLog>>>,
-    touched: Mutex<Instant>,
-}
-
 /// What a session id leads to.
 pub(crate) enum SessionLookup {
     /// A session of this principal.
     Found(Arc<HttpSession>),
     /// Not one of ours, ended, expired, or somebody else's.
     Unknown,
-    /// More sessions are busy than may be.
-    Full,
+    /// There is no room for it.
+    Full(QuotaExceeded),
 }
 
-/// What is sealed into a session id.
-#[derive(Serialize, Deserialize)]
-struct Sealed {
-    revision: String,
-    principal: String,
-    capabilities: String,
-    client: Option<String>,
-    issued: u64,
-    /// What its calls say they belong to.
-    name: Option<String>,
-}
-
-/// Longer descriptions of a client are not worth carrying in each request.
-const LONGEST_CARRIED: usize = 2048;
 /// The part of an id that is unique to it.
 const UNIQUE: usize = 32;
-
-/// The id that stands for a session.
-pub(crate) fn mint(lobby: &Lobby, session: &Session) -> Option<String> {
-    let carried =
-        |raw: &RawJson| (raw.bytes().len() <= LONGEST_CARRIED).then(|| raw.as_str().to_owned());
-    let caller = &session.caller;
-    let sealed = Sealed {
-        revision: session.revision.as_str().to_owned(),
-        principal: caller.principal.to_string(),
-        capabilities: carried(&caller.capabilities.raw).unwrap_or_else(|| "{}".to_owned()),
-        client: caller.client_info.as_ref().and_then(carried),
-        issued: unix_seconds(),
-        name: caller.session.as_deref().map(str::to_owned),
-    };
-    lobby.seal.seal(Purpose::Session, &serde_json::to_vec(&sealed).ok()?)
-}
-
-impl Sealed {
-    fn open(self, lobby: &Lobby, visitor: &Visitor) -> Option<Session> {
-        let age = Duration::from_secs(unix_seconds().saturating_sub(self.issued));
-        if age > lobby.settings.session_lifetime || *self.principal != *visitor.principal {
-            return None;
-        }
-        let raw = |text: String| RawJson::parse(text, JsonLimits::default()).ok();
-        let caller = Caller {
-            principal: visitor.principal.clone(),
-            capabilities: ClientCapabilities::read(raw(self.capabilities)?),
-            client_info: self.client.and_then(raw),
-            session: self.name.map(Arc::from),
-            scope: visitor.scope.clone(),
-            face: lobby.face.clone(),
-        };
-        Some(Session::new(Revision::parse(&self.revision)?, caller))
-    }
-}
+/// After looking through all sessions of a principal in vain, for how long not to look again: a
+/// client that is refused and asks again must not cost a look at every session each time.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Sessions {
+    /// No sessions yet.
+    pub(crate) fn new(quota: Arc<QuotaTable>) -> Self {
+        Self { quota, live: RwLock::default(), ended: Mutex::default() }
+    }
+
     /// The session that an id stands for.
     pub(crate) fn find(&self, lobby: &Lobby, visitor: &Visitor, id: &str) -> SessionLookup {
-        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = live.get(id) {
+        let known = self.read().get(&visitor.principal).and_then(|it| it.by_id.get(id).cloned());
+        if let Some(found) = known {
             if !found.is_of(visitor) || found.face != lobby.face {
                 return SessionLookup::Unknown;
             }
-            *found.touched() = Instant::now();
-            return SessionLookup::Found(found.clone());
+            found.touch();
+            return SessionLookup::Found(found);
         }
-        drop(live);
-        let ended = id.get(..UNIQUE).is_none_or(|unique| self.ended().known.contains(unique));
-        let opened = match ended {
-            true => None,
-            false => lobby.seal.open(Purpose::Session, id),
-        };
-        let sealed = opened.and_then(|text| serde_json::from_slice::<Sealed>(&text).ok());
-        match sealed.and_then(|sealed| sealed.open(lobby, visitor)) {
-            Some(session) => self.admit(lobby, id, session),
-            None => SessionLookup::Unknown,
-        }
+        let is_ended = id.get(..UNIQUE).is_none_or(|unique| self.ended().known.contains(unique));
+        let opened = (!is_ended).then(|| sealed::open(lobby, visitor, id)).flatten();
+        opened.map_or(SessionLookup::Unknown, |session| self.admit(lobby, id, session))
     }
 
     /// Takes a session into memory.
     fn admit(&self, lobby: &Lobby, id: &str, session: Session) -> SessionLookup {
-        let settings = &lobby.settings;
-        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        if live.len() >= settings.sessions {
-            // An idle session loses nothing by being forgotten: its id brings it back.
-            let surplus = live.len() + 1 - settings.sessions + settings.sessions / 10;
-            let idle = live.iter().filter(|(_, session)| session.is_idle());
-            let surplus: Vec<String> = idle.map(|(id, _)| id.clone()).take(surplus).collect();
-            surplus.iter().for_each(|id| drop(live.remove(id)));
-            if live.len() >= settings.sessions {
-                return SessionLookup::Full;
-            }
+        let caller = session.caller.clone();
+        if let Some(badge) = &caller.badge {
+            lobby.watch_credential(badge);
         }
-        let session = || HttpSession::new(session, lobby.face.clone());
-        let session = live.entry(id.to_owned()).or_insert_with(session);
-        SessionLookup::Found(session.clone())
+        let account = self.quota.account(&caller.principal);
+        let mut live = self.write();
+        // Looked at with the lock held: a credential that ends later finds the session here.
+        if caller.badge.as_ref().is_some_and(|badge| badge.is_ended()) {
+            return SessionLookup::Unknown;
+        }
+        let mut taken = Room::take(&account, id, &session);
+        if let Err(exceeded) = taken {
+            make_room(&mut live, &caller.principal, exceeded, lobby);
+            taken = Room::take(&account, id, &session);
+        }
+        let room = match taken {
+            Ok(room) => room,
+            Err(exceeded) => return SessionLookup::Full(exceeded),
+        };
+        let owned = live.entry(caller.principal.clone()).or_default();
+        let new = || HttpSession::new(session, lobby.face.clone(), room);
+        SessionLookup::Found(owned.by_id.entry(id.to_owned()).or_insert_with(new).clone())
     }
 
-    /// Ends a session for good.
-    pub(crate) fn end(&self, settings: &Settings, id: &str) {
-        let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+    /// Ends a session of a principal for good.
+    pub(crate) fn end(&self, settings: &Settings, principal: &str, id: &str) {
+        let removed = self.write().get_mut(principal).and_then(|it| it.by_id.remove(id));
         if let Some(removed) = removed {
             removed.end();
         }
-        let Some(unique) = id.get(..UNIQUE) else {
-            return;
-        };
-        let mut ended = self.ended();
-        if ended.known.insert(unique.to_owned()) {
-            ended.order.push_back(unique.to_owned());
-        }
-        while ended.order.len() > settings.sessions {
-            if let Some(oldest) = ended.order.pop_front() {
-                ended.known.remove(&oldest);
-            }
+        self.ended().add(id, settings.sessions);
+    }
+
+    /// Ends the sessions that were opened with a credential, for good.
+    pub(crate) fn end_credential(&self, settings: &Settings, badge: &Arc<Badge>) {
+        let ended = self.extract(|session| session.is_with(badge));
+        for (id, session) in ended {
+            session.end();
+            self.ended().add(&id, settings.sessions);
         }
     }
 
     /// Ends the sessions of a face that is gone. They may go on if it comes back.
     pub(crate) fn end_face(&self, name: &str) {
-        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        let of_face = |session: &Arc<HttpSession>| session.face.as_deref() == Some(name);
-        let ended: Vec<_> = live.extract_if(|_, session| of_face(session)).collect();
-        drop(live);
+        let ended = self.extract(|session| session.face.as_deref() == Some(name));
         ended.iter().for_each(|(_, session)| session.end());
     }
 
-    /// Forgets sessions that do nothing and streams that nobody came back to.
-    pub(crate) fn sweep(&self, settings: &Settings) {
-        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        for session in live.values() {
+    /// Forgets idle sessions, and streams that nobody came back to.
+    pub(crate) fn sweep(&self, lobby: &Lobby) {
+        let settings = &lobby.settings;
+        let idle = |session: &Arc<HttpSession>| {
             session.sweep(settings.replay_for);
-        }
-        live.retain(|_, session| {
-            !session.is_idle() || session.touched().elapsed() < settings.session_idle
-        });
+            if is_active(session, &lobby.task_book) {
+                session.touch();
+            }
+            session.touched().elapsed() >= settings.session_idle
+        };
+        drop(self.extract(idle));
     }
 
     /// Sessions in memory.
     pub(crate) fn count(&self) -> usize {
-        self.live.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.read().values().map(|owned| owned.by_id.len()).sum()
     }
 
-    fn budget(&self, settings: &Settings) -> &Arc<Budget> {
-        self.budget.get_or_init(|| Arc::new(Budget::new(settings.replay_total)))
+    /// Removes the sessions for which this is true.
+    fn extract(
+        &self,
+        wanted: impl Fn(&Arc<HttpSession>) -> bool,
+    ) -> Vec<(String, Arc<HttpSession>)> {
+        let mut live = self.write();
+        let mut extracted = Vec::new();
+        for owned in live.values_mut() {
+            extracted.extend(owned.by_id.extract_if(|_, session| wanted(session)));
+        }
+        live.retain(|_, owned| !owned.by_id.is_empty());
+        extracted
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Live> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Live> {
+        self.live.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended> {
@@ -207,96 +181,64 @@ impl Sessions {
     }
 }
 
-impl HttpSession {
-    fn new(session: Session, face: Option<Arc<str>>) -> Arc<Self> {
-        Arc::new(Self {
-            session,
-            face,
-            streams: Mutex::default(),
-            // Numbers of streams before a restart must not be taken for numbers after it.
-            last_stream: AtomicU64::new(u64::from(u32::from_le_bytes(random()))),
-            general: Mutex::default(),
-            touched: Mutex::new(Instant::now()),
-        })
-    }
-
-    /// Whether a visitor has opened it. What they may use now may differ from what they might
-    /// then, if another token has their name now: then it is as unknown as another's.
-    fn is_of(&self, visitor: &Visitor) -> bool {
-        let caller = &self.session.caller;
-        caller.principal == visitor.principal && caller.scope == visitor.scope
-    }
-
-    /// Opens a stream for what one call has to say; none when there are too many.
-    pub(crate) fn open_stream(&self, lobby: &Lobby) -> Option<Arc<StreamLog>> {
-        let settings = &lobby.settings;
-        let mut streams = self.streams();
-        if streams.len() >= settings.streams_of_session {
-            streams.retain(|_, log| !log.is_stale(Duration::ZERO));
+/// Forgets idle sessions of a principal that wants room for one more. Those of others stay, unless
+/// the total is used up: then those of the principal that has most of all give way, if it has more
+/// than this one.
+fn make_room(live: &mut Live, principal: &Arc<str>, exceeded: QuotaExceeded, lobby: &Lobby) {
+    let mut own = 0;
+    if let Some(owned) = live.get_mut(principal) {
+        if owned.forget_idle(&lobby.task_book) {
+            return;
         }
-        if streams.len() >= settings.streams_of_session {
-            return None;
-        }
-        let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let log = StreamLog::new(number, settings, lobby.sessions.budget(settings));
-        streams.insert(number, log.clone());
-        Some(log)
+        own = owned.by_id.len();
     }
-
-    /// The stream for what belongs to no call. True when it is new and needs someone to fill it.
-    pub(crate) fn general_stream(&self, lobby: &Lobby) -> (Arc<StreamLog>, bool) {
-        let settings = &lobby.settings;
-        let mut general = self.general.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(log) = general.as_ref() {
-            return (log.clone(), false);
-        }
-        let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let log = StreamLog::new(number, settings, lobby.sessions.budget(settings));
-        *general = Some(log.clone());
-        (log, true)
+    if exceeded.is_of_principal() {
+        return;
     }
-
-    /// The stream and the place in it that a returning client names, if it is still there.
-    pub(crate) fn find_stream(&self, place: &str) -> Option<(Arc<StreamLog>, u64)> {
-        let (number, after) = parse_place(place)?;
-        let general = self.general.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let found = general.filter(|log| log.number == number);
-        let log = found.or_else(|| self.streams().get(&number).cloned())?;
-        Some((log, after))
-    }
-
-    fn end(&self) {
-        self.session.ended.cancel();
-        self.streams().drain().for_each(|(_, log)| log.finish());
-        if let Some(log) = self.general.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            log.finish();
-        }
-    }
-
-    fn sweep(&self, kept: Duration) {
-        self.streams().retain(|_, log| !log.is_stale(kept));
-        let mut general = self.general.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(log) = general.take_if(|log| log.is_deserted(kept)) {
-            log.finish();
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        let general = self.general.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        !general && self.streams().is_empty() && self.session.is_idle()
-    }
-
-    fn streams(&self) -> MutexGuard<'_, HashMap<u64, Arc<StreamLog>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn touched(&self) -> MutexGuard<'_, Instant> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    let most = live.values_mut().max_by_key(|owned| owned.by_id.len());
+    if let Some(most) = most.filter(|owned| owned.by_id.len() > own) {
+        most.forget_idle(&lobby.task_book);
     }
 }
 
-fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+impl Owned {
+    /// Forgets the oldest idle sessions: a tenth of all, so that looking for them is rare. They
+    /// go on when they are used, as after a restart. Returns whether there were any.
+    fn forget_idle(&mut self, tasks: &TaskBook) -> bool {
+        if self.look_again.is_some_and(|again| Instant::now() < again) {
+            return false;
+        }
+        let idle = self.by_id.iter().filter(|(_, session)| !is_active(session, tasks));
+        let mut idle: Vec<_> = idle.map(|(id, session)| (session.touched(), id.clone())).collect();
+        let surplus = (self.by_id.len() / 10).max(1).min(idle.len());
+        if surplus == 0 {
+            self.look_again = Some(Instant::now() + LOOK_AGAIN);
+            return false;
+        }
+        idle.select_nth_unstable(surplus - 1);
+        idle.iter().take(surplus).for_each(|(_, id)| drop(self.by_id.remove(id)));
+        true
+    }
+}
+
+impl Ended {
+    /// Remembers an id, and forgets the oldest beyond the limit.
+    fn add(&mut self, id: &str, limit: usize) {
+        let Some(unique) = id.get(..UNIQUE) else { return };
+        if self.known.insert(unique.to_owned()) {
+            self.order.push_back(unique.to_owned());
+        }
+        while self.order.len() > limit {
+            if let Some(oldest) = self.order.pop_front() {
+                self.known.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// Whether a session of the table is in use. A request, a call or a listener of it holds it too.
+fn is_active(session: &Arc<HttpSession>, tasks: &TaskBook) -> bool {
+    Arc::strong_count(session) > 1 || session.is_active(tasks)
 }
 
 #[cfg(test)]

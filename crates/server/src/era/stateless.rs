@@ -164,7 +164,8 @@ impl Live {
     fn admit(&self, wish: Wish) -> Option<Admission> {
         let caller = &self.ticket.caller;
         let takes = self.ticket.method == Method::ToolsCall && caller.capabilities.tasks;
-        takes.then(|| TaskBook::admit(&self.lobby, &caller.principal, wish).ok()).flatten()
+        let request = self.ticket.params.bytes().len();
+        takes.then(|| TaskBook::admit(&self.lobby, caller, request, wish).ok()).flatten()
     }
 
     /// Lets the call run by itself, and answers with the task. Safe to drop and call again: what

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use gantry_gateway::{Ask, AskError, CallError, Outcome, Question};
+use gantry_gateway::{Ask, AskError, Badge, CallError, Caller, Outcome, Question};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use tokio::sync::watch;
@@ -26,6 +26,8 @@ use crate::task_log::TaskRecord;
 pub(crate) struct Task {
     pub(super) id: String,
     pub(super) principal: Arc<str>,
+    /// The credential that it was begun with.
+    badge: Option<Arc<Badge>>,
     pub(super) terms: Terms,
     created: SystemTime,
     /// When it is no longer known.
@@ -57,7 +59,7 @@ struct State {
 }
 
 impl Task {
-    pub(super) fn new(id: String, principal: Arc<str>, terms: Terms) -> Self {
+    pub(super) fn new(id: String, caller: &Caller, terms: Terms) -> Self {
         let created = SystemTime::now();
         let message = terms.message.clone();
         let state = State {
@@ -71,7 +73,8 @@ impl Task {
         Self {
             until: Instant::now() + terms.ttl,
             id,
-            principal,
+            principal: caller.principal.clone(),
+            badge: caller.badge.clone(),
             terms,
             created,
             state: Mutex::new(state),
@@ -106,7 +109,8 @@ impl Task {
             .raw("task", &self.detail())
             .finish();
         let expires = millis(self.created).saturating_add(whole_millis(self.terms.ttl));
-        TaskRecord { id: self.id.clone(), expires, text }
+        let principal = self.principal.to_string();
+        TaskRecord { id: self.id.clone(), principal, expires, text }
     }
 
     fn write(&self, state: &State) -> ObjectWriter {
@@ -118,6 +122,14 @@ impl Task {
             .value("lastUpdatedAt", &gantry_protocol::timestamp::write(state.updated))
             .value("ttlMs", &whole_millis(self.terms.ttl))
             .value("pollIntervalMs", &whole_millis(self.terms.poll_interval))
+    }
+
+    /// Waits until the credential that it was begun with is no longer good.
+    async fn revoked(&self) {
+        match &self.badge {
+            Some(badge) => badge.over().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Gives up its call. Returns false when it had ended before.

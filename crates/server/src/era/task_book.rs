@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use gantry_gateway::{CallError, ErrorKind, Running};
+use gantry_gateway::{CallError, Caller, ErrorKind, Running};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{RawJson, code};
 use tokio::sync::broadcast;
@@ -18,9 +18,10 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::task::{Task, Terms, drive, millis};
 use crate::lobby::Lobby;
+use crate::quota::{Permit, QuotaTable, Resource};
 use crate::seal::random_name;
 use crate::settings::Settings;
-use crate::task_log::{MemoryLog, TaskLog, TaskLogError};
+use crate::task_log::{MemoryLog, TaskLog, TaskLogError, TaskLogLimits};
 
 /// Changes that a slow listener may be behind. One that is further behind misses some.
 const BEHIND: usize = 256;
@@ -31,8 +32,12 @@ const NAME: usize = 22;
 #[derive(Debug)]
 pub(crate) struct TaskBook {
     live: Mutex<HashMap<String, Arc<Task>>>,
-    log: OnceLock<Arc<dyn TaskLog>>,
+    /// The log, and how many bytes of tasks it keeps.
+    log: OnceLock<(Arc<dyn TaskLog>, usize)>,
+    quota: Arc<QuotaTable>,
+    /// What the log in memory keeps, and any other.
     memory: usize,
+    store: usize,
     changes: broadcast::Sender<TaskChange>,
 }
 
@@ -73,42 +78,57 @@ pub(super) struct Wish {
 
 impl TaskBook {
     /// A book that remembers ended tasks in memory, unless it is given a better log.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings, quota: Arc<QuotaTable>) -> Self {
         Self {
             live: Mutex::default(),
             log: OnceLock::new(),
+            quota,
             memory: settings.task_memory,
+            store: settings.task_store,
             changes: broadcast::Sender::new(BEHIND),
         }
     }
 
     /// Sets where tasks are written down. Only the first word counts.
     pub(crate) fn set_log(&self, log: Arc<dyn TaskLog>) {
-        let _ = self.log.set(log);
+        let _ = self.log.set((log, self.store));
     }
 
     pub(super) fn log(&self) -> &dyn TaskLog {
-        &**self.log.get_or_init(|| Arc::new(MemoryLog::new(self.memory)))
+        &*self.kept().0
     }
 
-    /// Takes a place for a task. It is given back unless the task begins.
+    fn kept(&self) -> &(Arc<dyn TaskLog>, usize) {
+        self.log.get_or_init(|| (Arc::new(MemoryLog::default()), self.memory))
+    }
+
+    /// Writes a task down, within what its principal may have written down.
+    pub(super) async fn save(&self, task: &Task) -> Result<(), TaskLogError> {
+        let (log, total) = self.kept();
+        let limits = TaskLogLimits { total: *total, per_principal: self.quota.share_of(*total) };
+        log.save(task.record(), limits).await
+    }
+
+    /// Takes a place for a task whose request has so many bytes. It is given back when the task
+    /// ends, or unless it begins.
     pub(super) fn admit(
         lobby: &Arc<Lobby>,
-        principal: &Arc<str>,
+        caller: &Caller,
+        request: usize,
         wish: Wish,
     ) -> Result<Admission, CallError> {
-        let settings = &lobby.settings;
-        let mut live = lobby.task_book.live();
-        let of_principal = live.values().filter(|task| task.principal == *principal).count();
-        if live.len() >= settings.tasks || of_principal >= settings.tasks_of_principal {
-            let kind = ErrorKind::LimitExceeded { retry_after: None };
-            let text = "too many tasks are under way; wait for one to end, or cancel it";
-            return Err(CallError::new(kind, text));
-        }
-        let task = Arc::new(Task::new(random_name(), principal.clone(), terms(settings, wish)));
-        live.insert(task.id.clone(), task.clone());
-        drop(live);
-        Ok(Admission { lobby: lobby.clone(), task, begun: false })
+        let account = lobby.quota.account(&caller.principal);
+        let number = account.take(Resource::Tasks, 1)?;
+        let bytes = account.take(Resource::Held, request)?;
+        let task = Arc::new(Task::new(random_name(), caller, terms(&lobby.settings, wish)));
+        lobby.task_book.live().insert(task.id.clone(), task.clone());
+        let permits = Some(TaskPermits { _number: number, bytes });
+        Ok(Admission { lobby: lobby.clone(), task, permits })
+    }
+
+    /// Whether a task of that name runs.
+    fn is_live(&self, id: &str) -> bool {
+        self.live().contains_key(id)
     }
 
     /// Finds a task of this principal. Those of others are as unknown as those that never were.
@@ -178,7 +198,16 @@ impl TaskBook {
 pub(super) struct Admission {
     lobby: Arc<Lobby>,
     task: Arc<Task>,
-    begun: bool,
+    /// Gone when the task has begun.
+    permits: Option<TaskPermits>,
+}
+
+/// What a running task is counted with.
+#[derive(Debug)]
+pub(super) struct TaskPermits {
+    _number: Permit,
+    /// The bytes of its request and, until it is written down, of its result.
+    pub(super) bytes: Permit,
 }
 
 impl Admission {
@@ -190,20 +219,21 @@ impl Admission {
     pub(super) async fn write_down(&self) -> Result<(), TaskLogError> {
         let log = self.lobby.task_book.log();
         log.remove_expired(millis(SystemTime::now())).await?;
-        log.save(self.task.record()).await
+        self.lobby.task_book.save(&self.task).await
     }
 
     /// Lets the call run by itself.
     pub(super) fn begin(mut self, running: Running) {
-        self.begun = true;
-        let driving = drive(self.lobby.clone(), self.task.clone(), running);
-        self.lobby.tasks.spawn(driving);
+        if let Some(permits) = self.permits.take() {
+            let driving = drive(self.lobby.clone(), self.task.clone(), running, permits);
+            self.lobby.tasks.spawn(driving);
+        }
     }
 }
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        if !self.begun {
+        if self.permits.is_some() {
             self.lobby.task_book.forget(&self.task.id);
         }
     }

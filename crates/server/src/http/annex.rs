@@ -5,15 +5,30 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 
 use super::Head;
 use super::answer::{self, Answer};
 use super::body::Given;
 
+/// Who makes a request to a page of others, as far as its head tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// Anyone: nobody was authenticated, and no body is read.
+    Open,
+    /// This principal. A body is read if the method has one: POST, PUT or PATCH.
+    Authenticated(Arc<str>),
+}
+
 /// Serves whatever is under one path. Requests have passed the checks of Host and Origin, and
 /// their body is within the limits of the door. Dropping the future gives the request up.
 pub trait Annex: Send + Sync {
+    /// Authenticates a request by its head, before any of its body is read, or answers it.
+    fn admit(&self, _head: &Parts) -> Result<Admission, Box<Response<Bytes>>> {
+        Ok(Admission::Open)
+    }
+
     /// Serves one request, whose path is the whole one.
     fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>>;
 }
@@ -60,18 +75,29 @@ impl fmt::Debug for Annexes {
     }
 }
 
-/// Passes a request on.
-pub(crate) async fn serve(annex: &Arc<dyn Annex>, head: &Head, body: Given) -> Answer {
-    let body = match body {
-        Ok(body) => body,
-        Err(unread) => return answer::text(unread.status, format!("{}\n", unread.reason)),
-    };
+/// Lets a request pass to who serves it, in the form in which it is passed on.
+pub(crate) fn admit(
+    annex: &Arc<dyn Annex>,
+    head: &Head,
+) -> Result<(Box<Parts>, Admission), Box<Answer>> {
     let mut request = Request::builder().method(&head.method).uri(head.target());
     for (name, value) in head.headers.iter() {
         request = request.header(name, value);
     }
-    match request.body(body) {
-        Ok(request) => annex.serve(request).await.into(),
-        Err(error) => answer::text(StatusCode::BAD_REQUEST, format!("{error}\n")),
+    let parts = match request.body(()) {
+        Ok(request) => request.into_parts().0,
+        Err(error) => {
+            return Err(Box::new(answer::text(StatusCode::BAD_REQUEST, format!("{error}\n"))));
+        }
+    };
+    let admission = annex.admit(&parts).map_err(|refusal| Box::new(Answer::from(*refusal)))?;
+    Ok((Box::new(parts), admission))
+}
+
+/// Passes a request on.
+pub(crate) async fn serve(annex: &Arc<dyn Annex>, parts: Parts, body: Given) -> Answer {
+    match body {
+        Ok(body) => annex.serve(Request::from_parts(parts, body)).await.into(),
+        Err(unread) => answer::text(unread.status, format!("{}\n", unread.reason)),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use gantry_protocol::jsonrpc::{self, Malformed};
-use gantry_protocol::{Message, RpcError};
+use gantry_protocol::RpcError;
+use gantry_protocol::jsonrpc::{self, Batch};
 use http::StatusCode;
 use tokio::sync::oneshot;
 
@@ -15,7 +15,7 @@ use super::answer::Answer;
 use super::entrance::Knock;
 use super::session::{end, find, follow, open};
 use super::{Hall, answer};
-use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array, too_many};
+use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array};
 use crate::era::{HttpSession, StreamLog, Wire, drive};
 use crate::lobby::Lobby;
 
@@ -24,18 +24,18 @@ pub(crate) async fn serve(
     hall: &Arc<Hall>,
     knock: Knock<'_>,
     accept: Accept,
-    messages: Vec<Result<Message, Malformed>>,
+    messages: Batch,
 ) -> Answer {
     let session = find(hall, knock).ok().filter(|it| it.session.revision.has_batches());
     let Some(session) = session else {
         return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
     };
-    if let Some(error) = too_many(messages.len(), hall.lobby.settings.batch) {
-        return answer::error(StatusCode::BAD_REQUEST, &error);
-    }
-    let sorted = sort(messages);
+    let sorted = match sort(&messages, hall.lobby.settings.batch) {
+        Ok(sorted) => sorted,
+        Err(error) => return answer::error(StatusCode::BAD_REQUEST, &error),
+    };
     if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
-        end(hall, knock.headers);
+        end(hall, knock);
     }
     sorted.responses.into_iter().for_each(|response| session.session.take(response));
     if sorted.requests.is_empty() && sorted.replies.is_empty() {

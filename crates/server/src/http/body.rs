@@ -18,6 +18,20 @@ pub(crate) type Given = Result<Bytes, Unread>;
 pub(crate) struct Unread {
     pub(crate) status: StatusCode,
     pub(crate) reason: String,
+    /// Whether it is worth trying again soon.
+    pub(crate) is_busy: bool,
+}
+
+impl Unread {
+    pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Self {
+        Self { status, reason: reason.into(), is_busy: false }
+    }
+
+    /// Too much is being received already.
+    pub(super) fn busy() -> Self {
+        let reason = "too many bytes are being received; try again in a second";
+        Self { is_busy: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, reason) }
+    }
 }
 
 /// Serves what is no longer HTTP: the connection, and what already came of it.

@@ -24,9 +24,6 @@ const HEADER: HeaderName = HeaderName::from_static(CONTRACT_HEADER);
 
 /// Serves one request. When the client hangs up, this is dropped, and with it the call.
 pub(crate) async fn serve(hall: &Arc<Hall>, visitor: &Visitor, head: &Head, body: Given) -> Answer {
-    if head.method != http::Method::POST {
-        return marked(answer::not_allowed("POST"));
-    }
     match read(hall, &head.headers, body) {
         Ok((call, trace)) => {
             respond(&ToolResult::from_outcome(&run(hall, visitor, &call, trace).await), None)
@@ -113,7 +110,7 @@ fn retry_after(error: &ErrorDetail) -> Option<u64> {
 }
 
 /// Every answer names the contract.
-fn marked(answer: Answer) -> Answer {
+pub(super) fn marked(answer: Answer) -> Answer {
     answer.with(HEADER, HeaderValue::from_static(CONTRACT_VERSION))
 }
 

@@ -8,18 +8,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
+use http::HeaderValue;
+use http::header::RETRY_AFTER;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::select;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::alarm::Alarm;
 use super::answer::{self, Answer};
-use super::body::Upgrade;
+use super::body::{Unread, Upgrade};
 use super::head::{BadHead, Head};
+use super::pace::Pace;
 use super::patience::Patient;
+use super::slots::Slot;
+use super::stream::Stream;
 use super::{Hall, receive};
 
 /// Bytes read at once.
@@ -44,6 +48,7 @@ pub(super) struct Connection {
     pub(super) lasts: bool,
     /// Whether something was said that nobody has read.
     pub(super) unread: bool,
+    slot: Slot,
 }
 
 /// What comes next on a connection.
@@ -52,20 +57,28 @@ enum Next {
     Request,
     /// Something that cannot be served.
     Bad(BadHead),
+    /// A head that is too long while so many come.
+    Busy,
     /// Nothing: the client has no more to ask, takes too long, or the server stops.
     End,
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(hall: Arc<Hall>, stream: TcpStream) {
+pub(super) async fn serve(hall: Arc<Hall>, stream: impl Into<Stream>, slot: Slot) {
     // Where it came in: who listens everywhere is reached under many addresses.
+    let stream = stream.into();
     let local = stream.local_addr().unwrap_or(hall.address);
     let stream = Patient::new(stream, hall.lobby.settings.unread);
     let (inbox, outbox) = (BytesMut::new(), Vec::new());
-    let mut connection = Connection { hall, stream, inbox, outbox, lasts: true, unread: false };
+    let mut connection =
+        Connection { hall, stream, inbox, outbox, lasts: true, unread: false, slot };
     match connection.run(local).await {
         Ok(None) => connection.close().await,
-        Ok(Some(upgrade)) => upgrade(connection.stream, connection.inbox).await,
+        Ok(Some(upgrade)) => {
+            let Connection { stream, inbox, slot, .. } = connection;
+            upgrade(stream, inbox).await;
+            drop(slot);
+        }
         Err(error) => tracing::debug!(%error, "a connection ended early"),
     }
 }
@@ -80,12 +93,18 @@ impl Connection {
             match self.next(&mut head, &mut idle, &mut stopping).await? {
                 Next::End => return Ok(None),
                 Next::Bad(bad) => {
-                    self.unread = true;
-                    self.lasts = false;
+                    self.give_up();
                     let answer = answer::text(bad.status, format!("{}\n", bad.reason));
                     self.send(&Head::default(), answer).await?;
                 }
+                Next::Busy => {
+                    self.give_up();
+                    let Unread { status, reason, .. } = Unread::busy();
+                    let answer = again(answer::text(status, format!("{reason}\n")));
+                    self.send(&Head::default(), answer).await?;
+                }
                 Next::Request => {
+                    self.slot.set_busy(true);
                     let Some(answer) = self.answer(local, &head, &mut silence).await? else {
                         return Ok(None);
                     };
@@ -93,6 +112,8 @@ impl Connection {
                     if let Some(upgrade) = self.send(&head, answer).await? {
                         return Ok(Some(upgrade));
                     }
+                    head.release();
+                    self.slot.set_busy(false);
                 }
             }
         }
@@ -108,9 +129,12 @@ impl Connection {
     ) -> io::Result<Next> {
         let settings = &self.hall.lobby.settings;
         let (limit, within) = (settings.head.max(CHUNK), settings.head_timeout);
+        let (grace, rate) = (settings.rate_grace, settings.head_rate);
         let mut late = idle.after(within);
         // Bytes that were looked at and are no whole head.
         let mut seen = 0;
+        // Since when they come, and what they take beyond the buffer of every connection.
+        let (mut pace, mut charge) = (None, None);
         loop {
             if is_worth_reading(&self.inbox, seen) {
                 match head.read(&self.inbox) {
@@ -125,14 +149,21 @@ impl Connection {
                     Err(bad) => return Ok(Next::Bad(bad)),
                 }
             }
-            if seen == 0 && !self.inbox.is_empty() {
-                // The time to wait for a head is over; this is the time for it to come.
-                late = idle.after(within);
-            }
             seen = self.inbox.len();
             if seen >= limit {
                 let reason = format!("the head is larger than the limit of {limit} bytes");
                 return Ok(Next::Bad(BadHead::too_large(reason)));
+            }
+            if seen > 0 {
+                // The time to wait for a head is over; this is the time for it to come.
+                let pace = pace.get_or_insert_with(|| Pace::new(within, grace, rate));
+                late = idle.after(pace.left(seen));
+            }
+            if seen > CHUNK {
+                let charge = charge.get_or_insert_with(|| self.hall.budget.head());
+                if !charge.cover(seen - CHUNK) {
+                    return Ok(Next::Busy);
+                }
             }
             select! {
                 biased;
@@ -160,16 +191,27 @@ impl Connection {
                 return Ok(Some(*refusal));
             }
         };
-        let body = match self.at_hand(head.framing) {
-            Some(body) => Ok(body),
-            None => Box::pin(receive::body(self, head)).await?,
+        let principal = pass.principal();
+        if principal.is_some_and(|principal| !self.slot.authenticate(principal)) {
+            return Ok(None);
+        }
+        let body = match (self.at_hand(head.framing), principal) {
+            (Some(body), Some(principal)) => receive::counted(hall.budget.body(principal), body),
+            (Some(body), None) => Ok(body),
+            (None, Some(principal)) => Box::pin(receive::body(self, head, principal)).await?,
+            (None, None) => {
+                self.give_up();
+                Ok(Bytes::new())
+            }
         };
+        let is_busy = body.as_ref().is_err_and(|unread| unread.is_busy);
         let mut serving = pin!(hall.serve(pass, silence, head, body));
-        Ok(select! {
+        let answer = select! {
             biased;
             answer = &mut serving => Some(answer),
             () = self.hung_up() => None,
-        })
+        };
+        Ok(if is_busy { answer.map(again) } else { answer })
     }
 
     /// Reads more. Nothing is lost when the future is dropped.
@@ -209,6 +251,11 @@ impl Connection {
         })
         .await;
     }
+}
+
+/// Tells the client when to try again.
+fn again(answer: Answer) -> Answer {
+    answer.with(RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
 /// Whether bytes that grew may hold a whole head now. What came first is looked at in any case, for it

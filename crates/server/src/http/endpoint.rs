@@ -31,7 +31,7 @@ pub(super) enum Course {
     Flight(Arc<HttpSession>, Ticket, Box<Call>),
 }
 
-/// Serves one request to the endpoint.
+/// Serves one request to the endpoint, whose method is one of those that it has.
 pub(crate) async fn serve(
     hall: &Arc<Hall>,
     visitor: &Visitor,
@@ -40,13 +40,10 @@ pub(crate) async fn serve(
     body: Given,
 ) -> Answer {
     let knock = Knock { headers: &head.headers, visitor };
-    let stateful = hall.lobby.settings.eras != Eras::Modern;
     match head.method {
-        http::Method::POST => post(hall, knock, silence, body).await,
-        http::Method::GET if stateful => session::get(hall, knock),
-        http::Method::DELETE if stateful => session::delete(hall, knock),
-        _ if stateful => answer::not_allowed("GET, POST, DELETE"),
-        _ => answer::not_allowed("POST"),
+        http::Method::GET => session::get(hall, knock),
+        http::Method::DELETE => session::delete(hall, knock),
+        _ => post(hall, knock, silence, body).await,
     }
 }
 

@@ -8,10 +8,9 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, StatusCode};
 
 use super::answer::{self, Answer};
-use super::call;
+use super::{Hall, Head, call};
 use crate::doorman::{Refusal, Visitor, shown};
 use crate::headers::Headers;
-use crate::lobby::Lobby;
 
 /// A request's headers, and who makes it.
 #[derive(Debug, Clone, Copy)]
@@ -21,12 +20,11 @@ pub(crate) struct Knock<'a> {
 }
 
 /// Lets whoever makes a request in, or says why not.
-pub(crate) fn admit(lobby: &Lobby, path: &str, headers: &Headers) -> Result<Visitor, Box<Answer>> {
-    let admitted = shown(headers).and_then(|shown| lobby.doorman().admit(shown));
+pub(super) fn admit(hall: &Hall, head: &Head) -> Result<Visitor, Box<Answer>> {
+    let admitted = shown(&head.headers).and_then(|shown| hall.lobby.doorman().admit(shown));
     admitted.map_err(|refusal| {
-        // Neither what was shown nor the path: both may hold a token.
-        tracing::info!(reason = %refusal, "a caller was not let in");
-        Box::new(refuse(path, &refusal))
+        hall.refusals.authentication(&refusal);
+        Box::new(refuse(head.path(), &refusal))
     })
 }
 

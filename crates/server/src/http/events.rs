@@ -9,7 +9,8 @@ use gantry_transport::sse::{Event, KEEP_ALIVE};
 use super::body::Body;
 use crate::doorman::Visitor;
 use crate::era::{Follower, Listening, Live, Said};
-use crate::lobby::{Lobby, StreamPermit};
+use crate::lobby::Lobby;
+use crate::quota::Permit;
 
 /// Where a stream's events come from.
 pub(crate) trait Source: Send + 'static {
@@ -25,7 +26,7 @@ pub(crate) fn stream(
     lobby: &Arc<Lobby>,
     visitor: &Visitor,
     source: impl Source,
-    permit: StreamPermit,
+    permit: Permit,
 ) -> Body {
     let start = (lobby.clone(), visitor.clone(), source, permit);
     let events = stream::unfold(start, |(lobby, visitor, mut source, permit)| async move {

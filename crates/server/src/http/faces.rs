@@ -30,9 +30,12 @@ impl Hall {
         let hall = Self {
             lobby,
             mailboxes: Mailboxes::default(),
-            connections: self.connections.clone(),
+            slots: self.slots.clone(),
+            budget: self.budget.clone(),
+            refusals: self.refusals.clone(),
             tasks: self.tasks.clone(),
             address: self.address,
+            control: None,
         };
         endpoint::serve(&Arc::new(hall), visitor, silence, head, body).await
     }

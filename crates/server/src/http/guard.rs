@@ -12,6 +12,7 @@ use http::{HeaderValue, StatusCode};
 use super::answer::{self, Answer};
 use super::body::Body;
 use super::names::Names;
+use super::refusals::RefusalLog;
 use crate::headers::{Headers, text};
 
 /// Lets a request pass if it names this machine and comes from no foreign website. Gives the
@@ -20,11 +21,11 @@ pub(crate) fn admit(
     names: &Names,
     local: SocketAddr,
     headers: &Headers,
+    log: &RefusalLog,
 ) -> Result<Option<HeaderValue>, Box<Answer>> {
-    let mut hosts = headers.all("host");
-    let host = hosts.next().and_then(text).unwrap_or_default();
-    if hosts.next().is_some() || !is_ours(names, local, host) {
-        return Err(Box::new(refuse("Host", host, "allowedHosts")));
+    let host = headers.get("host").unwrap_or_default();
+    if !is_ours(names, local, host) {
+        return Err(Box::new(refuse("Host", host, "allowedHosts", log)));
     }
     let Some(origin) = headers.all("origin").next() else {
         return Ok(None);
@@ -34,7 +35,7 @@ pub(crate) fn admit(
     if names.has_origin(name) || is_ours(names, local, authority) {
         return Ok(HeaderValue::from_bytes(origin).ok());
     }
-    Err(Box::new(refuse("Origin", name, "allowedOrigins")))
+    Err(Box::new(refuse("Origin", name, "allowedOrigins", log)))
 }
 
 /// Answers a browser that asks before it sends.
@@ -75,9 +76,9 @@ fn host_name(authority: &str) -> Option<&str> {
     port.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
-fn refuse(header: &str, value: &str, setting: &str) -> Answer {
+fn refuse(header: &str, value: &str, setting: &str, log: &RefusalLog) -> Answer {
     let shown: String = value.chars().take(100).collect();
-    tracing::warn!(header, value = shown, "a request was refused");
+    log.header(header, &shown);
     let text = format!(
         "the {header} `{shown}` is not one of this server's; add it to `{setting}` if it should be"
     );

@@ -10,6 +10,8 @@ use crate::headers::Headers;
 
 /// Headers that a request may have.
 const HEADERS: usize = 100;
+/// Bytes of a target whose memory is kept for the next request.
+const KEPT: usize = 1024;
 
 /// The head of a request. Its memory is used again for the next one.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ pub(crate) struct Head {
     /// Path and query.
     target: String,
     /// Where the body ends.
-    pub(super) framing: Framing,
+    pub(crate) framing: Framing,
     /// Whether the client waits to be asked for the body.
     pub(super) waits: bool,
     /// Whether the connection may be used again.
@@ -30,9 +32,9 @@ pub(crate) struct Head {
 
 /// Why a head cannot be served.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct BadHead {
+pub(crate) struct BadHead {
     pub(super) status: StatusCode,
-    pub(super) reason: String,
+    pub(crate) reason: String,
 }
 
 impl Default for Head {
@@ -65,9 +67,22 @@ impl Head {
         &self.target
     }
 
+    /// Whether a body comes with it.
+    pub(super) fn has_body(&self) -> bool {
+        self.framing != Framing::Length(0)
+    }
+
+    /// Gives memory back that an unusual head has taken. To be called when it is served.
+    pub(super) fn release(&mut self) {
+        self.headers.release();
+        if self.target.capacity() > KEPT {
+            self.target = String::new();
+        }
+    }
+
     /// Reads the head that the bytes begin with, and gives its length; none while it is not there as
     /// a whole.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, BadHead> {
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, BadHead> {
         let mut headers = [const { MaybeUninit::uninit() }; HEADERS];
         let mut request = httparse::Request::new(&mut []);
         let config = ParserConfig::default();
@@ -80,10 +95,17 @@ impl Head {
             }
             Err(error) => return Err(BadHead::new(error.to_string())),
         };
+        if has_bare_line_feed(&bytes[..length]) {
+            return Err(BadHead::new("a line of the head ends with a line feed alone"));
+        }
         self.method = request
             .method
             .and_then(|method| Method::from_bytes(method.as_bytes()).ok())
             .ok_or_else(|| BadHead::new("the method is none"))?;
+        if self.method == Method::CONNECT {
+            // What follows would be read as requests here and as a tunnel elsewhere.
+            return Err(BadHead::new("CONNECT is for proxies, and this is none"));
+        }
         let target = Target::read(request.path.unwrap_or_default())?;
         self.target.clear();
         if !target.path.starts_with(['/', '*']) {
@@ -95,6 +117,10 @@ impl Head {
         let mut hints = Hints::default();
         for header in request.headers.iter() {
             hints.note(header.name, header.value).map_err(BadHead::new)?;
+            if is_single(header.name) && self.headers.all(header.name).next().is_some() {
+                let name = header.name;
+                return Err(BadHead::new(format!("the header `{name}` is there more than once")));
+            }
             self.headers.add(header.name, header.value);
         }
         // What could be read in two ways is refused here too.
@@ -118,8 +144,30 @@ fn framing(hints: &Hints, is_newest: bool) -> Result<Framing, BadHead> {
         Some(length) => Ok(Framing::Length(length)),
         None if !hints.encoded => Ok(Framing::Length(0)),
         None if hints.chunked && is_newest => Ok(Framing::chunked()),
-        None => Err(BadHead::new("the end of the body cannot be known from its encoding")),
+        None => Err(BadHead::new("a transfer coding is taken only if it is `chunked` of HTTP/1.1")),
     }
+}
+
+/// Whether a header decides something, so that of two of them somebody else may follow the other.
+fn is_single(name: &str) -> bool {
+    let is = |known: &str| name.eq_ignore_ascii_case(known);
+    let is_known = match name.len() {
+        4 => is("host"),
+        6 => is("origin") || is("expect"),
+        12 => is("content-type"),
+        13 => is("authorization") || is("last-event-id"),
+        14 => is("content-length"),
+        17 => is("transfer-encoding") || is("sec-websocket-key"),
+        21 => is("sec-websocket-version"),
+        _ => false,
+    };
+    is_known || name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("mcp-"))
+}
+
+/// Whether a line ends with a line feed that no carriage return stands before: others may not take
+/// that for the end of a line.
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', head).any(|at| at == 0 || head[at - 1] != b'\r')
 }
 
 /// What is asked for.

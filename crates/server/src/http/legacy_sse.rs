@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use gantry_protocol::{RpcError, code};
 use gantry_transport::sse::Event;
 use http::StatusCode;
 use tokio::sync::mpsc;
@@ -13,7 +12,7 @@ use tokio::sync::mpsc;
 use super::answer::Answer;
 use super::body::Given;
 use super::events::{self, Source};
-use super::{Hall, Head, answer};
+use super::{Hall, Head, answer, session};
 use crate::doorman::Visitor;
 use crate::duplex;
 use crate::lobby::Lobby;
@@ -41,10 +40,9 @@ pub(crate) fn open(hall: &Arc<Hall>, visitor: &Visitor) -> Answer {
     if hall.lobby.settings.eras == Eras::Modern {
         return answer::text(StatusCode::NOT_FOUND, "this server has no HTTP+SSE; use /mcp\n");
     }
-    let Some(permit) = hall.lobby.open_stream() else {
-        let text = "as many streams are open as may be; try again later";
-        let error = RpcError::new(code::LIMIT_EXCEEDED, text);
-        return answer::error(StatusCode::TOO_MANY_REQUESTS, &error);
+    let permit = match hall.lobby.open_stream(&visitor.principal) {
+        Ok(permit) => permit,
+        Err(exceeded) => return session::too_many_streams(exceeded),
     };
     let name = random_name();
     let (to_server, inbound) = mpsc::channel(WAITING);

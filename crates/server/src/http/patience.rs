@@ -7,20 +7,21 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
+
+use super::stream::Stream;
 
 /// A stream with a bound on how long a write may wait.
 #[derive(Debug)]
 pub(crate) struct Patient {
-    stream: TcpStream,
+    stream: Stream,
     patience: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
+    pub(crate) fn new(stream: Stream, patience: Duration) -> Self {
         Self { stream, patience, waiting: None }
     }
 

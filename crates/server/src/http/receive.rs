@@ -1,16 +1,19 @@
 //! The body of a request, within its limits.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
 use gantry_transport::http::{Framing, Step};
 use http::StatusCode;
 use tokio::select;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use super::body::{Given, Unread};
+use super::budget::Charge;
 use super::connection::Connection;
 use super::head::Head;
+use super::pace::Pace;
 
 /// A body that is no larger than this is copied: it would hold the memory that its connection reads
 /// into, and the connection would take new memory for each request.
@@ -22,9 +25,15 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Reads a body. An error is the connection's; what is wrong with the body is for whoever serves the
 /// request to say.
-pub(super) async fn body(connection: &mut Connection, head: &Head) -> io::Result<Given> {
+pub(super) async fn body(
+    connection: &mut Connection,
+    head: &Head,
+    principal: &Arc<str>,
+) -> io::Result<Given> {
     let settings = &connection.hall.lobby.settings;
-    let (limit, within) = (settings.message.size, settings.body_timeout);
+    let limit = settings.message.size;
+    let pace = Pace::new(settings.body_timeout, settings.rate_grace, settings.body_rate);
+    let charge = connection.hall.budget.body(principal);
     if head.framing.at_least() > limit as u64 {
         connection.give_up();
         return Ok(Err(too_large(limit)));
@@ -37,15 +46,10 @@ pub(super) async fn body(connection: &mut Connection, head: &Head) -> io::Result
     let stopping = connection.hall.lobby.stopping.clone();
     let given = select! {
         biased;
-        given = gather(connection, head.framing, limit) => given,
-        () = stopping.cancelled() => Err(Unread {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            reason: "the server is stopping".to_owned(),
-        }),
-        () = sleep(within) => Err(Unread {
-            status: StatusCode::REQUEST_TIMEOUT,
-            reason: "the body did not arrive in time".to_owned(),
-        }),
+        given = gather(connection, head.framing, limit, pace, charge) => given,
+        () = stopping.cancelled() => {
+            Err(Unread::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"))
+        }
     };
     if given.is_err() {
         connection.give_up();
@@ -53,12 +57,18 @@ pub(super) async fn body(connection: &mut Connection, head: &Head) -> io::Result
     Ok(given)
 }
 
-async fn gather(connection: &mut Connection, mut framing: Framing, limit: usize) -> Given {
+async fn gather(
+    connection: &mut Connection,
+    mut framing: Framing,
+    limit: usize,
+    pace: Pace,
+    mut charge: Charge,
+) -> Given {
     let mut whole = BytesMut::new();
     loop {
         // What is known to come is taken when it is there, in one piece.
         if let Some(body) = connection.at_hand(framing) {
-            return Ok(body);
+            return counted(charge, body);
         }
         if let Framing::Chunked(_) = framing {
             match framing.step(&mut connection.inbox).map_err(broken)? {
@@ -69,15 +79,31 @@ async fn gather(connection: &mut Connection, mut framing: Framing, limit: usize)
                     whole.extend_from_slice(&piece);
                     continue;
                 }
-                Step::End => return Ok(whole.freeze()),
+                Step::End => return counted(charge, whole.freeze()),
                 Step::More => {}
             }
         }
-        match connection.fill(CHUNK).await {
-            Ok(0) => return Err(broken("the connection was closed")),
-            Ok(_) => {}
-            Err(error) => return Err(broken(&error.to_string())),
+        let received = whole.len() + connection.inbox.len();
+        if !charge.cover(received.saturating_sub(COPIED)) {
+            return Err(Unread::busy());
         }
+        match timeout(pace.left(received), connection.fill(CHUNK)).await {
+            Ok(Ok(0)) => return Err(broken("the connection was closed")),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Err(broken(&error.to_string())),
+            Err(_) => {
+                let reason = "the body did not arrive in time";
+                return Err(Unread::new(StatusCode::REQUEST_TIMEOUT, reason));
+            }
+        }
+    }
+}
+
+/// Counts a body for as long as it is held, if it is large enough to count.
+pub(super) fn counted(mut charge: Charge, body: Bytes) -> Given {
+    match charge.cover(body.len().saturating_sub(COPIED)) {
+        true => Ok(charge.hold(body)),
+        false => Err(Unread::busy()),
     }
 }
 
@@ -111,7 +137,7 @@ impl Connection {
     }
 
     /// Reads no more of what the client has to say.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.lasts = false;
         self.unread = true;
     }
@@ -119,9 +145,9 @@ impl Connection {
 
 fn too_large(limit: usize) -> Unread {
     let reason = format!("the body is larger than the limit of {limit} bytes");
-    Unread { status: StatusCode::PAYLOAD_TOO_LARGE, reason }
+    Unread::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
 }
 
 fn broken(why: &str) -> Unread {
-    Unread { status: StatusCode::BAD_REQUEST, reason: format!("the body broke off: {why}") }
+    Unread::new(StatusCode::BAD_REQUEST, format!("the body broke off: {why}"))
 }

@@ -1,41 +1,120 @@
-//! Which path leads where, and who may take it.
+//! Which path leads where, and who may take it. All of this is decided by the head of a request:
+//! its body is read only if it is authenticated and there is somebody to take it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 
 use super::alarm::Alarm;
+use super::annex::{Admission, Annex, Annexes};
 use super::answer::{self, Answer};
 use super::body::Given;
 use super::{Hall, Head, annex, call, endpoint, entrance, faces, guard, legacy_sse, status};
 use crate::doorman::Visitor;
+use crate::settings::Eras;
 use crate::websocket;
 
 const NOTHING: &str = "nothing here; the MCP endpoint is /mcp\n";
+const NOTHING_ON_CONTROL: &str = "the control socket serves administration under /api only\n";
 
 /// That a request may be served.
 pub(super) struct Pass {
     /// The website that it came from.
     origin: Option<HeaderValue>,
-    /// Who makes it; none where that is not asked.
-    visitor: Option<Visitor>,
+    to: Destination,
+}
+
+/// Who serves a request.
+enum Destination {
+    /// We do, for anyone.
+    Open,
+    /// We do, for someone who was authenticated.
+    Caller(Visitor),
+    /// Others do.
+    Mount { mount: Arc<dyn Annex>, parts: Box<Parts>, admission: Admission },
+}
+
+impl Pass {
+    /// Who was authenticated; none where nobody was.
+    pub(super) fn principal(&self) -> Option<&Arc<str>> {
+        match &self.to {
+            Destination::Caller(visitor) => Some(&visitor.principal),
+            Destination::Mount { admission: Admission::Authenticated(principal), .. } => {
+                Some(principal)
+            }
+            Destination::Mount { .. } | Destination::Open => None,
+        }
+    }
 }
 
 impl Hall {
-    /// Lets a request pass, or answers it: Host and Origin first, then who makes it. Its body is read
-    /// only after that.
+    /// Lets a request pass, or answers it: Host and Origin first, then who makes it, then whether
+    /// there is such a page, with such a method, that takes a body if there is one.
     pub(super) fn admit(&self, local: SocketAddr, head: &Head) -> Result<Pass, Box<Answer>> {
-        let origin = guard::admit(&self.lobby.names(), local, &head.headers)?;
+        if let Some(pages) = &self.control {
+            // The peer was identified when it connected, and no browser reaches a Unix socket.
+            let to =
+                mounted(pages, head, NOTHING_ON_CONTROL).and_then(|to| self.check(head, to))?;
+            return Ok(Pass { origin: None, to });
+        }
+        let origin = guard::admit(&self.lobby.names(), local, &head.headers, &self.refusals)?;
         if head.method == Method::OPTIONS {
             return Err(Box::new(guard::preflight(origin)));
         }
-        if self.is_open(head.path()) {
-            return Ok(Pass { origin, visitor: None });
-        }
-        match entrance::admit(&self.lobby, head.path(), &head.headers) {
-            Ok(visitor) => Ok(Pass { origin, visitor: Some(visitor) }),
+        match self.find(head).and_then(|to| self.check(head, to)) {
+            Ok(to) => Ok(Pass { origin, to }),
             Err(refusal) => Err(Box::new(guard::mark(*refusal, origin))),
+        }
+    }
+
+    fn find(&self, head: &Head) -> Result<Destination, Box<Answer>> {
+        let path = head.path();
+        match path {
+            "/healthz" | "/readyz" => Ok(Destination::Open),
+            "/metrics" if self.lobby.settings.metrics_open => Ok(Destination::Open),
+            "/metrics" | "/mcp" | "/call" | "/sse" | "/message" | "/ws" => self.caller(head),
+            _ if path.starts_with(faces::PATH) => self.caller(head),
+            _ => mounted(&self.lobby.annexes, head, NOTHING),
+        }
+    }
+
+    fn caller(&self, head: &Head) -> Result<Destination, Box<Answer>> {
+        entrance::admit(self, head).map(Destination::Caller)
+    }
+
+    /// Checks the method, and whether a body may come with it.
+    fn check(&self, head: &Head, to: Destination) -> Result<Destination, Box<Answer>> {
+        let (path, method) = (head.path(), &head.method);
+        let is_mount = matches!(to, Destination::Mount { .. });
+        let allowed = match path {
+            _ if is_mount => None,
+            "/call" | "/message" => Some("POST"),
+            "/mcp" => Some(self.endpoint_methods()),
+            _ if path.starts_with(faces::PATH) => Some(self.endpoint_methods()),
+            _ => Some("GET"),
+        };
+        if let Some(allowed) = allowed
+            && !allowed.split(", ").any(|it| it == method.as_str())
+        {
+            let refusal = answer::not_allowed(allowed);
+            return Err(Box::new(if path == "/call" { call::marked(refusal) } else { refusal }));
+        }
+        let takes_body = matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+            && !matches!(to, Destination::Open)
+            && !matches!(to, Destination::Mount { admission: Admission::Open, .. });
+        if head.has_body() && !takes_body {
+            let text = format!("{method} {path} takes no body; send the request without one\n");
+            return Err(Box::new(answer::text(StatusCode::PAYLOAD_TOO_LARGE, text)));
+        }
+        Ok(to)
+    }
+
+    fn endpoint_methods(&self) -> &'static str {
+        match self.lobby.settings.eras {
+            Eras::Modern => "POST",
+            Eras::Both | Eras::Legacy => "GET, POST, DELETE",
         }
     }
 
@@ -47,59 +126,58 @@ impl Hall {
         head: &Head,
         body: Given,
     ) -> Answer {
-        let answer = match &pass.visitor {
-            Some(visitor) => self.serve_visitor(visitor, silence, head, body).await,
-            None => Box::pin(self.serve_anyone(head, body)).await,
+        let answer = match pass.to {
+            Destination::Caller(visitor) => self.serve_caller(&visitor, silence, head, body).await,
+            Destination::Mount { mount, parts, .. } => {
+                Box::pin(annex::serve(&mount, *parts, body)).await
+            }
+            Destination::Open => self.serve_anyone(head),
         };
         guard::mark(answer, pass.origin)
     }
 
-    /// Whether a path is for anyone: nothing there reaches a call. What the counters tell of the
-    /// tools is for this machine alone.
-    fn is_open(&self, path: &str) -> bool {
-        match path {
-            "/mcp" | "/call" | "/sse" | "/message" | "/ws" => false,
-            "/metrics" => self.address.ip().is_loopback(),
-            path => !path.starts_with(faces::PATH),
-        }
-    }
-
-    /// Serves someone who was let in.
-    async fn serve_visitor(
+    /// Serves someone who was authenticated.
+    async fn serve_caller(
         self: &Arc<Self>,
         visitor: &Visitor,
         silence: &mut Alarm,
         head: &Head,
         body: Given,
     ) -> Answer {
-        match (head.path(), &head.method) {
-            ("/mcp", _) => endpoint::serve(self, visitor, silence, head, body).await,
-            ("/call", _) => Box::pin(call::serve(self, visitor, head, body)).await,
-            ("/sse", &Method::GET) => legacy_sse::open(self, visitor),
-            ("/message", &Method::POST) => {
-                Box::pin(legacy_sse::post(self, visitor, head, body)).await
-            }
-            ("/ws", &Method::GET) => websocket::upgrade(self, visitor, head, &body),
-            ("/sse" | "/ws", _) => answer::not_allowed("GET"),
-            ("/message", _) => answer::not_allowed("POST"),
-            (path, _) if path.starts_with(faces::PATH) => {
+        match head.path() {
+            "/mcp" => endpoint::serve(self, visitor, silence, head, body).await,
+            "/call" => Box::pin(call::serve(self, visitor, head, body)).await,
+            "/sse" => legacy_sse::open(self, visitor),
+            "/message" => Box::pin(legacy_sse::post(self, visitor, head, body)).await,
+            "/ws" => websocket::upgrade(self, visitor, head),
+            path if path.starts_with(faces::PATH) => {
                 Box::pin(self.serve_face(visitor, silence, head, body)).await
             }
-            _ => Box::pin(self.serve_anyone(head, body)).await,
+            _ => self.serve_anyone(head),
         }
     }
 
-    /// Serves what is for anyone.
-    async fn serve_anyone(&self, head: &Head, body: Given) -> Answer {
-        match (head.path(), &head.method) {
-            ("/healthz", &Method::GET) => answer::text(StatusCode::OK, "ok\n"),
-            ("/readyz", &Method::GET) => status::ready(&self.lobby),
-            ("/metrics", &Method::GET) => status::metrics(&self.lobby),
-            ("/healthz" | "/readyz" | "/metrics", _) => answer::not_allowed("GET"),
-            (path, _) => match self.lobby.annexes.find(path) {
-                Some(annex) => annex::serve(annex, head, body).await,
-                None => answer::text(StatusCode::NOT_FOUND, NOTHING),
-            },
+    /// Serves what tells nothing of a call.
+    fn serve_anyone(&self, head: &Head) -> Answer {
+        match head.path() {
+            "/healthz" => answer::text(StatusCode::OK, "ok\n"),
+            "/readyz" => status::ready(&self.lobby),
+            "/metrics" => status::metrics(&self.lobby),
+            _ => answer::text(StatusCode::NOT_FOUND, NOTHING),
         }
     }
+}
+
+/// The mounted handler of a path, once it has let the request pass; `nothing` says what there is
+/// instead.
+fn mounted(
+    mounts: &Annexes,
+    head: &Head,
+    nothing: &'static str,
+) -> Result<Destination, Box<Answer>> {
+    let Some(mount) = mounts.find(head.path()) else {
+        return Err(Box::new(answer::text(StatusCode::NOT_FOUND, nothing)));
+    };
+    let (parts, admission) = annex::admit(mount, head)?;
+    Ok(Destination::Mount { mount: mount.clone(), parts, admission })
 }

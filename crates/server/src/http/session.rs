@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_protocol::jsonrpc;
-use gantry_protocol::{Message, RpcError, code};
+use gantry_protocol::{Message, RpcError};
 use http::header::HeaderName;
 use http::{HeaderValue, StatusCode};
 
@@ -19,8 +19,9 @@ use crate::era::{
     mint,
 };
 use crate::guest::Guest;
-use crate::headers::{Headers, LAST_EVENT_ID, SESSION_ID};
-use crate::lobby::{Lobby, StreamPermit};
+use crate::headers::{LAST_EVENT_ID, SESSION_ID};
+use crate::lobby::Lobby;
+use crate::quota::{Permit, QuotaExceeded};
 
 /// Opens a session.
 pub(crate) fn initialize(hall: &Hall, visitor: &Visitor, request: &Arrival) -> Answer {
@@ -57,7 +58,7 @@ pub(crate) fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Answer {
     };
     match message {
         Message::Notification(notification) if session.session.hear(&notification) => {
-            end(hall, knock.headers);
+            end(hall, knock);
         }
         Message::Response(response) => session.session.take(response),
         _ => {}
@@ -75,8 +76,9 @@ pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Answer {
         Ok(session) => session,
         Err((status, error)) => return answer::error(status, &error),
     };
-    let Some(permit) = hall.lobby.open_stream() else {
-        return busy();
+    let permit = match hall.lobby.open_stream(&knock.visitor.principal) {
+        Ok(permit) => permit,
+        Err(exceeded) => return too_many_streams(exceeded),
     };
     let place = knock.headers.get(LAST_EVENT_ID);
     let resumed = place.and_then(|place| session.find_stream(place));
@@ -91,7 +93,7 @@ pub(crate) fn get(hall: &Arc<Hall>, knock: Knock<'_>) -> Answer {
 pub(crate) fn delete(hall: &Hall, knock: Knock<'_>) -> Answer {
     match find(hall, knock) {
         Ok(_) => {
-            end(hall, knock.headers);
+            end(hall, knock);
             answer::text(StatusCode::OK, "")
         }
         Err((status, error)) => answer::error(status, &error),
@@ -119,16 +121,19 @@ pub(super) fn find(
             let text = "this session is unknown or has ended; send `initialize` for a new one";
             Err((StatusCode::NOT_FOUND, RpcError::invalid_request(text)))
         }
-        SessionLookup::Full => {
-            let error = RpcError::new(code::LIMIT_EXCEEDED, "as many sessions are busy as may be");
-            Err((StatusCode::SERVICE_UNAVAILABLE, error))
+        SessionLookup::Full(exceeded) => {
+            let status = match exceeded.is_of_principal() {
+                true => StatusCode::TOO_MANY_REQUESTS,
+                false => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            Err((status, exceeded.into()))
         }
     }
 }
 
-pub(super) fn end(hall: &Hall, headers: &Headers) {
-    if let Some(id) = headers.get(SESSION_ID) {
-        hall.lobby.sessions.end(&hall.lobby.settings, id);
+pub(super) fn end(hall: &Hall, knock: Knock<'_>) {
+    if let Some(id) = knock.headers.get(SESSION_ID) {
+        hall.lobby.sessions.end(&hall.lobby.settings, &knock.visitor.principal, id);
     }
 }
 
@@ -140,7 +145,11 @@ fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
         let changes = session.session.changes(&lobby);
         hall.spawn(async move {
             let wire = Wire::Log(log.clone());
-            listen_for(&lobby, &session.session, changes, &wire).await;
+            // Also when nobody came back to the stream: who listens here keeps the session active.
+            tokio::select! {
+                () = listen_for(&lobby, &session.session, changes, &wire) => {}
+                () = log.finished() => {}
+            }
             log.finish();
         });
     }
@@ -148,8 +157,8 @@ fn follow_general(hall: &Arc<Hall>, session: &Arc<HttpSession>) -> Follower {
 }
 
 /// A stream for what calls say before their answers, if one can be had.
-pub(super) fn open(hall: &Hall, session: &HttpSession) -> Option<(Arc<StreamLog>, StreamPermit)> {
-    let permit = hall.lobby.open_stream()?;
+pub(super) fn open(hall: &Hall, session: &HttpSession) -> Option<(Arc<StreamLog>, Permit)> {
+    let permit = hall.lobby.open_stream(&session.session.caller.principal).ok()?;
     Some((session.open_stream(&hall.lobby)?, permit))
 }
 
@@ -159,7 +168,7 @@ pub(super) fn follow(
     visitor: &Visitor,
     session: &HttpSession,
     log: &Arc<StreamLog>,
-    permit: StreamPermit,
+    permit: Permit,
 ) -> Answer {
     let follower = log.follow(0, prime(&hall.lobby, session));
     answer::events(events::stream(&hall.lobby, visitor, follower, permit))
@@ -180,8 +189,7 @@ pub(super) fn whole(accept: Accept, reply: jsonrpc::Reply) -> Answer {
     }
 }
 
-fn busy() -> Answer {
-    let text = "as many streams are open as may be; close one or try again later";
-    let error = RpcError::new(code::LIMIT_EXCEEDED, text);
-    answer::error(StatusCode::TOO_MANY_REQUESTS, &error)
+/// The answer to who may open no more streams.
+pub(super) fn too_many_streams(exceeded: QuotaExceeded) -> Answer {
+    answer::error(StatusCode::TOO_MANY_REQUESTS, &exceeded.into())
 }

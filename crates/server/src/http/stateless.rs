@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gantry_protocol::{Message, RpcError, code, jsonrpc};
+use gantry_protocol::{Message, RpcError, jsonrpc};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 
@@ -37,13 +37,18 @@ pub(super) fn begin(hall: &Arc<Hall>, knock: Knock<'_>, request: Arrival) -> Cou
     Course::Answered(match prepare(&hall.lobby, &guest, request, Some(knock.headers)) {
         Ok(Prepared::Live(live)) => return Course::Alone(live),
         Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
-        Ok(Prepared::Listening(listening)) => match hall.lobby.open_stream() {
-            Some(permit) => {
-                let source = ListenEvents::new(*listening);
-                answer::events(events::stream(&hall.lobby, knock.visitor, source, permit))
+        Ok(Prepared::Listening(listening)) => {
+            match hall.lobby.open_stream(&knock.visitor.principal) {
+                Ok(permit) => {
+                    let source = ListenEvents::new(*listening);
+                    answer::events(events::stream(&hall.lobby, knock.visitor, source, permit))
+                }
+                Err(exceeded) => {
+                    let reply = jsonrpc::error(&id, &exceeded.into());
+                    answer::reply(StatusCode::TOO_MANY_REQUESTS, reply)
+                }
             }
-            None => too_many_streams(&id),
-        },
+        }
         Err(refusal) => {
             let reply = jsonrpc::error(&refusal.id, &refusal.error);
             answer::reply(status(refusal.status), reply)
@@ -75,12 +80,12 @@ pub(super) async fn run(
             () = &mut patience, if accept.events => break None,
         }
     };
-    match hall.lobby.open_stream() {
-        Some(permit) => {
+    match hall.lobby.open_stream(&visitor.principal) {
+        Ok(permit) => {
             let source = LiveEvents { first, live };
             answer::events(events::stream(&hall.lobby, visitor, source, permit))
         }
-        None => Box::pin(plain(live, first)).await,
+        Err(_) => Box::pin(plain(live, first)).await,
     }
 }
 
@@ -96,12 +101,6 @@ async fn plain(mut live: Box<Live>, first: Option<Said>) -> Answer {
             return answer::accepted();
         }
     }
-}
-
-fn too_many_streams(id: &gantry_protocol::Id) -> Answer {
-    let text = "as many streams are open as may be; close one or try again later";
-    let error = RpcError::new(code::LIMIT_EXCEEDED, text);
-    answer::reply(StatusCode::TOO_MANY_REQUESTS, jsonrpc::error(id, &error))
 }
 
 fn answered(reply: jsonrpc::Reply, to: Status) -> Answer {

@@ -63,12 +63,13 @@ impl Lobby {
             settings: self.settings.clone(),
             parking: self.parking.clone(),
             sessions: self.sessions.clone(),
+            quota: self.quota.clone(),
+            credentials: self.credentials.clone(),
             task_book: self.task_book.clone(),
             tasks: self.tasks.clone(),
             local: self.local.clone(),
             // Whoever comes here has passed the main door.
             doorman: OnceLock::new(),
-            streams: self.streams.clone(),
         }
     }
 }

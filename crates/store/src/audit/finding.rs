@@ -36,6 +36,18 @@ pub enum Finding {
     Gone,
     /// A volume that is in no list.
     Unlisted,
+    /// The file has fewer lines than it had when the store noted how far it was.
+    Shorter {
+        /// How many it has.
+        lines: u64,
+        /// How many it had.
+        anchored: u64,
+    },
+    /// The file has other lines than it had when the store noted how far it was.
+    Replaced {
+        /// The last line of which the store knows.
+        line: u64,
+    },
 }
 
 impl Span {
@@ -82,6 +94,15 @@ impl fmt::Display for Finding {
             Self::Renamed(name) => write!(formatter, "this is the volume `{name}`, renamed"),
             Self::Gone => formatter.write_str("the volume was removed"),
             Self::Unlisted => formatter.write_str("the volume is not in the index"),
+            Self::Shorter { lines, anchored } => write!(
+                formatter,
+                "shorter than the store knows it: {lines} lines of at least {anchored}; it was cut, \
+                 emptied, or put back to an earlier state"
+            ),
+            Self::Replaced { line } => write!(
+                formatter,
+                "record {line}: not the one that the store knows; another log stands in its place"
+            ),
         }
     }
 }

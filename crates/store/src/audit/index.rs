@@ -1,16 +1,15 @@
 //! The list of volumes, itself a chain: what was opened, closed and removed, so that a volume that
 //! is gone or shorter than it was is missed. Programs that share it take turns.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
-use super::chain::{Chain, Line, Seal};
+use super::anchor::Anchor;
+use super::chain::{Chain, Line, Seal, to_hex};
+use super::contents::{Contents, Entry};
 use super::error::AuditError;
 
 /// The file.
@@ -22,56 +21,6 @@ const LOCK: &str = "lock";
 /// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What happened to a volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Event {
-    /// It was begun.
-    Opened,
-    /// It was ended in good order.
-    Closed,
-    /// Its program was gone before it was ended.
-    Left,
-    /// It was removed, because it was too old or there was too much.
-    Removed,
-    /// The list was written anew, with the volumes that are left.
-    Renewed,
-}
-
-/// A line of the list.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub(super) at: String,
-    pub(super) event: Event,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) volume: Option<String>,
-    #[serde(flatten)]
-    pub(super) end: Option<End>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) why: Option<String>,
-}
-
-/// Where a volume ends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct End {
-    pub(super) lines: u64,
-    pub(super) bytes: u64,
-    /// The code of the last line.
-    pub(super) last: String,
-    /// The code of what stands after the last whole line, if something does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) rest: Option<String>,
-}
-
-/// What the list says of a volume.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Fate {
-    pub(super) end: Option<End>,
-    /// Whether it ended because its program was gone.
-    pub(super) is_left: bool,
-    pub(super) is_removed: bool,
-}
-
 /// The list, in the hands of one program.
 pub(super) struct Index {
     path: PathBuf,
@@ -79,20 +28,20 @@ pub(super) struct Index {
     file: File,
     chain: Chain,
     length: u64,
-    /// What it says of each volume.
-    pub(super) volumes: BTreeMap<String, Fate>,
+    /// What it says.
+    pub(super) contents: Contents,
     _lock: File,
 }
 
-impl Entry {
-    pub(super) fn new(at: String, event: Event, volume: &str) -> Self {
-        Self { at, event, volume: Some(volume.to_owned()), end: None, why: None }
-    }
-}
-
 impl Index {
-    /// Takes the list in hand, when no other program has it.
-    pub(super) fn hold(folder: &Path, seal: Seal, busy: Duration) -> Result<Self, AuditError> {
+    /// Takes the list in hand, when no other program has it; also says whether it goes on from
+    /// where it was.
+    pub(super) fn hold_after(
+        folder: &Path,
+        seal: Seal,
+        busy: Duration,
+        anchor: Option<&Anchor>,
+    ) -> Result<(Self, bool), AuditError> {
         let lock = lock(folder, busy)?;
         let path = folder.join(FILE);
         let failed = || AuditError::write(&path);
@@ -112,15 +61,16 @@ impl Index {
             Some(line) => Chain::after(seal.clone(), line.mac, line.number + 1),
             None => Chain::new(seal.clone()),
         };
-        let volumes = fates(&text[..whole]);
-        Ok(Self { path, seal, file, chain, length, volumes, _lock: lock })
+        let is_extended = anchor.is_none_or(|it| it.is_extended_by(&seal, &text[..whole]));
+        let contents = Contents::read(&text[..whole]);
+        Ok((Self { path, seal, file, chain, length, contents, _lock: lock }, is_extended))
     }
 
     /// Adds a line.
     pub(super) fn note(&mut self, entry: &Entry) -> Result<(), AuditError> {
         let mut chain = self.chain.clone();
         let mut line = Vec::new();
-        chain.append(&members(entry), &mut line);
+        chain.append(&entry.members(), &mut line);
         if let Err(error) = self.file.write_all(&line) {
             // Half a line would be cut off by the next program too.
             let _ = self.file.set_len(self.length);
@@ -129,13 +79,23 @@ impl Index {
         }
         self.chain = chain;
         self.length += line.len() as u64;
-        apply(&mut self.volumes, entry);
+        self.contents.apply(entry);
         Ok(())
     }
 
     /// Makes everything durable that was noted.
     pub(super) fn sync(&self) -> Result<(), AuditError> {
         self.file.sync_data().map_err(AuditError::write(&self.path))
+    }
+
+    /// How far it is.
+    pub(super) fn anchor(&self) -> Anchor {
+        Anchor {
+            file: FILE.to_owned(),
+            generation: self.contents.generation,
+            lines: self.chain.lines(),
+            mac: to_hex(self.chain.last()),
+        }
     }
 
     /// Bytes of the list.
@@ -145,20 +105,11 @@ impl Index {
 
     /// Writes the list anew, with nothing but the volumes that are left.
     pub(super) fn renew(&mut self, at: &str) -> Result<(), AuditError> {
-        self.volumes.retain(|_, fate| !fate.is_removed);
+        let mut contents = self.contents.clone();
         let mut chain = Chain::new(self.seal.clone());
         let mut text = Vec::new();
-        let renewed =
-            Entry { at: at.to_owned(), event: Event::Renewed, volume: None, end: None, why: None };
-        chain.append(&members(&renewed), &mut text);
-        for (name, fate) in &self.volumes {
-            let opened = Entry::new(at.to_owned(), Event::Opened, name);
-            chain.append(&members(&opened), &mut text);
-            if fate.end.is_some() {
-                let event = if fate.is_left { Event::Left } else { Event::Closed };
-                let ended = Entry { event, end: fate.end.clone(), ..opened };
-                chain.append(&members(&ended), &mut text);
-            }
+        for entry in contents.renewed(at) {
+            chain.append(&entry.members(), &mut text);
         }
         let draft = self.path.with_extension("new");
         let failed = || AuditError::write(&draft);
@@ -168,6 +119,7 @@ impl Index {
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed())?;
         std::fs::rename(&draft, &self.path).map_err(failed())?;
         (self.file, self.chain, self.length) = (file, chain, text.len() as u64);
+        self.contents = contents;
         Ok(())
     }
 }
@@ -187,36 +139,6 @@ pub(super) fn lock(folder: &Path, busy: Duration) -> Result<File, AuditError> {
             Err(TryLockError::Error(error)) => return Err(AuditError::write(path)(error)),
         }
     }
-}
-
-/// What a list says of each volume.
-pub(super) fn fates(text: &[u8]) -> BTreeMap<String, Fate> {
-    let mut volumes = BTreeMap::new();
-    for line in lines(text) {
-        if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
-            apply(&mut volumes, &entry);
-        }
-    }
-    volumes
-}
-
-fn apply(volumes: &mut BTreeMap<String, Fate>, entry: &Entry) {
-    let Some(name) = &entry.volume else { return };
-    let fate = volumes.entry(name.clone()).or_default();
-    match entry.event {
-        Event::Closed | Event::Left => {
-            fate.end.clone_from(&entry.end);
-            fate.is_left = entry.event == Event::Left;
-        }
-        Event::Removed => fate.is_removed = true,
-        Event::Opened | Event::Renewed => {}
-    }
-}
-
-/// The inside of the object that an entry is.
-fn members(entry: &Entry) -> Vec<u8> {
-    let object = serde_json::to_vec(entry).unwrap_or_default();
-    object.strip_prefix(b"{").and_then(|it| it.strip_suffix(b"}")).unwrap_or_default().to_vec()
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
+use super::anchor::{Anchor, Position};
 use super::chain::Seal;
 use super::error::AuditError;
+use super::index;
 use super::pen::Pen;
 use super::queue::Queue;
 use super::settings::AuditSettings;
@@ -30,6 +32,10 @@ pub struct Kept {
     pub dropped: u64,
     /// Whether the record can not be written at present.
     pub is_failing: bool,
+    /// Whether the log is larger than it may be, and too young to be removed.
+    pub is_over: bool,
+    /// Whether the log does not go on from where it was: it was emptied, cut or replaced.
+    pub is_cut: bool,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +43,10 @@ pub(super) struct Counters {
     pub(super) written: AtomicU64,
     pub(super) dropped: AtomicU64,
     pub(super) is_failing: AtomicBool,
+    pub(super) is_over: AtomicBool,
+    pub(super) is_cut: AtomicBool,
+    /// How far the log is on the disk.
+    pub(super) position: Mutex<Option<Position>>,
 }
 
 /// Where a record is kept and how it is told apart.
@@ -48,22 +58,26 @@ pub(super) struct Shelf {
     pub(super) stamp: fn(SystemTime) -> String,
     /// Who writes.
     pub(super) program: String,
+    /// How far the list of segments was when that was last noted.
+    pub(super) anchor: Option<Anchor>,
 }
 
 impl Journal {
     /// A record in a folder. The key is what makes it hard to change; the program is named at the
-    /// head of each volume.
+    /// head of each volume. The anchors say how far the log was, as far as that is known.
     pub fn open(
         folder: PathBuf,
         key: &[u8; 32],
         stamp: fn(SystemTime) -> String,
         program: String,
         settings: AuditSettings,
+        anchors: &[Anchor],
     ) -> std::io::Result<Self> {
         let queue = Arc::new(Queue::new(settings.waiting, settings.batch));
         let counters = Arc::<Counters>::default();
         let settings = Arc::new(Mutex::new(settings));
-        let shelf = Shelf { folder, seal: Seal::new(key), stamp, program };
+        let anchor = anchors.iter().find(|anchor| anchor.file == index::FILE).cloned();
+        let shelf = Shelf { folder, seal: Seal::new(key), stamp, program, anchor };
         let pen = Pen::new(shelf, queue.clone(), counters.clone(), settings.clone());
         let thread = std::thread::Builder::new().name("audit".to_owned());
         let thread = Mutex::new(Some(thread.spawn(move || pen.run())?));
@@ -92,7 +106,20 @@ impl Journal {
             written: self.counters.written.load(Ordering::Relaxed),
             dropped: self.counters.dropped.load(Ordering::Relaxed),
             is_failing: self.counters.is_failing.load(Ordering::Relaxed),
+            is_over: self.is_over(),
+            is_cut: self.counters.is_cut.load(Ordering::Relaxed),
         }
+    }
+
+    /// Whether the log is larger than it may be, and too young to be removed.
+    pub fn is_over(&self) -> bool {
+        self.counters.is_over.load(Ordering::Relaxed)
+    }
+
+    /// How far the log is on the disk; none if nothing was written, or if the log does not go on
+    /// from where it was.
+    pub fn position(&self) -> Option<Position> {
+        self.counters.position.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Writes what is left, ends the volume and waits for that. What comes later is lost.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::contents::Contents;
 use super::error::AuditError;
 use super::journal::{Counters, Shelf};
 use super::queue::{Batch, Queue, Waiter};
@@ -33,6 +34,10 @@ pub(super) struct Pen {
     unsynced: Option<Instant>,
     /// Whether the name of the volume is durable.
     is_named: bool,
+    /// What the list of segments said when it was last in hand.
+    contents: Option<Arc<Contents>>,
+    /// When to look again whether something can be removed, while there is too much.
+    review_at: Option<Instant>,
 }
 
 impl Pen {
@@ -52,6 +57,8 @@ impl Pen {
             dropped: 0,
             unsynced: None,
             is_named: false,
+            contents: None,
+            review_at: None,
         }
     }
 
@@ -67,6 +74,12 @@ impl Pen {
                 false => self.write(&settings, true).and_then(|()| self.name_durably()),
             };
             self.tell(&written);
+            if self.review_at.is_some_and(|at| Instant::now() >= at) {
+                self.review_at = Some(Instant::now() + settings.review);
+                if let Err(error) = self.review(&settings) {
+                    tracing::warn!(%error, "nothing can be removed from the audit log now");
+                }
+            }
             for waiter in waiters {
                 // A call that was given up does not listen.
                 let _ = waiter.send(written.clone());
@@ -82,7 +95,9 @@ impl Pen {
         if !self.backlog.is_empty() {
             return Some(RETRY);
         }
-        self.unsynced.map(|since| settings.sync.saturating_sub(since.elapsed()))
+        let synced = self.unsynced.map(|since| settings.sync.saturating_sub(since.elapsed()));
+        let reviewed = self.review_at.map(|at| at.saturating_duration_since(Instant::now()));
+        synced.into_iter().chain(reviewed).min()
     }
 
     /// Takes over what was gathered, if there is room for it; who waits in vain is told so.
@@ -130,6 +145,8 @@ impl Pen {
                     // What the kernel could not write it may have forgotten: another volume is
                     // begun, and this one is judged as one that was left.
                     self.volume = None;
+                } else {
+                    self.publish();
                 }
                 synced
             }
@@ -156,6 +173,7 @@ impl Pen {
         if let Err(error) = self.close() {
             tracing::error!(%error, "the audit record was not ended in good order");
         }
+        self.publish();
     }
 
     fn settings(&self) -> AuditSettings {

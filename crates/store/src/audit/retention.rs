@@ -13,13 +13,21 @@ pub(super) struct Candidate {
     pub(super) has_ended: bool,
 }
 
-/// The volumes that are to go, the oldest first, each with the reason. Those that are still written
-/// count, but stay.
+/// What retention comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Outdated {
+    /// The segments that are to go, the oldest first, each with the reason.
+    pub(super) gone: Vec<(String, &'static str)>,
+    /// Whether more than the size is left, because it is too young to go.
+    pub(super) is_over: bool,
+}
+
+/// Which segments are to go. Those that are still written count, but stay.
 pub(super) fn outdated(
     mut candidates: Vec<Candidate>,
     settings: &AuditSettings,
     now: SystemTime,
-) -> Vec<(String, &'static str)> {
+) -> Outdated {
     candidates.sort_by(|one, other| one.name.cmp(&other.name));
     let mut total: u64 = candidates.iter().map(|it| it.bytes).sum();
     let mut gone = Vec::new();
@@ -28,13 +36,13 @@ pub(super) fn outdated(
         let age = now.duration_since(candidate.written).unwrap_or(Duration::ZERO);
         let why = match () {
             () if age > settings.retain => "age",
-            () if total > settings.size => "size",
+            () if total > settings.size && age >= settings.min_age => "size",
             () => continue,
         };
         total -= candidate.bytes;
         gone.push((candidate.name, why));
     }
-    gone
+    Outdated { gone, is_over: total > settings.size }
 }
 
 #[cfg(test)]
@@ -51,19 +59,27 @@ mod tests {
             written: now - day * days,
             has_ended,
         };
-        let settings = AuditSettings { retain: day * 90, size: 100, ..AuditSettings::default() };
+        let settings = AuditSettings {
+            retain: day * 90,
+            size: 100,
+            min_age: day * 7,
+            ..AuditSettings::default()
+        };
+        // The segments, which of them go, and whether there is still too much.
         let cases = [
-            (vec![volume("a", 1, 91, true), volume("b", 1, 89, true)], vec![("a", "age")]),
-            (vec![volume("a", 1, 91, false)], vec![]),
-            (vec![volume("b", 60, 1, true), volume("a", 60, 2, true)], vec![("a", "size")]),
-            (vec![volume("a", 90, 2, false), volume("b", 60, 2, true)], vec![("b", "size")]),
-            (vec![volume("a", 50, 1, true), volume("b", 50, 1, true)], vec![]),
+            (vec![volume("a", 1, 91, true), volume("b", 1, 89, true)], vec![("a", "age")], false),
+            (vec![volume("a", 1, 91, false)], vec![], false),
+            (vec![volume("b", 60, 8, true), volume("a", 60, 9, true)], vec![("a", "size")], false),
+            (vec![volume("a", 90, 9, false), volume("b", 60, 8, true)], vec![("b", "size")], false),
+            (vec![volume("a", 50, 8, true), volume("b", 50, 8, true)], vec![], false),
+            (vec![volume("b", 60, 1, true), volume("a", 60, 2, true)], vec![], true),
+            (vec![volume("a", 60, 8, true), volume("b", 160, 2, true)], vec![("a", "size")], true),
+            (vec![volume("a", 160, 9, false)], vec![], true),
         ];
-        for (volumes, expected) in cases {
+        for (volumes, expected, is_over) in cases {
             let case = format!("{volumes:?}");
-            let gone = outdated(volumes, &settings, now);
-            let gone: Vec<_> = gone.iter().map(|(name, why)| (name.as_str(), *why)).collect();
-            assert_eq!(gone, expected, "{case}");
+            let gone = expected.into_iter().map(|(name, why)| (String::from(name), why)).collect();
+            assert_eq!(outdated(volumes, &settings, now), Outdated { gone, is_over }, "{case}");
         }
     }
 }

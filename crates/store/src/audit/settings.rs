@@ -9,6 +9,11 @@ pub struct AuditSettings {
     pub retain: Duration,
     /// How many bytes all volumes may have together; the oldest go first.
     pub size: u64,
+    /// How old a segment must be before it is removed for size: what a caller does in a few minutes
+    /// must not remove what it did before.
+    pub min_age: Duration,
+    /// How often it is looked whether something can be removed, while there is too much.
+    pub review: Duration,
     /// How large a volume may become before the next is begun.
     pub volume: u64,
     /// How old a volume may become before the next is begun: only whole volumes can be removed.
@@ -32,6 +37,8 @@ impl Default for AuditSettings {
         Self {
             retain: Duration::from_secs(90 * 24 * 3600),
             size: 1 << 30,
+            min_age: Duration::from_secs(7 * 24 * 3600),
+            review: Duration::from_secs(60),
             volume: 64 << 20,
             age: Duration::from_secs(24 * 3600),
             waiting: 4 << 20,

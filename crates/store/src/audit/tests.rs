@@ -1,7 +1,9 @@
 //! The record on a disk: what is written, what is found when someone has changed it, what happens
 //! when it cannot be written.
 
+mod anchors;
 mod damage;
+mod retained;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -27,7 +29,8 @@ impl Folder {
     }
 
     pub(super) fn journal(&self, settings: AuditSettings) -> Journal {
-        let journal = Journal::open(self.0.clone(), &KEY, stamp, "test 1".to_owned(), settings);
+        let journal =
+            Journal::open(self.0.clone(), &KEY, stamp, "test 1".to_owned(), settings, &[]);
         journal.expect("a thread")
     }
 
@@ -51,7 +54,12 @@ impl Folder {
 
     /// Everything that is wrong, as people read it.
     pub(super) fn complaints(&self) -> Vec<String> {
-        let report = verify(&self.0, &KEY).expect("it can be read");
+        self.complaints_after(&[])
+    }
+
+    /// The same, when it is known how far the log was.
+    pub(super) fn complaints_after(&self, anchors: &[Anchor]) -> Vec<String> {
+        let report = verify(&self.0, &KEY, anchors).expect("it can be read");
         let volumes = report.volumes.iter().flat_map(|volume| &volume.findings);
         report.index.iter().chain(volumes).map(ToString::to_string).collect()
     }

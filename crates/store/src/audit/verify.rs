@@ -6,12 +6,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::anchor::Anchor;
 use super::chain::{Line, Seal, to_hex};
+use super::contents::{Contents, End, Fate};
 use super::error::AuditError;
 use super::finding::{Finding, Span};
-use super::index::{self, End, Fate};
+use super::index;
 use super::inspect::{Inspection, inspect};
 use super::pen::{is_left, rest};
+use super::removal::Removal;
 use super::volume;
 
 /// What was found in a record.
@@ -21,6 +24,10 @@ pub struct Report {
     pub volumes: Vec<VolumeReport>,
     /// What is wrong with the list of volumes.
     pub index: Vec<Finding>,
+    /// What retention removed, by reason. That is nothing wrong.
+    pub removals: Vec<Removal>,
+    /// Whether it was known how far the log was.
+    pub is_anchored: bool,
 }
 
 /// What was found in a volume.
@@ -61,10 +68,12 @@ impl Report {
     }
 }
 
-/// Checks the record in a folder. Programs may write it meanwhile.
-pub fn verify(folder: &Path, key: &[u8; 32]) -> Result<Report, AuditError> {
+/// Checks the record in a folder. Programs may write it meanwhile: the anchors must have been read
+/// before.
+pub fn verify(folder: &Path, key: &[u8; 32], anchors: &[Anchor]) -> Result<Report, AuditError> {
     let seal = Seal::new(key);
-    if !folder.exists() {
+    let is_anchored = !anchors.is_empty();
+    if !folder.exists() && !is_anchored {
         return Ok(Report::default());
     }
     // Under the lock no volume is made. A copy that may not be written is nobody's to change.
@@ -75,22 +84,28 @@ pub fn verify(folder: &Path, key: &[u8; 32]) -> Result<Report, AuditError> {
         read => read.map_err(AuditError::read(folder.join(index::FILE)))?,
     };
     drop(lock);
-    let fates = index::fates(&text);
+    let Contents { volumes: fates, removals, generation } = Contents::read(&text);
     let listed = inspect(&seal, &text);
     let mut index = listed.findings;
     if !listed.rest.is_empty() {
         index.push(Finding::Added);
     }
+    let anchor = anchors.iter().find(|anchor| anchor.file == index::FILE);
+    index.extend(anchor.and_then(|anchor| anchor.check(&text, generation)));
     let gone = fates.iter().filter(|(name, fate)| !names.contains(name) && !fate.is_removed);
     let gone = gone.map(|(name, fate)| absent(name, fate));
-    let mut volumes: Vec<_> = gone.chain(inspect_all(folder, &seal, &names, &fates)?).collect();
+    let known = Known { fates: &fates, anchors };
+    let mut volumes: Vec<_> = gone.chain(inspect_all(folder, &seal, &names, &known)?).collect();
     volumes.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Report { volumes, index })
+    Ok(Report { volumes, index, removals, is_anchored })
 }
 
 /// The names of the volumes in a folder, sorted.
 pub(super) fn volume_names(folder: &Path) -> Result<Vec<String>, AuditError> {
-    let entries = std::fs::read_dir(folder).map_err(AuditError::read(folder))?;
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(AuditError::read(folder))?,
+    };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<_> = names.filter(|name| volume::is_name(name)).collect();
     names.sort();
@@ -103,18 +118,24 @@ fn absent(name: &str, fate: &Fate) -> VolumeReport {
     VolumeReport { name, condition: Condition::Absent, lines, bytes: 0, findings }
 }
 
+/// What is known of the volumes from elsewhere.
+struct Known<'a> {
+    fates: &'a BTreeMap<String, Fate>,
+    anchors: &'a [Anchor],
+}
+
 /// Inspects all volumes, as many at once as there are cores.
 fn inspect_all(
     folder: &Path,
     seal: &Seal,
     names: &[String],
-    fates: &BTreeMap<String, Fate>,
+    known: &Known<'_>,
 ) -> Result<Vec<VolumeReport>, AuditError> {
     let next = AtomicUsize::new(0);
     let reports = Mutex::new(Vec::with_capacity(names.len()));
     let work = || {
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let report = inspect_volume(&folder.join(name), name, seal, fates.get(name));
+            let report = inspect_volume(&folder.join(name), name, seal, known);
             reports.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(report);
         }
     };
@@ -134,8 +155,9 @@ fn inspect_volume(
     path: &Path,
     name: &str,
     seal: &Seal,
-    fate: Option<&Fate>,
+    known: &Known<'_>,
 ) -> Result<Option<VolumeReport>, AuditError> {
+    let fate = known.fates.get(name);
     let is_open = !is_left(path);
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -157,6 +179,8 @@ fn inspect_volume(
         None if fate.is_none() && inspection.lines > 1 => findings.push(Finding::Unlisted),
         None => {}
     }
+    let anchor = known.anchors.iter().find(|anchor| anchor.file == name);
+    findings.extend(anchor.and_then(|anchor| anchor.check(&text, 0)));
     let (lines, bytes) = (inspection.lines, text.len() as u64);
     Ok(Some(VolumeReport { name: name.to_owned(), condition, lines, bytes, findings }))
 }

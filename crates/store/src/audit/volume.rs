@@ -8,9 +8,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::anchor::Anchor;
 use super::chain::{Chain, Seal, to_hex};
+use super::contents::End;
 use super::error::AuditError;
-use super::index::End;
 use super::settings::AuditSettings;
 
 /// What the name of every volume ends with.
@@ -100,6 +101,12 @@ impl Volume {
     /// Whether the next one is to be begun.
     pub(super) fn is_full(&self, settings: &AuditSettings) -> bool {
         self.length >= settings.volume || self.begun.elapsed() >= settings.age
+    }
+
+    /// How far it is.
+    pub(super) fn anchor(&self) -> Anchor {
+        let (file, mac) = (self.name.clone(), to_hex(self.chain.last()));
+        Anchor { file, generation: 0, lines: self.chain.lines(), mac }
     }
 
     /// Where it ends.

@@ -7,10 +7,11 @@ use super::Sqlite;
 use crate::error::StoreError;
 
 /// Every change there ever was, in order. A change that has been released is never edited.
-const CHANGES: [(i64, &str, &str); 3] = [
+const CHANGES: [(i64, &str, &str); 4] = [
     (1, "statistics", include_str!("../../migrations/sqlite/0001_statistics.sql")),
     (2, "tasks", include_str!("../../migrations/sqlite/0002_tasks.sql")),
     (3, "documents", include_str!("../../migrations/sqlite/0003_documents.sql")),
+    (4, "task owners", include_str!("../../migrations/sqlite/0004_task_owners.sql")),
 ];
 
 /// Where the library notes which changes a file has.

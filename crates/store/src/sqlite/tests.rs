@@ -74,7 +74,7 @@ async fn a_newer_file_is_refused_and_left_alone() {
     other.close().await.expect("closed");
     let refused = open(&folder).await.expect_err("a newer file");
     let text = refused.to_string();
-    assert!(text.contains("newer version (schema 99, here 3)"), "{text}");
+    assert!(text.contains("newer version (schema 99, here 4)"), "{text}");
     assert!(text.contains("gantry.db") && text.contains("update"), "{text}");
 }
 

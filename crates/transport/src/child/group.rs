@@ -13,8 +13,8 @@ use rustix::process::{
 };
 use tokio::net::unix::pipe::Receiver;
 
+use super::announce;
 use super::mark::{Mark, kill_marked};
-use super::warden;
 
 /// Where leaders are sent that were killed but have not ended yet, and marks whose processes may
 /// have left their group.
@@ -103,7 +103,7 @@ impl Group {
         let waited = waitpid(Some(self.id), WaitOptions::NOHANG)?;
         let (_, status) = waited.ok_or_else(|| io::Error::other("it has not ended"))?;
         self.reaped = true;
-        warden::ended(self.id);
+        announce::ended(self.id);
         Ok(ExitStatus::from_raw(status.as_raw()))
     }
 }
@@ -146,7 +146,7 @@ impl Rest {
     fn wait(&self) {
         if let Some(leader) = self.leader {
             let _ = waitpid(Some(leader), WaitOptions::empty());
-            warden::ended(leader);
+            announce::ended(leader);
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Plan {
 /// How a new process is tied to this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
-    /// It leads a group of its own, and ends with this one.
+    /// It leads a session and a group of its own, and ends with this one.
     Child,
     /// It leads a session of its own, outlives this one, and no signal but the last reaches it.
     Warden,

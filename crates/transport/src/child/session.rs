@@ -18,6 +18,7 @@ use super::group::memory_of;
 use super::sink::{Sink, Tail};
 use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
+use crate::throttle::Throttle;
 pub use overlong::SKIPPED;
 use pen::Pen;
 pub use pen::{LineSender, Turn};
@@ -38,6 +39,10 @@ pub struct SessionLimits {
     pub queue: usize,
     /// Bytes kept from the end of standard error.
     pub stderr: usize,
+    /// Bytes of standard error that are read in a second; beyond, the program has to wait.
+    pub stderr_rate: u32,
+    /// How many seconds' worth of them may come at once.
+    pub stderr_burst: u32,
     /// How long it may take to end when its input ends, and again when it is asked to.
     pub grace: Duration,
 }
@@ -62,6 +67,8 @@ pub struct SessionLines {
 #[derive(Debug)]
 struct Shared {
     tail: Mutex<Tail>,
+    /// Holds standard error to its rate.
+    stderr: Throttle,
     end: watch::Sender<Option<End>>,
     stop: watch::Sender<bool>,
 }
@@ -83,6 +90,7 @@ impl Session {
         let (heard, incoming) = mpsc::channel(limits.queue.max(1));
         let shared = Arc::new(Shared {
             tail: Mutex::new(Tail::new(limits.stderr)),
+            stderr: Throttle::new(limits.stderr_rate, limits.stderr_burst),
             end: watch::Sender::new(None),
             stop: watch::Sender::new(false),
         });
@@ -118,6 +126,11 @@ impl Session {
     /// The end of what it wrote to standard error so far, with the notes between.
     pub fn stderr(&self) -> String {
         self.shared.tail().text()
+    }
+
+    /// Whether, and for how long, standard error is held to its rate.
+    pub fn stderr_throttle(&self) -> &Throttle {
+        &self.shared.stderr
     }
 
     /// The last line that it wrote to standard error so far.

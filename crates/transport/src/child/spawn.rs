@@ -13,8 +13,8 @@ use rustix::process::Pid;
 use super::group::Group;
 use super::mark::{self, Mark};
 use super::plan::{Bond, Plan};
-use super::vfork::Starter;
-use super::{NOTICES_VARIABLE, Program, warden};
+use super::vfork::{Started, Starter};
+use super::{NOTICES_VARIABLE, Program, announce, reaper};
 
 /// The descriptor on which a child may write notices.
 const NOTICES: RawFd = 3;
@@ -31,9 +31,14 @@ static SPAWNER: LazyLock<mpsc::SyncSender<Order>> = LazyLock::new(|| {
 /// that it opens itself are closed by the start of another program.
 static INHERITED: LazyLock<Vec<RawFd>> = LazyLock::new(inheritable);
 
-struct Order {
-    plan: Plan,
-    answer: mpsc::SyncSender<io::Result<Pid>>,
+/// What the thread is asked for.
+enum Order {
+    Program {
+        plan: Plan,
+        answer: mpsc::SyncSender<io::Result<Pid>>,
+    },
+    /// Another orphan reaper, after the end of the last.
+    Reaper,
 }
 
 /// Our ends of the standard streams of a child.
@@ -87,7 +92,7 @@ fn start(
     let plan = Plan::new(program, &extra, descriptors, Bond::Child)?;
     let (answer, answered) = mpsc::sync_channel(1);
     let gone = || io::Error::other("the thread that starts programs is gone");
-    SPAWNER.send(Order { plan, answer }).map_err(|_| gone())?;
+    SPAWNER.send(Order::Program { plan, answer }).map_err(|_| gone())?;
     let leader = answered.recv().map_err(|_| gone())??;
     Ok(Group::new(leader, mark))
 }
@@ -100,30 +105,33 @@ pub(super) fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     Ok(fcntl_dupfd_cloexec(&descriptor, NOTICES + 1)?)
 }
 
+/// Asks for another orphan reaper. It comes before every program that is asked for after it.
+pub(super) fn replace_reaper() {
+    // If the thread is gone, nothing is started any more, and there is nothing to reap.
+    let _ = SPAWNER.send(Order::Reaper);
+}
+
 /// The work of the thread.
 fn serve(orders: &mpsc::Receiver<Order>) {
     let mut starter = Starter::new();
-    let mut guarded = false;
-    for Order { plan, answer } in orders {
-        if !guarded {
-            guarded = true;
-            guard(&mut starter);
-        }
-        let started = starter.start(&plan, &INHERITED);
+    // Before the first program, so that the reaper hears of all of them.
+    let mut reaper = reaper::start(&mut starter, &INHERITED);
+    for order in orders {
+        let (plan, answer) = match order {
+            Order::Program { plan, answer } => (plan, answer),
+            Order::Reaper => {
+                reaper = reaper::start(&mut starter, &INHERITED);
+                continue;
+            }
+        };
+        let started = starter.start(&plan, &INHERITED, reaper.as_deref());
         // The child's ends of the pipes must be closed here, or they would never end.
         drop(plan);
+        if let Ok(Started { id, announced }) = started {
+            announce::began(id, announced);
+        }
         // Whoever asked is waiting for the answer.
-        let _ = answer.send(started);
-    }
-}
-
-/// Starts the warden, before the first child. Without one, children still have their parent-death
-/// signal, so that a failure here is no reason to start nothing.
-fn guard(starter: &mut Starter) {
-    if let Ok(Some((plan, told))) = warden::plan()
-        && starter.start(&plan, &INHERITED).is_ok()
-    {
-        warden::keep(told);
+        let _ = answer.send(started.map(|it| it.id));
     }
 }
 

@@ -13,8 +13,8 @@ use super::{Child, ChildLimits, End, Finished, Program, StartError};
 use left::{assert_gone, live_members, until};
 
 /// Long enough for anything that is to end by itself.
-const LONG: Duration = Duration::from_secs(60);
-const KILL: i32 = 9;
+pub(super) const LONG: Duration = Duration::from_secs(60);
+pub(super) const KILL: i32 = 9;
 
 fn program(path: impl AsRef<Path>, args: &[&str]) -> Program {
     Program {
@@ -26,7 +26,7 @@ fn program(path: impl AsRef<Path>, args: &[&str]) -> Program {
     }
 }
 
-fn shell(script: &str) -> Program {
+pub(super) fn shell(script: &str) -> Program {
     program("/bin/sh", &["-c", script])
 }
 
@@ -144,6 +144,17 @@ async fn what_a_child_leaves_behind_ends_with_it() {
     assert_eq!(finished.end, End::Exited(0));
     let stray: u32 = std::str::from_utf8(&finished.stdout).unwrap().trim().parse().unwrap();
     until(|| !std::fs::exists(format!("/proc/{stray}")).unwrap()).await;
+}
+
+/// A signal or a hang-up of the gateway's terminal must not reach a child, nor a child the terminal.
+#[tokio::test]
+async fn a_child_has_a_session_of_its_own_without_a_terminal() {
+    // Process, group, session and terminal; the name of a shell has no space in it.
+    let script = "cut -d' ' -f1,5,6,7 /proc/$$/stat; (: </dev/tty) 2>/dev/null || echo none";
+    let child = start(script, &ChildLimits::default());
+    let id = child.id();
+    let finished = child.finish(Bytes::new(), LONG).await;
+    assert_eq!(finished.stdout, format!("{id} {id} {id} 0\nnone\n"));
 }
 
 #[tokio::test]

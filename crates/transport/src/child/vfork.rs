@@ -10,11 +10,12 @@ use std::{io, ptr};
 use rustix::io::{Errno, FdFlags, dup2, fcntl_setfd};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, chdir, getpid, getppid,
-    set_parent_process_death_signal, setpgid, setrlimit, setsid, waitpid,
+    set_parent_process_death_signal, setrlimit, setsid, waitpid,
 };
 
+use super::announce;
 use super::plan::{Bond, Plan};
-use super::warden;
+use crate::descriptors;
 
 /// Bytes of the stack on which a new process runs until it becomes its program.
 const STACK: usize = 64 << 10;
@@ -35,8 +36,20 @@ struct Order<'a> {
     /// Descriptors that it must not keep.
     inherited: &'a [RawFd],
     parent: Pid,
+    /// The pipe of the orphan reaper.
+    reaper: Option<&'a OwnedFd>,
+    /// Whether the orphan reaper, if there is one, was told of it.
+    announced: bool,
     /// Why it could not become the program.
     failed: Option<Errno>,
+}
+
+/// A process that has become its program.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) id: Pid,
+    /// Whether the orphan reaper, if there is one, knows of it.
+    pub(super) announced: bool,
 }
 
 impl Starter {
@@ -53,8 +66,15 @@ impl Starter {
     }
 
     /// Starts a program. Its bond is with this thread: a child ends when the thread does.
-    pub(super) fn start(&mut self, plan: &Plan, inherited: &[RawFd]) -> io::Result<Pid> {
-        let mut order = Order { plan, inherited, parent: self.parent, failed: None };
+    /// It tells the orphan reaper of itself, by its pipe.
+    pub(super) fn start(
+        &mut self,
+        plan: &Plan,
+        inherited: &[RawFd],
+        reaper: Option<&OwnedFd>,
+    ) -> io::Result<Started> {
+        let parent = self.parent;
+        let mut order = Order { plan, inherited, parent, reaper, announced: true, failed: None };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         let top = self.stack.as_mut_ptr_range().end;
         // SAFETY: this thread stands still until the new process has ended or has become its
@@ -63,10 +83,10 @@ impl Starter {
         let id = if id < 0 { return Err(io::Error::last_os_error()) } else { Pid::from_raw(id) };
         let id = id.ok_or_else(|| io::Error::other("a process without a number was started"))?;
         match order.failed {
-            None => Ok(id),
+            None => Ok(Started { id, announced: order.announced }),
             Some(error) => {
                 waitpid(Some(id), WaitOptions::empty())?;
-                warden::ended(id);
+                announce::ended(id);
                 Err(error.into())
             }
         }
@@ -82,12 +102,13 @@ extern "C" fn run(order: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
-fn prepare(order: &Order<'_>) -> Result<(), Errno> {
+fn prepare(order: &mut Order<'_>) -> Result<(), Errno> {
     match order.plan.bond {
         Bond::Child => {
             tie(order.parent)?;
-            // Before the program can start anything: this gateway may end before its next step.
-            warden::began(getpid());
+            // Before the program can start anything: this gateway may end before its next step. If
+            // it fails, the reaper is replaced; the program is started all the same.
+            order.announced = order.reaper.is_none_or(|it| announce::announce(it, getpid()));
         }
         Bond::Warden => drop(setsid()?),
     }
@@ -109,15 +130,20 @@ fn prepare(order: &Order<'_>) -> Result<(), Errno> {
         let limit = Rlimit { current: Some(memory), maximum: Some(memory) };
         setrlimit(Resource::Data, limit)?;
     }
+    if let Some(files) = descriptors::inherited() {
+        setrlimit(Resource::Nofile, files)?;
+    }
     if order.plan.bond == Bond::Child {
         reset_signals();
     }
     Ok(())
 }
 
-/// Makes it a group of its own, which ends with its parent.
+/// Makes it the leader of a session, and so of a group, of its own, which ends with its parent. A
+/// session of its own has no terminal: neither Ctrl-C nor a hang-up reaches it, and it cannot read
+/// what is typed for others.
 fn tie(parent: Pid) -> Result<(), Errno> {
-    setpgid(None, None)?;
+    setsid()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have died before the signal was asked for.
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH) }
@@ -126,9 +152,14 @@ fn tie(parent: Pid) -> Result<(), Errno> {
 /// No signal is handled, ignored or kept from the program.
 fn reset_signals() {
     // SAFETY: the table of handlers and the mask are this process's own, and a default one runs
-    // no code. Zero is the default handler, without flags and with an empty mask.
+    // no code, nor does one that ignores. Zero is the default handler, without flags and with an empty mask.
     unsafe {
         let default: libc::sigaction = zeroed();
+        // A reaper that does not listen has left this signal waiting, and to ignore a signal is to
+        // forget it. Unblocked, it would end the program before it begins.
+        let mut ignored: libc::sigaction = zeroed();
+        ignored.sa_sigaction = libc::SIG_IGN;
+        libc::sigaction(libc::SIGPIPE, &raw const ignored, ptr::null_mut());
         for signal in 1..=LAST_SIGNAL {
             libc::sigaction(signal, &raw const default, ptr::null_mut());
         }

@@ -20,9 +20,6 @@ use super::{Program, mark};
 /// Between two looks for processes that are still there.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Where the warden is told of groups. It closes when this process ends.
-static TOLD: OnceLock<OwnedFd> = OnceLock::new();
-
 /// The word that makes this program a warden.
 static WORD: OnceLock<&'static str> = OnceLock::new();
 
@@ -59,29 +56,6 @@ fn remaining(mut told: impl Read) -> HashSet<Pid> {
         }
     }
     groups
-}
-
-/// Tells the warden of a group that has begun. Who clears their environment is found by it. The new
-/// process says this itself, so that it only makes a system call.
-pub(super) fn began(group: Pid) {
-    tell(group.as_raw_nonzero().get());
-}
-
-/// Tells the warden that the number of a group may soon belong to someone else.
-pub(super) fn ended(group: Pid) {
-    tell(-group.as_raw_nonzero().get());
-}
-
-fn tell(number: i32) {
-    if let Some(told) = TOLD.get() {
-        // It cannot wait: a warden that does not read must not hold up the gateway.
-        let _ = rustix::io::write(told, &number.to_ne_bytes());
-    }
-}
-
-/// Keeps the end of the pipe on which the warden is told, for as long as this process lives.
-pub(super) fn keep(told: OwnedFd) {
-    let _ = TOLD.set(told);
 }
 
 /// What starts the warden, and the end of the pipe that it watches; nothing if none is wanted.

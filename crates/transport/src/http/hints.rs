@@ -5,9 +5,9 @@
 pub struct Hints {
     /// The bytes of the body.
     pub length: Option<u64>,
-    /// Whether the body is encoded for its way.
+    /// Whether the body has a transfer coding.
     pub encoded: bool,
-    /// Whether the last encoding is that of chunks.
+    /// Whether that is `chunked` and nothing else.
     pub chunked: bool,
     /// Whether the connection is not to be used again.
     pub close: bool,
@@ -32,9 +32,10 @@ impl Hints {
                 }
             }
             17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+                // A second header names a second coding.
+                let is_chunked = value.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                self.chunked = is_chunked && !self.encoded;
                 self.encoded = true;
-                self.chunked =
-                    words(value).last().is_some_and(|it| it.eq_ignore_ascii_case(b"chunked"));
             }
             _ => {}
         }

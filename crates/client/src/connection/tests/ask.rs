@@ -1,5 +1,7 @@
 //! Questions of a server with handshake: whom they are asked, and what the server hears.
 
+use std::sync::Arc;
+
 use gantry_protocol::Level;
 use serde_json::{Value, json};
 
@@ -76,6 +78,48 @@ async fn of_several_calls_one_is_found_or_none() {
     server.answer(&sent, json!({})).await;
     complete(first.await.unwrap());
     complete(second.await.unwrap());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_known_to_ask_is_not_asked_for_somebody_elses_call() {
+    // Tools in flight and who calls each, the latest last; and which is asked, "t" being known to.
+    let cases = [
+        ([("t", "ada"), ("u", "ada")], Some(0)),
+        ([("t", "ada"), ("u", "bob")], None),
+        ([("u", "bob"), ("t", "ada")], None),
+        ([("t", ""), ("u", "")], None),
+    ];
+    for (calls, asked) in cases {
+        let (connection, mut server, _events) =
+            connected("2025-06-18", json!({}), Settings::default()).await;
+        let begin = |tool: &'static str, line: &Arc<Hearer>| {
+            let (connection, line) = (connection.clone(), line.clone());
+            tokio::spawn(async move { connection.request(call(tool), &*line).await })
+        };
+        let hearers = calls.map(|(_, who)| Hearer::answering(who, json!({"action": "accept"})));
+        let teacher = Hearer::answering("ada", json!({"action": "accept"}));
+        let taught = begin("t", &teacher);
+        let sent = server.next().await;
+        server.send(form()).await;
+        assert_eq!(answered(&mut server).await.0["action"], "accept");
+        server.answer(&sent, json!({})).await;
+        complete(taught.await.unwrap());
+
+        let first = begin(calls[0].0, &hearers[0]);
+        let mut sent = vec![server.next().await];
+        let second = begin(calls[1].0, &hearers[1]);
+        sent.push(server.next().await);
+        server.send(form()).await;
+        let (result, error) = answered(&mut server).await;
+        assert_eq!(result["action"] == "accept", asked.is_some(), "{calls:?} {error}");
+        let heard = hearers.each_ref().map(|hearer| hearer.heard().len());
+        assert_eq!(heard, [0, 1].map(|it| usize::from(asked == Some(it))), "{calls:?}");
+        for message in &sent {
+            server.answer(message, json!({})).await;
+        }
+        complete(first.await.unwrap());
+        complete(second.await.unwrap());
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use super::SOON;
 use super::peer::{begin, connected, pipe, stateless};
 use crate::event::{ChangedList, Event};
 use crate::request::List;
-use crate::settings::Settings;
+use crate::settings::{ListLimits, Settings};
 
 /// What a server answers to one request for a page.
 type Page = Result<Value, Value>;
@@ -19,7 +19,8 @@ type Page = Result<Value, Value>;
 type Case = (Vec<Page>, (usize, u64, &'static str));
 
 async fn list(pages: Vec<Page>) -> Result<(usize, u64, Option<String>), String> {
-    let settings = Settings { items: 5, ..Settings::default() };
+    let lists = ListLimits { items: 5, definition: 100, total: 250, page: 200 };
+    let settings = Settings { lists, ..Settings::default() };
     let (connection, mut server, _events) = stateless(json!({"tools": {}}), settings).await;
     let serving = async {
         for page in pages {
@@ -45,7 +46,12 @@ async fn all_pages_are_had() {
         Ok(json!({"tools": vec![json!({}); count], "ttlMs": ttl, "nextCursor": next}))
     };
     let error = |code: i64| Err(json!({"code": code, "message": "no"}));
-    let cases: [Case; 9] = [
+    let sized = |sizes: &[usize], next: Value| {
+        let item = |size: &usize| json!({"name": "n".repeat(size - 11)});
+        let items: Vec<Value> = sizes.iter().map(item).collect();
+        Ok(json!({"tools": items, "ttlMs": 1, "nextCursor": next}))
+    };
+    let cases: [Case; 15] = [
         (vec![page(2, 7, Value::Null)], (2, 7, "")),
         (vec![page(2, 7, json!("")), page(1, 5, json!("b")), page(0, 9, Value::Null)], (3, 5, "")),
         (vec![page(1, 7, json!("a")), page(1, 7, json!("a"))], (2, 7, "comes back")),
@@ -55,6 +61,21 @@ async fn all_pages_are_had() {
         (vec![page(1, 7, json!("a")), Ok(json!({}))], (1, 7, "no array")),
         (vec![error(-32601)], (0, 0, "")),
         (vec![page(0, 0, Value::Null)], (0, 0, "")),
+        (vec![sized(&[100, 100], Value::Null)], (2, 1, "")),
+        (vec![sized(&[50, 101, 50, 300], Value::Null)], (2, 1, "2 of `tools` left out (larger")),
+        (
+            vec![sized(&[90, 90, 90, 15], Value::Null)],
+            (3, 1, "1 of `tools` left out (beyond the 2"),
+        ),
+        (
+            vec![sized(&[99, 99], json!("a")), sized(&[99, 30], Value::Null)],
+            (3, 1, "`limits.definitions`"),
+        ),
+        (
+            vec![sized(&[300, 300], json!("a")), sized(&[50], json!("b"))],
+            (0, 1, "has more than `limits.definitions`"),
+        ),
+        (vec![sized(&[50], json!("c".repeat(65 << 10)))], (1, 1, "a cursor beyond")),
     ];
     for (pages, (items, ttl, truncated)) in cases {
         let case = format!("{pages:?}");

@@ -17,12 +17,17 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Reads the members of a line; none if it tells of no call.
+    /// Reads the members of a line; none if it tells of no call, and of no calls that were counted.
     pub(super) fn parse(members: &[u8]) -> Option<Self> {
         let object = [b"{", members, b"}"].concat();
         let object = RawJson::parse(object, JsonLimits::default()).ok()?;
         let text = |key: &str| object.get(key)?.to_text();
-        let (at, call, phase) = (text("at")?, text("call")?, text("phase")?);
+        let at = text("at")?;
+        if text("event").as_deref() == Some("suppressed") {
+            let call = format!("suppressed {} {at}", text("principal").unwrap_or_default());
+            return Some(Self { at, call, is_begun: false, object }.counted());
+        }
+        let (call, phase) = (text("call")?, text("phase")?);
         Some(Self { at, call, is_begun: phase == "begun", object })
     }
 
@@ -35,6 +40,12 @@ impl Record {
     pub(super) fn target(&self) -> String {
         let names = ["tool", "resource", "prompt", "target"].into_iter();
         names.map(|key| self.text(key)).find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
+    /// The same, with an outcome that says how many calls it stands for.
+    fn counted(self) -> Self {
+        let calls = self.object.get("suppressed").and_then(|it| it.read::<u64>()).unwrap_or(0);
+        self.ended(&format!("{calls} refused calls suppressed"))
     }
 
     /// The same, with an outcome that was not written.

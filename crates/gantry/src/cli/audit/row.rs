@@ -69,7 +69,7 @@ mod tests {
             "text.count",
             "PermissionError",
             "1.5 ms",
-            "rules no [31m",
+            "rules no⟨U+001B⟩[31m",
         ];
         assert_eq!(words, expected);
     }

@@ -5,13 +5,21 @@ use serde_json::{Value, json};
 
 use super::{VerifyOptions, failed};
 use crate::cli::exit::{Code, Exit};
-use crate::cli::kept_audit;
 use crate::cli::render::{self, Style, Table, one_line};
+use crate::cli::{guard, kept_audit, origin};
 
-pub(super) fn run(options: &VerifyOptions) -> Result<(), Exit> {
-    let report = verify(&kept_audit::folder()?, &kept_audit::key()?).map_err(failed)?;
+pub(super) async fn run(options: &VerifyOptions) -> Result<(), Exit> {
+    let config = origin::configuration(options.config.as_deref())?;
+    let anchors = kept_audit::anchors(&guard::keeping(config.as_ref()).await?);
+    if options.reset_anchor {
+        let cleared = anchors.clear().await;
+        cleared.map_err(|error| Exit::new(Code::Failed, error.to_string()))?;
+    }
+    // Before the log, which may be written meanwhile: it is never behind its anchors.
+    let known = kept_audit::known(&anchors).await?;
+    let report = verify(&kept_audit::folder()?, &kept_audit::key()?, &known).map_err(failed)?;
     match options.json {
-        true => render::print(&format!("{:#}", to_json(&report)))?,
+        true => render::print_json(&format!("{:#}", to_json(&report)))?,
         false => render::print(&to_text(&report))?,
     }
     match report.is_sound() {
@@ -40,6 +48,12 @@ fn to_text(report: &Report) -> String {
         true => format!("{volumes} volumes with {lines} lines: all as they were written"),
         false => format!("{volumes} volumes with {lines} lines: not as they were written"),
     };
+    let mut notes: Vec<String> = report.removals.iter().map(ToString::to_string).collect();
+    if !report.is_anchored && volumes > 0 {
+        notes
+            .push("the store does not know how far the log was: a cut end is not found".to_owned());
+    }
+    let sum = notes.iter().map(|note| one_line(note)).chain([sum]).collect::<Vec<_>>().join("\n");
     let table = table.to_text(style);
     if table.is_empty() { sum } else { format!("{table}\n{sum}") }
 }
@@ -68,9 +82,18 @@ fn to_json(report: &Report) -> Value {
             "condition": condition(volume), "findings": findings(&volume.findings),
         })
     });
+    let removed = report.removals.iter().map(|it| {
+        json!({
+            "why": it.why, "segments": it.segments, "first": it.first, "last": it.last,
+            "lines": it.lines, "bytes": it.bytes, "from": it.from, "to": it.to,
+            "removed_first": it.removed_first, "removed_last": it.removed_last,
+        })
+    });
     json!({
         "sound": report.is_sound(),
         "volumes": volumes.collect::<Vec<_>>(),
         "index": findings(&report.index),
+        "removed": removed.collect::<Vec<_>>(),
+        "anchored": report.is_anchored,
     })
 }

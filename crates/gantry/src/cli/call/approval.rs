@@ -46,11 +46,11 @@ impl Desk {
             return;
         }
         let approve = match self.yes {
-            true => true,
-            false if stdin().is_terminal() => ask(&question).await,
+            true => Some(true),
+            false if stdin().is_terminal() => Some(ask(&question).await),
             false => {
                 self.was_alone = true;
-                false
+                None
             }
         };
         let _ = question.answer.send(Ok(reply(approve)));
@@ -58,7 +58,7 @@ impl Desk {
 
     /// Says how the call could have been approved, if nobody could be asked.
     pub(super) fn advise(&self, exit: Exit, tool: &str) -> Exit {
-        match self.was_alone {
+        match self.was_alone && !exit.message.is_empty() {
             // Whoever refused it, here or far away, did so because nobody said yes.
             true => Exit::new(Code::Refused, exit.message).hint(format!(
                 "approve this call with --yes, or trust the tool: `gantry trust grant {tool}`"
@@ -71,7 +71,7 @@ impl Desk {
 /// Asks on the terminal. Only a clear yes is one.
 async fn ask(question: &Question) -> bool {
     let message = question.ask.params.as_ref().and_then(|params| params.get("message")?.to_text());
-    render::say(&render::plain(&message.unwrap_or_default()));
+    render::say(&message.unwrap_or_default());
     render::say("Run it? [y/N]");
     yes().await
 }

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 use clap_complete::ArgValueCompleter;
 use gantry::policy::{Explanation, Finding};
 use gantry::{Caller, Method, ObjectWriter, RawJson};
-use gantry_gateway::{Call, Effect, PromptEntry, Scope, Target};
+use gantry_gateway::{Call, CanonicalName, Effect, PromptEntry, Scope, Target};
 use gantry_policy::trust::Standing;
 use gantry_protocol::JsonLimits;
 
@@ -74,6 +74,10 @@ pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
     let target = options.at_face(target);
     let arguments = options.arguments(&target)?;
     let rules = guard::rules(config.as_ref()).current();
+    let arguments = match &target {
+        Target::Tool(tool) => tool.effective_arguments(Some(&arguments)),
+        _ => arguments,
+    };
     let explained = rules.explain(&caller, &target, &method, Some(&arguments));
     let trust = opened.guarding.as_ref().map(|it| it.guard.trust());
     let gate = trust.map(|it| it.standing(&target, explained.needs_approval));
@@ -132,7 +136,8 @@ impl ExplainOptions {
         }
         match &target {
             Target::Tool(tool) => {
-                let renamed = tool.renamed(&tool.own.name);
+                let canonical = Some(canonical(&target));
+                let renamed = tool.shown_as(&tool.own.name, canonical);
                 renamed.map_or(target.clone(), |tool| Target::Tool(Arc::new(tool)))
             }
             Target::Prompt(prompt) => Target::Prompt(Arc::new(PromptEntry {
@@ -140,6 +145,7 @@ impl ExplainOptions {
                 definition: prompt.definition.clone(),
                 origin: prompt.origin.clone(),
                 own: prompt.own.clone(),
+                canonical: Some(canonical(&target)),
             })),
             Target::Resource(_) | Target::Template(..) => target,
         }
@@ -168,6 +174,17 @@ impl ExplainOptions {
     }
 }
 
+/// What policies know of a name that the endpoint does not show.
+fn canonical(target: &Target) -> Arc<CanonicalName> {
+    let known = match target {
+        Target::Tool(tool) => tool.canonical.clone(),
+        Target::Prompt(prompt) => prompt.canonical.clone(),
+        Target::Resource(_) | Target::Template(..) => None,
+    };
+    let named = || CanonicalName { name: target.name().into(), full: None, is_contested: false };
+    known.unwrap_or_else(|| Arc::new(named()))
+}
+
 fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> Result<(), Exit> {
     let (who, name) = (&options.principal, target.name());
     let verdict = match (explained.allowed, explained.needs_approval) {
@@ -188,12 +205,13 @@ fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> R
     }
     let server = target.origin().map(|origin| format!(", of the server `{}`", origin.server));
     let seen = if explained.is_seen { "seen" } else { "not seen" };
-    render::print(&format!("`{who}` {verdict}: {by}"))?;
+    render::print(&render::visible(&format!("`{who}` {verdict}: {by}")))?;
     if !explained.findings.is_empty() {
         render::print(&table.to_text(Style::of_stdout()))?;
     }
     let (effect, server) = (effect(target), server.unwrap_or_default());
-    render::print(&format!("`{name}` {effect}{server}; it is {seen} in the lists of `{who}`"))
+    let words = format!("`{name}` {effect}{server}; it is {seen} in the lists of `{who}`");
+    render::print(&render::visible(&words))
 }
 
 fn to_json(

@@ -3,11 +3,13 @@
 use gantry::RawJson;
 use gantry_protocol::json::JsonKind;
 
-/// The value over several lines.
+use super::escape::json;
+
+/// The value over several lines, with what cannot be seen escaped.
 pub(crate) fn pretty(value: &RawJson) -> String {
     let mut text = String::new();
     put(&mut text, value, 0);
-    text
+    json(&text).into_owned()
 }
 
 fn put(text: &mut String, value: &RawJson, depth: usize) {
@@ -60,6 +62,7 @@ mod tests {
         let cases = [
             (r#""a""#, "\"a\""),
             ("{}", "{}"),
+            ("{\"a\u{202e}\":\"b\u{e0041}\"}", "{\n  \"a\\u202e\": \"b\\udb40\\udc41\"\n}"),
             ("[ ]", "[]"),
             (
                 r#"{"b":1.0,"a":[1,{"c":null}]}"#,

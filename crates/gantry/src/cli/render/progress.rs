@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use gantry::RawJson;
 
-use super::table::one_line;
+use super::one_line;
 
 /// The columns of the bar.
 const BAR: usize = 24;

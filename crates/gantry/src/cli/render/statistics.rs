@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use gantry::ToolStatistics;
 
+use super::one_line;
 use super::style::Style;
 
 /// The signs of a bar, from little to much: for people, and for everything else.
@@ -26,7 +27,8 @@ pub(super) fn table(tools: &[ToolStatistics], style: Style) -> String {
         return "no tool was called yet; a call shows here a few seconds after it ended\n"
             .to_owned();
     }
-    let widest = tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0).max(4);
+    let widest =
+        tools.iter().map(|tool| one_line(&tool.name).chars().count()).max().unwrap_or(0).max(4);
     let scale = Scale::of(tools);
     let head = format!(
         "{:widest$}  {:>8}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {}",
@@ -45,7 +47,7 @@ pub(super) fn table(tools: &[ToolStatistics], style: Style) -> String {
         let _ = writeln!(
             out,
             "{:widest$}  {:>8}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {}",
-            tool.name,
+            one_line(&tool.name),
             tool.calls,
             percent(failed(tool), tool.calls),
             quantile(0.5),
@@ -60,7 +62,7 @@ pub(super) fn table(tools: &[ToolStatistics], style: Style) -> String {
 
 /// One tool: its numbers, its errors, its histogram.
 pub(super) fn details(tool: &ToolStatistics, style: Style) -> String {
-    let mut out = style.bold(&tool.name) + "\n";
+    let mut out = style.bold(&one_line(&tool.name)) + "\n";
     let mut line = |name: &str, value: String| {
         let _ = writeln!(out, "  {name:10} {value}");
     };

@@ -1,6 +1,6 @@
 //! Columns that line up, cut to the terminal's width. The last column gives way.
 
-use super::Style;
+use super::{Style, one_line};
 
 /// The least width that is left to the last column.
 const NARROWEST: usize = 16;
@@ -21,7 +21,7 @@ impl Table {
         Self { indent, rows: Vec::new() }
     }
 
-    /// Adds a row. Line ends and control characters in a cell become spaces.
+    /// Adds a row. A cell is one line, in which what cannot be seen is made visible.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows.push(cells.into_iter().map(one_line).collect());
     }
@@ -61,12 +61,6 @@ impl Table {
     }
 }
 
-/// A text on one line: what others wrote must not move the cursor.
-pub(crate) fn one_line(text: &str) -> String {
-    let plain = text.trim().chars().map(|it| if it.is_control() { ' ' } else { it });
-    plain.collect()
-}
-
 /// The text, or its beginning with an ellipsis when it is too long.
 fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
@@ -78,7 +72,7 @@ fn cut(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, one_line};
+    use super::cut;
 
     #[test]
     fn cells() {
@@ -86,6 +80,5 @@ mod tests {
         for (text, room, expected) in cases {
             assert_eq!(cut(text, room), expected, "{text} in {room}");
         }
-        assert_eq!(one_line(" a\nb\x1b[31m "), "a b [31m");
     }
 }

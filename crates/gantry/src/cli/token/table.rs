@@ -14,6 +14,7 @@ pub(super) struct Row {
     id: String,
     state: String,
     allow: Vec<String>,
+    role: String,
     created: u64,
     expires: Option<u64>,
     last_used: Option<u64>,
@@ -26,7 +27,7 @@ pub(super) fn all(rows: &[Row], now: SystemTime, style: Style) -> String {
     }
     let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut table = Table::default();
-    table.row(["NAME", "ID", "STATE", "CREATED", "EXPIRES", "LAST USE", "ALLOWS"]);
+    table.row(["NAME", "ID", "STATE", "CREATED", "EXPIRES", "LAST USE", "ROLE", "ALLOWS"]);
     for row in rows {
         let allows = match row.allow.as_slice() {
             [] => "everything".to_owned(),
@@ -39,6 +40,7 @@ pub(super) fn all(rows: &[Row], now: SystemTime, style: Style) -> String {
             &when(row.created, now),
             &row.expires.map_or_else(|| "never".to_owned(), |at| when(at, now)),
             &row.last_used.map_or_else(|| "never".to_owned(), |at| when(at, now)),
+            &row.role,
             &allows,
         ]);
     }
@@ -74,15 +76,15 @@ mod tests {
     fn a_line_each() {
         let text = r#"[
             {"name": "default", "id": "0a", "state": "active", "allow": [], "created": 1000,
-             "expires": null, "revoked": null, "last_used": 99990},
+             "expires": null, "revoked": null, "last_used": 99990, "role": "user"},
             {"name": "ci", "id": "0b", "state": "expired", "allow": ["a*", "b"], "created": 99999,
-             "expires": 5000000}
+             "expires": 5000000, "role": "caller"}
         ]"#;
         let rows: Vec<Row> = serde_json::from_str(text).expect("tokens");
         let expected = "\
-NAME     ID  STATE    CREATED  EXPIRES  LAST USE  ALLOWS
-default  0a  active   27h ago  never    10s ago   everything
-ci       0b  expired  now      in 56d   never     a*, b";
+NAME     ID  STATE    CREATED  EXPIRES  LAST USE  ROLE    ALLOWS
+default  0a  active   27h ago  never    10s ago   user    everything
+ci       0b  expired  now      in 56d   never     caller  a*, b";
         let now = UNIX_EPOCH + Duration::from_secs(100_000);
         assert_eq!(all(&rows, now, Style::PLAIN), expected);
         assert_eq!(all(&[], now, Style::PLAIN), "");

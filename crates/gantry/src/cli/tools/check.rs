@@ -89,14 +89,16 @@ impl Findings {
 
     fn to_text(&self, style: Style) -> String {
         let good = self.tools.iter().map(|tool| {
-            let (ok, name) = (style.green("ok"), style.bold(&tool.name));
-            format!("{ok}  {name} {}  {}", tool.version, style.dim(&shown(&tool.source)))
+            let (ok, name) = (style.green("ok"), style.bold(&render::one_line(&tool.name)));
+            let file = style.dim(&render::one_line(&shown(&tool.source)));
+            format!("{ok}  {name} {}  {file}", tool.version)
         });
         let bad = self.problems.iter().map(|problem| {
             let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let place = style.bold(&format!("{}{line}", shown(&problem.file)));
+            let place = style.bold(&render::one_line(&format!("{}{line}", shown(&problem.file))));
             let message = render::one_line(&problem.message);
-            format!("{place}: {} {message}\n    {}", style.red("error:"), problem.advice)
+            let advice = render::visible(&problem.advice);
+            format!("{place}: {} {message}\n    {advice}", style.red("error:"))
         });
         good.chain(bad).collect::<Vec<_>>().join("\n")
     }

@@ -2,7 +2,6 @@
 
 use gantry::RawJson;
 use gantry_gateway::ToolEntry;
-use gantry_policy::visible;
 use gantry_providers::tools::manifest::{Manifest, Runtime};
 
 use super::list::version;
@@ -26,17 +25,17 @@ pub(super) async fn run(options: &ShowOptions) -> Result<(), Exit> {
     page.push_str(&section("Standing", &standing.table(&options.name), style));
     let title = style.bold("Call it");
     let example = example(&options.name, &shape(&tool, "inputSchema"), &options.reach.words());
-    page.push_str(&format!("\n{title}\n  {}\n", visible(&render::one_line(&example))));
+    page.push_str(&format!("\n{title}\n  {}\n", render::one_line(&example)));
     render::print(&page)
 }
 
 fn page(tool: &ToolEntry, manifest: Option<&Manifest>, style: Style) -> String {
     let text = |key: &str| tool.definition.get(key).and_then(|it| it.to_text());
-    let title = format!("{} {}", style.bold(&visible(&tool.name)), style.dim(&version(tool)));
+    let title =
+        format!("{} {}", style.bold(&render::one_line(&tool.name)), style.dim(&version(tool)));
     let mut page = format!("{}\n", title.trim_end());
     for line in text("title").iter().chain(&text("description")).flat_map(|it| it.lines()) {
-        // What cannot be seen is shown before it would be taken out.
-        page.push_str(&format!("  {}\n", render::one_line(&visible(line))));
+        page.push_str(&format!("  {}\n", render::one_line(line)));
     }
     page.push_str(&section("Arguments", &members(&shape(tool, "inputSchema"), true), style));
     page.push_str(&section("Result", &members(&shape(tool, "outputSchema"), false), style));
@@ -64,8 +63,7 @@ fn members(shape: &Shape, is_input: bool) -> Table {
             _ => String::new(),
         };
         let about = member.description().unwrap_or_default();
-        let cells = [&name, &kind(&member), &duty, &about].map(|cell| visible(cell));
-        table.row(cells.each_ref().map(String::as_str));
+        table.row([&name, &kind(&member), &duty, &about]);
     }
     table
 }

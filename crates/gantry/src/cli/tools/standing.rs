@@ -7,7 +7,7 @@ use gantry::{ObjectWriter, RawJson};
 use gantry_gateway::{Effect, Target, ToolEntry};
 use gantry_policy::pins::{Held, Pin};
 use gantry_policy::trust::{Outcome, Standing, decide};
-use gantry_policy::{Suspicion, suspicions, visible};
+use gantry_policy::{Suspicion, suspicions};
 
 use super::Opened;
 use crate::cli::render::Table;
@@ -54,20 +54,20 @@ impl ToolStanding {
     pub(super) fn table(&self, name: &str) -> Table {
         let mut table = Table::indented(2);
         if let Some(server) = &self.server {
-            table.row(["server", &visible(server)]);
+            table.row(["server", server]);
         }
         table.row(["effect", effect_words(self.effect)]);
         if let Some(gate) = &self.gate {
             table.row(["trust", &gate_words(gate)]);
         }
         if let Some(pin) = &self.pin {
-            table.row(["pin", &visible(&pin.words())]);
+            table.row(["pin", &pin.words()]);
             if matches!(pin, PinState::Held(_)) {
-                table.row(["", &visible(&format!("`gantry tools pin --diff {name}` shows why"))]);
+                table.row(["", &format!("`gantry tools pin --diff {name}` shows why")]);
             }
         }
         for Suspicion { place, what, excerpt, .. } in &self.suspicions {
-            table.row(["suspicious", &visible(&format!("{place}: {what}: {excerpt}"))]);
+            table.row(["suspicious", &format!("{place}: {what}: {excerpt}")]);
         }
         table
     }

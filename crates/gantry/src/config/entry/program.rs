@@ -80,6 +80,7 @@ fn environment(entry: &Entry<'_>, command: &RawJson) -> Result<Vec<(String, Stri
     if let Some(value) = entry.value.get("env_vars") {
         for name in entry.scalars(&value, "env_vars")? {
             let found = (entry.reader.environment)(&name);
+            found.iter().for_each(|value| entry.reader.gathered.keep_variable(&name, value));
             set(name, found);
         }
     }
@@ -104,5 +105,7 @@ fn of_file(entry: &Entry<'_>, value: &RawJson) -> Result<Vec<(String, String)>, 
     let file = reader.path(&reader.expanded(value, "envFile", "a file of NAME=value lines")?);
     let wrong = |error| reader.wrong_value(value, "envFile", error);
     let text = text_of(reader, &file).map_err(wrong)?;
-    dotenv::read(&text).map_err(|line| wrong(ValueError::Line { file, line }))
+    let variables = dotenv::read(&text).map_err(|line| wrong(ValueError::Line { file, line }))?;
+    variables.iter().for_each(|(name, value)| reader.gathered.keep_variable(name, value));
+    Ok(variables)
 }

@@ -9,7 +9,8 @@ use gantry_protocol::json::JsonKind;
 use crate::config::ConfigError;
 use crate::config::read::Reader;
 
-const KEYS: [&str; 7] = ["name", "effect", "who", "what", "annotations", "when", "shadow"];
+const KEYS: [&str; 8] =
+    ["name", "effect", "who", "what", "annotations", "when", "approvers", "shadow"];
 const WHO: [&str; 3] = ["principals", "clients", "faces"];
 const WHAT: [&str; 4] = ["servers", "tools", "resources", "prompts"];
 const ANNOTATIONS: [&str; 2] = ["readOnly", "destructive"];
@@ -75,10 +76,27 @@ fn read(reader: &Reader<'_>, value: &RawJson, number: usize) -> Result<Rule, Con
             destructive: mark("destructive")?,
         },
         when: condition(reader, value)?,
+        approvers: approvers(reader, value, effect)?,
         shadow: reader.value(value, "shadow", "true or false", RawJson::read)?.unwrap_or(false),
     };
     warn_of_letters(reader, &rule);
     Ok(rule)
+}
+
+/// Who may approve what the rule stops. A rule that stops nothing has no approvers.
+fn approvers(
+    reader: &Reader<'_>,
+    rule: &RawJson,
+    effect: RuleEffect,
+) -> Result<Vec<String>, ConfigError> {
+    let approvers = patterns(reader, rule, "approvers")?;
+    match rule.get("approvers").filter(|_| effect != RuleEffect::Approve) {
+        Some(given) => {
+            let expected = "left out, unless the effect is \"approve\"";
+            Err(reader.form(&given, "approvers", expected))
+        }
+        None => Ok(approvers),
+    }
 }
 
 /// An object within the rule; an empty one if it is not there.

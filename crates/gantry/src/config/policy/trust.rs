@@ -9,8 +9,19 @@ use gantry_providers::tools::manifest::timeout;
 use crate::config::ConfigError;
 use crate::config::read::Reader;
 
-const APPROVALS: [&str; 7] =
-    ["wait", "pending", "perCaller", "grants", "past", "elicitation", "webhook"];
+const APPROVALS: [&str; 11] = [
+    "wait",
+    "expires",
+    "repeatWithin",
+    "pending",
+    "perCaller",
+    "grants",
+    "past",
+    "elicitation",
+    "approvers",
+    "selfApproval",
+    "webhook",
+];
 
 /// What the configuration says of trust and approvals; the rest stays as it is by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +105,7 @@ fn texts(
 
 fn approvals(reader: &Reader<'_>, value: &RawJson) -> Result<ApprovalSettings, ConfigError> {
     if !value.is_object() {
-        return Err(reader.form(value, "approvals", "an object, such as {\"wait\": \"5m\"}"));
+        return Err(reader.form(value, "approvals", "an object, such as {\"wait\": \"20s\"}"));
     }
     reader.check_keys(value, &APPROVALS, &[])?;
     let usual = ApprovalSettings::default();
@@ -103,16 +114,43 @@ fn approvals(reader: &Reader<'_>, value: &RawJson) -> Result<ApprovalSettings, C
         let given = reader.value(value, key, "a number above zero", above_zero)?;
         Ok::<_, ConfigError>(given.unwrap_or(usual))
     };
-    let wait = reader.value(value, "wait", "milliseconds, or \"5m\"", timeout::read)?;
-    let elicitation = reader.value(value, "elicitation", "true or false", RawJson::read)?;
+    let time = |key, usual| {
+        let given = reader.value(value, key, "milliseconds, or \"20s\"", timeout::read)?;
+        Ok::<_, ConfigError>(given.unwrap_or(usual))
+    };
+    let elicitation = elicitation(reader, value)?;
+    let names = "a list of names of tokens, with *";
+    let own = reader.value(value, "selfApproval", "true or false", RawJson::read)?;
     Ok(ApprovalSettings {
-        wait: wait.unwrap_or(usual.wait),
+        wait: time("wait", usual.wait)?,
+        expires: time("expires", usual.expires)?,
+        repeat_within: time("repeatWithin", usual.repeat_within)?,
         pending: number("pending", usual.pending)?,
         pending_of_principal: number("perCaller", usual.pending_of_principal)?,
         grants: number("grants", usual.grants)?,
         past: number("past", usual.past)?,
-        elicitation: elicitation.unwrap_or(usual.elicitation),
+        elicitation: elicitation.as_ref().is_none_or(|it| it.0),
+        elicitation_principals: elicitation.map(|it| it.1).unwrap_or_default(),
+        approvers: texts(reader, value, "approvers", names)?.unwrap_or_default(),
+        self_approval: own.unwrap_or(usual.self_approval),
         webhook: webhook(reader, value)?,
+        // Rules are read elsewhere.
+        rule_approvers: usual.rule_approvers,
+    })
+}
+
+/// Whether elicitation counts at all, and for which principals beside the local user.
+fn elicitation(
+    reader: &Reader<'_>,
+    approvals: &RawJson,
+) -> Result<Option<(bool, Vec<String>)>, ConfigError> {
+    const EXPECTED: &str = "true, false, or a list of names of tokens, with *";
+    reader.value(approvals, "elicitation", EXPECTED, |value| match value.kind() {
+        JsonKind::Array => {
+            let text = |it: RawJson| it.to_text().filter(|text| !text.is_empty());
+            Some((true, value.elements().map(text).collect::<Option<_>>()?))
+        }
+        _ => Some((value.read()?, Vec::new())),
     })
 }
 

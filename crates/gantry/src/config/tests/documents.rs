@@ -81,6 +81,13 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"allowedOrigins": ["https://app.example/"]}), false),
         (json!({"allowedOrigins": ["null"]}), false),
         (json!({"allowedHost": []}), false),
+        (json!({"http": {"connections": 5, "receiving": "1MiB", "headTimeout": "5s"}}), true),
+        (json!({"http": {"connections": 0}}), false),
+        (json!({"http": {"conections": 5}}), false),
+        (json!({"http": true}), false),
+        (json!({"metrics": {"auth": "none"}}), true),
+        (json!({"metrics": {"auth": "maybe"}}), false),
+        (json!({"metrics": "none"}), false),
         (json!({"include": []}), true),
         (json!({"include": 1}), false),
     ];

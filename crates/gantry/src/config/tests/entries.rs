@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gantry_client::{Era, Start, Target};
+use gantry_client::{Era, FloodLimits, ListLimits, Start, Target};
 use gantry_providers::upstreams::{Share, Upstream};
 
 use super::parse;
@@ -40,6 +40,34 @@ fn habits() {
     assert_eq!((client.silence, client.at_most), (1200 * second, 1200 * second));
     let roots = r#"{"roots":[{"uri":"file:///etc/my%20src"},{"uri":"file:///x","name":"X"}]}"#;
     assert_eq!(client.roots.expect("given").as_str(), roots);
+}
+
+#[test]
+fn limits() {
+    let usual = server(r#"{"command": "x", "limits": {}}"#);
+    assert_eq!(usual.client.lists, ListLimits::default());
+    assert_eq!(usual.client.flood, FloodLimits::default());
+    let given = server(
+        r#"{"command": "x", "limits": {"items": 1, "definition": "2KiB", "definitions": 3, "page": 4,
+            "batch": 5, "messages": 6, "stderr": "7KiB", "disconnectAfter": "8s", "validation": 9,
+            "templates": "10KiB"}}"#,
+    );
+    let lists = ListLimits { items: 1, definition: 2048, total: 3, page: 4 };
+    assert_eq!((given.client.lists, given.client.batch), (lists, 5));
+    let disconnect_after = Duration::from_secs(8);
+    let flood = FloodLimits { messages: 6, stderr: 7168, disconnect_after, ..Default::default() };
+    assert_eq!((given.client.flood, given.validation), (flood, Some(9)));
+    assert_eq!((given.templates, usual.templates), (10_240, 1 << 20));
+    for (limits, reason) in [
+        ("7", "`limits`"),
+        (r#"{"defintion": 1}"#, "unknown key `defintion`; write `definition`"),
+        (r#"{"messages": 0}"#, "`messages`"),
+        (r#"{"definition": "many"}"#, "`definition`"),
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"s": {{"command": "x", "limits": {limits}}}}}}}"#);
+        let error = parse(&text).expect_err(limits).to_string();
+        assert!(error.contains(reason), "{limits}: {error}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn read(text: &str) -> LimitSettings {
 fn everything() {
     let text = r#"{"default": "100/min burst 5", "perTool": {"a_*": "60/min", "b": "off"},
         "perServer": {"s": "5/s"}, "perPrincipal": {"*": "1000/h"}, "overall": "50/s",
+        "refused": "9/min",
         "arguments": "1MiB", "response": 2048,
         "concurrency": {"default": 8, "perTool": {"a": 1}, "perServer": {"s": 2},
             "perPrincipal": {"me": "off"}, "overall": 9, "queue": 3, "wait": "5s"},
@@ -37,6 +38,7 @@ fn everything() {
         per_server: by(&[("s", rate("5/s"))]),
         per_principal: by(&[("*", rate("1000/h"))]),
         overall: rate("50/s"),
+        refused: rate("9/min"),
         arguments: Some(1 << 20),
         response: Some(2048),
         concurrency: ConcurrencySettings {
@@ -69,6 +71,7 @@ fn what_is_not_said_is_as_usual() {
     assert_eq!(read("{}"), usual);
     assert_eq!(read(r#"{"concurrency": {}, "daily": {}, "breaker": {}}"#), usual);
     assert_eq!(read(r#"{"default": "off"}"#).default, DefaultRate::Off);
+    assert_eq!(read(r#"{"refused": "off"}"#).refused, None);
     assert_eq!(read(r#"{"breaker": "off"}"#).breaker.failures, 0);
     let all = read(r#"{"concurrency": {"default": 3, "perPrincipal": {"*": 2}}}"#).concurrency;
     assert_eq!(all.per_principal, by(&[("*", Some(2))]));

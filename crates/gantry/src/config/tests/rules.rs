@@ -183,7 +183,7 @@ proptest! {
         match parse(&json!({"policy": section}).to_string()) {
             Err(error) => prop_assert!(error.starts_with("/etc/g.json:1:"), "{}", error),
             Ok(config) => {
-                let _ = config.policy.rule_set(&config.servers);
+                let _ = config.policy.rule_set();
                 let again = parse(config.to_json().as_str());
                 let again = again.map(|it| it.policy.differs(&config.policy));
                 prop_assert_eq!(again, Ok(false));

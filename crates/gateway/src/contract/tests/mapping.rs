@@ -122,6 +122,7 @@ fn every_outcome_is_a_tool_result() {
     let outcomes = [
         (Err(CallError::new(ErrorKind::ToolNotFound, "m")), "ToolNotFoundError"),
         (Err(CallError::new(ErrorKind::Refused, "m")), "PermissionError"),
+        (Err(CallError::new(ErrorKind::Blocked, "m")), "PermissionError"),
         (Err(CallError::new(ErrorKind::ShuttingDown, "m")), "TransportError"),
         (Err(CallError::new(ErrorKind::BadOutput, "m")), "SerializationError"),
         (Ok(Reply::InputRequired(InputRequired::default())), "ToolExecutionError"),

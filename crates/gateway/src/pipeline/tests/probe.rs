@@ -31,8 +31,9 @@ pub(super) struct House {
 }
 
 /// The tools by what they do; `good` only is not told apart.
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 13] = [
     "good",
+    "defaulted",
     "unrecorded",
     "warded",
     "hangs",
@@ -114,7 +115,9 @@ impl Ward for Probe {
         Admission::Later(Box::pin(async move {
             // A person may take longer than any deadline.
             tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
-            match is_for(&resolved.call, "warded") {
+            let arguments = resolved.call.head.arguments.as_ref();
+            let is_filled = arguments.is_some_and(|it| it.get("filled").is_some());
+            match is_filled || is_for(&resolved.call, "warded") {
                 true => Err(CallError::new(ErrorKind::Refused, "warded")),
                 false => Ok(Pass::holding(self.clone())),
             }
@@ -227,9 +230,10 @@ fn is_for(call: &Call, tool: &str) -> bool {
 }
 
 fn tool(name: &str) -> ToolEntry {
+    let more = if name == "defaulted" { r#","filled":{"default":true}"# } else { "" };
     let definition = format!(
         r#"{{"name":"{name}",
-            "inputSchema":{{"type":"object","properties":{{"n":{{"type":"number"}}}}}},
+            "inputSchema":{{"type":"object","properties":{{"n":{{"type":"number"}}{more}}}}},
             "outputSchema":{{"type":"object","properties":{{"fine":{{"type":"boolean"}}}}}}}}"#
     );
     ToolEntry::new(raw(&definition)).unwrap()

@@ -12,6 +12,7 @@ use gantry_gateway::{
 use tokio::time::timeout;
 
 use super::*;
+use gantry_gateway::ErrorKind;
 
 struct Echo;
 
@@ -89,22 +90,43 @@ async fn a_refusal_names_the_rule_and_where_it_stands() {
     let denial = Rule {
         place: Some("gantry.json:7".into()),
         name: "no writes".into(),
-        ..rule(Deny, &["bob"], &["put_*"])
+        ..rule(Deny, &["bob", "local"], &["put_*"])
     };
     let look = Rule { name: "look".into(), shadow: true, ..rule(Deny, &[], &["put_b"]) };
     let ask = Rule { name: "ask".into(), ..rule(Approve, &["cat"], &["put_*"]) };
-    let rules = Rules::new(set(vec![denial, look, ask, rule(Allow, &["ann"], &["get_a"])], true));
+    let partly = Rule {
+        name: "by arguments".into(),
+        when: Condition::new("!has(args.a)", ConditionBounds::default()).ok().map(Arc::new),
+        ..rule(Deny, &["eve"], &["get_a"])
+    };
+    let allow = rule(Allow, &["ann"], &["get_a"]);
+    let rules = Rules::new(set(vec![denial, look, ask, partly, allow], true));
     let record = Record::default();
     let gateway = open(&rules, &record);
     let cases = [
         (
-            caller("bob"),
+            caller("local"),
             "put_a",
             Some(
-                "`put_a` may not be called by `bob`: rule `no writes` at \
-            gantry.json:7 denies it; `gantry policy explain --as bob --tool put_a` says more",
+                "`put_a` may not be called by `local`: rule `no writes` at \
+            gantry.json:7 denies it; `gantry policy explain --as local --tool put_a` says more",
             ),
             "rules false no writes",
+        ),
+        (
+            caller("bob"),
+            "put_a",
+            Some("there is no tool `put_a`; tools/list shows those there are"),
+            "rules false no writes",
+        ),
+        (
+            caller("eve"),
+            "get_a",
+            Some(
+                "`get_a` is denied by a policy of this gateway; ask its administrator if you \
+                 need it",
+            ),
+            "rules false by arguments",
         ),
         (caller("dan"), "put_a", None, ""),
         (caller("dan"), "put_b", None, "rules true shadow: look"),
@@ -113,10 +135,7 @@ async fn a_refusal_names_the_rule_and_where_it_stands() {
         (
             scoped(&["get_*"]),
             "put_a",
-            Some(
-                "`put_a` may not be called by `ann`: its token is not \
-            good for it; `gantry policy explain --as ann --tool put_a` says more",
-            ),
+            Some("there is no tool `put_a`; tools/list shows those there are"),
             "rules false token scope",
         ),
     ];
@@ -125,12 +144,14 @@ async fn a_refusal_names_the_rule_and_where_it_stands() {
         let outcome = run(&gateway, &who, Method::ToolsCall, &params).await;
         let error = outcome.err();
         assert_eq!(error.as_ref().map(|it| it.public.as_str()), refused, "{name}");
-        assert!(error.is_none_or(|it| it.kind == ErrorKind::Refused), "{name}");
+        let is_hidden = |error: &CallError| error.kind == ErrorKind::ToolNotFound;
+        let is_expected = |it: CallError| it.kind == ErrorKind::Refused || is_hidden(&it);
+        assert!(error.is_none_or(is_expected), "{name}");
         let noted = record.0.lock().expect("nobody panicked").pop();
         assert_eq!(noted.as_deref(), Some(decided), "{} {name}", who.principal);
     }
     rules.put(set(vec![], false));
-    let outcome = run(&gateway, &caller("ann"), Method::ToolsCall, r#"{"name":"get_a"}"#).await;
+    let outcome = run(&gateway, &caller("local"), Method::ToolsCall, r#"{"name":"get_a"}"#).await;
     let text = outcome.expect_err("it is refused").public;
     assert!(text.contains("no rule allows it"), "{text}");
 }
@@ -163,17 +184,72 @@ async fn every_caller_has_lists_of_its_own() {
         }
     }
     let refused = [
-        (Method::ResourcesRead, r#"{"uri":"x:secret"}"#),
-        (Method::ResourcesRead, r#"{"uri":"file:///a"}"#),
-        (Method::PromptsGet, r#"{"name":"ask"}"#),
-        (Method::Complete, r#"{"ref":{"type":"ref/prompt","name":"ask"}}"#),
-        (Method::Complete, r#"{"ref":{"type":"ref/resource","uri":"file:///{+path}"}}"#),
+        (Method::ResourcesRead, r#"{"uri":"x:secret"}"#, ErrorKind::ResourceNotFound),
+        (Method::ResourcesRead, r#"{"uri":"file:///a"}"#, ErrorKind::ResourceNotFound),
+        (Method::PromptsGet, r#"{"name":"ask"}"#, ErrorKind::InvalidParams),
+        (
+            Method::Complete,
+            r#"{"ref":{"type":"ref/prompt","name":"ask"}}"#,
+            ErrorKind::InvalidParams,
+        ),
+        (
+            Method::Complete,
+            r#"{"ref":{"type":"ref/resource","uri":"file:///{+path}"}}"#,
+            ErrorKind::ResourceNotFound,
+        ),
     ];
-    for (method, params) in refused {
+    for (method, params, expected) in refused {
         let outcome = run(&gateway, &bob, method.clone(), params).await;
         let kind = outcome.err().map(|error| error.kind);
-        assert_eq!(kind, Some(ErrorKind::Refused), "{method} {params}");
+        assert_eq!(kind, Some(expected), "{method} {params}");
         assert!(run(&gateway, &ann, method.clone(), params).await.is_ok(), "{method} {params}");
+    }
+}
+
+/// What a caller is told of a call: kind, text and data.
+fn told(outcome: Outcome) -> (String, String, Option<String>) {
+    let error = outcome.expect_err("it cannot be used");
+    (format!("{:?}", error.kind), error.public, error.data.map(|data| data.to_string()))
+}
+
+#[tokio::test]
+async fn what_is_hidden_cannot_be_told_from_what_does_not_exist() {
+    let hide = Rule {
+        who: Who { principals: texts(&["bob"]), ..Who::default() },
+        what: What {
+            tools: texts(&["put_*"]),
+            resources: texts(&["x:secret", "file://*"]),
+            prompts: texts(&["*"]),
+            ..What::default()
+        },
+        ..Rule::new("hide", Deny)
+    };
+    let rules = Rules::new(set(vec![hide], true));
+    let gateway = open(&rules, &Record::default());
+    let bob = caller("bob");
+    let cases = [
+        (Method::ToolsCall, r#"{"name":"NAME"}"#, "put_a", "none"),
+        (Method::ToolsCall, r#"{"name":"NAME","arguments":[]}"#, "put_a", "none"),
+        (Method::ToolsCall, r#"{"name":"NAME","arguments":{"a":1,"a":2}}"#, "put_a", "none"),
+        (Method::ToolsCall, r#"{"name":"NAME@1","arguments":{}}"#, "put_a", "none"),
+        (Method::ResourcesRead, r#"{"uri":"NAME"}"#, "x:secret", "x:none"),
+        (Method::ResourcesRead, r#"{"uri":"NAME"}"#, "file:///a", "fil:///a"),
+        (Method::PromptsGet, r#"{"name":"NAME"}"#, "ask", "none"),
+        (Method::Complete, r#"{"ref":{"type":"ref/prompt","name":"NAME"}}"#, "ask", "none"),
+        (
+            Method::Complete,
+            r#"{"ref":{"type":"ref/resource","uri":"NAME"}}"#,
+            "file:///{+path}",
+            "none:///{+path}",
+        ),
+    ];
+    for (method, params, hidden, absent) in cases {
+        let of = async |name: &str| {
+            let params = params.replace("NAME", name);
+            let (kind, text, data) = told(run(&gateway, &bob, method.clone(), &params).await);
+            (kind, text.replace(name, "…"), data.map(|data| data.replace(name, "…")))
+        };
+        assert_eq!(of(hidden).await, of(absent).await, "{method} {params} {hidden}");
     }
 }
 
@@ -191,6 +267,12 @@ async fn nothing_else_tells_of_what_is_hidden() {
     let rules = Rules::new(set(vec![hide], true));
     let gateway = open(&rules, &Record::default());
     let (ann, bob) = (caller("ann"), caller("bob"));
+    for (name, for_ann, for_bob) in
+        [("get_a", true, true), ("put_a", true, false), ("no", false, false)]
+    {
+        let found = [&ann, &bob].map(|who| gateway.visible_tool(name, who).is_some());
+        assert_eq!(found, [for_ann, for_bob], "{name}");
+    }
     let counts = |who: &Caller| gateway.describe(who).counts.to_string();
     assert_eq!(counts(&ann), r#"{"tools_count":3,"resources_count":2,"prompts_count":1}"#);
     assert_eq!(counts(&bob), r#"{"tools_count":1,"resources_count":1,"prompts_count":1}"#);
@@ -250,7 +332,7 @@ async fn what_is_hidden_while_it_is_watched_is_heard_of_no_more() {
     let publisher = gateway.attach(Arc::new(Echo));
     let mut both = ["ann", "bob"].map(|who| {
         let interest = Interest::default();
-        watched.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10)));
+        watched.iter().for_each(|uri| assert!(interest.resources_watched.add(uri, 10).is_ok()));
         gateway.subscribe(interest, &Arc::new(caller(who)))
     });
     let cases = [

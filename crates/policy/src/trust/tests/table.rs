@@ -64,9 +64,9 @@ const BAD: Cell = ["trust false: SUBJECT is untrusted"; 3];
 const KNOWN: Cell = ["trust true: SUBJECT is verified"; 3];
 const GOOD: Cell = ["trust true: SUBJECT is trusted"; 3];
 const ASKED: Cell = [
-    "approval false: expired by nobody",
-    "approval true: approved by you",
-    "approval false: denied by you",
+    "approval false: waits for approval",
+    "approval true: approved by you (administrator)",
+    "approval false: denied by you (administrator)",
 ];
 
 /// The gateway's levels, whether definitions are in order, decisions, tools; and what must come of
@@ -168,8 +168,12 @@ async fn one(house: &House, tool: &str, answer: &str) -> (String, bool) {
         "no" => house.call_answered(call, Answer::deny("you")).await,
         _ => house.call(tool).await,
     };
-    assert!(outcome == "run" || outcome.starts_with("Refused: "), "{outcome}");
+    let is_refused = outcome.starts_with("Refused: ") || outcome.contains("PermissionError");
+    assert!(outcome == "run" || is_refused, "{outcome}");
     let runs = house.runs() - before;
     assert_eq!(runs, usize::from(outcome == "run"), "{outcome}");
-    (house.decided(), runs == 1)
+    let decided = house.decided();
+    let open = "approval false: waits for approval";
+    let decided = if decided.starts_with(open) { open.to_owned() } else { decided };
+    (decided, runs == 1)
 }

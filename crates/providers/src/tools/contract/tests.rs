@@ -7,6 +7,8 @@ use gantry_gateway::{ErrorKind, Reply};
 use gantry_protocol::RawJson;
 use gantry_transport::child::{End, Finished};
 
+use gantry_protocol::Secret;
+
 use super::{read, request};
 
 fn finished(stdout: &'static [u8], end: End) -> Finished {
@@ -16,7 +18,7 @@ fn finished(stdout: &'static [u8], end: End) -> Finished {
 }
 
 fn outcome(stdout: &'static [u8], end: End) -> Result<String, (ErrorKind, String)> {
-    match read("text.count", Duration::from_secs(3), &finished(stdout, end)) {
+    match read("text.count", &[], Duration::from_secs(3), &finished(stdout, end)) {
         Ok(Reply::Result(result)) => Ok(result.as_str().to_owned()),
         Ok(reply) => panic!("{reply:?}"),
         Err(error) => Err((error.kind, error.public)),
@@ -95,6 +97,12 @@ fn everything_else_is_a_failure_that_says_what_to_do() {
 
 #[test]
 fn the_detail_has_status_and_complaint() {
-    let error = read("a.b", Duration::ZERO, &finished(b"", End::Exited(2))).expect_err("a failure");
+    let error =
+        read("a.b", &[], Duration::ZERO, &finished(b"", End::Exited(2))).expect_err("a failure");
     assert_eq!(error.data.expect("data").as_str(), r#"{"exit_status":2,"stderr":"oh no"}"#);
+    let secrets = [Secret::new("oh no")];
+    let error = read("a.b", &secrets, Duration::ZERO, &finished(b"", End::Exited(2)));
+    let error = error.expect_err("a failure");
+    assert!(!error.public.contains("oh no"), "{error:?}");
+    assert_eq!(error.data.expect("data").as_str(), r#"{"exit_status":2,"stderr":"…"}"#);
 }

@@ -1,10 +1,12 @@
 //! A manifest as it was written, whatever its notation: keys, values and their lines.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::redact::is_open_variable;
+use gantry_protocol::{RawJson, Secret};
 
 use super::check::{is_name, is_version};
 use super::elements::{self, Side};
@@ -12,6 +14,9 @@ use super::expand::{ExpandError, expand};
 use super::nearest::nearest;
 use super::problem::Problem;
 use super::{Answer, Lookup, size, timeout};
+
+/// The variables of a process, by name.
+type Variables = Vec<(String, String)>;
 
 /// One key with its value.
 pub(super) struct Field {
@@ -178,9 +183,17 @@ impl<'a> Draft<'a> {
         Ok(Some(merged.raw("standby", standby).finish()))
     }
 
-    /// The variables of the process, expanded.
-    pub(super) fn env(&self, lookup: Lookup<'_>) -> Result<Vec<(String, String)>, Problem> {
+    /// The variables of the process, expanded, and the values that references in them stood for.
+    pub(super) fn env(&self, lookup: Lookup<'_>) -> Result<(Variables, Vec<Secret>), Problem> {
         let object = self.object("env")?;
+        let secrets = RefCell::new(Vec::new());
+        let lookup = |name: &str| {
+            let found = lookup(name)?;
+            if !is_open_variable(name) {
+                secrets.borrow_mut().push(Secret::new(found.as_str()));
+            }
+            Some(found)
+        };
         let mut variables = Vec::new();
         for member in object.iter().flat_map(RawJson::members) {
             let key = member.key().into_owned();
@@ -189,10 +202,10 @@ impl<'a> Draft<'a> {
                 let text = format!("`env` has a wrong entry `{key}`");
                 return Err(self.problem("env", text, "write names with strings as their values"));
             };
-            let value = expand(&value, lookup).map_err(|error| self.unset(&key, error))?;
+            let value = expand(&value, &lookup).map_err(|error| self.unset(&key, error))?;
             variables.push((key, value));
         }
-        Ok(variables)
+        Ok((variables, secrets.into_inner()))
     }
 
     fn unset(&self, key: &str, error: ExpandError) -> Problem {

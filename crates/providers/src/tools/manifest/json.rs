@@ -62,6 +62,7 @@ pub(super) fn from_fields(
     let mut line = command_line(&draft, file, runtime)?;
     let command = program::find(&draft, folder, &line.remove(0), runtime, environment)?;
     line.extend(draft.texts("args")?);
+    let (env, secrets) = draft.env(environment)?;
     Ok(Manifest {
         name,
         version,
@@ -69,7 +70,8 @@ pub(super) fn from_fields(
         runtime,
         command,
         args: line,
-        env: draft.env(environment)?,
+        env,
+        secrets,
         directory: program::directory(&draft, folder)?,
         input_schema,
         output_schema,

@@ -97,6 +97,7 @@ fn manifest(
         return Err(Problem::new(file, Some(start), text, "write `[tool.gantry]`"));
     };
     let draft = Draft::new(file, start, fields(file, block, table)?, KEYS)?;
+    let (env, secrets) = draft.env(environment)?;
     Ok(Manifest {
         name: draft.name()?,
         version: draft.version()?,
@@ -106,7 +107,8 @@ fn manifest(
         args: Vec::new(),
         input_schema: draft.schema("input", Side::Input)?,
         output_schema: draft.schema("output", Side::Output)?,
-        env: draft.env(environment)?,
+        env,
+        secrets,
         directory: file.parent().unwrap_or(Path::new("/")).to_owned(),
         annotations: annotations(&draft)?,
         title: draft.text("title")?,

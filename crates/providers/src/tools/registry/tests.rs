@@ -23,6 +23,7 @@ fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {
         command: "/bin/sh".into(),
         args: Vec::new(),
         env: Vec::new(),
+        secrets: Vec::new(),
         directory: "/".into(),
         input_schema: RawJson::from(input),
         output_schema: RawJson::from(json!({"type": "string"})),

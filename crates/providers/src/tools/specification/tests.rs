@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gantry_protocol::RawJson;
+use gantry_protocol::{RawJson, Secret};
 use serde_json::json;
 
 use super::FILE_NAME;
@@ -68,6 +68,8 @@ fn tool(folder: &Path) -> Manifest {
         command: folder.join("count"),
         args: vec!["--fast".to_owned()],
         env: vec![("TOKEN".to_owned(), "hunter2".to_owned())],
+        // A document names variables, it does not hold their values.
+        secrets: vec![Secret::new("hunter2")],
         directory: folder.to_owned(),
         input_schema: raw(
             &json!({"type": "object", "properties": {"text": text, "least": least}, "required": ["text"]}),

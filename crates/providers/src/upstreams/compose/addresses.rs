@@ -8,6 +8,7 @@ use gantry_gateway::{Matcher, ResourceEntry, TemplateEntry};
 use gantry_protocol::RawJson;
 
 use super::super::aliases::Aliases;
+use super::super::canonical::{self, CanonicalNames};
 use super::{Composed, Part, Scope};
 use crate::template::Template;
 
@@ -25,21 +26,23 @@ struct Cover {
     parsed: Option<Arc<Template>>,
 }
 
-/// Gives every resource and template an address that no other has.
-pub(super) fn give(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
-    let (mut uris, mut texts) = (HashSet::new(), HashSet::new());
+/// Gives every resource and template the address that no other has, or where a server is shown
+/// alone its own.
+pub(super) fn give(
+    parts: &[Part],
+    scope: Scope<'_>,
+    names: &CanonicalNames,
+    composed: &mut Composed,
+) {
+    let is_shown = !matches!(scope, Scope::Alone);
     let (mut kept, mut offered) = (Kept::default(), Vec::new());
     for part in parts {
-        let mut aliases = None;
-        let new = || Aliases::new(&part.server, |prefix| is_used(parts, prefix));
+        let aliases = names.aliases(&part.server);
         let is_wanted = scope.has_server(&part.server);
         for resource in &part.offer.resources {
-            let entry = match uris.insert(resource.uri.as_str()) {
-                true => resource.clone(),
-                false => {
-                    let aliases = aliases.get_or_insert_with(new);
-                    Arc::new(readdressed(resource, aliases.add(&resource.uri)))
-                }
+            let entry = match aliases.filter(|aliases| aliases.has(&resource.uri)) {
+                None => resource.clone(),
+                Some(aliases) => Arc::new(readdressed(resource, aliases, is_shown)),
             };
             if is_wanted && part.offer.is_withdrawn {
                 kept.uris.insert(entry.uri.clone());
@@ -50,13 +53,9 @@ pub(super) fn give(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
         }
         for (template, parsed) in &part.offer.templates {
             let text = template.uri_template.as_str();
-            let entry = match texts.insert(text) {
-                true => template.clone(),
-                false => {
-                    let aliases = aliases.get_or_insert_with(new);
-                    let alias = aliases.add_template(text, parsed.as_ref());
-                    Arc::new(readdressed_template(template, alias))
-                }
+            let entry = match aliases.filter(|aliases| aliases.has_template(text)) {
+                None => template.clone(),
+                Some(aliases) => Arc::new(readdressed_template(template, aliases, is_shown)),
             };
             let prefix = entry.uri_template.len() - text.len();
             let prefix = entry.uri_template[..prefix].to_owned();
@@ -67,8 +66,8 @@ pub(super) fn give(parts: &[Part], scope: Scope<'_>, composed: &mut Composed) {
                 offered.push((part.server.clone(), entry, cover));
             }
         }
-        if let Some(aliases) = aliases {
-            composed.routes.aliases.insert(part.server.clone(), Arc::new(aliases));
+        if let Some(aliases) = aliases.filter(|_| is_shown) {
+            composed.routes.aliases.insert(part.server.clone(), aliases.clone());
         }
     }
     let kept = Arc::new(kept);
@@ -95,23 +94,34 @@ impl Kept {
     }
 }
 
-/// Whether something that is listed begins so.
-fn is_used(parts: &[Part], prefix: &str) -> bool {
-    parts.iter().any(|part| {
-        part.offer.resources.iter().any(|it| it.uri.starts_with(prefix))
-            || part.offer.templates.iter().any(|(it, _)| it.uri_template.starts_with(prefix))
-    })
-}
-
-fn readdressed(resource: &ResourceEntry, uri: String) -> ResourceEntry {
+/// The same resource, which has an alias in the list of all servers. Where that is not shown, only
+/// policies know of it.
+fn readdressed(resource: &ResourceEntry, aliases: &Aliases, is_shown: bool) -> ResourceEntry {
+    let (origin, alias) = (resource.origin.clone(), Some(canonical::alias(aliases, is_shown)));
+    if !is_shown {
+        let (uri, definition) = (resource.uri.clone(), resource.definition.clone());
+        return ResourceEntry { uri, definition, origin, alias };
+    }
+    let uri = aliases.alias(&resource.uri);
     let definition = resource.definition.edit().set("uri", RawJson::string(&uri)).apply();
-    ResourceEntry { uri, definition, origin: resource.origin.clone() }
+    ResourceEntry { uri, definition, origin, alias }
 }
 
-fn readdressed_template(template: &TemplateEntry, uri_template: String) -> TemplateEntry {
+fn readdressed_template(
+    template: &TemplateEntry,
+    aliases: &Aliases,
+    is_shown: bool,
+) -> TemplateEntry {
+    let (origin, alias) = (template.origin.clone(), Some(canonical::alias(aliases, is_shown)));
+    if !is_shown {
+        let (uri_template, definition) =
+            (template.uri_template.clone(), template.definition.clone());
+        return TemplateEntry { uri_template, definition, origin, alias };
+    }
+    let uri_template = aliases.alias(&template.uri_template);
     let text = RawJson::string(&uri_template);
     let definition = template.definition.edit().set("uriTemplate", text).apply();
-    TemplateEntry { uri_template, definition, origin: template.origin.clone() }
+    TemplateEntry { uri_template, definition, origin, alias }
 }
 
 impl Composed {

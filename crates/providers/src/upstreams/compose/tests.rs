@@ -1,6 +1,7 @@
 //! Names and addresses of many servers in one listing, and the way back.
 
 use gantry_client::List;
+use gantry_gateway::Target;
 
 use super::super::fixture::{lists, tools, upstream};
 use super::*;
@@ -11,8 +12,13 @@ fn part(server: &str, given: &[(List, &str)]) -> Part {
     Part { server: server.into(), prefix: server.to_owned(), offer: Arc::new(offer) }
 }
 
+/// A listing of parts that are all there are.
+fn composed(parts: &[Part], scope: Scope<'_>, before: &Routes) -> Composed {
+    compose(parts, scope, &CanonicalNames::give(parts, 64), before)
+}
+
 fn everything(parts: &[Part]) -> Composed {
-    compose(parts, Scope::Everything { length: 64 }, &Routes::default())
+    composed(parts, Scope::Everything, &Routes::default())
 }
 
 fn tool_names(composed: &Composed) -> Vec<&str> {
@@ -47,7 +53,7 @@ fn alone_a_server_has_its_own_names() {
         "a",
         &[(List::Tools, &tools(&["a/b", "x y", "x_y"])), (List::Prompts, r#"[{"name":"p q"}]"#)],
     )];
-    let composed = compose(&parts, Scope::Alone, &Routes::default());
+    let composed = composed(&parts, Scope::Alone, &Routes::default());
     let names = tool_names(&composed);
     assert_eq!(names[..2], ["a/b", "x_y"]);
     assert!(names[2].starts_with("x_y_"), "{names:?}");
@@ -71,8 +77,7 @@ fn a_profile_selects_but_does_not_rename() {
         (Profile { exclude: list(&["a_b*"]), ..Profile::default() }, vec!["a_x"]),
     ];
     for (profile, expected) in cases {
-        let scope = Scope::Selected { length: 64, profile: &profile };
-        let composed = compose(&parts, scope, &Routes::default());
+        let composed = composed(&parts, Scope::Selected(&profile), &Routes::default());
         assert_eq!(tool_names(&composed), expected, "{profile:?}");
     }
 }
@@ -110,7 +115,7 @@ fn equal_addresses_are_told_apart() {
 fn what_did_not_change_is_used_again() {
     let parts = [part("a", &[(List::Tools, &tools(&["x", "y"]))])];
     let before = everything(&parts);
-    let after = compose(&parts, Scope::Everything { length: 64 }, &before.routes);
+    let after = composed(&parts, Scope::Everything, &before.routes);
     let same = before.listing.tools.iter().zip(&after.listing.tools);
     assert!(same.into_iter().all(|(one, other)| Arc::ptr_eq(one, other)));
     let schemas = (&parts[0].offer.tools[0].entry.input, &after.listing.tools[0].input);
@@ -158,4 +163,68 @@ fn what_is_away_keeps_its_names_and_addresses() {
     assert!(prompts.len() == 1 && prompts[0].starts_with("p_"), "{prompts:?}");
     assert_eq!(composed.routes.keeper_of("x").map(|it| &**it), Some("a"));
     assert_eq!(composed.listing.resources.len(), 1);
+}
+
+#[test]
+fn canonical_names_are_the_same_at_every_endpoint() {
+    let given = [(List::Resources, r#"[{"uri":"x:one","name":"1"}]"#)];
+    let long = "x".repeat(80);
+    let parts = [
+        part("a", &[(List::Tools, &*tools(&["b_c", &long, "x"])), given[0]]),
+        part(
+            "a_b",
+            &[(List::Tools, &*tools(&["c"])), (List::Prompts, r#"[{"name":"p"}]"#), given[0]],
+        ),
+    ];
+    let names = CanonicalNames::give(&parts, 64);
+    let profile = Profile::default();
+    let all = compose(&parts, Scope::Everything, &names, &Routes::default());
+    let selected = compose(&parts, Scope::Selected(&profile), &names, &Routes::default());
+    let alone = [0, 1].map(|at| compose(&parts[at..=at], Scope::Alone, &names, &Routes::default()));
+    let canonical = |composed: &Composed| {
+        let tools = composed.listing.tools.iter().cloned().map(Target::Tool);
+        let prompts = composed.listing.prompts.iter().cloned().map(Target::Prompt);
+        let resources = composed.listing.resources.iter().cloned().map(Target::Resource);
+        let name = |target: Target| {
+            let names = target.names();
+            let path = format!("{} {}", names.server.unwrap(), names.own());
+            let full = names.full().map(str::to_owned);
+            (path, (names.canonical().to_owned(), full, names.permitting().is_some()))
+        };
+        tools.chain(prompts).chain(resources).map(name).collect::<BTreeMap<_, _>>()
+    };
+    let expected = canonical(&all);
+    assert_eq!(expected.len(), 7, "{expected:?}");
+    assert_eq!(canonical(&selected), expected);
+    let [one, other] = &alone;
+    assert_eq!(
+        canonical(one).into_iter().chain(canonical(other)).collect::<BTreeMap<_, _>>(),
+        expected
+    );
+    // The server, its own name; the full name where it has another, and whether it may permit.
+    let cases = [
+        ("a b_c", None, false),
+        ("a x", None, true),
+        ("a_b c", Some("a_b_c".to_owned()), true),
+        ("a_b p", None, true),
+        ("a_b x:one", None, true),
+    ];
+    for (path, full, permits) in cases {
+        assert_eq!((&expected[path].1, expected[path].2), (&full, permits), "{path}");
+    }
+    assert_eq!(expected["a_b x:one"].0, "gantry://a_b/x:one");
+    assert_eq!(expected[&format!("a {long}")].1.as_deref(), Some(&*format!("a_{long}")));
+}
+
+#[test]
+fn a_name_that_another_server_takes_is_noticed() {
+    let one = || part("a", &[(List::Tools, &tools(&["x"]))]);
+    let grown = || part("a", &[(List::Tools, &tools(&["b_c", "x"]))]);
+    let other = || part("a_b", &[(List::Tools, &tools(&["c"]))]);
+    let before = CanonicalNames::give(&[one(), other()], 64);
+    let same = CanonicalNames::give(&[one(), other()], 64);
+    assert!(same.changed_since(&before).is_empty());
+    let after = CanonicalNames::give(&[grown(), other()], 64);
+    let changed: Vec<_> = after.changed_since(&before).into_iter().collect();
+    assert_eq!(changed, ["a".into(), "a_b".into()] as [Arc<str>; 2]);
 }

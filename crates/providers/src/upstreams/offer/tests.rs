@@ -195,3 +195,19 @@ fn problems_are_counted_when_they_are_many() {
     assert_eq!(offer.problems.len(), PROBLEMS + 1);
     assert_eq!(offer.problems[PROBLEMS], "and 5 more");
 }
+
+#[test]
+fn compiled_templates_of_a_server_have_a_memory_limit() {
+    let item = |number| format!(r#"{{"name":"t","uriTemplate":"x{number}://{{a}}/{{?b,c,d}}"}}"#);
+    let list: Vec<String> = (0..200).map(item).collect();
+    let list = format!("[{}]", list.join(","));
+    let mut upstream = upstream("s");
+    let readable = |offer: &Offer| offer.templates.iter().filter(|it| it.1.is_some()).count();
+    let offer = read(&upstream, &[(List::Templates, &list)]);
+    assert_eq!((readable(&offer), offer.problems.len()), (200, 0), "{:?}", offer.problems);
+    upstream.templates = 64 * 1024;
+    let offer = read(&upstream, &[(List::Templates, &list)]);
+    assert_eq!(offer.templates.len(), 200, "all are listed");
+    assert!((1..100).contains(&readable(&offer)), "{}", readable(&offer));
+    assert!(offer.problems[0].contains("raise `limits.templates`"), "{:?}", offer.problems);
+}

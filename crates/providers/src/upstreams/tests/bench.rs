@@ -98,7 +98,7 @@ impl Bench {
     /// Hears of changes of one resource, from when its server was told so.
     pub(super) async fn watch(&self, uri: &str, caller: Caller) -> Subscription {
         let watched = Arc::new(Watched::default());
-        watched.add(uri, 1);
+        watched.add(uri, 1).expect("nothing else is watched");
         let interest = Interest { resources_watched: watched, ..Interest::default() };
         let subscription = self.gateway.subscribe(interest, &Arc::new(caller));
         let told = tokio::time::timeout(PATIENCE, self.gateway.watching(uri)).await;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
-    Ask, Call, Caller, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider, Reply,
-    Resolved, Step, ToolEntry,
+    Ask, Badge, Call, Caller, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider,
+    Reply, Resolved, Step, ToolEntry,
 };
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{ClientCapabilities, Id, Method, RawJson};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::super::ticket::Ticket;
 use super::{Resumed, State};
 use crate::lobby::Lobby;
+use crate::quota::Resource;
 use crate::seal::Purpose;
 use crate::settings::Settings;
 
@@ -228,4 +229,40 @@ async fn members_in_another_order_are_the_same_call() {
     let params = RawJson::parse(text, JsonLimits::default()).unwrap();
     let retry = Ticket { params, ..retry("ada", &state, json!({})) };
     assert!(resume(&lobby, &retry).await.starts_with("done"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_counted_until_it_ends() {
+    let lobby = lobby(Settings::default());
+    let both = answer(&["one", "two"]);
+    let state = park(&lobby, "ada").await.unwrap();
+    let held = lobby.quota.used(Resource::Held);
+    assert!(held > 0 && lobby.quota.used(Resource::Parked) == 1);
+    resume(&lobby, &retry("ada", &state, answer(&["one"]))).await;
+    assert!(lobby.quota.used(Resource::Held) > held, "so are the answers that came first");
+    assert!(resume(&lobby, &retry("ada", &state, both)).await.starts_with("done"));
+    assert_eq!(lobby.quota.used(Resource::Parked) + lobby.quota.used(Resource::Held), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parked_call_ends_with_its_credential() {
+    let lobby = lobby(Settings::default());
+    let badge = Arc::new(Badge::default());
+    let mut ticket = ticket("ada", json!({"a": 1}), json!({}));
+    ticket.caller =
+        Arc::new(Caller { badge: Some(badge.clone()), ..Caller::clone(&ticket.caller) });
+    park(&lobby, "bob").await.unwrap();
+    for is_over in [false, true] {
+        let call = Call::new(ticket.method.clone(), ticket.params.clone(), ticket.caller.clone());
+        let mut running = lobby.gateway.start(call);
+        let Step::Questions(questions) = running.step().await else { panic!("it asks") };
+        let parked = lobby.parking.park(&lobby, &ticket, running, questions);
+        assert_eq!(parked.is_err(), is_over, "nothing is kept for a credential that is over");
+        badge.end();
+        while lobby.parking.count() > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(lobby.quota.used(Resource::Parked), 1, "those of others stay");
+    assert_eq!(lobby.gateway.calls_in_flight(), 1);
 }

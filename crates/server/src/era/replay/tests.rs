@@ -6,13 +6,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 
-use super::{Budget, Follower, StreamLog, parse_place};
+use super::{Follower, StreamLog, parse_place};
+use crate::quota::{Account, QuotaTable};
 use crate::settings::Settings;
 
 const RETRY: Duration = Duration::from_millis(500);
 
 fn log(settings: &Settings) -> Arc<StreamLog> {
-    StreamLog::new(7, settings, &Arc::new(Budget::new(settings.replay_total)))
+    StreamLog::new(7, settings, &account(settings, "ada"))
+}
+
+fn account(settings: &Settings, principal: &str) -> Arc<Account> {
+    QuotaTable::new(settings).account(&Arc::from(principal))
 }
 
 /// Whether a word was taken; none if it would have to wait.
@@ -101,15 +106,15 @@ fn what_is_kept_is_bounded() {
 #[test]
 fn all_streams_share_one_budget() {
     let settings = Settings { replay_total: 100, ..Settings::default() };
-    let budget = Arc::new(Budget::new(settings.replay_total));
-    let logs: Vec<_> = (0..50).map(|number| StreamLog::new(number, &settings, &budget)).collect();
+    let account = account(&settings, "ada");
+    let logs: Vec<_> = (0..50).map(|number| StreamLog::new(number, &settings, &account)).collect();
     for _ in 0..20 {
         logs.iter().for_each(|log| say(log, "0123456789"));
     }
     let kept: usize = logs.iter().map(|log| log.state().bytes).sum();
-    assert!(kept <= 100 + 50 * 10, "{kept} bytes are kept; one event a stream may be more");
+    assert!(kept <= 100, "{kept} bytes are kept, with nobody there to read them");
     drop(logs);
-    let log = StreamLog::new(7, &settings, &budget);
+    let log = StreamLog::new(7, &settings, &account);
     say(&log, "01234 01234 01234");
     log.finish();
     let kept = read(&mut log.follow(0, None)).0;

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry_gateway::{Caller, Gateway, Identity, Scope};
-use gantry_protocol::{ClientCapabilities, Id, RawJson, Revision};
+use gantry_gateway::{Badge, Caller, Gateway, Identity, Scope};
+use gantry_protocol::{ClientCapabilities, Id, Method, RawJson, Revision};
 
+use super::super::arrival::Arrival;
 use super::super::session::Session;
+use super::sealed::Sealed;
 use super::{SessionLookup, mint};
 use crate::doorman::Visitor;
 use crate::lobby::Lobby;
+use crate::quota::Resource;
 use crate::seal::Purpose;
 use crate::settings::Settings;
 
@@ -33,7 +36,7 @@ fn find(lobby: &Lobby, principal: &str, id: &str) -> &'static str {
     match lobby.sessions.find(lobby, &Visitor::new(principal), id) {
         SessionLookup::Found(_) => "found",
         SessionLookup::Unknown => "unknown",
-        SessionLookup::Full => "full",
+        SessionLookup::Full(_) => "full",
     }
 }
 
@@ -128,7 +131,7 @@ async fn ended_sessions_stay_ended_within_bounds() {
     let ids: Vec<_> = (0..6).map(|_| open(&lobby, "ada")).collect();
     for id in &ids {
         find(&lobby, "ada", id);
-        lobby.sessions.end(&lobby.settings, id);
+        lobby.sessions.end(&lobby.settings, "ada", id);
         assert_eq!(find(&lobby, "ada", id), "unknown");
     }
     let ended = ids.iter().filter(|id| find(&lobby, "ada", id) == "unknown").count();
@@ -140,7 +143,7 @@ async fn an_id_is_good_for_so_long() {
     let issued = open(&lobby(Settings::default()), "ada");
     let brief = lobby(Settings { session_lifetime: Duration::ZERO, ..Settings::default() });
     // The clock on the wall counts whole seconds.
-    let sealed = super::Sealed {
+    let sealed = Sealed {
         revision: "2025-06-18".to_owned(),
         principal: "ada".to_owned(),
         capabilities: "{}".to_owned(),
@@ -189,4 +192,104 @@ async fn a_session_does_not_outlive_what_its_visitor_may_use() {
         let found = matches!(lobby.sessions.find(&lobby, &visitor, &id), SessionLookup::Found(_));
         assert_eq!(found, expected, "{visitor:?}");
     }
+}
+
+/// A lobby whose callers are told apart, with these limits.
+fn shared(settings: Settings) -> Arc<Lobby> {
+    let lobby = lobby(settings);
+    lobby.quota.share_among_principals();
+    lobby
+}
+
+/// The session that an id leads to.
+fn found(lobby: &Lobby, visitor: &Visitor, id: &str) -> Arc<super::HttpSession> {
+    match lobby.sessions.find(lobby, visitor, id) {
+        SessionLookup::Found(session) => session,
+        SessionLookup::Unknown => panic!("it is unknown"),
+        SessionLookup::Full(exceeded) => panic!("{exceeded}"),
+    }
+}
+
+fn set_level(lobby: &Lobby, id: &str) {
+    let params = Some(RawJson::from_static(r#"{"level":"debug"}"#));
+    let request = gantry_protocol::Request { id: Id::number(1), method: Method::SetLevel, params };
+    let session = found(lobby, &Visitor::new("ada"), id);
+    drop(session.session.handle(lobby, Arrival::new(request)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_ages_out_whatever_it_holds() {
+    let idle = Duration::from_secs(60);
+    let lobby = lobby(Settings { session_idle: idle, ..Settings::default() });
+    let (level, streaming, calling) =
+        (open(&lobby, "ada"), open(&lobby, "ada"), open(&lobby, "ada"));
+    set_level(&lobby, &level);
+    let log = found(&lobby, &Visitor::new("ada"), &streaming).open_stream(&lobby).unwrap();
+    let follower = log.follow(0, None);
+    let call = found(&lobby, &Visitor::new("ada"), &calling).session.calls.enrol(&Id::number(1));
+    tokio::time::advance(idle).await;
+    lobby.sweep();
+    assert_eq!(lobby.sessions.count(), 2, "those with an open stream or a running call stay");
+    drop((follower, call));
+    log.finish();
+    tokio::time::advance(idle).await;
+    lobby.sweep();
+    assert_eq!(lobby.sessions.count(), 0);
+    assert_eq!(lobby.quota.used(Resource::Sessions), 0);
+    assert_eq!(lobby.quota.used(Resource::Held), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_principal_makes_room_for_itself_with_its_own_oldest() {
+    let lobby = shared(Settings { sessions: 12, ..Settings::default() });
+    let others: Vec<_> = (0..2).map(|_| open(&lobby, "bob")).collect();
+    let ids: Vec<_> = (0..4).map(|_| open(&lobby, "ada")).collect();
+    for id in &others {
+        assert_eq!(find(&lobby, "bob", id), "found");
+    }
+    for id in &ids[..3] {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        set_level(&lobby, id);
+    }
+    // The first of them is used again, so that the second is the oldest.
+    find(&lobby, "ada", &ids[0]);
+    assert_eq!(find(&lobby, "ada", &ids[3]), "found");
+    let live = lobby.sessions.read();
+    let kept = |principal: &str, id: &String| live[principal].by_id.contains_key(id);
+    assert_eq!(ids.iter().map(|id| kept("ada", id)).collect::<Vec<_>>(), [true, false, true, true]);
+    assert!(others.iter().all(|id| kept("bob", id)), "those of others stay");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_is_used_up_the_principal_with_most_gives_way() {
+    let settings = Settings { sessions: 6, principal_share: 50, ..Settings::default() };
+    let lobby = shared(settings);
+    for principal in ["ada", "bob"] {
+        (0..3).for_each(|_| assert_eq!(find(&lobby, principal, &open(&lobby, principal)), "found"));
+    }
+    for principal in ["cy", "dan"] {
+        assert_eq!(find(&lobby, principal, &open(&lobby, principal)), "found", "{principal}");
+    }
+    assert_eq!(lobby.sessions.count(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_ends_with_its_credential() {
+    let lobby = shared(Settings::default());
+    let badge = Arc::new(Badge::default());
+    let visitor = Visitor { badge: Some(badge.clone()), ..Visitor::new("ada") };
+    let (id, other) = (open(&lobby, "ada"), open(&lobby, "bob"));
+    let session = found(&lobby, &visitor, &id);
+    let call = session.session.calls.enrol(&Id::number(1)).unwrap();
+    assert_eq!(find(&lobby, "bob", &other), "found");
+    badge.end();
+    session.session.ended.cancelled().await;
+    assert!(call.drive(std::pin::pin!(std::future::pending::<()>())).await.is_none());
+    assert_eq!(lobby.sessions.count(), 1, "those of others stay");
+    drop(session);
+    assert_eq!(lobby.quota.used(Resource::Sessions), 1);
+    assert_eq!(find(&lobby, "ada", &id), "unknown", "for good");
+    // A request that was let in just before.
+    let late = open(&lobby, "ada");
+    assert!(matches!(lobby.sessions.find(&lobby, &visitor, &late), SessionLookup::Unknown));
 }

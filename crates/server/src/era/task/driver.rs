@@ -8,16 +8,32 @@ use gantry_protocol::{Method, Revision, RpcError, code, wire};
 
 use super::{End, Task};
 use crate::era::errors;
+use crate::era::task_book::TaskPermits;
 use crate::lobby::Lobby;
 
 /// Between two tries to write down how a task ended.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Runs a task until it ends, expires, or the server stops; then it is found in the log.
-pub(in crate::era) async fn drive(lobby: Arc<Lobby>, task: Arc<Task>, running: Running) {
+pub(in crate::era) async fn drive(
+    lobby: Arc<Lobby>,
+    task: Arc<Task>,
+    running: Running,
+    mut permits: TaskPermits,
+) {
     let book = &lobby.task_book;
     tokio::select! {
-        () = run(&lobby, &task, running) => {
+        biased;
+        () = task.revoked() => {
+            let text = "the credential that began this task was revoked or has expired";
+            task.finish(End::Error(RpcError::new(code::REFUSED, text)));
+            book.announce(&task);
+            // Once only: what it holds is needed by others, and nobody can ask for it any more.
+            if let Err(error) = book.save(&task).await {
+                tracing::warn!(%error, "the end of a task whose credential is over was not saved");
+            }
+        }
+        () = run(&lobby, &task, running, &mut permits) => {
             book.announce(&task);
             keep(&lobby, &task).await;
         }
@@ -29,6 +45,7 @@ pub(in crate::era) async fn drive(lobby: Arc<Lobby>, task: Arc<Task>, running: R
         () = stopped_waiting(&lobby, &task) => {}
     }
     book.forget(&task.id);
+    drop(permits);
 }
 
 /// Ends when the server stops while the task waits for answers: they can no longer come.
@@ -38,7 +55,7 @@ async fn stopped_waiting(lobby: &Lobby, task: &Task) {
     while !task.is_asking() && changes.changed().await.is_ok() {}
 }
 
-async fn run(lobby: &Lobby, task: &Task, mut running: Running) {
+async fn run(lobby: &Lobby, task: &Task, mut running: Running, permits: &mut TaskPermits) {
     running.run_by_itself();
     loop {
         let step = tokio::select! {
@@ -53,7 +70,7 @@ async fn run(lobby: &Lobby, task: &Task, mut running: Running) {
                 lobby.task_book.announce(task);
             }
             Step::Done(outcome) => {
-                task.finish(end(outcome, lobby.settings.task_result));
+                task.finish(end(outcome, lobby.settings.task_result, permits));
                 return;
             }
         }
@@ -76,7 +93,7 @@ fn hear(lobby: &Lobby, task: &Task, notice: Notice) {
     }
 }
 
-fn end(outcome: Outcome, limit: usize) -> End {
+fn end(outcome: Outcome, limit: usize, permits: &mut TaskPermits) -> End {
     let internal = |text: String| End::Error(RpcError::new(code::INTERNAL_ERROR, text));
     let result = match outcome {
         Ok(Reply::Result(result)) => result.into_raw(),
@@ -90,13 +107,16 @@ fn end(outcome: Outcome, limit: usize) -> End {
     if size > limit {
         return internal(format!("the result has {size} bytes; a task may keep {limit}"));
     }
+    if let Err(exceeded) = permits.bytes.grow(size) {
+        return End::Error(exceeded.into());
+    }
     End::Result(wire::lower_result(Revision::LATEST, &Method::ToolsCall, &result))
 }
 
 /// Writes down how a task ended. Until that is done it is kept in memory.
 async fn keep(lobby: &Lobby, task: &Task) {
     let mut told = false;
-    while let Err(error) = lobby.task_book.log().save(task.record()).await {
+    while let Err(error) = lobby.task_book.save(task).await {
         if !std::mem::replace(&mut told, true) {
             tracing::warn!(%error, "the end of a task is not written down yet; it is tried again");
         }

@@ -15,7 +15,7 @@ use gantry_protocol::{Method, RawJson, RpcError, code, wire};
 use tokio::time::Instant;
 
 use super::stateless::named;
-use super::{Found, TaskBook, Wish};
+use super::{Admission, Found, TaskBook, Wish};
 use crate::era::task::{Task, failed};
 use crate::era::ticket::Ticket;
 use crate::lobby::Lobby;
@@ -25,9 +25,9 @@ use crate::lobby::Lobby;
 pub(crate) struct SessionTasks(Mutex<Vec<(String, Instant)>>);
 
 impl SessionTasks {
-    /// Whether none of them is still known.
-    pub(in crate::era) fn is_empty(&self) -> bool {
-        self.known().is_empty()
+    /// Whether one of them runs.
+    pub(in crate::era) fn is_running(&self, tasks: &TaskBook) -> bool {
+        self.known().iter().any(|(id, _)| tasks.is_live(id))
     }
 
     /// Whether this is one of them.
@@ -70,8 +70,8 @@ pub(crate) fn start(
     let request = Request { lobby: lobby.clone(), tasks: tasks.clone(), ticket: ticket.clone() };
     match asks_for_task {
         true => match support(lobby, &call) {
-            // The pipeline says best what is wrong with a tool that is not there.
-            None => lobby.gateway.start(call),
+            // The pipeline says best what is wrong with a tool that is not there for this caller.
+            None => lobby.gateway.start(Call { wants_task: true, ..call }),
             Some(support) => {
                 let own = call.clone();
                 lobby.gateway.attend(&call, |_| request.create(support, own))
@@ -81,9 +81,10 @@ pub(crate) fn start(
     }
 }
 
+/// Whether the tool of a call runs as a task; none if there is no tool that this caller sees.
 fn support(lobby: &Lobby, call: &Call) -> Option<TaskSupport> {
     let name = call.head.name.as_ref().and_then(RawJson::to_text)?;
-    lobby.gateway.catalog().with(|snapshot| snapshot.tool(&name).map(|tool| tool.task_support))
+    Some(lobby.gateway.visible_tool(&name, &call.caller)?.task_support)
 }
 
 /// One request, with all that answering it takes.
@@ -96,16 +97,11 @@ struct Request {
 impl Request {
     /// Begins a task. What becomes of its call is not waited for.
     async fn create(self, support: TaskSupport, mut call: Call) -> Outcome {
-        if support == TaskSupport::Forbidden {
-            let text = "this tool does not run as a task; call it without `task`";
-            return Err(CallError::new(ErrorKind::MethodNotFound, text));
-        }
-        let wish = self.ticket.task.as_ref().map_or(Ok(Wish::default()), read_wish)?;
-        let admission = TaskBook::admit(&self.lobby, &self.ticket.caller.principal, wish)?;
-        admission.write_down().await.map_err(|error| {
-            let text = "the task cannot be written down; call the tool without `task`";
-            CallError::new(ErrorKind::Internal, text).with_private(error.to_string())
-        })?;
+        let admission = match self.admit(support).await {
+            Ok(admission) => admission,
+            // A call that is refused here is audited like one that is refused later.
+            Err(error) => return self.lobby.gateway.refuse(call, error).await,
+        };
         let task = admission.task().clone();
         self.tasks.add(&task, self.lobby.settings.tasks_listed);
         call.wants_progress = true;
@@ -117,6 +113,21 @@ impl Request {
         let created = wire::lower_task(&task.brief().finish());
         let created = ObjectWriter::new().raw("task", &created).finish();
         Ok(Reply::result(marked(&created)))
+    }
+
+    /// Takes a place for a task, and writes it down.
+    async fn admit(&self, support: TaskSupport) -> Result<Admission, CallError> {
+        if support == TaskSupport::Forbidden {
+            return Err(CallError::no_task());
+        }
+        let Ticket { task, caller, params, .. } = &self.ticket;
+        let wish = task.as_ref().map_or(Ok(Wish::default()), read_wish)?;
+        let admission = TaskBook::admit(&self.lobby, caller, params.bytes().len(), wish)?;
+        admission.write_down().await.map_err(|error| {
+            let text = "the task cannot be written down; call the tool without `task`";
+            CallError::new(ErrorKind::Internal, text).with_private(error.to_string())
+        })?;
+        Ok(admission)
     }
 
     async fn answer(self, exchange: Exchange) -> Outcome {

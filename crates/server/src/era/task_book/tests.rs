@@ -1,19 +1,24 @@
 //! Whose tasks are whose, how long they are known, and what becomes of them when time is over.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use gantry_gateway::policy::{Admission, CallEnd, CallSummary, Known, Sight, View, Ward, Witness};
 use gantry_gateway::{
-    Ask, Exchange, Gateway, Identity, Listing, Outcome, Provider, Reply, Resolved, ToolEntry,
+    Ask, Badge, Call, CallError, Caller, ErrorKind, Exchange, Gateway, GatewayBuilder, Identity,
+    Listing, Outcome, Provider, Reply, Resolved, Target, ToolEntry,
 };
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 use serde_json::{Value, json};
 
+use super::{TaskBook, Wish};
 use crate::lobby::Lobby;
 use crate::memory::Link;
+use crate::quota::Resource;
 use crate::settings::Settings;
+use crate::task_log::{TaskLog, TaskLogError, TaskLogLimits, TaskRecord};
 
 /// Says that it runs long; then asks for folders, waits for ever, or gives what it was given.
 struct Long;
@@ -43,12 +48,20 @@ fn raw(text: &str) -> RawJson {
 }
 
 fn lobby(settings: Settings) -> Arc<Lobby> {
-    let gateway = Gateway::builder(Identity::new("tasks", "1")).build();
-    let tools = ["asks", "hangs", "ends"].map(|name| {
-        let definition = json!({"name": name, "inputSchema": {"type": "object"}});
+    over(Gateway::builder(Identity::new("tasks", "1")), settings)
+}
+
+fn over(builder: GatewayBuilder, settings: Settings) -> Arc<Lobby> {
+    let gateway = builder.build();
+    let tool = |name: &str, support: &str| {
+        let (schema, execution) = (json!({"type": "object"}), json!({"taskSupport": support}));
+        let definition = json!({"name": name, "inputSchema": schema, "execution": execution});
         Arc::new(ToolEntry::new(raw(&definition.to_string())).unwrap())
-    });
-    gateway.attach(Arc::new(Long)).publish(Listing { tools: tools.into(), ..Listing::default() });
+    };
+    let tools = ["asks", "hangs", "ends", "denied_long"].map(|name| tool(name, "optional"));
+    let plain = ["plain", "denied"].map(|name| tool(name, "forbidden"));
+    let tools = tools.into_iter().chain(plain).collect();
+    gateway.attach(Arc::new(Long)).publish(Listing { tools, ..Listing::default() });
     Lobby::new(gateway, settings)
 }
 
@@ -139,4 +152,151 @@ async fn a_question_that_nobody_waits_for_is_gone() {
     // The middle waits ten minutes for an answer.
     tokio::time::sleep(Duration::from_secs(601)).await;
     assert_eq!(status(&lobby, "ada", &task).await, "completed");
+}
+
+/// Refuses and hides every tool whose name begins with `denied`.
+struct Denying;
+
+fn is_denied(target: &Target) -> bool {
+    target.name().starts_with("denied")
+}
+
+impl Ward for Denying {
+    fn admit<'a>(&'a self, call: &'a Resolved, _: &'a Exchange) -> Admission<'a> {
+        match is_denied(&call.target) {
+            true => Admission::refused(CallError::new(ErrorKind::ToolNotFound, "no such tool")),
+            false => Admission::GRANTED,
+        }
+    }
+}
+
+impl Sight for Denying {
+    fn view(&self, _: &Caller) -> Option<View> {
+        Some(View { key: 1, sees: Arc::new(|target| !is_denied(target)) })
+    }
+}
+
+/// Notes the tool of every call that has ended, and whether it ended well.
+#[derive(Clone, Default)]
+struct Noting(Arc<Mutex<Vec<String>>>);
+
+impl Witness for Noting {
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
+        let name = call.call.head.name.as_ref().and_then(RawJson::to_text).unwrap_or_default();
+        let how = if end.outcome.is_ok() { "ran" } else { "refused" };
+        self.0.lock().unwrap().push(format!("{name} {how}"));
+        None
+    }
+}
+
+/// Calls a tool as a client of 2025-11-25 that asks for a task. Gives what it is answered.
+async fn ask_for_task(lobby: &Arc<Lobby>, tool: &str, task: Value) -> Value {
+    let mut link = Link::open(lobby, "ada");
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let params = json!({"name": tool, "arguments": {}, "task": task});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    for message in [hello, call] {
+        assert!(link.send(message.to_string()).await);
+    }
+    link.receive().await.unwrap();
+    serde_json::from_slice(&link.receive().await.unwrap()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_call_that_is_refused_is_audited() {
+    let cases = [
+        ("denied", json!({}), "denied refused"),
+        ("denied_long", json!({}), "denied_long refused"),
+        ("plain", json!({}), "plain refused"),
+        ("hangs", json!(7), "hangs refused"),
+        ("missing", json!({}), "missing refused"),
+        ("hangs", json!({}), ""),
+    ];
+    for (tool, task, expected) in cases {
+        let noted = Noting::default();
+        let builder = Gateway::builder(Identity::new("tasks", "1"));
+        let builder = builder.ward(Denying).sight(Denying).witness(noted.clone());
+        let lobby = over(builder, Settings { tasks: 1, ..Settings::default() });
+        let answer = ask_for_task(&lobby, tool, task.clone()).await;
+        assert_eq!(answer["error"].is_null(), expected.is_empty(), "{tool}: {answer}");
+        assert_eq!(noted.0.lock().unwrap().join(","), expected, "{tool} with {task}");
+        if expected.is_empty() {
+            let full = ask_for_task(&lobby, "ends", json!({})).await;
+            assert_eq!(full["error"]["code"], -32010, "{full}");
+            assert_eq!(noted.0.lock().unwrap().join(","), "ends refused");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_hidden_is_answered_like_one_that_is_not_there() {
+    let builder = Gateway::builder(Identity::new("tasks", "1")).ward(Denying).sight(Denying);
+    let lobby = over(builder, Settings::default());
+    let absent = ask_for_task(&lobby, "absent", json!({})).await.to_string();
+    for tool in ["denied", "denied_long"] {
+        let answer = ask_for_task(&lobby, tool, json!({})).await.to_string();
+        assert_eq!(answer.replace(tool, "absent"), absent);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_ends_with_the_credential_that_began_it() {
+    let lobby = lobby(Settings::default());
+    let badge = Arc::new(Badge::default());
+    let caller = Caller { badge: Some(badge.clone()), ..Caller::new("ada") };
+    let admission = TaskBook::admit(&lobby, &caller, 10, Wish::default()).unwrap();
+    admission.write_down().await.unwrap();
+    let task = admission.task().clone();
+    let params = raw(r#"{"name":"hangs","arguments":{}}"#);
+    let call = Call::new(Method::ToolsCall, params, Arc::new(caller));
+    admission.begin(lobby.gateway.start(call));
+    assert_eq!(status(&lobby, "ada", &json!(task.id)).await, "working");
+    badge.end();
+    while lobby.task_book.count() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let detail = lobby.task_book.find("ada", &task.id).await.unwrap().detail();
+    assert!(detail.as_str().contains("was revoked or has expired"), "{detail}");
+    tokio::task::yield_now().await;
+    assert_eq!(lobby.gateway.calls_in_flight(), 0, "its call is over");
+    assert_eq!(lobby.quota.used(Resource::Tasks) + lobby.quota.used(Resource::Held), 0);
+}
+
+/// A log that notes by which limits it is told to keep tasks.
+#[derive(Debug, Default)]
+struct Limited(Mutex<Option<TaskLogLimits>>);
+
+impl TaskLog for Limited {
+    fn save(
+        &self,
+        _: TaskRecord,
+        limits: TaskLogLimits,
+    ) -> BoxFuture<'_, Result<(), TaskLogError>> {
+        *self.0.lock().unwrap() = Some(limits);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn load<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<TaskRecord>, TaskLogError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn remove_expired(&self, _: u64) -> BoxFuture<'_, Result<(), TaskLogError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_is_told_what_to_keep() {
+    for (shared, per_principal) in [(false, 4000), (true, 1000)] {
+        let lobby = lobby(Settings { task_store: 4000, ..Settings::default() });
+        let log = Arc::new(Limited::default());
+        lobby.keep_tasks(log.clone());
+        if shared {
+            lobby.quota.share_among_principals();
+        }
+        begin(&lobby, "hangs", json!({})).await;
+        let expected = TaskLogLimits { total: 4000, per_principal };
+        assert_eq!(*log.0.lock().unwrap(), Some(expected), "shared: {shared}");
+    }
 }

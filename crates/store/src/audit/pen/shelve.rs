@@ -4,14 +4,19 @@
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::SystemTime;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Instant, SystemTime};
 
 use super::Pen;
+use crate::audit::anchor::Position;
 use crate::audit::chain::{Mac, Seal, to_hex};
+use crate::audit::contents::{End, Entry, Event};
 use crate::audit::error::AuditError;
-use crate::audit::index::{End, Entry, Event, Index};
+use crate::audit::index::Index;
 use crate::audit::inspect::inspect;
-use crate::audit::retention::{Candidate, outdated};
+use crate::audit::journal::Shelf;
+use crate::audit::retention::{Candidate, Outdated, outdated};
 use crate::audit::settings::AuditSettings;
 use crate::audit::volume::{Volume, name};
 
@@ -27,7 +32,7 @@ impl Pen {
         let mut options = DirBuilder::new();
         let made = options.recursive(true).mode(0o700).create(folder);
         made.map_err(AuditError::write(folder))?;
-        let mut index = Index::hold(folder, self.shelf.seal.clone(), settings.busy)?;
+        let mut index = self.hold_index(settings)?;
         self.judge_left(&mut index)?;
         self.remove_outdated(&mut index, settings)?;
         if index.length() > settings.index {
@@ -35,6 +40,50 @@ impl Pen {
         }
         self.volume = Some(self.begin(&mut index, before.as_deref())?);
         self.is_named = false;
+        self.listed(&index);
+        Ok(())
+    }
+
+    /// Takes the list in hand. One that does not go on from where it was is told of once, and from
+    /// then on nobody is told how far the log is: what is known of the log that was there must not
+    /// be forgotten.
+    fn hold_index(&self, settings: &AuditSettings) -> Result<Index, AuditError> {
+        let Shelf { folder, seal, anchor, .. } = &self.shelf;
+        let held = Index::hold_after(folder, seal.clone(), settings.busy, anchor.as_ref());
+        let (index, is_extended) = held?;
+        if !is_extended && !self.counters.is_cut.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                "the audit log was emptied, cut or replaced since it was last written; \
+                 `gantry audit verify` says more"
+            );
+        }
+        Ok(index)
+    }
+
+    /// Remembers how far the list is.
+    fn listed(&mut self, index: &Index) {
+        self.shelf.anchor = Some(index.anchor());
+        self.contents = Some(Arc::new(index.contents.clone()));
+    }
+
+    /// Says how far the log is on the disk, for who keeps that elsewhere.
+    pub(super) fn publish(&mut self) {
+        let Some(contents) = self.contents.clone() else { return };
+        let is_cut = self.counters.is_cut.load(Ordering::Relaxed);
+        if !is_cut && self.name_durably().is_err() {
+            return;
+        }
+        let own = self.volume.as_ref().map(Volume::anchor);
+        let anchors = self.shelf.anchor.iter().cloned().chain(own).collect();
+        let position = (!is_cut).then_some(Position { anchors, contents });
+        *self.counters.position.lock().unwrap_or_else(PoisonError::into_inner) = position;
+    }
+
+    /// Looks again whether something can be removed, while there is too much.
+    pub(super) fn review(&mut self, settings: &AuditSettings) -> Result<(), AuditError> {
+        let mut index = self.hold_index(settings)?;
+        self.remove_outdated(&mut index, settings)?;
+        self.listed(&index);
         Ok(())
     }
 
@@ -76,19 +125,21 @@ impl Pen {
         volume.append(footer.as_bytes(), self.dropped)?;
         self.dropped = 0;
         volume.sync()?;
-        let busy = self.settings().busy;
-        let mut index = Index::hold(&self.shelf.folder, self.shelf.seal.clone(), busy)?;
+        let mut index = self.hold_index(&self.settings())?;
         if let Some(volume) = self.volume.take() {
             let end = Some(volume.end());
             index.note(&Entry { end, ..Entry::new(now, Event::Closed, &volume.name) })?;
+            index.sync()?;
         }
         self.unsynced = None;
+        self.listed(&index);
         Ok(())
     }
 
     /// Notes where those volumes end whose program is gone, so that they cannot become shorter.
     fn judge_left(&self, index: &mut Index) -> Result<(), AuditError> {
-        let unended = index.volumes.iter().filter(|(_, it)| it.end.is_none() && !it.is_removed);
+        let volumes = &index.contents.volumes;
+        let unended = volumes.iter().filter(|(_, it)| it.end.is_none() && !it.is_removed);
         let unended: Vec<String> = unended.map(|(name, _)| name.clone()).collect();
         for name in unended {
             let path = self.shelf.folder.join(&name);
@@ -106,18 +157,21 @@ impl Pen {
                 last: to_hex(&inspection.last),
                 rest: rest(&self.shelf.seal, &inspection.last, inspection.rest),
             };
-            let entry = Entry { end: Some(end), ..Entry::new(self.now(), Event::Left, &name) };
+            let written = path.metadata().and_then(|about| about.modified()).ok();
+            let to = written.map(|written| (self.shelf.stamp)(written));
+            let entry = Entry { end: Some(end), to, ..Entry::new(self.now(), Event::Left, &name) };
             index.note(&entry)?;
         }
         Ok(())
     }
 
+    /// Removes what was kept for long enough, and says so when that is too little.
     fn remove_outdated(
-        &self,
+        &mut self,
         index: &mut Index,
         settings: &AuditSettings,
     ) -> Result<(), AuditError> {
-        let candidates = index.volumes.iter().filter(|(_, fate)| !fate.is_removed);
+        let candidates = index.contents.volumes.iter().filter(|(_, fate)| !fate.is_removed);
         let candidates = candidates.filter_map(|(name, fate)| {
             let about = self.shelf.folder.join(name).metadata().ok()?;
             Some(Candidate {
@@ -127,15 +181,44 @@ impl Pen {
                 has_ended: fate.end.is_some(),
             })
         });
-        for (name, why) in outdated(candidates.collect(), settings, SystemTime::now()) {
-            let why = Some(why.to_owned());
+        let Outdated { gone, is_over } =
+            outdated(candidates.collect(), settings, SystemTime::now());
+        for (name, why) in gone {
             // Noted first: a volume that is gone and not noted would be missed.
-            index.note(&Entry { why, ..Entry::new(self.now(), Event::Removed, &name) })?;
+            index.note(&self.removal(index, &name, why))?;
             index.sync()?;
             let path = self.shelf.folder.join(&name);
             std::fs::remove_file(&path).map_err(AuditError::write(path))?;
         }
+        self.tell_size(is_over, settings);
         Ok(())
+    }
+
+    /// What is kept of a segment that is removed.
+    fn removal(&self, index: &Index, name: &str, why: &str) -> Entry {
+        let fate = index.contents.volumes.get(name).cloned().unwrap_or_default();
+        Entry {
+            why: Some(why.to_owned()),
+            end: fate.end,
+            from: Some(fate.opened),
+            to: Some(fate.written),
+            ..Entry::new(self.now(), Event::Removed, name)
+        }
+    }
+
+    fn tell_size(&mut self, is_over: bool, settings: &AuditSettings) {
+        self.review_at = is_over.then(|| Instant::now() + settings.review);
+        let was_over = self.counters.is_over.swap(is_over, Ordering::Relaxed);
+        if is_over && !was_over {
+            tracing::error!(
+                size = settings.size,
+                "the audit log is larger than `audit.size`, and what is in it is too young to be \
+                 removed (`audit.minAge`); make room for it, raise the size, or export it and lower \
+                 the age"
+            );
+        } else if was_over && !is_over {
+            tracing::info!("the audit log is within `audit.size` again");
+        }
     }
 }
 

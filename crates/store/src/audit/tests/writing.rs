@@ -20,7 +20,7 @@ fn a_program_that_writes_nothing_makes_nothing() {
     let folder = Folder::new();
     folder.write(0);
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
-    assert!(verify(folder.path(), &KEY).expect("an empty record").is_sound());
+    assert!(verify(folder.path(), &KEY, &[]).expect("an empty record").is_sound());
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn what_is_waited_for_is_there() {
         kept.await.expect("it is kept");
     }
     assert_eq!(folder.records().len(), 50, "before the journal is closed");
-    let report = verify(folder.path(), &KEY).expect("a record");
+    let report = verify(folder.path(), &KEY, &[]).expect("a record");
     assert_eq!(report.volumes[0].condition, Condition::Open);
     assert!(report.is_sound(), "{report:?}");
     journal.close();
@@ -42,8 +42,13 @@ async fn what_is_waited_for_is_there() {
 #[tokio::test]
 async fn full_volumes_are_followed_by_others_and_old_ones_go() {
     let folder = Folder::new();
-    let settings =
-        AuditSettings { volume: 1000, size: 4000, index: 2000, ..AuditSettings::default() };
+    let settings = AuditSettings {
+        volume: 1000,
+        size: 4000,
+        min_age: Duration::ZERO,
+        index: 2000,
+        ..AuditSettings::default()
+    };
     let journal = folder.journal(settings);
     let mut follower = Follower::new(folder.path()).expect("a record");
     let mut seen = 0;
@@ -97,18 +102,18 @@ fn where_a_volume_was_left_is_noted_by_the_next_program() {
     for rest in [&b""[..], b"{\"n\":4,\"call"] {
         let folder = Folder::new();
         leave(&folder, rest);
-        let report = verify(folder.path(), &KEY).expect("a record");
+        let report = verify(folder.path(), &KEY, &[]).expect("a record");
         assert!(report.is_sound(), "{report:?}");
         assert_eq!(report.volumes[0].condition, Condition::Unsealed);
         folder.write(2);
-        let report = verify(folder.path(), &KEY).expect("a record");
+        let report = verify(folder.path(), &KEY, &[]).expect("a record");
         assert!(report.is_sound(), "{report:?}");
         let conditions: Vec<_> = report.volumes.iter().map(|it| it.condition).collect();
         assert_eq!(conditions, [Condition::Left, Condition::Closed]);
         let volume = folder.volumes().remove(0);
         let text = fs::read(&volume).expect("a volume");
         fs::write(&volume, &text[..text.len() - 1]).expect("a file");
-        assert!(!verify(folder.path(), &KEY).expect("a record").is_sound(), "{rest:?}");
+        assert!(!verify(folder.path(), &KEY, &[]).expect("a record").is_sound(), "{rest:?}");
     }
 }
 
@@ -119,14 +124,14 @@ async fn what_cannot_be_written_is_told_kept_and_counted() {
     fs::write(&blocked, "in the way").expect("a file");
     let stamp = |_| "2026".to_owned();
     let settings = AuditSettings { waiting: 64, ..AuditSettings::default() };
-    let journal = Journal::open(blocked.clone(), &KEY, stamp, "test".to_owned(), settings);
+    let journal = Journal::open(blocked.clone(), &KEY, stamp, "test".to_owned(), settings, &[]);
     let journal = journal.expect("a thread");
     for line in 0..10 {
         let kept = journal.keep(format!("\"call\":{line}").as_bytes()).await;
         let error = kept.expect_err("there is a file in the way").to_string();
         assert!(error.contains("audit") || error.contains("as many as may"), "{error}");
     }
-    let Kept { written, dropped, is_failing } = journal.kept();
+    let Kept { written, dropped, is_failing, .. } = journal.kept();
     assert!(written == 0 && is_failing && (1..10).contains(&dropped), "{:?}", journal.kept());
     fs::remove_file(&blocked).expect("a file");
     let kept = tokio::time::timeout(Duration::from_secs(30), journal.keep(b"\"call\":10")).await;
@@ -142,5 +147,5 @@ async fn what_cannot_be_written_is_told_kept_and_counted() {
     assert_eq!(journal.kept().written + journal.kept().dropped, 11, "{kept:?} {text}");
     let dropped = journal.kept().dropped;
     assert!(text.contains(&format!("\"dropped\":{dropped}")), "{text}");
-    assert!(verify(&blocked, &KEY).expect("a record").is_sound());
+    assert!(verify(&blocked, &KEY, &[]).expect("a record").is_sound());
 }

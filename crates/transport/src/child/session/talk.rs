@@ -22,7 +22,7 @@ use crate::lines::LineDecoder;
 /// Bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// Bytes of standard output read after the end, when a process that left the group may still write.
+/// Bytes of each output read after the end, when a process that left the group may still write.
 const LAST: usize = 8 << 20;
 
 /// What the task owns.
@@ -89,7 +89,9 @@ impl Talk {
     /// Passes on what is left in the pipes, and says how it ended.
     async fn finish(&mut self, end: End) {
         let mut chunk = vec![0; CHUNK];
-        while let Ok(length @ 1..) = rustix::io::read(&self.stderr, &mut chunk[..]) {
+        // Bounded: a process that left the group may write faster than this reads.
+        for _ in 0..LAST / CHUNK {
+            let Ok(length @ 1..) = rustix::io::read(&self.stderr, &mut chunk[..]) else { break };
             self.shared.tail().take(&chunk[..length]);
         }
         let stray = timeout(self.grace, self.output.drain(&self.shared)).await.unwrap_or(true);
@@ -116,8 +118,12 @@ async fn flow(input: &mut Input, output: &mut Output, stderr: &mut Receiver, sha
 async fn keep(stderr: &mut Receiver, shared: &Shared) {
     let mut chunk = vec![0; 8 << 10];
     loop {
+        shared.stderr.ready().await;
         match stderr.read(&mut chunk).await {
-            Ok(length @ 1..) => drop(shared.tail().take(&chunk[..length])),
+            Ok(length @ 1..) => {
+                shared.stderr.charge(length);
+                shared.tail().take(&chunk[..length]);
+            }
             _ => return pending().await,
         }
     }

@@ -13,8 +13,14 @@ use super::left::{assert_gone, live_members, until};
 use super::{KILL, LONG, shell};
 use crate::child::{End, LineSender, SKIPPED, Session, SessionLimits, SessionLines};
 
-const LIMITS: SessionLimits =
-    SessionLimits { line: 64, queue: 4, stderr: 256, grace: Duration::from_secs(10) };
+const LIMITS: SessionLimits = SessionLimits {
+    line: 64,
+    queue: 4,
+    stderr: 256,
+    stderr_rate: u32::MAX,
+    stderr_burst: 1,
+    grace: Duration::from_secs(10),
+};
 
 fn start(script: &str, limits: &SessionLimits) -> (Session, SessionLines) {
     Session::start(&shell(script), limits).unwrap()

@@ -32,15 +32,13 @@ impl Book {
     pub(super) async fn open(reached: &running::Reach) -> Result<Self, Exit> {
         let config = origin::configuration(reached.config.as_deref())?;
         let lock = LockFile::of(config.as_ref())?;
-        let running = Running::find(reached);
-        let answer = match &running {
-            Ok(running) => running.get("/api/pins").await.map(drop),
-            Err(exit) => Err(Exit::new(exit.code, exit.message.clone())),
-        };
-        match (answer, running) {
-            (Ok(()), Ok(running)) => Ok(Self { place: Place::There(running), lock }),
-            (Err(exit), _) if exit.code != Code::Unreachable || reached.url.is_some() => Err(exit),
-            _ => {
+        // Pins belong to a configuration: a gateway with another one is not meant.
+        let file = config.as_ref().map(|config| config.file.clone());
+        let exact = running::Reach { config: file, ..reached.clone() };
+        match Running::find(&exact).await {
+            Ok(running) => Ok(Self { place: Place::There(running), lock }),
+            Err(exit) if exit.code != Code::Unreachable || reached.is_named() => Err(exit),
+            Err(_) => {
                 let config = reached.config.clone();
                 let options =
                     Reach { origin: Origin { config, ..Origin::default() }, ..Reach::default() };

@@ -1,9 +1,7 @@
 //! Pins for people: a table of all, and how definitions differ line by line.
 
-use gantry_policy::visible;
-
 use super::{DifferenceRow, HeldRow, Report, SuspicionRow};
-use crate::cli::render::{Style, Table, one_line};
+use crate::cli::render::{Style, Table, one_line, visible};
 
 /// All pins, what is held back first.
 pub(super) fn all(report: &Report, style: Style) -> String {
@@ -46,17 +44,17 @@ pub(super) fn line(row: &HeldRow) -> String {
 
 fn one(row: &HeldRow, style: Style) -> String {
     let title = format!("{} {} ({})", row.kind, row.path, why(row));
-    let mut page = style.bold(&visible(&one_line(&title))) + "\n";
+    let mut page = style.bold(&one_line(&title)) + "\n";
     for change in &row.changes {
-        let text = visible(&one_line(&change.text));
+        let text = one_line(&change.text);
         page.push_str(&format!("  {:6} {text}\n", change.class));
     }
     for SuspicionRow { place, what, excerpt } in &row.suspicions {
         let text = one_line(&format!("{place} {what}: {excerpt}"));
-        page.push_str(&format!("  {} {}\n", style.red("suspicious"), visible(&text)));
+        page.push_str(&format!("  {} {}\n", style.red("suspicious"), text));
     }
     for difference in &row.differences {
-        page.push_str(&format!("  {}\n", style.dim(&visible(&one_line(&difference.place)))));
+        page.push_str(&format!("  {}\n", style.dim(&one_line(&difference.place))));
         page.push_str(&lines(difference, style));
     }
     page

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::redact::is_open_variable;
+use gantry_protocol::{RawJson, Secret};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -124,7 +125,11 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
         .prop_map(move |(started, told, input_schema, output_schema, name, version)| {
             let (runtime, command, directory, args, env, timeout) = started;
             let (description, title, annotations, metadata) = told;
-            let env = env.into_iter().map(|(key, value)| (key, value.replace('\0', ""))).collect();
+            let env = env.into_iter().map(|(key, value)| (key, value.replace('\0', "")));
+            let env: Vec<(String, String)> = env.collect();
+            // A document names variables, it does not hold their values.
+            let named = env.iter().filter(|(name, _)| !is_open_variable(name));
+            let secrets = named.map(|(_, value)| Secret::new(value.as_str())).collect();
             let timeout = timeout.map(Duration::from_millis);
             let base = base.clone();
             Manifest {
@@ -135,6 +140,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
                 command,
                 args,
                 env,
+                secrets,
                 directory,
                 input_schema,
                 output_schema,
@@ -173,7 +179,7 @@ fn several_tools_in_one_document_come_back() {
     let path = folder.document();
     let tools = vec(manifest(&folder.0), 1..4);
     proptest!(ProptestConfig::with_cases(50), |(tools in tools)| {
-        let tools: Vec<_> = tools.into_iter().map(|tool| Manifest { env: Vec::new(), ..tool }).collect();
+        let tools: Vec<_> = tools.into_iter().map(|tool| Manifest { env: Vec::new(), secrets: Vec::new(), ..tool }).collect();
         let text: Vec<_> = tools.iter().map(write).collect();
         let back: Result<Vec<_>, _> = read(&path, text.join("\n").as_bytes(), &|_| None).into_iter().collect();
         prop_assert_eq!(back, Ok(tools));

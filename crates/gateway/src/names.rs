@@ -1,0 +1,185 @@
+//! All names of what a call is for, and which of them a policy may go by.
+//!
+//! A tool of a server has one name in the list of all servers and another one at the server's own
+//! endpoint, and the server can choose the latter freely. Every policy and the audit log take the
+//! names from here, so that none of them depends on the endpoint through which a call came.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::pattern::matches;
+use crate::provider::Target;
+
+/// The canonical name of a tool or prompt of a server: its name in the list of all servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CanonicalName {
+    /// The name.
+    pub name: Arc<str>,
+    /// What it would be if it had not been too long, or the name of something else already.
+    pub full: Option<Arc<str>>,
+    /// Whether it begins like the names of another server.
+    pub is_contested: bool,
+}
+
+/// The address of a resource in the list of all servers, where another server has the same address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressAlias {
+    /// What stands before the server's own address there.
+    pub prefix: Arc<str>,
+    /// Whether the entry has that address, which is not so at the server's own endpoint.
+    pub is_shown: bool,
+}
+
+/// The kinds of things that policies tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetKind {
+    /// A tool.
+    Tool,
+    /// A resource, listed or covered by a template.
+    Resource,
+    /// A prompt.
+    Prompt,
+}
+
+/// All names of a target.
+#[derive(Debug, Clone)]
+pub struct TargetNames<'a> {
+    /// What sort of thing it is.
+    pub kind: TargetKind,
+    /// The name of its server in the configuration; none for tools of the gateway's own.
+    pub server: Option<&'a str>,
+    canonical: Cow<'a, str>,
+    full: Option<&'a str>,
+    own: &'a str,
+    shown: &'a str,
+    is_contested: bool,
+}
+
+impl<'a> TargetNames<'a> {
+    /// The names of a target. Copies nothing, but for an address that is an alias elsewhere.
+    pub fn of(target: &'a Target) -> Self {
+        let server = target.origin().map(|origin| &*origin.server);
+        match target {
+            Target::Tool(tool) => {
+                let names = (tool.name.as_str(), tool.own.name.as_str());
+                Self::named(TargetKind::Tool, server, names, tool.canonical.as_deref())
+            }
+            Target::Prompt(prompt) => {
+                let names = (prompt.name.as_str(), prompt.own.name.as_str());
+                Self::named(TargetKind::Prompt, server, names, prompt.canonical.as_deref())
+            }
+            Target::Resource(resource) => {
+                Self::addressed(server, &resource.uri, resource.alias.as_ref())
+            }
+            Target::Template(template, uri) => {
+                Self::addressed(server, uri, template.alias.as_ref())
+            }
+        }
+    }
+
+    fn named(
+        kind: TargetKind,
+        server: Option<&'a str>,
+        (shown, own): (&'a str, &'a str),
+        canonical: Option<&'a CanonicalName>,
+    ) -> Self {
+        Self {
+            kind,
+            server,
+            canonical: Cow::Borrowed(canonical.map_or(shown, |it| &*it.name)),
+            full: canonical.and_then(|it| it.full.as_deref()),
+            own,
+            shown,
+            is_contested: canonical.is_some_and(|it| it.is_contested),
+        }
+    }
+
+    fn addressed(server: Option<&'a str>, uri: &'a str, alias: Option<&'a AddressAlias>) -> Self {
+        let (canonical, own) = match alias {
+            Some(alias) if alias.is_shown => {
+                (Cow::Borrowed(uri), uri.strip_prefix(&*alias.prefix).unwrap_or(uri))
+            }
+            Some(alias) => (Cow::Owned(format!("{}{uri}", alias.prefix)), uri),
+            None => (Cow::Borrowed(uri), uri),
+        };
+        let kind = TargetKind::Resource;
+        Self { kind, server, canonical, full: None, own, shown: uri, is_contested: false }
+    }
+
+    /// The canonical name: the one in the list of all servers, whichever endpoint the call used. For
+    /// a tool that the contract allows it is the `tool_name` of the contract too.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    /// The canonical name for as long as the target is there, where it need not be made.
+    pub fn into_canonical(self) -> Cow<'a, str> {
+        self.canonical
+    }
+
+    /// What its server calls it.
+    pub fn own(&self) -> &'a str {
+        self.own
+    }
+
+    /// What the endpoint calls it that the call came through.
+    pub fn shown(&self) -> &'a str {
+        self.shown
+    }
+
+    /// What it would be called if that had not been too long or taken, where it was.
+    pub fn full(&self) -> Option<&'a str> {
+        self.full
+    }
+
+    /// The name by which a permission may go, other than that of its server and its own name.
+    ///
+    /// A permission must not go by a name that the server chooses: one that calls its tool
+    /// `github_push` would be taken for another server at its own endpoint. The canonical name
+    /// begins with the prefix from the configuration, which the server cannot choose; but a server
+    /// `my` that calls a tool `db_drop` gets the name `my_db_drop`, which begins like those of the
+    /// server `my_db`. Such a name is contested, and permits nothing.
+    pub fn permitting(&self) -> Option<&str> {
+        Some(&*self.canonical).filter(|_| !self.is_contested)
+    }
+
+    /// The names by which a restriction goes: all of them. A server that chooses a name only takes
+    /// rights away from itself.
+    pub fn restricting(&self) -> impl Iterator<Item = &str> {
+        let more = [Some(self.own), Some(self.shown), self.full];
+        let canonical: &str = &self.canonical;
+        let more = more.into_iter().flatten().filter(move |name| *name != canonical);
+        std::iter::once(canonical).chain(more)
+    }
+
+    /// Whether a pattern means it by server and own name, `SERVER/NAME`. Both parts are patterns.
+    pub fn is_qualified_by(&self, pattern: &str) -> bool {
+        let (Some((server, name)), Some(its)) = (qualified(pattern), self.server) else {
+            return false;
+        };
+        matches(server, its) && (matches(name, self.own) || matches(name, &self.canonical))
+    }
+
+    /// Whether a pattern of something that permits means it.
+    pub fn is_permitted_by(&self, pattern: &str) -> bool {
+        match self.server.and(qualified(pattern)) {
+            Some(_) => self.is_qualified_by(pattern),
+            None => self.permitting().is_some_and(|name| matches(pattern, name)),
+        }
+    }
+
+    /// Whether a pattern of something that restricts means it.
+    pub fn is_restricted_by(&self, pattern: &str) -> bool {
+        self.restricting().any(|name| matches(pattern, name)) || self.is_qualified_by(pattern)
+    }
+}
+
+/// The parts of a pattern `SERVER/NAME`; none if it cannot be one, such as an address.
+pub fn qualified(pattern: &str) -> Option<(&str, &str)> {
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.*".contains(&it);
+    let is_server = |it: &str| !it.is_empty() && it.bytes().all(is_plain);
+    pattern.split_once('/').filter(|(server, _)| is_server(server))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Ends what was opened with a credential as soon as it is revoked or expires.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gantry_gateway::Badge;
+use tokio_util::sync::CancellationToken;
+
+use crate::lobby::Lobby;
+
+/// The credentials whose end is waited for.
+#[derive(Debug)]
+pub(crate) struct Credentials {
+    /// By their address, which is theirs for as long as somebody waits for their end.
+    watched: Mutex<HashSet<usize>>,
+    /// Says that the server stops. An endpoint that is closed earlier must not end the waiting, for
+    /// others have credentials in common with it.
+    stopping: CancellationToken,
+}
+
+impl Credentials {
+    /// No credentials yet.
+    pub(crate) fn new(stopping: CancellationToken) -> Self {
+        Self { watched: Mutex::default(), stopping }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashSet<usize>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lobby {
+    /// Ends the sessions and the parked calls of a credential when it is over. To be called before
+    /// something is kept; who keeps it then looks whether the credential has ended meanwhile.
+    /// Streams, connections and tasks wait for that themselves.
+    pub(crate) fn watch_credential(&self, badge: &Arc<Badge>) {
+        let address = Arc::as_ptr(badge).addr();
+        if !self.credentials.watched().insert(address) {
+            return;
+        }
+        let (credentials, settings) = (self.credentials.clone(), self.settings.clone());
+        let (sessions, parking, badge) =
+            (self.sessions.clone(), self.parking.clone(), badge.clone());
+        self.tasks.spawn(async move {
+            let over = credentials.stopping.run_until_cancelled(badge.over()).await;
+            if over.is_some() {
+                // One that has expired is marked too, so that nothing is kept for it from here on.
+                badge.end();
+                sessions.end_credential(&settings, &badge);
+                parking.end_credential(&badge);
+            }
+            credentials.watched().remove(&address);
+        });
+    }
+}

@@ -1,0 +1,174 @@
+//! Budgets for bytes that are being received: bodies of authenticated callers, in all and for each
+//! principal, and, far smaller, heads of requests that nobody has authenticated yet. What fits into
+//! the buffer that each connection has anyway is not counted. A body is counted for as long as any
+//! part of it is held: arguments of a call in flight are slices of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::settings::Settings;
+
+/// The budgets of one listener.
+#[derive(Debug)]
+pub(crate) struct ReceiveBudget {
+    bodies: usize,
+    bodies_of_principal: usize,
+    heads: usize,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    bodies: usize,
+    by: HashMap<Arc<str>, usize>,
+    heads: usize,
+}
+
+/// A part of a budget, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    budget: Arc<ReceiveBudget>,
+    /// Whose body it is; none for a head.
+    principal: Option<Arc<str>>,
+    bytes: usize,
+}
+
+impl ReceiveBudget {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            bodies: settings.receiving,
+            bodies_of_principal: settings.receiving_of_principal,
+            heads: settings.receiving_heads,
+            used: Mutex::default(),
+        }
+    }
+
+    /// For a head.
+    pub(super) fn head(self: &Arc<Self>) -> Charge {
+        Charge { budget: self.clone(), principal: None, bytes: 0 }
+    }
+
+    /// For a body of someone.
+    pub(crate) fn body(self: &Arc<Self>, principal: &Arc<str>) -> Charge {
+        Charge { budget: self.clone(), principal: Some(principal.clone()), bytes: 0 }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Charge {
+    /// Makes it so many bytes in all, if it is not as many already. False if there are not that
+    /// many left; then it stays as it is.
+    pub(crate) fn cover(&mut self, bytes: usize) -> bool {
+        let Some(more) = bytes.checked_sub(self.bytes).filter(|more| *more > 0) else {
+            return true;
+        };
+        let mut used = self.budget.used();
+        match &self.principal {
+            None if used.heads + more > self.budget.heads => return false,
+            None => used.heads += more,
+            Some(principal) => {
+                let own = used.by.get(principal).copied().unwrap_or_default() + more;
+                if own > self.budget.bodies_of_principal || used.bodies + more > self.budget.bodies
+                {
+                    return false;
+                }
+                used.bodies += more;
+                used.by.insert(principal.clone(), own);
+            }
+        }
+        self.bytes = bytes;
+        true
+    }
+
+    /// Ties the charge to what was received: it is given back with the last reference to the bytes.
+    pub(crate) fn hold(self, received: Bytes) -> Bytes {
+        match self.bytes {
+            0 => received,
+            _ => Bytes::from_owner(Charged { received, _charge: self }),
+        }
+    }
+}
+
+/// Bytes with the charge for them.
+struct Charged {
+    received: Bytes,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.received
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        let mut used = self.budget.used();
+        let Some(principal) = &self.principal else {
+            used.heads -= self.bytes;
+            return;
+        };
+        used.bodies -= self.bytes;
+        if let Some(own) = used.by.get_mut(principal) {
+            *own -= self.bytes;
+            if *own == 0 {
+                used.by.remove(principal);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget() -> Arc<ReceiveBudget> {
+        let settings = Settings {
+            receiving: 100,
+            receiving_of_principal: 60,
+            receiving_heads: 10,
+            ..Settings::default()
+        };
+        Arc::new(ReceiveBudget::new(&settings))
+    }
+
+    #[test]
+    fn nobody_has_more_than_a_share_and_all_is_given_back() {
+        let budget = budget();
+        let (ada, bob): (Arc<str>, Arc<str>) = ("ada".into(), "bob".into());
+        for round in 0..2 {
+            let mut first = budget.body(&ada);
+            assert!(first.cover(40) && first.cover(30), "round {round}");
+            let mut second = budget.body(&ada);
+            assert!(second.cover(20) && !second.cover(21), "a principal has a share");
+            let mut third = budget.body(&bob);
+            assert!(third.cover(40) && !third.cover(41), "all together have a limit");
+            let mut head = budget.head();
+            assert!(head.cover(10) && !head.cover(11), "heads have a budget of their own");
+        }
+        let used = budget.used();
+        assert_eq!((used.bodies, used.heads, used.by.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_charge_lasts_as_long_as_any_part_of_the_bytes() {
+        let budget = budget();
+        let mut charge = budget.body(&"ada".into());
+        assert!(charge.cover(50));
+        let body = charge.hold(Bytes::from(vec![7; 50]));
+        let part = body.slice(10..20);
+        drop(body);
+        assert_eq!(budget.used().bodies, 50);
+        assert_eq!(&*part, &[7; 10]);
+        drop(part);
+        assert_eq!(budget.used().bodies, 0);
+    }
+}

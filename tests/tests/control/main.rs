@@ -1,0 +1,8 @@
+//! How the command line reaches a running gateway: over its control socket, and over the network only
+//! as told.
+
+mod gateway;
+mod impostor;
+mod instances;
+mod network;
+mod socket;

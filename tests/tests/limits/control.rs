@@ -1,0 +1,49 @@
+//! Limits of the control socket.
+
+use std::time::Duration;
+
+use gantry::{Admin, DoorSettings, Kept, ToolSettings, Tools};
+use gantry_tests::house::soon;
+use gantry_tests::workshop::Bench;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::house;
+
+/// Long enough for an answer that does not wait.
+const BRIEF: Duration = Duration::from_millis(100);
+
+#[tokio::test]
+pub(crate) async fn control_connections() {
+    let settings = DoorSettings { control_connections: 2, ..DoorSettings::default() };
+    let house = house(settings).await;
+    let bench = Bench::new("limits-control");
+    let tools = Tools::open(Vec::new(), ToolSettings::default());
+    let admin = Admin::new(tools, Kept::in_folder(bench.folder.join("kept")), "token");
+    let socket = bench.folder.join("control.sock");
+    let listener = UnixListener::bind(&socket).expect("a socket");
+    let user = rustix::process::geteuid().as_raw();
+    let serving = tokio::spawn(house.server.control(listener, admin.without_token(), user).serve());
+    let open = async || {
+        let mut stream = UnixStream::connect(&socket).await.expect("the system takes it");
+        let get = b"GET /api/tools HTTP/1.1\r\n\r\n";
+        stream.write_all(get).await.expect("the system takes it");
+        stream
+    };
+    let served = async |stream: &mut UnixStream| {
+        let mut answer = [0; 12];
+        let read = stream.read_exact(&mut answer).await;
+        read.map(|_| answer).expect("an answer")
+    };
+    let (mut first, mut second) = (open().await, open().await);
+    for stream in [&mut first, &mut second] {
+        assert_eq!(&soon("an answer", served(stream)).await, b"HTTP/1.1 200");
+    }
+    let mut third = open().await;
+    let waits = tokio::time::timeout(BRIEF, served(&mut third)).await;
+    assert!(waits.is_err(), "the third waits");
+    drop(first);
+    assert_eq!(&soon("its turn", served(&mut third)).await, b"HTTP/1.1 200");
+    house.server.stop();
+    soon("the end of the socket", serving).await.expect("it did not panic");
+}

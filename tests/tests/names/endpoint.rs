@@ -1,0 +1,146 @@
+//! The endpoints through which one tool of one server can be called.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gantry_tests::request::{Request, call, initialize, message, request, text};
+use gantry_tests::yard::{Yard, said};
+use serde_json::{Value, json};
+
+use crate::CANONICAL;
+
+/// The ids of requests on standard input, of which no two are alike.
+static LAST_ID: AtomicU64 = AtomicU64::new(1);
+
+/// What the server itself calls the tool.
+const OWN: &str = "table.drop";
+
+/// A way to call the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// `/mcp`, by its name in the aggregate list.
+    Main,
+    /// `/mcp/db`, by the server's own name.
+    Alone,
+    /// `/mcp/db` in a session of an older revision.
+    Session,
+    /// `/mcp/work`, a profile.
+    Profile,
+    /// `/call`.
+    Contract,
+    /// A batch at `/mcp`.
+    Batch,
+    /// A batch at `/mcp/db`.
+    BatchAlone,
+    /// Standard input and output.
+    Stdio,
+}
+
+impl Endpoint {
+    /// All of them.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Main,
+        Self::Alone,
+        Self::Session,
+        Self::Profile,
+        Self::Contract,
+        Self::Batch,
+        Self::BatchAlone,
+        Self::Stdio,
+    ];
+
+    /// Those that ask for a token.
+    pub(crate) const HTTP: [Self; 7] = [
+        Self::Main,
+        Self::Alone,
+        Self::Session,
+        Self::Profile,
+        Self::Contract,
+        Self::Batch,
+        Self::BatchAlone,
+    ];
+
+    /// Calls the tool without arguments: the text of its result, or of the refusal.
+    pub(crate) async fn call(self, yard: &mut Yard) -> Result<String, String> {
+        self.call_with(yard, json!({})).await
+    }
+
+    pub(crate) async fn call_with(self, yard: &mut Yard, args: Value) -> Result<String, String> {
+        self.run(yard, args, |request| request).await
+    }
+
+    /// The same with a token.
+    pub(crate) async fn call_by(self, yard: &mut Yard, token: &str) -> Result<String, String> {
+        self.run(yard, json!({}), |request| request.by(token)).await
+    }
+
+    async fn run(
+        self,
+        yard: &mut Yard,
+        args: Value,
+        sign: impl Fn(Request) -> Request,
+    ) -> Result<String, String> {
+        let address = yard.address;
+        let ask = async |it: Request| sign(it).ask(address).await;
+        match self {
+            Self::Main => said(&ask(call(CANONICAL, args)).await),
+            Self::Alone => said(&ask(call(OWN, args).to("/mcp/db")).await),
+            Self::Profile => said(&ask(call(CANONICAL, args).to("/mcp/work")).await),
+            Self::Session => {
+                let greeting = sign(initialize("2025-06-18").to("/mcp/db"));
+                let mut greeting = greeting.send(address).await;
+                let session = greeting.header("mcp-session-id").expect("a session").to_owned();
+                greeting.messages().await;
+                let params = json!({"name": OWN, "arguments": args});
+                let body =
+                    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+                said(&ask(message(body).to("/mcp/db").of(&session)).await)
+            }
+            Self::Contract => {
+                let body = json!({"tool_name": CANONICAL, "arguments": args}).to_string();
+                let answer = ask(text(&body).to("/call")).await;
+                match answer["status"] == "success" {
+                    true => Ok(answer.to_string()),
+                    false => Err(answer.to_string()),
+                }
+            }
+            Self::Batch => in_batch(&ask(batch(CANONICAL, args)).await),
+            Self::BatchAlone => in_batch(&ask(batch(OWN, args).to("/mcp/db")).await),
+            Self::Stdio => said(&over_stdio(yard, call(CANONICAL, args)).await),
+        }
+    }
+}
+
+/// Whether the gateway knows the tool by now, as the local user on standard input sees it. What a rule
+/// hides is in no list, but a call is told of the rule.
+pub(crate) async fn is_known(yard: &mut Yard, is_hidden: bool) -> bool {
+    match is_hidden {
+        false => {
+            over_stdio(yard, request("tools/list", json!({}))).await.to_string().contains(CANONICAL)
+        }
+        true => match Endpoint::Stdio.call(yard).await {
+            Ok(_) => true,
+            Err(text) => !text.contains("no tool"),
+        },
+    }
+}
+
+async fn over_stdio(yard: &mut Yard, request: Request) -> Value {
+    let id = LAST_ID.fetch_add(1, Ordering::Relaxed);
+    let line = yard.line(&request.set("/id", json!(id)).body()).await;
+    serde_json::from_str(&line).expect("JSON")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is written in place")]
+fn batch(tool: &str, args: Value) -> Request {
+    let calls = json!([{"id": "a", "name": tool, "arguments": args}]);
+    request("gantry/batch", json!({"calls": calls}))
+}
+
+/// What became of the only call of a batch.
+fn in_batch(answer: &Value) -> Result<String, String> {
+    let text = answer.to_string();
+    match text.contains("\"error\"") || text.contains("\"isError\":true") {
+        true => Err(text),
+        false => Ok(text),
+    }
+}

@@ -1,0 +1,77 @@
+//! Resource rules and token scopes cannot be escaped by another spelling of an address.
+
+use gantry_tests::request::request;
+use serde_json::{Value, json};
+
+use crate::{open, token};
+
+/// Addresses of one folder, spelt so that a server may find another one there.
+const REFUSED: [&str; 10] = [
+    "file:///srv/public/../secret/key",
+    "file:///srv/public/./../secret/key",
+    "file:///srv/public/%2e%2e/secret/key",
+    "file:///srv/public/.%2E/secret/key",
+    "file:///srv/public/..%2fsecret/key",
+    "file:///srv/public%2F..%2Fsecret/key",
+    "file:///srv/public/%252e%252e/secret/key",
+    "file:///srv/public/..%5Csecret/key",
+    "file:///srv/public/..\\secret/key",
+    "file:///srv/public/.\t./secret/key",
+];
+
+async fn read(
+    yard: &gantry_tests::yard::Yard,
+    path: &str,
+    uri: &str,
+    token: Option<&str>,
+) -> Result<String, String> {
+    let read = request("resources/read", json!({"uri": uri})).to(path);
+    let read = token.map_or_else(|| read.clone(), |token| read.clone().by(token));
+    let answer: Value = read.ask(yard.address).await;
+    match answer["result"]["contents"][0]["text"].as_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(answer["error"]["message"].as_str().unwrap_or_default().to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn another_spelling_escapes_no_rule() {
+    let deny = json!({"name": "secret", "effect": "deny",
+        "what": {"resources": ["file:///srv/secret/*"]}});
+    let allow = json!({"name": "public", "effect": "allow",
+        "what": {"resources": ["file:///srv/*"]}});
+    let tools = json!({"name": "tools", "effect": "allow", "what": {"tools": ["*"]}});
+    let policy = json!({"policy": {"default": "deny", "rules": [deny, allow, tools]}});
+    let yard = open("names-resources", policy).await;
+    for path in ["/mcp", "/mcp/db", "/mcp/work"] {
+        for uri in REFUSED {
+            let text = read(&yard, path, uri, None).await.expect_err(uri);
+            assert!(text.contains("is refused"), "{uri} at {path}: {text}");
+        }
+        for uri in ["file:///srv//secret/key", "file:///srv/%73ecret/key", "file:///srv/secret/%6b"]
+        {
+            let text = read(&yard, path, uri, None).await.expect_err(uri);
+            assert!(text.contains("rule `secret`"), "{uri} at {path}: {text}");
+        }
+        for uri in ["file:///srv/public/a", "file:///srv/public/a..b/c%20d", "file:///srv/x?y=../z"]
+        {
+            assert_eq!(read(&yard, path, uri, None).await.as_deref(), Ok(uri), "at {path}");
+        }
+    }
+    yard.close().await;
+}
+
+#[tokio::test]
+async fn another_spelling_escapes_no_token_scope() {
+    let yard = open("names-resource-scopes", json!({"auth": "token"})).await;
+    let token = token(&yard, "reader", "file:///srv/public/*").await;
+    for path in ["/mcp", "/mcp/db", "/mcp/work"] {
+        for uri in REFUSED.into_iter().chain(["file:///srv/secret/key", "file:///srv//secret"]) {
+            let read = read(&yard, path, uri, Some(&token)).await;
+            assert!(read.is_err(), "{uri} at {path}: {read:?}");
+        }
+        let uri = "file:///srv/public//a";
+        assert_eq!(read(&yard, path, uri, Some(&token)).await.as_deref(), Ok(uri), "at {path}");
+    }
+    yard.close().await;
+}
