@@ -8,6 +8,7 @@ mod board;
 mod call;
 mod clock;
 mod compose;
+mod decode;
 mod greet;
 mod handshake;
 mod hear;

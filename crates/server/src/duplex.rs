@@ -11,14 +11,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_protocol::jsonrpc::{self, Incoming, decode};
-use gantry_protocol::{Id, Message, Method, Notification, RpcError, code};
+use gantry_protocol::jsonrpc;
+use gantry_protocol::{Id, Method, Notification, RpcError, code};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::doorman::Visitor;
-use crate::era::{Arrival, Session};
+use crate::era::{Arrival, Received, Session, receive};
 use crate::guest::Guest;
 use crate::lobby::Lobby;
 use crate::outgoing::Outgoing;
@@ -98,22 +98,16 @@ struct Connection {
 impl Connection {
     /// Takes one message. Returns whether the connection goes on.
     async fn take(self: Arc<Self>, text: Bytes) -> bool {
-        match decode(text, self.lobby.settings.message) {
-            Ok(Incoming::Single(message)) => self.take_message(message).await,
-            Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
-            Err(malformed) => self.complain(malformed.id(), &malformed.to_error()).await,
-        }
-    }
-
-    async fn take_message(self: Arc<Self>, message: Message) -> bool {
-        match message {
-            Message::Request(request) => self.take_request(Arrival::new(request)).await,
-            Message::Notification(notification) => return self.hear(&notification),
-            Message::Response(response) => {
+        match receive(text, self.lobby.settings.message).await {
+            Ok(Received::Request(request)) => self.take_request(*request).await,
+            Ok(Received::Notification(notification)) => return self.hear(&notification),
+            Ok(Received::Response(response)) => {
                 if let Some(session) = self.session.get() {
                     session.take(response);
                 }
             }
+            Ok(Received::Batch(messages)) => return self.take_batch(messages).await,
+            Err(malformed) => return self.complain(malformed.id(), &malformed.to_error()).await,
         }
         true
     }

@@ -17,7 +17,7 @@ mod task;
 mod task_book;
 mod ticket;
 
-pub(crate) use arrival::{Arrival, named_trace};
+pub(crate) use arrival::{Arrival, Received, named_trace, receive};
 pub(crate) use checks::unsupported;
 pub(crate) use errors::Status;
 pub(crate) use handshake::Handshake;

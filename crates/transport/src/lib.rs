@@ -8,7 +8,9 @@ pub mod http;
 pub mod lines;
 pub mod log_limit;
 pub mod memory;
+mod offload;
 pub mod sse;
 mod throttle;
 
+pub use offload::{LARGE, Offload, offload};
 pub use throttle::Throttle;

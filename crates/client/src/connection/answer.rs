@@ -4,12 +4,29 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{
     ClientCapabilities, Method, RawJson, ResultObject, Revision, RpcError, code, wire,
 };
+use gantry_transport::{LARGE, Offload, offload};
 
 use crate::error::ClientError;
 use crate::request::{Answer, InputRequired, Request};
 
 /// Reads the answer to a request. `task` says whether it may be a task of 2025-11-25.
 pub(super) fn read(
+    revision: Revision,
+    request: &Request,
+    task: bool,
+    outcome: Result<RawJson, RawJson>,
+) -> Offload<Result<Answer, ClientError>> {
+    let (Ok(value) | Err(value)) = &outcome;
+    match value.bytes().len() {
+        ..=LARGE => Offload::Done(Some(read_now(revision, request, task, outcome))),
+        large => {
+            let request = request.clone();
+            offload(large, move || read_now(revision, &request, task, outcome))
+        }
+    }
+}
+
+fn read_now(
     revision: Revision,
     request: &Request,
     task: bool,

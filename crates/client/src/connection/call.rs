@@ -18,12 +18,11 @@ use super::clock::Clock;
 use super::hear::cancelled;
 use super::link::Link;
 use super::mailbox::Heard;
-use super::source::Source;
+use super::source::{Source, Step};
 use super::{answer, compose};
 use crate::error::ClientError;
 use crate::line::{Line, Silent};
 use crate::request::{Answer, Request};
-use crate::wire::streamable::Said;
 
 /// A request of the connection's own, and what came of it.
 pub(super) struct Exchange {
@@ -71,7 +70,11 @@ impl Link {
         let Exchange { outcome, refused, .. } =
             underway.hear_out(&mut source, line, &mut clock).await;
         let is_task = compose::wishes_task(agreed, request);
-        match outcome.and_then(|outcome| answer::read(revision, request, is_task, outcome)) {
+        let answer = match outcome {
+            Ok(outcome) => answer::read(revision, request, is_task, outcome).await,
+            Err(error) => Err(error),
+        };
+        match answer {
             Ok(answer) => Ok(answer),
             Err(error) => Err(Box::pin(self.judged(refused, error)).await),
         }
@@ -196,8 +199,8 @@ impl<'a> Underway<'a> {
                     Heard::Acknowledged => {}
                 },
                 said = source.step(self.link), if logging.is_none() => match said? {
-                    Some(Said::Message(text)) => self.link.hear(&text, Some(&self.call)),
-                    Some(Said::HangUp(retry)) => line.hang_up(retry),
+                    Some(Step::Message(said)) => self.link.hear(said, Some(&self.call)),
+                    Some(Step::HangUp(retry)) => line.hang_up(retry),
                     None => return Err(ClientError::Lost(
                         "the server ended the response without an answer".to_owned(),
                     )),

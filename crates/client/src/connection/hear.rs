@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::jsonrpc::{self, Batch, Incoming, Malformed, Message, Notification, Request};
+use gantry_protocol::jsonrpc::{self, Message, Notification, Request};
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, wire};
 use gantry_transport::child::SKIPPED;
 
 use super::board::Call;
+use super::decode::{Content, Decoded, Skipped};
 use super::link::Link;
 use super::mailbox::{Asked, Heard};
 use crate::event::{ChangedList, Event};
@@ -22,62 +23,52 @@ const SHOWN: usize = 200;
 const CHARGED: usize = 4096;
 
 impl Link {
-    /// Sorts one text. `own` is the call on whose stream it came, if it came on one.
-    pub(super) fn hear(&self, text: &Bytes, own: Option<&Arc<Call>>) {
-        let unsolicited = self.take_text(text, own);
+    /// Sorts what a text says. `own` is the call on whose stream it came, if it came on one.
+    pub(super) fn hear(&self, said: Decoded, own: Option<&Arc<Call>>) {
+        let size = said.text.len();
+        let unsolicited = self.take(said, own);
         if unsolicited > 0 {
-            self.flood.charge(unsolicited + text.len() / CHARGED);
+            self.flood.charge(unsolicited + size / CHARGED);
         }
     }
 
     /// The same, and gives how many messages answered no request.
-    fn take_text(&self, text: &Bytes, own: Option<&Arc<Call>>) -> usize {
-        match jsonrpc::decode(text.clone(), self.settings.message) {
-            Ok(Incoming::Single(message)) => usize::from(!self.sort(message, own)),
-            Ok(Incoming::Batch(batch)) => self.take_batch(&batch, text, own),
-            Err(malformed) => {
-                self.note_skipped(&malformed.to_string(), text);
-                // Parsed again, but only once, and only where an answer may be meant.
-                if malformed.id().is_some()
-                    && let Ok(raw) = RawJson::parse(text.clone(), self.settings.message)
-                {
-                    self.give_up(&raw, &malformed);
-                }
+    fn take(&self, Decoded { text, content }: Decoded, own: Option<&Arc<Call>>) -> usize {
+        match content {
+            Content::Single(message) => usize::from(!self.sort(message, own)),
+            Content::Batch(messages) => self.take_batch(messages, &text, own),
+            Content::Skipped(skipped) => {
+                self.note_skipped(&skipped.malformed.to_string(), &text);
+                self.give_up(&skipped);
+                1
+            }
+            Content::Refused(reason) => {
+                self.note_skipped(&reason, &text);
                 1
             }
         }
     }
 
-    /// Sorts the messages of an array, where the revision has such a thing. What is wrong with
-    /// them is noted once for all.
-    fn take_batch(&self, batch: &Batch, text: &Bytes, own: Option<&Arc<Call>>) -> usize {
-        let elements = match self.revision() {
-            Some(revision) if revision.has_batches() => batch.elements(self.settings.batch),
-            _ => {
-                self.note_skipped("this revision has no batches", text);
-                return 1;
-            }
-        };
-        let elements = match elements {
-            Ok(elements) => elements,
-            Err(error) => {
-                self.note_skipped(&error.to_string(), text);
-                return 1;
-            }
-        };
+    /// Sorts the messages of an array. What is wrong with them is noted once for all.
+    fn take_batch(
+        &self,
+        messages: Vec<Result<Message, Skipped>>,
+        text: &Bytes,
+        own: Option<&Arc<Call>>,
+    ) -> usize {
+        let count = messages.len();
         let (mut unsolicited, mut skipped, mut first) = (0, 0usize, None);
-        for element in &elements {
-            match Message::read(element) {
+        for message in messages {
+            match message {
                 Ok(message) => unsolicited += usize::from(!self.sort(message, own)),
-                Err(malformed) => {
-                    self.give_up(element, &malformed);
+                Err(element) => {
+                    self.give_up(&element);
                     skipped += 1;
-                    first.get_or_insert(malformed);
+                    first.get_or_insert(element.malformed);
                 }
             }
         }
         if let Some(first) = first {
-            let count = elements.len();
             self.note_skipped(
                 &format!("{skipped} of {count} in a batch, the first: {first}"),
                 text,
@@ -92,9 +83,10 @@ impl Link {
     }
 
     /// When what is no message was meant as an answer, nobody need wait for a better one.
-    fn give_up(&self, raw: &RawJson, malformed: &Malformed) {
+    fn give_up(&self, Skipped { malformed, value }: &Skipped) {
         let Some(id) = malformed.id().and_then(Id::as_number) else { return };
-        if raw.is_object()
+        if let Some(raw) = value
+            && raw.is_object()
             && raw.get("method").is_none()
             && let Some(call) = self.board.remove(id)
         {

@@ -246,8 +246,8 @@ impl Subscription {
             select! {
                 biased;
                 heard = self.call.mailbox.next() => return Ok(heard),
-                text = self.source.next(&self.link) => match text? {
-                    Some(text) => self.link.hear(&text, Some(&self.call)),
+                said = self.source.next(&self.link) => match said? {
+                    Some(said) => self.link.hear(said, Some(&self.call)),
                     None => return Ok(Heard::Lost("the stream ended".to_owned())),
                 },
             }
@@ -280,9 +280,9 @@ pub(super) async fn general(link: Arc<Link>, mut awaited: Awaited) {
                     link.event(Event::Reconnected);
                 }
                 let mut source = Source::of(messages);
-                while let Ok(Some(text)) = source.next(&link).await {
+                while let Ok(Some(said)) = source.next(&link).await {
                     failures = 0;
-                    link.hear(&text, None);
+                    link.hear(said, None);
                 }
                 link.listen(false);
             }

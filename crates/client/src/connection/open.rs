@@ -180,7 +180,7 @@ async fn read(link: Arc<Link>, mut incoming: mpsc::Receiver<Result<Bytes, String
     loop {
         match incoming.recv().await {
             Some(Ok(text)) => {
-                link.hear(&text, None);
+                link.hear(link.decode(text).await, None);
                 // What waits meanwhile fills the pipe, and then the server waits.
                 link.flood.ready().await;
             }

@@ -4,16 +4,19 @@
 use std::future::pending;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_protocol::jsonrpc::{self, Incoming, Message, Response};
+use gantry_transport::Offload;
 use gantry_transport::child::Turn;
 use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::yield_now;
 
 use super::answer::rpc_error;
+use super::decode::Decoded;
 use super::link::{Link, Way};
 use crate::error::ClientError;
 use crate::wire::streamable::{Messages, Posted, Said};
@@ -21,10 +24,21 @@ use crate::wire::streamable::{Messages, Posted, Said};
 /// The source of one request's messages.
 pub(super) struct Source {
     state: State,
+    /// A large message that is being read.
+    decoding: Option<Offload<Decoded>>,
     /// The session that the server named in its response.
     pub(super) session: Option<String>,
     /// The status by which the server refused the request.
     pub(super) refused: Option<u16>,
+}
+
+/// What comes next.
+pub(super) enum Step {
+    /// A message, or what is none.
+    Message(Decoded),
+    /// The server ended the stream in good order, and wants to be called back after this time,
+    /// which is done.
+    HangUp(Duration),
 }
 
 enum State {
@@ -65,28 +79,33 @@ impl Source {
                 State::Posting(Box::pin(async move { wire.post(message, &headers).await }))
             }
         };
-        Ok(Self { state, session: None, refused: None })
+        Ok(Self { state, decoding: None, session: None, refused: None })
     }
 
     /// A stream that is there already.
     pub(super) fn of(messages: Messages) -> Self {
-        Self { state: State::Stream(messages), session: None, refused: None }
+        Self { state: State::Stream(messages), decoding: None, session: None, refused: None }
     }
 
-    /// The next text; none when no more will come. It may be dropped while it waits.
-    pub(super) async fn next(&mut self, link: &Link) -> Result<Option<Bytes>, ClientError> {
+    /// The next message; none when no more will come. It may be dropped while it waits.
+    pub(super) async fn next(&mut self, link: &Link) -> Result<Option<Decoded>, ClientError> {
         loop {
             match self.step(link).await? {
-                Some(Said::Message(text)) => return Ok(Some(text)),
-                Some(Said::HangUp(_)) => {}
+                Some(Step::Message(said)) => return Ok(Some(said)),
+                Some(Step::HangUp(_)) => {}
                 None => return Ok(None),
             }
         }
     }
 
     /// The same, and when the server hangs up to be called back.
-    pub(super) async fn step(&mut self, link: &Link) -> Result<Option<Said>, ClientError> {
+    pub(super) async fn step(&mut self, link: &Link) -> Result<Option<Step>, ClientError> {
         loop {
+            if let Some(decoding) = &mut self.decoding {
+                let said = decoding.await;
+                self.decoding = None;
+                return Ok(Some(Step::Message(said)));
+            }
             match &mut self.state {
                 State::Mailbox(turn) => {
                     if turn.is_some() {
@@ -101,14 +120,16 @@ impl Source {
                     let posted = posting.await;
                     self.state = State::Done;
                     let posted = posted.map_err(|error| link.seen(error))?;
-                    if let Some(body) = self.posted(link, posted)? {
-                        return Ok(Some(Said::Message(body)));
-                    }
+                    let body = self.posted(link, posted)?;
+                    self.decoding = body.map(|body| link.decode(body));
                 }
                 State::Stream(messages) => {
                     link.flood.ready().await;
-                    let next = messages.next().await.transpose();
-                    return next.map_err(|error| link.seen(error));
+                    match messages.next().await.transpose().map_err(|error| link.seen(error))? {
+                        Some(Said::Message(text)) => self.decoding = Some(link.decode(text)),
+                        Some(Said::HangUp(retry)) => return Ok(Some(Step::HangUp(retry))),
+                        None => return Ok(None),
+                    }
                 }
             }
         }

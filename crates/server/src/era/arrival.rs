@@ -1,9 +1,35 @@
 //! A request as it arrived, with what everyone needs of it found once.
 
+use bytes::Bytes;
+use gantry_protocol::jsonrpc::{Batch, Incoming, Malformed, Notification, Response, decode};
 use gantry_protocol::meta::RequestMeta;
-use gantry_protocol::{Id, Method, ParamsHead, RawJson, Request, Trace};
+use gantry_protocol::{Id, JsonLimits, Message, Method, ParamsHead, RawJson, Request, Trace};
+use gantry_transport::{Offload, offload};
 
 use crate::headers::{Headers, TRACEPARENT, TRACESTATE, text};
+
+/// What a text says.
+#[derive(Debug)]
+pub(crate) enum Received {
+    Request(Box<Arrival>),
+    Notification(Notification),
+    Response(Response),
+    Batch(Batch),
+}
+
+/// Reads a text.
+pub(crate) fn receive(text: Bytes, limits: JsonLimits) -> Offload<Result<Received, Malformed>> {
+    offload(text.len(), move || {
+        Ok(match decode(text, limits)? {
+            Incoming::Single(Message::Request(request)) => {
+                Received::Request(Box::new(Arrival::new(request)))
+            }
+            Incoming::Single(Message::Notification(it)) => Received::Notification(it),
+            Incoming::Single(Message::Response(it)) => Received::Response(it),
+            Incoming::Batch(batch) => Received::Batch(batch),
+        })
+    })
+}
 
 /// A request as it arrived.
 #[derive(Debug)]

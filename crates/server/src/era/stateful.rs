@@ -9,6 +9,7 @@ use gantry_gateway::{CallError, Notice};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Method, RawJson, jsonrpc, wire};
+use gantry_transport::{LARGE, offload};
 
 use super::errors;
 use super::replay::StreamLog;
@@ -76,7 +77,7 @@ pub(crate) async fn drive(
             }
             Step::Done(outcome) => {
                 asked.withdraw(wire).await;
-                return finish(session, ticket, outcome);
+                return finish(session, ticket, outcome).await;
             }
         }
     }
@@ -151,10 +152,16 @@ fn with_name(params: &RawJson, name: &str) -> RawJson {
 }
 
 /// The answer to a call, in the client's revision.
-pub(crate) fn finish(session: &Session, ticket: &Ticket, outcome: Outcome) -> jsonrpc::Reply {
+pub(crate) async fn finish(session: &Session, ticket: &Ticket, outcome: Outcome) -> jsonrpc::Reply {
     let revision = session.revision;
     let result = match outcome {
-        Ok(Reply::Result(result)) => ticket.lower(revision, result).into_raw(),
+        Ok(Reply::Result(result)) => match result.bytes().len() {
+            ..=LARGE => ticket.lower(revision, result).into_raw(),
+            large => {
+                let ticket = ticket.clone();
+                offload(large, move || ticket.lower(revision, result).into_raw()).await
+            }
+        },
         Ok(Reply::Page(page)) => page.variant(revision as usize, |result| {
             ticket.lower(revision, result.clone().into()).into_raw()
         }),

@@ -8,6 +8,7 @@ use gantry_protocol::meta::key;
 use gantry_protocol::{
     Id, Level, Method, ParamsHead, RawJson, ResultObject, Revision, RpcError, Trace, jsonrpc,
 };
+use gantry_transport::{LARGE, Offload, offload};
 
 use super::arrival::Arrival;
 use super::errors::{self, Status};
@@ -75,6 +76,8 @@ pub(crate) struct Live {
     running: Option<Running>,
     /// The task that the call is about to become.
     becoming: Option<Admission>,
+    /// A large result that is being made ready.
+    finishing: Option<Offload<RawJson>>,
 }
 
 /// What to send next.
@@ -101,8 +104,13 @@ impl Live {
         call.log_level = log_level;
         call.trace = trace;
         call.takes_questions = true;
-        let live = Self { lobby: lobby.clone(), ticket, running: None, becoming: None };
-        let mut live = Box::new(live);
+        let mut live = Box::new(Self {
+            lobby: lobby.clone(),
+            ticket,
+            running: None,
+            becoming: None,
+            finishing: None,
+        });
         if checks::method_of_tasks(&live.ticket.method) {
             live.running = Some(task_book::attend(lobby, &live.ticket, &call));
             return Prepared::Live(live);
@@ -149,6 +157,11 @@ impl Live {
                 && let Some(said) = Box::pin(self.become_task()).await
             {
                 return Some(said);
+            }
+            if let Some(finishing) = &mut self.finishing {
+                let result = finishing.await;
+                self.finishing = None;
+                return Some(self.answer(Ok(result)));
             }
             let step = self.running.as_mut()?.step().await;
             if let Step::Notice(Notice::Task { message, poll_interval, ttl }) = step {
@@ -198,6 +211,13 @@ impl Live {
             }
             Step::Done(outcome) => {
                 self.running = None;
+                let outcome = match outcome {
+                    Ok(Reply::Result(large)) if large.bytes().len() > LARGE => {
+                        self.finishing = Some(self.lower_elsewhere(large));
+                        return None;
+                    }
+                    outcome => outcome,
+                };
                 let lowered = self.lower(outcome);
                 Some(self.answer(lowered))
             }
@@ -216,6 +236,11 @@ impl Live {
         }
     }
 
+    fn lower_elsewhere(&self, result: ResultObject) -> Offload<RawJson> {
+        let (lobby, ticket) = (self.lobby.clone(), self.ticket.clone());
+        offload(result.bytes().len(), move || named(&lobby, ticket.lower(REVISION, result)))
+    }
+
     fn answer(&self, result: Result<RawJson, CallError>) -> Said {
         match result {
             Ok(result) => Said::Answer(jsonrpc::result(&self.ticket.id, &result), Status::OK),
@@ -227,16 +252,20 @@ impl Live {
         }
     }
 
-    /// Every result says who made it.
     fn named(&self, result: ResultObject) -> RawJson {
-        let Some(meta) = result.meta() else {
-            return result.with(key::META, &self.lobby.signature);
-        };
-        if meta.get(key::SERVER_INFO).is_some() {
-            return result.into_raw();
-        }
-        let info = self.lobby.gateway.identity().info.clone();
-        let named = meta.edit().set(key::SERVER_INFO, info).apply();
-        result.edit().set(key::META, named).apply()
+        named(&self.lobby, result)
     }
+}
+
+/// Every result says who made it.
+fn named(lobby: &Lobby, result: ResultObject) -> RawJson {
+    let Some(meta) = result.meta() else {
+        return result.with(key::META, &lobby.signature);
+    };
+    if meta.get(key::SERVER_INFO).is_some() {
+        return result.into_raw();
+    }
+    let info = lobby.gateway.identity().info.clone();
+    let named = meta.edit().set(key::SERVER_INFO, info).apply();
+    result.edit().set(key::META, named).apply()
 }

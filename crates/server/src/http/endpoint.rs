@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_gateway::Call;
-use gantry_protocol::jsonrpc::{self, Incoming, decode};
+use gantry_protocol::jsonrpc;
 use gantry_protocol::{Id, Message, Method, RpcError};
 use http::StatusCode;
 
@@ -16,7 +16,8 @@ use super::{Hall, Head, answer, batch, flight, session, stateless};
 use crate::doorman::Visitor;
 use crate::duplex::stranger;
 use crate::era::{
-    Arrival, HttpSession, Live, Ticket, names_stateful, names_stateless, unsupported,
+    Arrival, HttpSession, Live, Received, Ticket, names_stateful, names_stateless, receive,
+    unsupported,
 };
 use crate::headers::{Headers, PROTOCOL_VERSION};
 use crate::settings::Eras;
@@ -63,9 +64,15 @@ async fn post(hall: &Arc<Hall>, knock: Knock<'_>, silence: &mut Alarm, body: Giv
             return answer::error(unread.status, &RpcError::invalid_request(unread.reason));
         }
     };
-    let course = match decode(text, hall.lobby.settings.message) {
-        Ok(Incoming::Single(message)) => dispatch(hall, knock, accept, message),
-        Ok(Incoming::Batch(messages)) => {
+    let course = match receive(text, hall.lobby.settings.message).await {
+        Ok(Received::Request(request)) => dispatch(hall, knock, accept, *request),
+        Ok(Received::Notification(notification)) => {
+            Course::Answered(take(hall, knock, Message::Notification(notification)))
+        }
+        Ok(Received::Response(response)) => {
+            Course::Answered(take(hall, knock, Message::Response(response)))
+        }
+        Ok(Received::Batch(messages)) => {
             Course::Answered(Box::pin(batch::serve(hall, knock, accept, messages)).await)
         }
         Err(malformed) => {
@@ -87,19 +94,22 @@ async fn post(hall: &Arc<Hall>, knock: Knock<'_>, silence: &mut Alarm, body: Giv
     }
 }
 
-/// Tells the eras apart: a message that says it stands alone does; then the header may say so;
+/// Takes what is no request.
+fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Answer {
+    let version = knock.headers.get(PROTOCOL_VERSION);
+    match version.is_some_and(names_stateless) && hall.lobby.settings.eras != Eras::Legacy {
+        true => stateless::take(&message),
+        false => session::take(hall, knock, message),
+    }
+}
+
+/// Tells the eras apart: a request that says it stands alone does; then the header may say so;
 /// everything else belongs to a session, or opens one.
-fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, message: Message) -> Course {
+fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, request: Arrival) -> Course {
+    let request = request.traced_by(knock.headers);
     let eras = hall.lobby.settings.eras;
     let version = knock.headers.get(PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
-    let request = match message {
-        Message::Request(request) => Arrival::new(request).traced_by(knock.headers),
-        other if by_header && eras != Eras::Legacy => {
-            return Course::Answered(stateless::take(&other));
-        }
-        other => return Course::Answered(session::take(hall, knock, other)),
-    };
     let alone = request.is_stateless() || by_header;
     if alone && eras != Eras::Legacy {
         return stateless::begin(hall, knock, request);

@@ -82,7 +82,7 @@ impl Flight {
             }
             Some(Some(Step::Done(outcome))) if accept.json => {
                 self.running = None;
-                First::Answer(finish(&self.session.session, &self.ticket, outcome))
+                First::Answer(finish(&self.session.session, &self.ticket, outcome).await)
             }
             Some(step) => First::Step(step),
         }

@@ -228,7 +228,8 @@ async fn a_question_on_the_general_stream_finds_the_only_call() {
     // As the general stream would bring it.
     let question =
         json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}});
-    connection.link.hear(&question.to_string().into(), None);
+    let question = connection.link.decode(question.to_string().into()).await;
+    connection.link.hear(question, None);
     let answer = site.next("POST").await;
     assert_eq!(answer.body["result"]["action"], "accept");
     task.abort();
