@@ -100,10 +100,10 @@ struct Run {
     /// Some two minutes; exits 1 when a limit is exceeded three times in a row; writes no files.
     #[arg(long)]
     quick: bool,
-    /// The release build of the example `everything`.
+    /// The optimized build of the example `everything`.
     #[arg(long)]
     everything: Option<PathBuf>,
-    /// The release build of `gantry`.
+    /// The optimized build of `gantry`.
     #[arg(long)]
     gantry: Option<PathBuf>,
     /// Where `uv` is; looked for on `PATH` if not given.

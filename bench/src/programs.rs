@@ -7,9 +7,9 @@ use std::process::Command;
 use crate::fault::Fault;
 use crate::folder::Folder;
 
-const BUILD_EVERYTHING: &str = "cargo build --release --example everything";
-const BUILD_GANTRY: &str = "cargo build --release";
-const BUILD_ECHO: &str = "cargo build --release --package gantry-bench --bins";
+const BUILD_EVERYTHING: &str = "cargo build --profile dist --example everything";
+const BUILD_GANTRY: &str = "cargo build --profile dist";
+const BUILD_ECHO: &str = "cargo build --profile dist --package gantry-bench --bins";
 
 /// The programs of one run.
 pub(crate) struct Programs {
@@ -21,7 +21,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Takes the given paths, or the files that a release build leaves beside this program.
+    /// Takes the given paths, or the files that a build leaves beside this program.
     pub(crate) fn find(
         everything: Option<PathBuf>,
         gantry: Option<PathBuf>,
@@ -32,7 +32,7 @@ impl Programs {
         let beside = bench.with_file_name("");
         let default = |file: &str| {
             let candidate = beside.join(file);
-            if candidate.exists() { candidate } else { root().join("target/release").join(file) }
+            if candidate.exists() { candidate } else { root().join("target/dist").join(file) }
         };
         let everything = everything.unwrap_or_else(|| default("examples/everything"));
         let gantry = gantry.unwrap_or_else(|| default("gantry"));

@@ -1,4 +1,4 @@
-//! `bench`: the load generator of `bench/`, after building in release what it measures.
+//! `bench`: the load generator of `bench/`, after building what it measures.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::workspace;
 
 /// Builds what is measured, then hands every argument to the load generator.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    build::release(root)?;
+    build::dist(root)?;
     // `run` builds one program only, and the bench also starts the tool that it measures.
     build::bench(root)?;
     let mut bench = process::cargo(root);
-    bench.args(["run", "--quiet", "--release", "--package", "gantry-bench", "--"]);
+    bench.args(["run", "--quiet", "--profile", "dist", "--package", "gantry-bench", "--"]);
     let cache = workspace::cache()?;
     let uv = provision::uv(&cache);
     bench.args(arguments);

@@ -9,18 +9,18 @@ use crate::failure::Outcome;
 use crate::process::{self, Group};
 
 /// The product and the example that the suite and the clients talk to.
-const RELEASE: &str = "build --quiet --release --package gantry --bins --example everything";
+const DIST: &str = "build --quiet --profile dist --package gantry --bins --example everything";
 /// The load generator, and the programs that it starts.
-const BENCH: &str = "build --quiet --release --package gantry-bench --bins";
+const BENCH: &str = "build --quiet --profile dist --package gantry-bench --bins";
 /// Everything that tests run and are, with the features of tests.
 const TESTS: &str = "build --quiet --workspace --all-targets";
 
-/// Compiles the product and the example in release.
-pub(crate) fn release(root: &Path) -> Outcome {
-    process::run(&mut ask(root, RELEASE))
+/// Compiles the product and the example as they are packaged.
+pub(crate) fn dist(root: &Path) -> Outcome {
+    process::run(&mut ask(root, DIST))
 }
 
-/// Compiles the load generator in release.
+/// Compiles the load generator in the same way.
 pub(crate) fn bench(root: &Path) -> Outcome {
     process::run(&mut ask(root, BENCH))
 }
@@ -36,7 +36,7 @@ fn ask(root: &Path, question: &str) -> Command {
     cargo
 }
 
-/// Compiles in release while other steps run, with what they leave of the processors. Whoever needs
+/// Compiles what is packaged while other steps run, with what they leave of the processors. Whoever needs
 /// it asks again, waits for cargo's lock, and hears of whatever is wrong. It ends when dropped.
 pub(crate) struct Ahead {
     /// Held for its `Drop`; none if it could not be started, which costs time and nothing else.
@@ -47,7 +47,7 @@ impl Ahead {
     /// Begins.
     pub(crate) fn start(root: &Path) -> Self {
         let cargo = process::cargo(root);
-        let line = format!("\"$0\" {RELEASE} && \"$0\" {BENCH}");
+        let line = format!("\"$0\" {DIST} && \"$0\" {BENCH}");
         let mut idle = process::command("nice");
         idle.args(["-n", "19", "sh", "-c", &line]).arg(cargo.get_program()).current_dir(root);
         idle.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

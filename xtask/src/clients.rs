@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Outcome {
     let clients = choose(manifest::parse(&text)?, names)?;
     provision::run()?;
     let cache = workspace::cache()?;
-    build::release(root)?;
+    build::dist(root)?;
     let mut rows = Vec::new();
     let mut failed = 0;
     for client in &clients {

@@ -108,11 +108,11 @@ fn binaries(root: &Path, options: &Options) -> Outcome<Binaries> {
         let folder = root.join(folder);
         return Ok(Binaries { servers: folder.clone(), client: folder });
     }
-    build::release(root)?;
+    build::dist(root)?;
     // The client as the tests have it: here it is only asked whether it is right, not how fast.
     build::tests(root)?;
     let target = workspace::target(root);
-    Ok(Binaries { servers: target.join("release"), client: target.join("debug") })
+    Ok(Binaries { servers: target.join("dist"), client: target.join("debug") })
 }
 
 fn judge(verdicts: Vec<Verdict>) -> Outcome {

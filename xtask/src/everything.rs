@@ -1,4 +1,4 @@
-//! The `everything` example as a test subject: the release build, started on a free port, ended
+//! The `everything` example as a test subject: the optimized build, started on a free port, ended
 //! with its whole process group when dropped.
 
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub(crate) struct Everything {
     authority: String,
 }
 
-/// Where [`crate::build::release`] leaves the example.
+/// Where [`crate::build::dist`] leaves the example.
 pub(crate) fn binary(root: &Path) -> PathBuf {
-    workspace::target(root).join("release/examples/everything")
+    workspace::target(root).join("dist/examples/everything")
 }
 
 impl Everything {

@@ -34,7 +34,7 @@ usage: cargo xtask VERB
                                      behind the gateway, and against our client
   clients [NAME..]                   real clients against the `everything` example
   fuzz [--seconds N] [TARGET..]      each fuzz target for N seconds (60 unless told)
-  bench [ARGUMENT..]                 the load generator, in release";
+  bench [ARGUMENT..]                 the load generator";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -27,13 +27,13 @@ enum When {
     Named,
 }
 
-/// The order matters: what is cheap and likely to fail comes first, what needs the release build last.
+/// The order matters: what is cheap and likely to fail comes first, what needs the optimized build last.
 const STEPS: &[Step] = &[
     Step { name: "provision", when: When::Always, run: |_| provision::run() },
     Step { name: "check", when: When::Always, run: check::run },
     Step { name: "units", when: When::Always, run: units },
     Step { name: "doctests", when: When::Always, run: doctests },
-    Step { name: "build", when: When::Always, run: build::release },
+    Step { name: "build", when: When::Always, run: build::dist },
     Step { name: "conformance", when: When::Slow, run: |root| conformance::run(root, &[]) },
     Step { name: "clients", when: When::Slow, run: |root| clients::run(root, &[]) },
     Step {
@@ -50,7 +50,7 @@ const STEPS: &[Step] = &[
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let chosen = choose(arguments)?;
     let mut steps = Steps::default();
-    // Half of the time of a run is spent on compiling in release, and tests wait a lot.
+    // Half of the time of a run is spent on optimizing, and tests wait a lot.
     let is_whole = ["units", "build", "bench"].iter().all(|name| has(&chosen, name));
     let _ahead = is_whole.then(|| build::Ahead::start(root));
     for step in chosen {
@@ -95,16 +95,16 @@ fn units(root: &Path) -> Outcome {
     process::run(&mut cargo)
 }
 
-/// The hostile servers against the release build, held to the bounds that are promised. One at a
+/// The hostile servers against the build that is packaged, held to the bounds that are promised. One at a
 /// time, since each measures what others feel.
 fn adversarial(root: &Path) -> Outcome {
     build::tests(root)?;
-    build::release(root)?;
+    build::dist(root)?;
     let mut cargo = process::cargo(root);
     // The whole workspace, as it was compiled for the other tests.
     cargo.args(["test", "--quiet", "--workspace", "--test", "adversarial"]);
     cargo.args(["--", "--test-threads", "1"]);
-    cargo.env("GANTRY_PROGRAM", workspace::target(root).join("release/gantry"));
+    cargo.env("GANTRY_PROGRAM", workspace::target(root).join("dist/gantry"));
     process::run(cargo.env("GANTRY_ADVERSARIAL", "strict"))
 }
 
