@@ -10,6 +10,7 @@ use super::origin::Origin;
 use super::pool::Pool;
 use super::rest::Rest;
 use crate::error::ClientError;
+use gantry_transport::LARGE;
 use gantry_transport::http::Framing;
 
 /// The body of a response. Dropped before its end it closes the connection; at its end the
@@ -20,6 +21,8 @@ pub(crate) struct Body {
     lane: Option<Box<Lane>>,
     framing: Framing,
     lasts: bool,
+    /// Bytes since other tasks had their turn.
+    unyielded: usize,
     pool: Arc<Pool>,
     origin: Arc<Origin>,
 }
@@ -35,6 +38,7 @@ impl Body {
             lane: Some(lane),
             framing: head.framing,
             lasts: head.lasts,
+            unyielded: 0,
             pool: pool.clone(),
             origin: origin.clone(),
         };
@@ -44,9 +48,15 @@ impl Body {
 
     /// The next piece; none at the end. Nothing is lost when the future is dropped.
     pub(crate) async fn chunk(&mut self) -> Option<Result<Bytes, ClientError>> {
+        // A server that sends without a pause would keep the thread for megabytes at a time.
+        if self.unyielded > LARGE {
+            self.unyielded = 0;
+            tokio::task::yield_now().await;
+        }
         let piece = self.lane.as_mut()?.piece(&mut self.framing).await;
         match piece {
             Ok(Some(piece)) => {
+                self.unyielded += piece.len();
                 self.release_at_end();
                 Some(Ok(piece))
             }
