@@ -2,21 +2,52 @@
 //! serve connections have others to serve meanwhile.
 
 use std::future::Future;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::LazyLock;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 
 /// Bytes of a message up to which it is worked on at once: that takes well under a millisecond.
 pub const LARGE: usize = 256 * 1024;
 
-/// As much at a time as there are processors: more would only take them from those who serve.
-static THREADS: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
+/// How much lower than others the threads are in the system's order: those who serve connections
+/// come first when processors are few, and these still get a tenth.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// What waits for one of the threads. There are as many as processors, from the first large message
+/// on: more would only take them from those who serve.
+static JOBS: LazyLock<Sender<Job>> = LazyLock::new(|| {
+    let (sender, receiver) = channel();
+    let receiver = Arc::new(Mutex::new(receiver));
+    for _ in 0..available_parallelism().map_or(1, usize::from) {
+        let receiver = receiver.clone();
+        // If none can be started the queue is closed, and the work is done where it is.
+        let named = thread::Builder::new().name("gantry-large".to_owned());
+        drop(named.spawn(move || work_off(&receiver)));
+    }
+    sender
+});
+
+fn work_off(jobs: &Mutex<Receiver<Job>>) {
+    // Where it is not allowed the work is done all the same. Elsewhere than on Linux it would lower
+    // the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICENESS);
+    loop {
+        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match next {
+            Ok(job) => job(),
+            Err(_) => return,
+        }
+    }
+}
 
 /// The outcome of some work. It may be kept and waited for again.
 pub enum Offload<T> {
@@ -38,16 +69,21 @@ pub fn offload<T: Send + 'static>(
 }
 
 async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    // It is never closed. What is dropped while it runs still holds its place until it has ended.
-    let place = THREADS.acquire().await.ok();
-    let done = spawn_blocking(move || {
-        let _held = place;
-        work()
+    let (sender, outcome) = oneshot::channel();
+    let job: Job = Box::new(move || {
+        // Nobody waits any more.
+        if sender.is_closed() {
+            return;
+        }
+        drop(sender.send(catch_unwind(AssertUnwindSafe(work))));
     });
-    match done.await {
-        Ok(done) => done,
-        Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
-        // The runtime is being shut down, and nobody will ask again.
+    if let Err(refused) = JOBS.send(job) {
+        (refused.0)();
+    }
+    match outcome.await {
+        Ok(Ok(done)) => done,
+        Ok(Err(panic)) => resume_unwind(panic),
+        // A job is dropped only at the end of the process.
         Err(_) => std::future::pending().await,
     }
 }

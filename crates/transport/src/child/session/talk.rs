@@ -18,6 +18,7 @@ use crate::child::group::{Group, Watch};
 use crate::child::sink::Sink;
 use crate::child::{End, reap};
 use crate::lines::LineDecoder;
+use crate::offload::LARGE;
 
 /// Bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -159,10 +160,19 @@ impl Drop for Input {
 
 impl Output {
     async fn flow(&mut self, shared: &Shared) {
+        let mut unyielded = 0;
         loop {
             self.pass(shared).await;
+            // A program that writes without a pause would keep the thread for megabytes at a time.
+            if unyielded > LARGE {
+                unyielded = 0;
+                tokio::task::yield_now().await;
+            }
             match self.pipe.read(&mut self.chunk).await {
-                Ok(length @ 1..) => self.decoder.feed(&self.chunk[..length]),
+                Ok(length @ 1..) => {
+                    unyielded += length;
+                    self.decoder.feed(&self.chunk[..length]);
+                }
                 _ => return,
             }
         }
