@@ -23,8 +23,6 @@ enum When {
     Always,
     /// Not with `--quick`.
     Slow,
-    /// Never.
-    Named,
 }
 
 /// The order matters: what is cheap and likely to fail comes first, what needs the optimized build last.
@@ -42,8 +40,8 @@ const STEPS: &[Step] = &[
         run: |root| fuzz::run(root, &words(&["--seconds", FUZZ_SECONDS])),
     },
     Step { name: "bench", when: When::Slow, run: |root| bench::run(root, &words(&["--quick"])) },
-    // It needs a quiet machine: each of its tests measures what others feel.
-    Step { name: "adversarial", when: When::Named, run: adversarial },
+    // Last, when nothing else is built: each of its tests measures what others feel.
+    Step { name: "adversarial", when: When::Slow, run: adversarial },
 ];
 
 /// Runs the chosen steps, all of them if none is named.
@@ -122,7 +120,7 @@ mod tests {
 
     #[test]
     fn choosing_steps() {
-        let all = "provision check units doctests build conformance clients fuzz bench";
+        let all = "provision check units doctests build conformance clients fuzz bench adversarial";
         let cases = [
             ("", Some(all)),
             ("--quick", Some("provision check units doctests build")),

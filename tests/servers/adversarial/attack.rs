@@ -31,6 +31,10 @@ pub(crate) enum Attack {
     Hang,
     /// A message far beyond the limit.
     HugeMessage,
+    /// A text that is nothing but escapes, as large as a message may be.
+    LargeText,
+    /// As many small values as a message may hold.
+    LargeValues,
     /// Deep nesting.
     Deep,
     /// A batch of a megabyte whose elements are no messages.

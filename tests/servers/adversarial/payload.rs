@@ -67,6 +67,9 @@ fn list(attack: Attack, cursor: &Value) -> Value {
     json!({"tools": tools})
 }
 
+/// Bytes of a message that is within the limits.
+const LARGE: usize = 24 << 20;
+
 /// A schema each of whose definitions refers to the next one many times over.
 fn schema_bomb(number: usize) -> Value {
     let mut definitions = json!({"d40": {"type": "string"}});
@@ -84,6 +87,18 @@ pub(crate) fn message(attack: Attack, id: &Value) -> Option<String> {
         Attack::HugeMessage => {
             let text = "x".repeat(64 << 20);
             response(id, &json!({"content": [{"type": "text", "text": text}]}))
+        }
+        Attack::LargeText => {
+            let text = "\\n\\\"x".repeat(LARGE / 5);
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            )
+        }
+        Attack::LargeValues => {
+            let values = "{},".repeat(LARGE / 3);
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"all":[{values}0]}}}}}}"#
+            )
         }
         Attack::Deep => {
             format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}", "[".repeat(1 << 20))

@@ -4,7 +4,9 @@
 //! `GANTRY_ADVERSARIAL=strict` holds a release build (`GANTRY_PROGRAM`) to the bounds that are
 //! promised; without it the bounds are wide, since a debug build on a busy machine is slow.
 
+mod attackers;
 mod bystander;
+mod memory;
 mod suite;
 
 use suite::{over_http, over_stdio};
@@ -34,6 +36,8 @@ attacks! {
     an_event_without_end: over_http "huge-event";
     silence_after_accepting: over_http "hang";
     a_huge_body: over_http "huge-message";
+    a_large_text_in_a_body: over_http "large-text";
+    many_values_in_a_body: over_http "large-values";
     deep_nesting_in_a_body: over_http "deep";
     a_malformed_batch_in_a_body: over_http "batch";
     foreign_ids_in_events: over_http "foreign-ids";
@@ -44,6 +48,8 @@ attacks! {
     schema_bombs_in_a_body: over_http "schema-bombs";
 
     a_huge_line: over_stdio "huge-message";
+    a_large_text_in_a_line: over_stdio "large-text";
+    many_values_in_a_line: over_stdio "large-values";
     deep_nesting_in_a_line: over_stdio "deep";
     a_malformed_batch_in_a_line: over_stdio "batch";
     foreign_ids_in_lines: over_stdio "foreign-ids";

@@ -5,12 +5,9 @@ use std::time::Duration;
 use gantry_tests::processes;
 use gantry_tests::yard::{Load, Scripted, Yard, beside, scripted};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
+use crate::attackers::Attackers;
 use crate::bystander::p99;
-
-/// Calls of the hostile tool at a time.
-const CALLERS: usize = 4;
 
 /// Memory that may stay, in kilobytes, however little was used before: an allocator keeps some of
 /// what it was given.
@@ -32,8 +29,8 @@ impl Bounds {
         let milliseconds = Duration::from_millis;
         match is_strict {
             true => Self {
-                time: milliseconds(4000),
-                floor: milliseconds(10),
+                time: milliseconds(2000),
+                floor: milliseconds(25),
                 ceiling: milliseconds(50),
             },
             false => Self {
@@ -71,18 +68,9 @@ async fn endure(name: &str, mut hostile: Value) {
     yard.configure(json!({"fine": fine(), "odd": hostile}));
     let known = |status: &Value| status["state"].is_string();
     yard.until("odd", "known", known).await;
-    let mut attackers = JoinSet::new();
-    for _ in 0..CALLERS {
-        let address = yard.address;
-        attackers.spawn(async move {
-            let request = gantry_tests::request::call("odd_odd", json!({}));
-            loop {
-                drop(request.ask(address).await);
-            }
-        });
-    }
+    let attackers = Attackers::start(yard.address);
     let felt = p99(yard.address, "fine_well", bounds.time).await;
-    attackers.shutdown().await;
+    attackers.end();
 
     yard.configure(json!({"fine": fine()}));
     let gone = |status: &Value| !status["state"].is_string();
