@@ -64,6 +64,9 @@ enum Verb {
         /// How many tools there are beside `echo`.
         #[arg(long, default_value_t = 0)]
         more_tools: usize,
+        /// How many bytes an echo carries beside its text.
+        #[arg(long, default_value_t = 0)]
+        payload: usize,
     },
     /// A hop to another HTTP server by hand.
     BareProxy {
@@ -140,8 +143,9 @@ impl Verb {
             Self::Inside(inside) => print(&many_threads()?.block_on(inside::run(&inside))?)?,
             Self::ByHand(by_hand) => print(&by_hand::run(&by_hand)?)?,
             Self::PingPong(game) => print(&many_threads()?.block_on(pingpong::run(&game))?)?,
-            Self::BareHyper { more_tools } => {
-                many_threads()?.block_on(targets::hyper::serve(more_tools))?;
+            Self::BareHyper { more_tools, payload } => {
+                let answers = targets::message::Answers::new(more_tools).payload(payload);
+                many_threads()?.block_on(targets::hyper::serve(answers))?;
             }
             Self::BareProxy { to } => many_threads()?.block_on(targets::proxy::serve(to))?,
             Self::BareGateway { program } => {

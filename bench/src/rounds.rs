@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::client::request::{Era, Work};
+use crate::client::request::{Address, Era, Work};
 use crate::fault::Fault;
 use crate::process::Server;
 use crate::programs::Programs;
@@ -113,8 +113,18 @@ pub(crate) fn alternate(rounds: usize, mut sides: Vec<Side>) -> Result<Vec<Serie
 
 /// The load process for one window.
 pub(crate) fn load(programs: &Programs, run: &Run<'_>, timing: Timing) -> Command {
+    load_at(programs, run, &run.server.address, timing)
+}
+
+/// The same for one endpoint of the server.
+pub(crate) fn load_at(
+    programs: &Programs,
+    run: &Run<'_>,
+    address: &Address,
+    timing: Timing,
+) -> Command {
     let mut command = programs.bench("load");
-    command.arg("--url").arg(run.server.address.url());
+    command.arg("--url").arg(address.url());
     command.arg("--pid").arg(run.server.pid().to_string());
     command.arg("--era").arg(word(&run.era)).arg("--work").arg(word(&run.work));
     command.arg("--connections").arg(run.connections.to_string());

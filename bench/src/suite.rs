@@ -6,6 +6,7 @@ mod echo;
 mod gateway;
 mod growth;
 mod hop;
+mod large;
 mod levels;
 mod list;
 mod memory;
@@ -77,6 +78,9 @@ pub(crate) const PARTS: &[Part] = &[
     part("hop to stdio, peers", program::measure_peers, &[]),
     part("tools/list of two servers", list::measure_servers, &[Row::ServersList]),
     part("growth of servers", growth::measure_servers, &[Row::TenServers, Row::HundredServers]),
+    part("large results", large::measure, &[Row::LargeKilobyte, Row::LargeHundredKilobytes, Row::LargeMegabyte, Row::LargeTenMegabytes]),
+    part("memory of a large result", large::measure_memory, &[Row::LargeMemory]),
+    part("bystander of a large result", large::measure_bystander, &[Row::Bystander]),
     part("policy on and off", policy::measure, &[Row::PolicyModern, Row::PolicyLegacy]),
     part("start", start::measure, &[Row::Start]),
     part("idle memory and size", memory::measure_idle, &[Row::Idle, Row::Binary]),

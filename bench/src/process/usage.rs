@@ -33,8 +33,17 @@ pub(crate) fn cpu_time(pid: u32) -> Result<CpuTime, Fault> {
 
 /// Memory of a process that is in RAM now, in bytes.
 pub(crate) fn resident(pid: u32) -> Result<u64, Fault> {
+    memory(pid, "VmRSS:")
+}
+
+/// The most memory that a process has had in RAM, in bytes.
+pub(crate) fn peak(pid: u32) -> Result<u64, Fault> {
+    memory(pid, "VmHWM:")
+}
+
+fn memory(pid: u32, member: &str) -> Result<u64, Fault> {
     let status = read(pid, "status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(member));
     let kilobytes = line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
     kilobytes.map(|it| it * 1024).ok_or(Fault::Closed("its process"))
 }
@@ -61,6 +70,7 @@ mod tests {
     fn this_process_uses_memory_and_time() {
         let pid = std::process::id();
         assert!(resident(pid).expect("a living process") > 100_000);
+        assert!(peak(pid).expect("a living process") > 100_000);
         let before = cpu_time(pid).expect("a living process");
         let mut sum = 0_u64;
         while cpu_time(pid).expect("a living process") == before {

@@ -33,9 +33,19 @@ impl Gateway {
 
     /// The same, with more of a configuration.
     pub(super) fn with(stage: &Stage, servers: &Value, more: &Value) -> Result<Self, Fault> {
+        let gateway = Self::launch(stage, servers, more)?;
+        ready(stage, &gateway.server.address, Era::Modern, Work::Echo)?;
+        Ok(gateway)
+    }
+
+    /// Starts with these entries and waits until it listens, without a call.
+    pub(super) fn quiet(stage: &Stage, servers: &Value) -> Result<Self, Fault> {
+        Self::launch(stage, servers, &json!({}))
+    }
+
+    fn launch(stage: &Stage, servers: &Value, more: &Value) -> Result<Self, Fault> {
         let folder = Folder::servers(servers, more)?;
         let server = Server::start(stage.programs.gantry_before(&folder)?)?;
-        ready(stage, &server.address, Era::Modern, Work::Echo)?;
         Ok(Self { server, _folder: folder })
     }
 

@@ -18,8 +18,8 @@ use super::message::Answers;
 use crate::fault::Fault;
 
 /// Serves until the process is ended.
-pub(crate) async fn serve(more_tools: usize) -> Result<(), Fault> {
-    let (listener, answers) = (listen().await?, Arc::new(Answers::new(more_tools)));
+pub(crate) async fn serve(answers: Answers) -> Result<(), Fault> {
+    let (listener, answers) = (listen().await?, Arc::new(answers));
     loop {
         let (stream, _) = listener.accept().await.map_err(Fault::machine("accept"))?;
         tokio::spawn(connection(stream, Arc::clone(&answers)));

@@ -52,7 +52,7 @@ struct Answer<'a> {
 struct Outcome<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<&'static str>,
-    content: [Block<'a>; 1],
+    content: Vec<Block<'a>>,
 }
 
 #[derive(Serialize)]
@@ -64,6 +64,8 @@ struct Block<'a> {
 /// A server that has the tool `echo`, and others that nobody calls.
 pub(crate) struct Answers {
     tools: String,
+    /// The text of a second block of each echo, if it has one.
+    payload: String,
 }
 
 impl Answers {
@@ -72,7 +74,14 @@ impl Answers {
         let names = (0..more_tools).map(|number| format!("echo_{number}"));
         let tools: Vec<_> =
             std::iter::once("echo".to_owned()).chain(names).map(|name| tool(&name)).collect();
-        Self { tools: tools.join(",") }
+        Self { tools: tools.join(","), payload: String::new() }
+    }
+
+    /// With so many bytes more in each echo: lines of a text, some of which must be escaped.
+    pub(crate) fn payload(mut self, bytes: usize) -> Self {
+        let line = "a line of \"text\" as a file has it, of some sixty bytes in all\n";
+        self.payload = line.chars().cycle().take(bytes).collect();
+        self
     }
 
     /// The answer to a message, or nothing for a notification.
@@ -83,7 +92,7 @@ impl Answers {
         };
         let (params, modern) = (&message.params, message.params.meta.revision.is_some());
         let result = match &*message.method {
-            "tools/call" => return call(id, params, modern).map(Some),
+            "tools/call" => return self.call(id, params, modern).map(Some),
             "tools/list" => self.list(modern),
             "server/discover" if modern => DISCOVERED.to_owned(),
             "initialize" => handshake(params.protocol_version.as_deref()),
@@ -91,6 +100,21 @@ impl Answers {
             _ => return Ok(Some(unknown(id).into_bytes())),
         };
         Ok(Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()))
+    }
+
+    fn call(
+        &self,
+        id: u64,
+        params: &Params<'_>,
+        modern: bool,
+    ) -> Result<Vec<u8>, serde_json::Error> {
+        let text = params.arguments.as_ref().map_or("", |arguments| &arguments.text);
+        let mut content = vec![Block { r#type: "text", text }];
+        if !self.payload.is_empty() {
+            content.push(Block { r#type: "text", text: &self.payload });
+        }
+        let result = Outcome { result_type: modern.then_some("complete"), content };
+        serde_json::to_vec(&Answer { jsonrpc: "2.0", id, result })
     }
 
     fn list(&self, modern: bool) -> String {
@@ -104,13 +128,6 @@ impl Answers {
 }
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":600000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bare","version":"1"}}}"#;
-
-fn call(id: u64, params: &Params<'_>, modern: bool) -> Result<Vec<u8>, serde_json::Error> {
-    let text = params.arguments.as_ref().map_or("", |arguments| &arguments.text);
-    let content = [Block { r#type: "text", text }];
-    let result = Outcome { result_type: modern.then_some("complete"), content };
-    serde_json::to_vec(&Answer { jsonrpc: "2.0", id, result })
-}
 
 fn handshake(asked: Option<&str>) -> String {
     // What is asked for is agreed to: the answers are the same in every revision with a handshake.
