@@ -1,8 +1,10 @@
 //! Why a request came to nothing.
 
+use std::fmt;
 use std::time::Duration;
 
 use gantry_protocol::RpcError;
+use http::StatusCode;
 
 /// Why a request came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -16,6 +18,12 @@ pub enum ClientError {
     /// The connection ended after the request was sent: the server may have done its work.
     #[error("{0}")]
     Lost(String),
+    /// The same, before a byte of the response came.
+    #[error("{0}")]
+    Reset(String),
+    /// The server answered with an HTTP status that is an error, and did not answer the request.
+    #[error("{0}")]
+    Http(Box<HttpError>),
     /// Nothing was heard for too long.
     #[error("no answer came within {0:?}")]
     Timeout(Duration),
@@ -42,10 +50,38 @@ pub enum ClientError {
     Busy(usize),
 }
 
+/// An HTTP status that is an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpError {
+    /// The status.
+    pub status: u16,
+    /// The header `Retry-After`.
+    pub retry_after: Option<Duration>,
+    /// The error of the protocol in the body of a status that asks for another try (429, 502, 503).
+    pub error: Option<RpcError>,
+    /// Whether the server refused to be connected, so that the request was not sent.
+    pub is_unsent: bool,
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = StatusCode::from_u16(self.status).ok();
+        let reason = status.and_then(|status| status.canonical_reason());
+        let stage = if self.is_unsent { "it could not be connected: " } else { "" };
+        write!(formatter, "{stage}the server answered with HTTP status {}", self.status)?;
+        reason.map_or(Ok(()), |reason| write!(formatter, " ({reason})"))?;
+        self.error.as_ref().map_or(Ok(()), |error| write!(formatter, ": {error}"))
+    }
+}
+
 impl ClientError {
     /// Whether the server has surely not begun with the request.
     pub fn is_unsent(&self) -> bool {
-        self.is_of_connection() || matches!(self, Self::Unauthorized { .. } | Self::Busy(_))
+        match self {
+            Self::Http(refusal) => refusal.is_unsent,
+            Self::Unauthorized { .. } | Self::Busy(_) => true,
+            _ => self.is_of_connection(),
+        }
     }
 
     /// Whether another connection would help, and the server has surely not begun with the request.

@@ -24,7 +24,7 @@ mod wire;
 pub use backoff::Backoff;
 pub use client::{Client, Health};
 pub use connection::Connection;
-pub use error::ClientError;
+pub use error::{ClientError, HttpError};
 pub use event::{ChangedList, Event};
 pub use gantry_protocol::Secret;
 pub use line::{Line, Question, Refusal, Silent};

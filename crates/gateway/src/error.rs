@@ -46,6 +46,17 @@ pub enum ErrorKind {
     ShuttingDown,
     /// What serves the call cannot be reached, or went away.
     Unavailable,
+    /// The server that serves the call refused the gateway's credentials.
+    CredentialsRefused {
+        /// The HTTP status: 401 or 403.
+        status: u16,
+    },
+    /// The server that serves the call limits its rate (HTTP 429). A limit of the gateway's own is
+    /// [`Self::LimitExceeded`].
+    UpstreamLimit {
+        /// When the server wants to be called again.
+        retry_after: Option<Duration>,
+    },
     /// A handler failed with a code of its own.
     Handler {
         /// Its code.
@@ -70,7 +81,8 @@ impl ErrorKind {
             }
             Self::ToolNotFound => ErrorType::ToolNotFoundError,
             Self::ResourceNotFound => ErrorType::ResourceNotFound,
-            Self::LimitExceeded { .. } => ErrorType::ApiLimitExceeded,
+            Self::LimitExceeded { .. } | Self::UpstreamLimit { .. } => ErrorType::ApiLimitExceeded,
+            Self::CredentialsRefused { .. } => ErrorType::AuthenticationError,
             Self::Timeout => ErrorType::TimeoutError,
             Self::Cancelled => ErrorType::Cancelled,
             Self::Refused | Self::Blocked => ErrorType::PermissionError,
@@ -111,6 +123,8 @@ impl ErrorKind {
                 | Self::Blocked
                 | Self::Timeout
                 | Self::Unavailable
+                | Self::CredentialsRefused { .. }
+                | Self::UpstreamLimit { .. }
                 | Self::ToolFailed
                 | Self::BadOutput
                 | Self::BrokenPromise
@@ -179,6 +193,8 @@ impl CallError {
         match self.kind {
             ErrorKind::Timeout
             | ErrorKind::Unavailable
+            | ErrorKind::CredentialsRefused { .. }
+            | ErrorKind::UpstreamLimit { .. }
             | ErrorKind::ToolFailed
             | ErrorKind::BadOutput
             | ErrorKind::BrokenPromise
@@ -193,6 +209,7 @@ impl CallError {
         matches!(
             self.kind,
             ErrorKind::LimitExceeded { .. }
+                | ErrorKind::UpstreamLimit { .. }
                 | ErrorKind::Timeout
                 | ErrorKind::Unavailable
                 | ErrorKind::ShuttingDown

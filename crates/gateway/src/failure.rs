@@ -84,8 +84,14 @@ impl From<&CallError> for ErrorDetail {
             ErrorKind::MissingCapability { required } => {
                 detail.with_details(&details.raw("requiredCapabilities", required).finish())
             }
-            ErrorKind::LimitExceeded { retry_after: Some(wait) } if data.is_none() => {
+            ErrorKind::LimitExceeded { retry_after: Some(wait) }
+            | ErrorKind::UpstreamLimit { retry_after: Some(wait) }
+                if data.is_none() =>
+            {
                 detail.with_details(&details.value("retryAfterMs", &wait.as_millis()).finish())
+            }
+            ErrorKind::CredentialsRefused { status } if data.is_none() => {
+                detail.with_details(&details.value("status", status).finish())
             }
             ErrorKind::Handler { code } => {
                 detail.with_details(&details.value("code", code).raw_some("data", data).finish())

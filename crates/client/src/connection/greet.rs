@@ -70,10 +70,15 @@ pub(super) async fn probe(link: &Link, within: Duration) -> Result<Verdict, Unwe
         Ok(Ok(result)) => Ok(read_discover(&result)?),
         Ok(Err(error)) => Ok(read_refusal(&error)?),
         Err(ClientError::Timeout(_)) if link.is_pipe() => Ok(Verdict::Silence),
-        Err(ClientError::Lost(reason) | ClientError::Unreachable(reason)) if link.is_pipe() => {
-            Err(Unwelcome::DiedOnProbe(reason))
-        }
-        Err(ClientError::Lost(_)) if refused.is_some_and(|status| status < 500) => {
+        Err(
+            ClientError::Lost(reason)
+            | ClientError::Reset(reason)
+            | ClientError::Unreachable(reason),
+        ) if link.is_pipe() => Err(Unwelcome::DiedOnProbe(reason)),
+        // Whoever has too much to do now says nothing of the era.
+        Err(ClientError::Http(_))
+            if refused.is_some_and(|status| status < 500 && status != 429) =>
+        {
             Ok(Verdict::Handshake)
         }
         Err(error) => Err(Unwelcome::Failed(unreachable(error))),

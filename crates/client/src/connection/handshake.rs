@@ -8,7 +8,7 @@ use gantry_protocol::{Method, RawJson, Revision, RpcError, jsonrpc, wire};
 use super::answer::rpc_error;
 use super::greet::{Picked, Unwelcome, discover_only, pick, supported};
 use super::link::{Agreed, Link, Way};
-use crate::error::ClientError;
+use crate::error::{ClientError, HttpError};
 use crate::peer::Peer;
 
 /// How sure it is that the server wants a handshake.
@@ -97,7 +97,7 @@ async fn agree(
     link.agree(agreed.clone());
     match link.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await {
         // One that refuses to hear it may still serve.
-        Ok(()) | Err(ClientError::Lost(_)) => Ok(agreed),
+        Ok(()) | Err(ClientError::Lost(_) | ClientError::Http(_)) => Ok(agreed),
         Err(error) => Err(unreachable(error)),
     }
 }
@@ -108,6 +108,10 @@ pub(super) fn unreachable(error: ClientError) -> ClientError {
         ClientError::Unauthorized { .. } | ClientError::Unreachable(_) => error,
         ClientError::Answered(error) => {
             ClientError::Unreachable(format!("the server refused the handshake: {error}"))
+        }
+        // A wait that the server asks for is heeded.
+        ClientError::Http(refusal) => {
+            ClientError::Http(Box::new(HttpError { is_unsent: true, ..*refusal }))
         }
         other => ClientError::Unreachable(format!("the server could not be greeted: {other}")),
     }

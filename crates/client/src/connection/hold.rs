@@ -22,7 +22,7 @@ impl Link {
     async fn holds(&self, refused: Option<u16>, error: &ClientError) -> bool {
         let said = match error {
             ClientError::Answered(error) => Some(error.code),
-            ClientError::Lost(_) => None,
+            ClientError::Http(_) => None,
             _ => return true,
         };
         // Whoever says in the settings which era it is does not want the server to be asked.

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use crate::error::ClientError;
+use crate::error::{ClientError, HttpError};
 use crate::event::Event;
 use crate::peer::Peer;
 use crate::settings::Settings;
@@ -130,9 +130,10 @@ impl Link {
                 Err(_) => Err(self.cut_off().await),
             },
             Way::Http { wire, .. } => match wire.post(message, &[]).await {
-                Ok(Posted::Refused { status, .. }) => Err(ClientError::Lost(format!(
-                    "the server refused a message with HTTP status {status}"
-                ))),
+                Ok(Posted::Refused { status, retry_after, .. }) => {
+                    let refusal = HttpError { status, retry_after, error: None, is_unsent: false };
+                    Err(ClientError::Http(Box::new(refusal)))
+                }
                 Ok(_) => Ok(()),
                 Err(error) => Err(self.seen(error)),
             },

@@ -18,7 +18,7 @@ use tokio::task::yield_now;
 use super::answer::rpc_error;
 use super::decode::Decoded;
 use super::link::{Link, Way};
-use crate::error::ClientError;
+use crate::error::{ClientError, HttpError};
 use crate::wire::streamable::{Messages, Posted, Said};
 
 /// The source of one request's messages.
@@ -157,21 +157,29 @@ impl Source {
                 let text = "the server took the request and will not answer it";
                 Err(ClientError::Malformed(text.to_owned()))
             }
-            Posted::Refused { status, body } => {
+            Posted::Refused { status, retry_after, body } => {
                 self.refused = Some(status);
-                Err(refusal(link, status, &body))
+                Err(refusal(link, status, retry_after, &body))
             }
         }
     }
 }
 
-/// What a refusal by status means. A body that is an error of the protocol says more.
-fn refusal(link: &Link, status: u16, body: &Bytes) -> ClientError {
+/// What a refusal by status means. A body that is an error of the protocol says more, unless the
+/// status asks for another try: then it goes with that.
+fn refusal(link: &Link, status: u16, retry_after: Option<Duration>, body: &Bytes) -> ClientError {
     let decoded = jsonrpc::decode(body.clone(), link.settings.message);
-    if let Ok(Incoming::Single(Message::Response(Response { outcome: Err(error), .. }))) = decoded
-        && let Ok(error) = rpc_error(&error)
-    {
-        return ClientError::Answered(error);
+    let error = match decoded {
+        Ok(Incoming::Single(Message::Response(Response { outcome: Err(error), .. }))) => {
+            rpc_error(&error).ok()
+        }
+        _ => None,
+    };
+    match error {
+        Some(error) if !matches!(status, 429 | 502 | 503) => ClientError::Answered(error),
+        error => {
+            let refusal = HttpError { status, retry_after, error, is_unsent: false };
+            ClientError::Http(Box::new(refusal))
+        }
     }
-    ClientError::Lost(format!("the server refused the request with HTTP status {status}"))
 }

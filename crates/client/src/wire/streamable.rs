@@ -76,6 +76,8 @@ pub(crate) enum Posted {
     Refused {
         /// The status.
         status: u16,
+        /// After which time the server wants to be asked again.
+        retry_after: Option<Duration>,
         /// The beginning of the body.
         body: Bytes,
     },
@@ -137,8 +139,9 @@ impl Streamable {
                 Err(ClientError::SessionLost)
             }
             status if !status.is_success() => {
+                let (status, retry_after) = (status.as_u16(), head.retry_after);
                 let body = body.beginning(REFUSAL).await;
-                Ok(Posted::Refused { status: status.as_u16(), body })
+                Ok(Posted::Refused { status, retry_after, body })
             }
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
                 body.leave();

@@ -107,7 +107,7 @@ fn refused(error: &CallError) -> Exit {
         }
         ErrorKind::Refused | ErrorKind::Blocked | ErrorKind::LimitExceeded { .. } => Code::Refused,
         ErrorKind::Timeout => Code::Timeout,
-        ErrorKind::Unavailable => Code::Unreachable,
+        ErrorKind::Unavailable | ErrorKind::CredentialsRefused { .. } => Code::Unreachable,
         ErrorKind::Internal => Code::Bug,
         _ => Code::Failed,
     };

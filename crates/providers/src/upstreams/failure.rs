@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gantry_client::ClientError;
+use gantry_client::{ClientError, HttpError};
 use gantry_gateway::{CallError, ErrorKind};
 use gantry_protocol::{Method, RawJson, Redactor, RpcError, code};
 
@@ -23,6 +23,7 @@ impl Failed<'_> {
     pub(super) fn error(&self, error: ClientError) -> CallError {
         match error {
             ClientError::Answered(error) => self.answered(error),
+            ClientError::Http(http) => self.status(*http),
             error => self.broken(&error),
         }
     }
@@ -52,6 +53,41 @@ impl Failed<'_> {
             code => ErrorKind::Handler { code },
         };
         CallError { kind, public: text, private: None, data }
+    }
+
+    /// The server answered with an HTTP status that is an error.
+    fn status(&self, http: HttpError) -> CallError {
+        let Self { server, redaction, .. } = self;
+        if http.status == 429 {
+            return self.limited(http);
+        }
+        let text = format!("{http}; `gantry status {server}` shows its state");
+        match http.error {
+            Some(error) => self.answered(error),
+            None => {
+                let text = format!("the server `{server}` failed: {}", redaction.text(&text));
+                CallError::new(ErrorKind::Unavailable, text)
+            }
+        }
+    }
+
+    /// The server limits its rate.
+    fn limited(&self, http: HttpError) -> CallError {
+        let Self { server, redaction, .. } = self;
+        let (said, data) = match http.error {
+            Some(error) => (format!(": {}", redaction.text(&error.message)), error.data),
+            None => (String::new(), None),
+        };
+        let data = data.map(|data| redaction.json(data));
+        let told = data.as_ref().and_then(|data| data.get("retryAfterMs")?.read());
+        let retry_after = http.retry_after.or(told.map(Duration::from_millis));
+        let advice = match retry_after {
+            Some(wait) => format!("call again after {}", seconds(wait)),
+            None => "it does not say for how long; wait before you call again".to_owned(),
+        };
+        let text =
+            format!("the server `{server}` limits its rate (HTTP status 429){said}; {advice}");
+        CallError { data, ..CallError::new(ErrorKind::UpstreamLimit { retry_after }, text) }
     }
 
     fn with_our_address(&self, data: RawJson) -> RawJson {
@@ -93,10 +129,12 @@ impl Failed<'_> {
                 let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
                 (kind, format!("the server `{server}` is busy: {error}"))
             }
-            ClientError::Unauthorized { .. } => {
-                let error = redaction.text(&error.to_string()).into_owned();
-                let text = format!("{error}; check the credentials of the server `{server}`");
-                (ErrorKind::Unavailable, text)
+            ClientError::Unauthorized { status, .. } => {
+                let text = format!(
+                    "the server `{server}` refused the gateway's credentials with HTTP status \
+                     {status}; correct `headers` in its configuration entry"
+                );
+                (ErrorKind::CredentialsRefused { status: *status }, text)
             }
             error => {
                 let reason = redaction.text(&error.to_string()).into_owned();

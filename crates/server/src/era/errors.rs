@@ -32,7 +32,7 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
                 false => code::INVALID_REQUEST,
             }
         }
-        ErrorKind::LimitExceeded { retry_after } => {
+        ErrorKind::LimitExceeded { retry_after } | ErrorKind::UpstreamLimit { retry_after } => {
             let wait = retry_after.map(|wait| wait.as_millis());
             data = data.or(Some(ObjectWriter::new().value_some("retryAfterMs", wait).finish()));
             code::LIMIT_EXCEEDED
@@ -42,6 +42,10 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
         ErrorKind::Refused | ErrorKind::Blocked => code::REFUSED,
         ErrorKind::ShuttingDown => code::SHUTTING_DOWN,
         ErrorKind::Handler { code } => own_code(revision, code),
+        ErrorKind::CredentialsRefused { status } => {
+            data = data.or(Some(ObjectWriter::new().value("status", &status).finish()));
+            code::INTERNAL_ERROR
+        }
         ErrorKind::Unavailable
         | ErrorKind::ToolFailed
         | ErrorKind::BadOutput

@@ -159,7 +159,7 @@ async fn what_shows_no_change_is_told_and_changes_nothing() {
         let mut server = Changing::open(Settings::default(), rule, refusing).await;
         server.change().await;
         let answer = server.client.request(&call("t"), &Silent).await;
-        let told = matches!(answer, Err(ClientError::Answered(_) | ClientError::Lost(_)));
+        let told = matches!(answer, Err(ClientError::Answered(_) | ClientError::Http(_)));
         assert!(told, "{case}: {answer:?}");
         assert_eq!(server.trail(), expected, "{case}");
         assert_eq!(server.client.health().restarts, 0, "{case}");

@@ -172,8 +172,9 @@ async fn what_a_status_means() {
         (404, json!({"error": refused}), "Answered"),
         (200, nameless.clone(), "nameless"),
         (400, nameless, "nameless"),
-        (500, Value::Null, "Lost"),
-        (429, Value::Null, "429"),
+        (500, Value::Null, "Http("),
+        (503, json!({"error": refused}), "status: 503, retry_after: Some(7s), error: Some("),
+        (429, Value::Null, "status: 429, retry_after: Some(7s), error: None"),
         (202, Value::Null, "Malformed"),
         (200, json!({"id": 999, "result": {}}), "Lost"),
         (403, Value::Null, "Unauthorized"),
@@ -188,7 +189,7 @@ async fn what_a_status_means() {
                 if body["error"]["message"] == "unknown tool" {
                     body["id"] = seen.body["id"].clone();
                 }
-                Some((status, "", body))
+                Some((status, "retry-after: 7\r\n", body))
             }
             _ => newer(seen),
         })

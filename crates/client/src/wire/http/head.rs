@@ -1,6 +1,7 @@
 //! The head of a response: what of it matters to us, and where its body ends.
 
 use std::mem::MaybeUninit;
+use std::time::{Duration, SystemTime};
 
 use gantry_transport::http::{Framing, Hints};
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -22,6 +23,8 @@ pub(crate) struct Head {
     pub(crate) session: Option<String>,
     /// Where the same thing is.
     pub(super) location: Option<String>,
+    /// After which time the server wants to be asked again.
+    pub(crate) retry_after: Option<Duration>,
     /// What the server wants to know first.
     pub(super) challenge: Option<String>,
     /// Where the body ends.
@@ -64,6 +67,7 @@ impl Head {
             session: None,
             location: None,
             challenge: None,
+            retry_after: None,
             framing: Framing::UntilClose,
             lasts: false,
         };
@@ -88,6 +92,8 @@ impl Head {
             self.location = text(value);
         } else if is(&header::WWW_AUTHENTICATE) {
             self.challenge = text(value);
+        } else if is(&header::RETRY_AFTER) {
+            self.retry_after = text(value).and_then(|value| wait(&value, SystemTime::now()));
         }
     }
 
@@ -125,6 +131,17 @@ impl Kind {
 
 fn text(value: &[u8]) -> Option<String> {
     HeaderValue::from_bytes(value).ok()?.to_str().ok().map(str::to_owned)
+}
+
+/// What the header `Retry-After` says: seconds, or a date (RFC 9110, 10.2.3).
+fn wait(value: &str, now: SystemTime) -> Option<Duration> {
+    match value.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => value.parse().ok().map(Duration::from_secs),
+        false => {
+            let date = httpdate::parse_http_date(value).ok()?;
+            Some(date.duration_since(now).unwrap_or_default())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -185,6 +202,24 @@ mod tests {
             let header = value.map_or_else(String::new, |it| format!("Content-Type: {it}\r\n"));
             let head = read(&format!("HTTP/1.1 200 OK\r\n{header}\r\n")).unwrap().unwrap();
             assert_eq!(head.kind, expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn when_to_ask_again() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        for (value, expected) in [
+            ("0", Some(0)),
+            ("120", Some(120)),
+            ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
+            ("-1", None),
+            ("1.5", None),
+            ("", None),
+            ("99999999999999999999", None),
+            ("soon", None),
+        ] {
+            assert_eq!(wait(value, now), expected.map(Duration::from_secs), "{value}");
         }
     }
 

@@ -35,7 +35,7 @@ async fn told(posted: Result<Posted, ClientError>) -> String {
     match posted {
         Ok(Posted::Answer { body, session }) => format!("answer {body:?} {session:?}"),
         Ok(Posted::Accepted) => "accepted".to_owned(),
-        Ok(Posted::Refused { status, body }) => format!("refused {status} {body:?}"),
+        Ok(Posted::Refused { status, body, .. }) => format!("refused {status} {body:?}"),
         Ok(Posted::Stream { mut messages, session }) => {
             let mut text = format!("stream {session:?}");
             while let Some(message) = next_text(&mut messages).await {
@@ -64,6 +64,7 @@ fn kind(error: &ClientError) -> &'static str {
     match error {
         ClientError::Unreachable(_) => "unreachable",
         ClientError::Lost(_) => "lost",
+        ClientError::Reset(_) => "reset",
         ClientError::Malformed(_) => "malformed",
         ClientError::Unauthorized { .. } => "unauthorized",
         ClientError::SessionLost => "session lost",

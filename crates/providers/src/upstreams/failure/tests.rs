@@ -16,6 +16,17 @@ fn answered(code: i64, data: Option<&str>) -> ClientError {
     ClientError::Answered(RpcError { code, message: "it says no".to_owned(), data: data.map(raw) })
 }
 
+fn unauthorized(status: u16) -> ClientError {
+    ClientError::Unauthorized { status, challenge: None }
+}
+
+fn refused(status: u16, retry_after: Option<u32>) -> ClientError {
+    let retry_after = retry_after.map(|seconds| SECOND * seconds);
+    ClientError::Http(Box::new(HttpError { status, retry_after, error: None, is_unsent: false }))
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
 #[test]
 fn every_failure_has_its_kind() {
     let required = r#"{"requiredCapabilities":{"sampling":{}}}"#;
@@ -36,7 +47,12 @@ fn every_failure_has_its_kind() {
         (&call, answered(-32022, None), Kind::Internal),
         (&call, ClientError::Unreachable("gone".to_owned()), Kind::Unavailable),
         (&call, ClientError::Lost("gone".to_owned()), Kind::Unavailable),
-        (&call, ClientError::Unauthorized { status: 401, challenge: None }, Kind::Unavailable),
+        (&call, unauthorized(401), Kind::CredentialsRefused { status: 401 }),
+        (&call, unauthorized(403), Kind::CredentialsRefused { status: 403 }),
+        (&call, refused(429, Some(7)), Kind::UpstreamLimit { retry_after: Some(SECOND * 7) }),
+        (&call, refused(429, None), Kind::UpstreamLimit { retry_after: None }),
+        (&call, refused(503, Some(7)), Kind::Unavailable),
+        (&call, refused(500, None), Kind::Unavailable),
         (&call, ClientError::Timeout(Duration::from_secs(60)), Kind::Timeout),
         (&call, ClientError::Malformed("gibberish".to_owned()), Kind::ToolFailed),
     ];
@@ -48,6 +64,26 @@ fn every_failure_has_its_kind() {
         let hop = matches!(expected, Kind::Internal);
         assert!((is_answer && !hop) || error.public.contains("`github`"), "{}", error.public);
     }
+}
+
+#[test]
+fn a_status_with_an_error_of_the_protocol_says_both() {
+    let with = |status, data: &str| {
+        let error =
+            RpcError { code: -32010, message: "too many".to_owned(), data: Some(raw(data)) };
+        let http = HttpError { status, retry_after: None, error: Some(error), is_unsent: false };
+        told(&Method::ToolsCall, ClientError::Http(Box::new(http)))
+    };
+    let error = with(429, r#"{"retryAfterMs":1500}"#);
+    let retry_after = Some(Duration::from_millis(1500));
+    assert_eq!(error.kind, Kind::UpstreamLimit { retry_after });
+    assert_eq!(error.data, Some(raw(r#"{"retryAfterMs":1500}"#)));
+    assert_eq!(
+        error.public,
+        "the server `github` limits its rate (HTTP status 429): too many; call again after 1.5s"
+    );
+    let error = with(503, r#"{"n":1}"#);
+    assert_eq!((error.kind, error.data), (Kind::Handler { code: -32010 }, Some(raw(r#"{"n":1}"#))));
 }
 
 #[test]
