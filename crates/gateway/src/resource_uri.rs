@@ -1,6 +1,8 @@
 //! The URIs of resources: spellings that are refused because a server may read them as another
 //! address than a policy does, and the one form in which policies compare the rest.
 
+mod authority;
+
 use std::borrow::Cow;
 
 /// How often a percent-encoding may be encoded again before the URI is refused for that alone.
@@ -18,6 +20,18 @@ pub enum UnsafeUri {
     /// It has a control character, which some readers leave out.
     #[error("it has a control character")]
     ControlCharacter,
+    /// Its scheme has an authority, which it leaves out or writes as some readers do not.
+    #[error("its scheme must be followed by `//`, and by a host unless that is `file`")]
+    NoAuthority,
+    /// It names a host that its template does not name, and servers pass over.
+    #[error("it names a host, which most servers pass over; write `file:///`")]
+    HostOfFile,
+    /// There is something before its host.
+    #[error("it has a user or a password before its host")]
+    UserInformation,
+    /// Its host can be read as another one.
+    #[error("its host is not in the form that all readers understand alike")]
+    OddHost,
     /// Its percent-encoding is itself encoded more often than anyone needs.
     #[error("it is percent-encoded more than {ENCODINGS} times")]
     Nested,
@@ -29,6 +43,7 @@ pub fn check(uri: &str) -> Result<(), UnsafeUri> {
     if uri.chars().any(char::is_control) {
         return Err(UnsafeUri::ControlCharacter);
     }
+    authority::check(uri)?;
     let (head, path, _) = parts(uri);
     // For a scheme of its own a server may take the authority for the beginning of the path.
     let authority = head.split_once("://").map_or("", |(_, authority)| authority);
@@ -61,7 +76,11 @@ pub fn normalize(uri: &str) -> Cow<'_, str> {
     }
     let (head, path, tail) = parts(uri);
     let mut normal = match head.split_once(':') {
-        Some((scheme, rest)) => format!("{}:{}", scheme.to_ascii_lowercase(), unescape(rest)),
+        // One `/` is as good as three.
+        Some((scheme, "")) if scheme.eq_ignore_ascii_case("file") && path.starts_with('/') => {
+            "file://".to_owned()
+        }
+        Some((scheme, rest)) => authority::normalize(&scheme.to_ascii_lowercase(), &unescape(rest)),
         None => head.to_owned(),
     };
     normalize_path(path, &mut normal);
@@ -69,11 +88,30 @@ pub fn normalize(uri: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
+/// The address of which this one may be another name: without what stands behind `?` or `#`, without
+/// parameters of its last segment, and without a `/` at its end, since servers that look for a file
+/// leave out any of these. None if it has none of them. The URI must be in its normal form.
+pub fn without_ending(normal: &str) -> Option<&str> {
+    let (head, path, _) = parts(normal);
+    let last = path.rfind('/').map_or(0, |slash| slash + 1);
+    let end = path[last..].find(';').map_or(path.len(), |at| last + at);
+    let path = path[..end].trim_end_matches('/');
+    let whole = head.len() + path.len();
+    (whole < normal.len() && !path.is_empty()).then(|| &normal[..whole])
+}
+
+/// Whether a URI that a template covers names a host of its own, where servers read a path alone.
+pub fn check_host(uri: &str, template: &str) -> Result<(), UnsafeUri> {
+    authority::check_host(uri, template)
+}
+
 /// Whether a URI is in its normal form for certain, as nearly all are.
 fn is_plain(uri: &str) -> bool {
     let (head, path, _) = parts(uri);
     let is_odd = |byte: u8| byte == b'%' || byte == b'\\';
     !uri.bytes().any(is_odd)
+        && authority::is_plain(head)
+        && !(head == "file:" && path.starts_with('/'))
         && !head.bytes().any(|byte| byte.is_ascii_uppercase())
         && !path.contains("//")
         && !path.split('/').any(|segment| segment == "." || segment == "..")

@@ -11,7 +11,7 @@ mod scan;
 pub use edit::Edit;
 pub(crate) use edit::put_string;
 pub use flat::{FlatElements, FlatError, FlatJson, FlatMembers, FlatNode};
-pub use members::{Duplicate, Elements, Member, Members};
+pub use members::{Ambiguity, Duplicate, Elements, Member, Members, is_same_but_for_case};
 pub use raw::{JsonError, JsonKind, JsonLimits, RawJson};
 
 /// Starts an object's text; members are added with [`ObjectWriter::raw`] and the like.

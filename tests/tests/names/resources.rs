@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{open, token};
 
 /// Addresses of one folder, spelt so that a server may find another one there.
-const REFUSED: [&str; 10] = [
+const REFUSED: [&str; 15] = [
     "file:///srv/public/../secret/key",
     "file:///srv/public/./../secret/key",
     "file:///srv/public/%2e%2e/secret/key",
@@ -17,7 +17,15 @@ const REFUSED: [&str; 10] = [
     "file:///srv/public/..%5Csecret/key",
     "file:///srv/public/..\\secret/key",
     "file:///srv/public/.\t./secret/key",
+    "file://localhost%2Fsrv/secret/key",
+    "file:/srv/secret/key",
+    "file:\\\\\\srv\\secret\\key",
+    "https://you@host/secret",
+    "http://127.1/secret",
 ];
+
+/// Other names of two files that rules name without a pattern.
+const ENDINGS: [&str; 6] = ["#", "#part", "?", "?a=b", "/", ";type=a"];
 
 async fn read(
     yard: &gantry_tests::yard::Yard,
@@ -38,10 +46,12 @@ async fn read(
 async fn another_spelling_escapes_no_rule() {
     let deny = json!({"name": "secret", "effect": "deny",
         "what": {"resources": ["file:///srv/secret/*"]}});
+    let plan = json!({"name": "plan", "effect": "deny",
+        "what": {"resources": ["file:///srv/plan"]}});
     let allow = json!({"name": "public", "effect": "allow",
         "what": {"resources": ["file:///srv/*"]}});
     let tools = json!({"name": "tools", "effect": "allow", "what": {"tools": ["*"]}});
-    let policy = json!({"policy": {"default": "deny", "rules": [deny, allow, tools]}});
+    let policy = json!({"policy": {"default": "deny", "rules": [deny, plan, allow, tools]}});
     let yard = open("names-resources", policy).await;
     for path in ["/mcp", "/mcp/db", "/mcp/work"] {
         for uri in REFUSED {
@@ -52,6 +62,13 @@ async fn another_spelling_escapes_no_rule() {
         {
             let text = read(&yard, path, uri, None).await.expect_err(uri);
             assert!(text.contains("rule `secret`"), "{uri} at {path}: {text}");
+        }
+        for ending in ENDINGS {
+            for file in ["file:///srv/plan", "file:///srv/%70lan", "file:///srv//plan"] {
+                let uri = format!("{file}{ending}");
+                let text = read(&yard, path, &uri, None).await.expect_err(&uri);
+                assert!(text.contains("rule `plan`"), "{uri} at {path}: {text}");
+            }
         }
         for uri in ["file:///srv/public/a", "file:///srv/public/a..b/c%20d", "file:///srv/x?y=../z"]
         {
@@ -72,6 +89,36 @@ async fn another_spelling_escapes_no_token_scope() {
         }
         let uri = "file:///srv/public//a";
         assert_eq!(read(&yard, path, uri, Some(&token)).await.as_deref(), Ok(uri), "at {path}");
+    }
+    yard.close().await;
+}
+
+/// A server may read member names without regard to case, and take the last of two.
+#[tokio::test]
+async fn a_member_in_other_letters_escapes_no_rule() {
+    let deny = json!({"name": "secret", "effect": "deny",
+        "what": {"resources": ["file:///srv/secret/*"]}});
+    let yard = open("names-members", json!({"policy": {"rules": [deny]}})).await;
+    let reference = json!({"type": "ref/prompt", "name": "greet"});
+    let argument = json!({"name": "a", "value": ""});
+    let complete = json!({"ref": reference, "argument": argument});
+    let other = "file:///srv/secret/key";
+    let cases = [
+        ("resources/read", json!({"uri": "file:///srv/a"}), "Uri", json!(other)),
+        ("resources/read", json!({"uri": "file:///srv/a"}), "UR\u{131}", json!(other)),
+        ("prompts/get", json!({"name": "base_greet"}), "NAME", json!("other")),
+        ("prompts/get", json!({"name": "base_greet"}), "Arguments", json!({})),
+        ("prompts/get", json!({"name": "base_greet"}), "argument\u{17f}", json!({})),
+        ("completion/complete", complete, "Ref", reference.clone()),
+    ];
+    for path in ["/mcp", "/mcp/work"] {
+        for (method, params, member, value) in &cases {
+            let mut params = params.clone();
+            params[member] = value.clone();
+            let answer: Value = request(method, params).to(path).ask(yard.address).await;
+            let text = answer["error"]["message"].as_str().unwrap_or_default();
+            assert!(text.contains("but for capital letters"), "{member} of {method}: {answer}");
+        }
     }
     yard.close().await;
 }

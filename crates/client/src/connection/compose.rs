@@ -59,7 +59,7 @@ pub(super) fn standing_alone(
     let answers = [&request.input.entries, &request.input.state];
     // Mostly the hop's own keys are all that changes.
     if let Some(given) = &head.meta
-        && head.doubled.is_none()
+        && head.ambiguous.is_none()
         && brings.into_iter().chain(answers).all(Option::is_none)
     {
         return request.params.replace(given, &meta);

@@ -29,8 +29,11 @@ impl Catalog {
     /// The target of a call and who serves it; the error is not explained by any provider.
     pub(crate) fn find(&self, call: &Call) -> Result<Found, CallError> {
         let head = &call.head;
-        if let Some(doubled) = head.doubled {
-            return Err(CallError::invalid_params(doubled.to_string()));
+        if let Some(ambiguous) = head.ambiguous {
+            return Err(CallError::invalid_params(ambiguous.to_string()));
+        }
+        if call.method == Method::Complete {
+            check_reference(&call.params)?;
         }
         // Two readers could act on different values: the rules on one, the tool on the other.
         if let Some(key) = head.arguments.as_ref().and_then(RawJson::doubled_member) {
@@ -149,6 +152,18 @@ impl Snapshot {
         resource_uri::check(uri).map_err(|reason| refused_uri(uri, reason))?;
         let covering = self.templates.iter().find(|(_, matches)| matches(uri));
         let (listed, _) = covering.ok_or_else(|| resource_not_found(uri))?;
+        // What its server is sent is behind the prefix.
+        let alias = listed.entry.alias.as_ref().filter(|alias| alias.is_shown);
+        let prefix = alias.map_or("", |alias| &*alias.prefix);
+        let own = uri.strip_prefix(prefix).unwrap_or(uri);
+        let template = &listed.entry.uri_template;
+        let template = template.strip_prefix(prefix).unwrap_or(template);
+        let checked = match alias {
+            Some(_) => resource_uri::check(own),
+            None => Ok(()),
+        };
+        let checked = checked.and_then(|()| resource_uri::check_host(own, template));
+        checked.map_err(|reason| refused_uri(uri, reason))?;
         Ok(found(listed, |entry| Target::Template(entry, uri.to_owned())))
     }
 
@@ -176,6 +191,16 @@ impl Snapshot {
             Some((listed, _)) => Ok(found(listed, |entry| Target::Template(entry, uri.to_owned()))),
             None => self.find_resource(uri),
         }
+    }
+}
+
+/// Refuses a reference that a server could read as another one than the policies did.
+fn check_reference(params: &RawJson) -> Result<(), CallError> {
+    let reference = params.get("ref").unwrap_or(RawJson::NULL);
+    let ambiguous = params.ambiguous(&["ref"]);
+    match ambiguous.or_else(|| reference.ambiguous(&["type", "name", "uri"])) {
+        Some(ambiguous) => Err(CallError::invalid_params(ambiguous.to_string())),
+        None => Ok(()),
     }
 }
 

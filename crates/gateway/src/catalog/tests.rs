@@ -326,3 +326,32 @@ async fn a_provider_that_is_withdrawn_leaves_no_trace() {
     three.publish(tools(&["c"]));
     assert_eq!(page(&gateway, None).await.0, ["b", "c", "shared"]);
 }
+
+/// A reference is judged by its first members, and a server may follow the last.
+#[tokio::test]
+async fn a_reference_that_can_be_read_in_two_ways_is_refused() {
+    let gateway = gateway(10);
+    let prompt =
+        |name: &str| Arc::new(PromptEntry::new(raw(&format!(r#"{{"name":"{name}"}}"#))).unwrap());
+    let prompts = vec![prompt("one"), prompt("two")];
+    gateway.attach(Arc::new(Named("here"))).publish(Listing { prompts, ..Listing::default() });
+    let cases = [
+        (r#"{"ref":{"type":"ref/prompt","name":"one"}}"#, None),
+        (r#"{"ref":{"type":"ref/prompt","name":"one","name":"two"}}"#, Some("`name` appears")),
+        (r#"{"ref":{"type":"ref/prompt","name":"one","Name":"two"}}"#, Some("like `name` but")),
+        (
+            r#"{"ref":{"type":"ref/prompt","name":"one","type":"ref/resource","uri":"x:"}}"#,
+            Some("`type` appears"),
+        ),
+        (r#"{"ref":{"type":"ref/prompt","name":"one","TYPE":"x"}}"#, Some("like `type` but")),
+        (r#"{"ref":{"type":"ref/prompt","name":"one"},"ref":{}}"#, Some("`ref` appears")),
+        (r#"{"ref":{"type":"ref/prompt","name":"one"},"REF":{}}"#, Some("like `ref` but")),
+    ];
+    for (params, expected) in cases {
+        let told = call(&gateway, Method::Complete, params).await.map_err(|it| it.public);
+        match expected {
+            None => assert!(told.is_ok(), "{params}: {told:?}"),
+            Some(part) => assert!(told.is_err_and(|it| it.contains(part)), "{params}"),
+        }
+    }
+}

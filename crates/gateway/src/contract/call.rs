@@ -63,8 +63,8 @@ impl ToolCall {
     /// none; `_meta` and what else may stand there belongs to the hop, not to the call.
     pub fn from_params(params: &RawJson) -> Result<Self, ContractError> {
         let head = gantry_protocol::ParamsHead::read(params);
-        if let Some(doubled) = head.doubled {
-            return Err(ContractError::DoubledKey { what: WHAT, key: doubled.0 });
+        if let Some(ambiguous) = head.ambiguous {
+            return Err(ContractError::DoubledKey { what: WHAT, key: ambiguous.member() });
         }
         let name = head.name.ok_or(ContractError::MissingKey { what: WHAT, key: "name" })?;
         let name = name.to_text().ok_or_else(|| wrong("name", "a string"))?;

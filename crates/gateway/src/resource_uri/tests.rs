@@ -6,7 +6,10 @@ use super::*;
 
 #[test]
 fn spellings_that_may_mean_something_else_are_refused() {
-    use UnsafeUri::{ControlCharacter, DotSegment, EncodedSeparator, Nested};
+    use UnsafeUri::{
+        ControlCharacter, DotSegment, EncodedSeparator, Nested, NoAuthority, OddHost,
+        UserInformation,
+    };
     let cases = [
         ("file:///a/../b", Err(DotSegment)),
         ("file:///a/./b", Err(DotSegment)),
@@ -24,6 +27,37 @@ fn spellings_that_may_mean_something_else_are_refused() {
         ("file:///a%00", Err(ControlCharacter)),
         ("file:///a\tb", Err(ControlCharacter)),
         ("file:///a%2525252525b", Err(Nested)),
+        ("file:/a", Err(NoAuthority)),
+        ("FILE:a", Err(NoAuthority)),
+        ("file:\\\\\\a", Err(NoAuthority)),
+        ("file:/\\a", Err(NoAuthority)),
+        ("file://\\a", Err(OddHost)),
+        ("file://%6cocalhost/a", Err(OddHost)),
+        ("https:/host/a", Err(NoAuthority)),
+        ("https:host/a", Err(NoAuthority)),
+        ("https:\\\\host/a", Err(NoAuthority)),
+        ("https:///host/a", Err(NoAuthority)),
+        ("https://me@host/a", Err(UserInformation)),
+        ("https://a@b@host/", Err(UserInformation)),
+        ("https://x\\@host/", Err(OddHost)),
+        ("https://host\\x", Err(OddHost)),
+        ("https://\u{ff49}nternal/", Err(OddHost)),
+        ("https://h%6fst/", Err(OddHost)),
+        ("https://host../", Err(OddHost)),
+        ("https://host:0443/", Err(OddHost)),
+        ("https://host:44a/", Err(OddHost)),
+        ("http://127.1/", Err(OddHost)),
+        ("http://2130706433/", Err(OddHost)),
+        ("http://0x7f.0.0.1/", Err(OddHost)),
+        ("http://127.0.0.0x1/", Err(OddHost)),
+        ("http://0177.0.0.1/", Err(OddHost)),
+        ("http://[::ffff:127.0.0.1]/", Err(OddHost)),
+        ("http://[::1/", Err(OddHost)),
+        ("http://127.0.0.1:8080/", Ok(())),
+        ("http://[::1]:80/", Ok(())),
+        ("https://Host.example.:443/a", Ok(())),
+        ("file://localhost/a", Ok(())),
+        ("file://server/share/a", Ok(())),
         ("file:///a", Ok(())),
         ("file:///", Ok(())),
         ("file:///a/.hidden/...", Ok(())),
@@ -53,6 +87,20 @@ fn one_form_for_all_spellings() {
         ("file:///a/..", "file:///"),
         ("file:////", "file:///"),
         ("file://host//a", "file://host/a"),
+        ("file:/a", "file:///a"),
+        ("file:a", "file:a"),
+        ("file://localhost/a", "file:///a"),
+        ("file://LocalHost./a", "file:///a"),
+        ("file://*", "file://*"),
+        ("https://HOST.example:443/A", "https://host.example/A"),
+        ("https://host.:/", "https://host/"),
+        ("https://host..", "https://host"),
+        ("http://host:8080/a", "http://host:8080/a"),
+        ("http://host:443/a", "http://host:443/a"),
+        ("http://[0:0::1]:80/", "http://[::1]/"),
+        ("https://*.Example.com/*", "https://*.example.com/*"),
+        ("https://host:*/x", "https://host:*/x"),
+        ("note://Host:443/a", "note://Host:443/a"),
         ("x:one//two", "x:one/two"),
         ("x:a?b=c//../d%7e", "x:a?b=c//../d~"),
         ("gantry://b/file:///a", "gantry://b/file:/a"),
@@ -66,6 +114,45 @@ fn one_form_for_all_spellings() {
     for (uri, expected) in cases {
         assert_eq!(normalize(uri), expected, "{uri}");
         assert_eq!(normalize(expected), expected, "it is the last word");
+    }
+}
+
+#[test]
+fn the_host_of_a_file_must_be_that_of_its_template() {
+    let cases = [
+        ("file:///a", "file://{+path}", true),
+        ("file://host/a", "file://{+path}", false),
+        ("FILE://127.0.0.1/a", "file://{+path}", false),
+        ("file://host/a", "file://host/{+path}", true),
+        ("file://hostile/a", "file://host/{+path}", false),
+        ("file://host/a", "{+uri}", false),
+        ("https://host/a", "https://{+rest}", true),
+        ("note://host/a", "note://{+rest}", true),
+    ];
+    for (uri, template, expected) in cases {
+        // `localhost` is no other host, and refused all the same: nobody needs it.
+        assert_eq!(check_host(uri, template).is_ok(), expected, "{uri} of {template}");
+    }
+}
+
+#[test]
+fn what_a_server_may_leave_out_at_the_end() {
+    let cases = [
+        ("file:///a/b", None),
+        ("file:///", None),
+        ("file:///a/b/", Some("file:///a/b")),
+        ("file:///a/b#", Some("file:///a/b")),
+        ("file:///a/b?c/d", Some("file:///a/b")),
+        ("file:///a/b;c", Some("file:///a/b")),
+        ("file:///a/b;c=d;e/", Some("file:///a/b;c=d;e")),
+        ("file:///a/b/;c?d#e", Some("file:///a/b")),
+        ("file:///a;b/c", None),
+        ("https://host?x", None),
+        ("urn:a#b", Some("urn:a")),
+        ("", None),
+    ];
+    for (uri, expected) in cases {
+        assert_eq!(without_ending(uri), expected, "{uri}");
     }
 }
 

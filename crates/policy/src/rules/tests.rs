@@ -469,3 +469,37 @@ fn names_that_differ_in_case_only_are_told() {
         }
     }
 }
+
+/// Servers look for the same file or host whichever of these they are asked for.
+#[test]
+fn another_name_of_an_address_escapes_no_restriction() {
+    let rule = |effect, pattern: &str| Rule {
+        what: What { resources: texts(&[pattern]), ..What::default() },
+        ..Rule::new("r", effect)
+    };
+    let cases = [
+        ("file:///srv/plan", "file:///srv/plan#part", "deny"),
+        ("file:///srv/plan", "file:///srv/plan?a=b", "deny"),
+        ("file:///srv/plan", "file:///srv/plan/", "deny"),
+        ("file:///srv/plan", "file:///srv/plan;type=a", "deny"),
+        ("file:///srv/plan", "file:///srv/plans", "allow"),
+        ("file:///etc/*", "file://localhost/etc/key", "deny"),
+        ("file:///etc/*", "file:/etc/key", "deny"),
+        ("file:/etc/*", "file:///etc/key", "deny"),
+        ("https://Internal.example/*", "https://INTERNAL.example:443/a", "deny"),
+        ("https://internal.example/*", "https://internal.example./a", "deny"),
+        ("https://internal.example/*", "https://internal.example:8443/a", "allow"),
+    ];
+    for (pattern, uri, expected) in cases {
+        let denying = set(vec![rule(Deny, pattern)], true);
+        let covering = template("{+uri}", uri);
+        assert_eq!(decide(&denying, &caller("ann"), &covering, "{}"), expected, "{uri}");
+        let listed = resource("s", uri);
+        assert_eq!(decide(&denying, &caller("ann"), &listed, "{}"), expected, "{uri}");
+    }
+    // What is left out only restricts.
+    let allowing = set(vec![rule(Allow, "file:///srv/plan")], false);
+    for (uri, expected) in [("file:///srv/plan", "allow"), ("file:///srv/plan#part", "deny")] {
+        assert_eq!(decide(&allowing, &caller("ann"), &template("{+uri}", uri), "{}"), expected);
+    }
+}

@@ -25,7 +25,8 @@ pub(super) struct Thing<'a> {
     pub(super) main: Cow<'a, str>,
     /// What its server calls it.
     pub(super) own: Cow<'a, str>,
-    /// Other names, which only restrict.
+    /// Other names, which only restrict: of an address what is left of it where a server takes no
+    /// notice of its ending.
     pub(super) others: [Option<Cow<'a, str>>; 2],
     /// Whether the canonical name may permit.
     pub(super) main_permits: bool,
@@ -48,11 +49,16 @@ impl<'a> Thing<'a> {
             let is_template =
                 matches!(target, Target::Template(entry, uri) if entry.uri_template == *uri);
             let own = resource_uri::normalize(names.own());
-            let main = match names.into_canonical() {
+            let main: Cow<'a, str> = match names.into_canonical() {
                 Cow::Borrowed(uri) => resource_uri::normalize(uri),
                 Cow::Owned(uri) => resource_uri::normalize(&uri).into_owned().into(),
             };
-            let others = [None, None];
+            // A template as it is listed is no address, and ends as it is written.
+            let bare = |it: &str| {
+                let bare = resource_uri::without_ending(it).filter(|_| !is_template);
+                bare.map(|bare| Cow::Owned(bare.to_owned()))
+            };
+            let others = [bare(&main), bare(&own)];
             return Self { kind, server, main, own, others, main_permits, is_template };
         }
         let others = [Some(names.shown().into()), names.full().map(Cow::Borrowed)];

@@ -11,6 +11,47 @@ use super::scan;
 #[error("the member `{0}` appears more than once; send it once")]
 pub struct Duplicate(pub &'static str);
 
+/// Why two readers may find different values under one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Ambiguity {
+    /// It is there twice.
+    #[error(transparent)]
+    Twice(#[from] Duplicate),
+    /// Readers that take no notice of case find another member under it too.
+    #[error(
+        "there is a member like `{0}` but for capital letters, which some servers take for it; leave it out"
+    )]
+    OtherCase(&'static str),
+}
+
+impl Ambiguity {
+    /// The member.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Twice(Duplicate(name)) | Self::OtherCase(name) => name,
+        }
+    }
+}
+
+/// Whether a key is another one than `known` only by the case of its letters. Beside the letters of
+/// ASCII there are four that some readers take for those.
+pub fn is_same_but_for_case(key: &[u8], known: &str) -> bool {
+    let fold = |letter: char| match letter {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        '\u{130}' | '\u{131}' => 'i',
+        letter => letter.to_ascii_lowercase(),
+    };
+    // No letter is longer than three bytes, and most keys differ in length.
+    if key.len() < known.len() || key.len() > 3 * known.len() {
+        return false;
+    }
+    match std::str::from_utf8(key) {
+        Ok(key) => key != known && key.chars().map(fold).eq(known.chars().map(fold)),
+        Err(_) => false,
+    }
+}
+
 /// The members of an object in the order of the text.
 #[derive(Debug)]
 pub struct Members<'a> {
@@ -55,6 +96,20 @@ impl<'a> Iterator for Members<'a> {
             key: key_start..key_end,
             escaped,
             value: value_start..value_end,
+        })
+    }
+}
+
+impl RawJson {
+    /// The first of these members that two readers may read differently.
+    pub fn ambiguous(&self, known: &[&'static str]) -> Option<Ambiguity> {
+        known.iter().find_map(|known| {
+            let count = self.members().filter(|member| member.is(known)).count();
+            let is_other = |it: Member<'_>| is_same_but_for_case(&it.key_bytes(), known);
+            match count {
+                0 | 1 => self.members().any(is_other).then_some(Ambiguity::OtherCase(known)),
+                _ => Some(Ambiguity::Twice(Duplicate(known))),
+            }
         })
     }
 }

@@ -200,7 +200,7 @@ fn is_named(call: &Call, own: &str) -> bool {
         Method::ResourcesRead => &call.head.uri,
         _ => return false,
     };
-    call.head.doubled.is_none() && member.as_ref().and_then(RawJson::as_text) == Some(own)
+    call.head.ambiguous.is_none() && member.as_ref().and_then(RawJson::as_text) == Some(own)
 }
 
 /// The params with another text in them, at the place where the method has the name of its target.

@@ -50,8 +50,8 @@ pub(super) fn check(
     if !is_served(&arrival.method) {
         return Err(RpcError::method_not_found(arrival.method.as_str()).into());
     }
-    if let Some(doubled) = arrival.head.doubled {
-        return Err(RpcError::invalid_params(doubled.to_string()).into());
+    if let Some(ambiguous) = arrival.head.ambiguous {
+        return Err(RpcError::invalid_params(ambiguous.to_string()).into());
     }
     if let Some(headers) = headers {
         check_name(headers, arrival)?;
