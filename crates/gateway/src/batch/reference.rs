@@ -60,6 +60,9 @@ fn fill_elements(array: &RawJson, find: &mut Find<'_>) -> Result<Option<RawJson>
 }
 
 fn fill_text(text: &str, find: &mut Find<'_>) -> Result<Option<RawJson>, CallError> {
+    // No reference begins behind the last closing: looking for one from each of a million beginnings
+    // would take for ever.
+    let (text, tail) = text.split_at(text.rfind('}').map_or(0, |last| last + 1));
     let (mut filled, mut rest, mut changed) = (String::new(), text, false);
     while let Some(at) = rest.find(OPEN) {
         let (before, after) = rest.split_at(at + OPEN.len());
@@ -83,6 +86,7 @@ fn fill_text(text: &str, find: &mut Find<'_>) -> Result<Option<RawJson>, CallErr
         rest = &after[length..];
     }
     filled.push_str(rest);
+    filled.push_str(tail);
     Ok(changed.then(|| RawJson::string(&filled)))
 }
 
@@ -104,10 +108,12 @@ impl Reference {
     /// The reference with which a text begins, after the opening, and its length to the end of the
     /// closing. Anything else in braces is text: programs of many kinds are written with them.
     fn in_text(text: &str) -> Option<(Self, usize)> {
-        let end = text.find('}')?;
-        let (id, path) = text[..end].split_once('.')?;
-        let fits = is_id(id) && is_pointer(path);
-        fits.then(|| (Self { id: id.to_owned(), path: path.to_owned() }, end + 1))
+        let (id, behind) = text.split_at(text.find(|sign| !is_in_id(sign))?);
+        let behind = behind.strip_prefix('.').filter(|_| is_id(id))?;
+        // Before looking for the end: what is no reference must not cost a look at all that follows.
+        let end = behind.starts_with(['/', '}']).then(|| behind.find('}'))??;
+        let (path, length) = (&behind[..end], id.len() + 1 + end + 1);
+        Some((Self { id: id.to_owned(), path: path.to_owned() }, length))
     }
 }
 

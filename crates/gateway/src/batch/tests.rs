@@ -4,7 +4,7 @@
 mod house;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gantry_protocol::{ClientCapabilities, RawJson};
 use serde_json::{Value, json};
@@ -146,6 +146,29 @@ async fn every_entry_says_why() {
     ];
     for (place, expected) in cases {
         assert_eq!(result.pointer(place).unwrap_or(&Value::Null), &expected, "{place} in {result}");
+    }
+}
+
+/// Text that looks like many beginnings of references takes as long as it is large: no caller keeps
+/// a thread from all others with it.
+#[test]
+fn beginnings_without_an_end_take_linear_time() {
+    let cases = [
+        ("${", ""),
+        ("${", "}"),
+        ("${a", "}"),
+        ("${a./", ""),
+        ("${a.", " }"),
+        ("$${a./", ""),
+        ("<a", " response>"),
+    ];
+    for (beginning, end) in cases {
+        let text = RawJson::string(&format!("{}{end}", beginning.repeat(500_000)));
+        let started = Instant::now();
+        let filled = fill(&text, &mut |_| Ok(RawJson::NULL)).unwrap();
+        assert_eq!(filled, None, "{beginning} {end}");
+        // Looking for the end from each of them would take minutes.
+        assert!(started.elapsed() < Duration::from_secs(10), "{beginning} {end}");
     }
 }
 
