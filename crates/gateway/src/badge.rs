@@ -30,6 +30,11 @@ impl Badge {
         self.ended.is_cancelled()
     }
 
+    /// Whether it is good no more: taken away, or its time is over.
+    pub fn is_over(&self) -> bool {
+        self.is_ended() || self.expires.is_some_and(|expires| expires <= SystemTime::now())
+    }
+
     /// Waits until it is good no more.
     pub async fn over(&self) {
         let Some(expires) = self.expires else { return self.ended.cancelled().await };
@@ -52,12 +57,12 @@ mod tests {
         let now = SystemTime::now();
         let past = Badge::new(Some(now - Duration::from_secs(1)));
         past.over().await;
-        assert!(!past.is_ended());
+        assert!(!past.is_ended() && past.is_over());
         for expires in [None, Some(now + Duration::from_secs(3600))] {
             let badge = Badge::new(expires);
-            assert!(!badge.is_ended());
+            assert!(!badge.is_ended() && !badge.is_over());
             tokio::join!(badge.over(), async { badge.end() });
-            assert!(badge.is_ended(), "{expires:?}");
+            assert!(badge.is_ended() && badge.is_over(), "{expires:?}");
         }
     }
 }

@@ -143,6 +143,8 @@ impl Pipeline {
             let verdict = ward.admit(&resolved, exchange).verdict().await;
             record.hold(verdict.map_err(|error| self.refusal(&resolved, error))?);
         }
+        // A call may have waited for a person meanwhile.
+        check_credential(&resolved.call.caller)?;
         // After the wards, which say less of a tool that the caller may not know of.
         if resolved.call.wants_task {
             return Err(CallError::no_task());
@@ -209,6 +211,17 @@ impl Pipeline {
             };
             Arc::make_mut(&mut resolved.call).input = input;
         }
+    }
+}
+
+/// Refuses a call whose credential was good when it came and is good no more.
+fn check_credential(caller: &Caller) -> Result<(), CallError> {
+    match caller.badge.as_ref().is_some_and(|badge| badge.is_over()) {
+        true => Err(CallError::new(
+            ErrorKind::Refused,
+            "the credential of this call was revoked or has expired while it waited",
+        )),
+        false => Ok(()),
     }
 }
 

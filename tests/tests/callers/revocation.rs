@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use gantry::{Failure, Tool};
 use gantry_tests::http::Answer;
 use gantry_tests::request::{Request, bodiless, call, initialize, message, request};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Guarded, by};
 
@@ -94,4 +95,48 @@ async fn who_gets_a_name_again_does_not_get_more_than_the_token_gives() {
     let narrow = guarded.tokens.create("ada", Some(vec!["echo".to_owned()]), None).await;
     let narrow = narrow.expect("the name is free").0;
     assert_eq!(by(narrow.expose(), ping).send(address).await.status, 404);
+}
+
+/// Calls without a session that are neither streams nor set aside: their connection waits for them.
+#[tokio::test]
+async fn calls_that_wait_end_with_their_token() {
+    let guarded = Guarded::open().await;
+    let (address, gate) = (guarded.house.address, guarded.house.gate.clone());
+    let at_gate = gate.clone();
+    let wait = Tool::new("test.wait", "Waits.").input_schema(json!({"type": "object"}));
+    let wait = wait.run(move |_: Value, _| {
+        let gate = at_gate.clone();
+        async move {
+            gate.pass().await;
+            Ok::<_, Failure>("done")
+        }
+    });
+    guarded.house.server.handlers().add_tool(wait).expect("the name is free");
+    let (ada, bob) = (guarded.token("ada").await, guarded.token("bob").await);
+    let alone = call("test.wait", json!({}));
+    let plan = json!({"calls": [{"id": "a", "name": "test.wait"}]});
+    let contract = message(json!({"tool_name": "test.wait", "arguments": {}})).to("/call");
+    let requests = [
+        by(&bob, alone.clone()),
+        by(&ada, alone.clone()),
+        by(&ada, alone.replace("Accept", "application/json")),
+        by(&ada, request("gantry/batch", plan)),
+        by(&ada, contract),
+    ];
+    let answers = requests.map(|request| {
+        tokio::spawn(async move {
+            let mut answer = request.send(address).await;
+            (answer.status, answer.text().await)
+        })
+    });
+    gate.started(5).await;
+    guarded.tokens.revoke("ada").await.expect("it is there");
+    gate.cancelled(4).await;
+    gate.open();
+    for (number, answer) in answers.into_iter().enumerate() {
+        let (status, told) = answer.await.expect("no panic");
+        let expected = if number == 0 { 200 } else { 401 };
+        assert_eq!(status, expected, "request {number}: {told}");
+    }
+    assert_eq!(gate.cancels(), 4, "nobody else notices");
 }

@@ -11,7 +11,7 @@ use gantry_protocol::{ClientCapabilities, Method, RawJson};
 
 use self::probe::{House, call_tool, ended, raw};
 use super::STAGES;
-use crate::{Call, Caller, ErrorKind, Reply, Settings, Step};
+use crate::{Badge, Call, Caller, ErrorKind, Reply, Settings, Step};
 
 /// A call that ends in one stage: what was seen until then, and what it came to.
 struct Case {
@@ -288,5 +288,26 @@ async fn a_member_that_stands_in_the_arguments_twice_is_refused() {
         let outcome = house.run(call_tool("good", arguments)).await;
         assert_eq!(ended(&outcome), expected, "{arguments}");
         assert_eq!(house.seen().contains("provider"), expected == "ok", "{arguments}");
+    }
+}
+
+/// A credential that ends while a ward waits is good for nothing, however the call came.
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_credential_ends_while_it_waits_is_refused() {
+    for ends in [false, true] {
+        let house = House::new(Settings::default());
+        let badge = Arc::new(Badge::default());
+        let caller = Caller { badge: Some(badge.clone()), ..Caller::new("someone") };
+        let call = Call { caller: Arc::new(caller), ..call_tool("good", "{}") };
+        let revocation = async {
+            // The ward waits for a day.
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            if ends {
+                badge.end();
+            }
+        };
+        let (outcome, ()) = tokio::join!(house.run(call), revocation);
+        assert_eq!(ended(&outcome), if ends { "Refused" } else { "ok" });
+        assert_eq!(house.seen().contains("provider"), !ends);
     }
 }

@@ -79,8 +79,8 @@ async fn run(
     trace: Option<Trace>,
 ) -> Outcome {
     let lobby = &hall.lobby;
-    let scope = visitor.scope.clone();
-    let caller = Caller { scope, ..Caller::new(visitor.principal.clone()) };
+    let (scope, badge) = (visitor.scope.clone(), visitor.badge.clone());
+    let caller = Caller { scope, badge, ..Caller::new(visitor.principal.clone()) };
     let mut call = Call::new(Method::ToolsCall, call.to_params(), Arc::new(caller));
     call.trace = trace.map(Arc::new);
     let mut running = lobby.gateway.start(call);

@@ -28,6 +28,12 @@ pub(super) fn admit(hall: &Hall, head: &Head) -> Result<Visitor, Box<Answer>> {
     })
 }
 
+/// The answer to someone whose credential was taken away while they were served.
+pub(super) fn ended(head: &Head) -> Answer {
+    let message = "the token was revoked or has expired; its call was given up".to_owned();
+    refuse(head.path(), &Refusal { shown: true, message })
+}
+
 /// The answer to someone who is not let in, in the form of what they asked for.
 fn refuse(path: &str, refusal: &Refusal) -> Answer {
     let answer = match path {

@@ -127,7 +127,13 @@ impl Hall {
         body: Given,
     ) -> Answer {
         let answer = match pass.to {
-            Destination::Caller(visitor) => self.serve_caller(&visitor, silence, head, body).await,
+            Destination::Caller(visitor) => tokio::select! {
+                // Most requests are answered when first looked at.
+                biased;
+                answer = self.serve_caller(&visitor, silence, head, body) => answer,
+                // What is dropped here is given up: a call that waits must not outlive its token.
+                () = visitor.over() => entrance::ended(head),
+            },
             Destination::Mount { mount, parts, .. } => {
                 Box::pin(annex::serve(&mount, *parts, body)).await
             }
