@@ -268,7 +268,9 @@ fn list_for(guard: &Guard, approver: &Authority, by: &str) -> Answer {
 }
 
 fn told(pending: &[Pending], past: &[Past], grants: &[Grant]) -> Answer {
-    let pending: Vec<RawJson> = pending.iter().map(Pending::to_json).collect();
+    // All of them together must stay readable, however large the arguments of each are.
+    let short = |it: &Pending| it.clone().shortened().to_json();
+    let pending: Vec<RawJson> = pending.iter().map(short).collect();
     let past: Vec<RawJson> = past.iter().map(Past::to_json).collect();
     let grants: Vec<RawJson> = grants.iter().map(grant).collect();
     let all = ObjectWriter::new().array("pending", &pending).array("past", &past);

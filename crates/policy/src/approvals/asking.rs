@@ -20,7 +20,8 @@ pub(super) struct Asking {
     /// What the tool is, so that a grant for one is none for another of its name.
     pub(super) bound: String,
     pub(super) arguments: RawJson,
-    /// The arguments in a form in which equal ones are equal; none if they can be read in two ways.
+    /// A digest of the arguments that is the same for equal ones; none if they can be read in two
+    /// ways.
     pub(super) canonical: Option<String>,
     /// Who may approve it, where a rule says so.
     pub(super) approvers: Option<Vec<String>>,
@@ -44,7 +45,7 @@ impl Asking {
             tool: resolved.target.names().canonical().to_owned(),
             server: origin.map(|origin| origin.server.to_string()),
             bound: fingerprint(&resolved.target),
-            canonical: canonical(&arguments),
+            canonical: canonical(&arguments).map(|text| hexadecimal(&Sha256::digest(text))),
             arguments,
             approvers,
             continues: is_carried || input.state.is_some(),
@@ -53,7 +54,14 @@ impl Asking {
 
     /// What tells these arguments from others; none if they can be read in two ways.
     pub(super) fn digest(&self) -> Option<String> {
-        Some(hexadecimal(&Sha256::digest(self.canonical.as_ref()?)))
+        self.canonical.clone()
+    }
+
+    /// The same for comparing only: arguments may be large.
+    #[must_use]
+    pub(super) fn without_arguments(mut self) -> Self {
+        self.arguments = RawJson::EMPTY_OBJECT;
+        self
     }
 
     /// Whether it is the same call of the same principal: what an approval is for, in whatever

@@ -21,6 +21,9 @@ use crate::clock::Clock;
 /// asked again.
 const CONTINUED_WITHIN: Duration = Duration::from_secs(15 * 60);
 
+/// How many principals share the bytes that open approvals may hold.
+const SHARES: usize = 4;
+
 /// What is known of approvals. Whoever removes a call from `pending` has answered it: that is done
 /// under one lock, so that of two answers one wins.
 #[derive(Debug, Default)]
@@ -66,6 +69,15 @@ pub(super) struct Begun {
     pub(super) shown: Pending,
     pub(super) until: Instant,
     pub(super) verdict: watch::Receiver<Option<Past>>,
+}
+
+/// Why no approval can be opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Full {
+    /// So many are open.
+    Number(usize),
+    /// The arguments of those that are open may have so many bytes.
+    Bytes(usize),
 }
 
 /// What came of an answer.
@@ -122,18 +134,26 @@ impl Board {
         shown: Pending,
         token: Option<String>,
         settings: &ApprovalSettings,
-    ) -> Result<Begun, usize> {
-        let of_principal =
-            self.pending.values().filter(|it| it.asking.principal == asking.principal).count();
+    ) -> Result<Begun, Full> {
+        let own = || self.pending.values().filter(|it| it.asking.principal == asking.principal);
         if self.pending.len() >= settings.pending {
-            return Err(settings.pending);
+            return Err(Full::Number(settings.pending));
         }
-        if of_principal >= settings.pending_of_principal {
-            return Err(settings.pending_of_principal);
+        if own().count() >= settings.pending_of_principal {
+            return Err(Full::Number(settings.pending_of_principal));
+        }
+        let new = asking.arguments.bytes().len() + shown.arguments.len();
+        let share = settings.held / SHARES;
+        if new + own().map(Waiting::bytes).sum::<usize>() > share {
+            return Err(Full::Bytes(share));
+        }
+        if new + self.pending.values().map(Waiting::bytes).sum::<usize>() > settings.held {
+            return Err(Full::Bytes(settings.held));
         }
         let (sender, verdict) = watch::channel(None);
         let until = Instant::now() + settings.expires;
-        let asking = asking.clone();
+        // A part of the request would keep all of it in memory.
+        let asking = Asking { arguments: asking.arguments.detached(), ..asking.clone() };
         let waiting = Waiting { shown: shown.clone(), asking, until, token, verdict: sender };
         self.pending.insert(shown.id.clone(), waiting);
         Ok(Begun { shown, until, verdict })
@@ -184,6 +204,7 @@ impl Board {
         }
         let (asking, is_awaited) = (waiting.asking.clone(), waiting.is_awaited());
         let granted = Grant::of(id, &asking, answer, clock.seconds());
+        let asking = asking.without_arguments();
         let grant = granted.filter(|_| answer.approve);
         let mut displaced = None;
         if let Some(in_force) = grant.clone().and_then(|grant| InForce::new(grant, clock)) {
@@ -245,7 +266,8 @@ impl Board {
         self.counts.add(verdict);
         let granted = self.grants.iter().any(|it| it.grant.id == id);
         let (by, via, at) = (by.to_owned(), via.to_owned(), clock.seconds());
-        let past = Past { pending: waiting.shown, verdict, by, via, at, granted };
+        let pending = waiting.shown.shortened();
+        let past = Past { pending, verdict, by, via, at, granted };
         self.past.push_back(past.clone());
         self.unwritten.push(past.clone());
         let beyond = self.past.len().saturating_sub(settings.past);
@@ -297,7 +319,7 @@ impl Board {
         if self.continued.len() >= settings.pending.max(1) {
             self.continued.pop_front();
         }
-        self.continued.push_back((asking, Instant::now() + CONTINUED_WITHIN));
+        self.continued.push_back((asking.without_arguments(), Instant::now() + CONTINUED_WITHIN));
     }
 
     /// Whether a call takes up one that was let through. That counts once.
@@ -321,6 +343,11 @@ impl Board {
 }
 
 impl Waiting {
+    /// Bytes that it holds.
+    fn bytes(&self) -> usize {
+        self.asking.arguments.bytes().len() + self.shown.arguments.len()
+    }
+
     /// Whether a call still waits for it.
     fn is_awaited(&self) -> bool {
         self.verdict.receiver_count() > 0

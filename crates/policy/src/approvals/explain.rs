@@ -6,6 +6,7 @@ use gantry_gateway::{CallError, ErrorKind};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
+use super::board::Full;
 use super::pending::{Past, Pending};
 use super::seek::Need;
 use super::settings::ApprovalSettings;
@@ -65,10 +66,17 @@ pub(super) fn denied(past: &Past, need: &Need) -> CallError {
 }
 
 /// No more approvals may be open.
-pub(super) fn too_many(tool: &str, limit: usize) -> CallError {
+pub(super) fn too_many(tool: &str, full: Full) -> CallError {
+    let why = match full {
+        Full::Number(limit) => format!("{limit} are open already"),
+        Full::Bytes(limit) => format!(
+            "with its arguments those that are open would hold more than {limit} bytes \
+             (`policy.approvals.held`)"
+        ),
+    };
     let text = format!(
-        "`{tool}` was not run: it needs an approval, and {limit} are open already; answer some \
-         first: `gantry approve` lists them"
+        "`{tool}` was not run: it needs an approval, and {why}; answer some first: \
+         `gantry approve` lists them"
     );
     let advice = "wait until some of the open approvals are answered";
     blocked(text, ObjectWriter::new().value("advice", advice).finish())

@@ -4,6 +4,9 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use serde::{Deserialize, Serialize};
 
+/// Bytes of arguments that a list shows of one call.
+const LISTED: usize = 16 * 1024;
+
 /// An approval that is open: a call that a person must approve, whether or not its client still
 /// waits for the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +74,20 @@ impl Pending {
     /// As programs and pages are told.
     pub fn to_json(&self) -> RawJson {
         self.writer().value("waiting", &self.waiting).finish()
+    }
+
+    /// The same with no more of its arguments than a list can show of each call.
+    #[must_use]
+    pub fn shortened(mut self) -> Self {
+        let whole = self.arguments.len();
+        if whole > LISTED {
+            self.arguments.truncate(self.arguments.floor_char_boundary(LISTED));
+            self.arguments.shrink_to_fit();
+            let id = &self.id;
+            let more = format!("… (cut short, {whole} bytes; `gantry approve {id} --show`)");
+            self.arguments.push_str(&more);
+        }
+        self
     }
 
     fn writer(&self) -> ObjectWriter {

@@ -223,7 +223,7 @@ impl Approvals {
         };
         let begun = board.begin(asking, shown, token.clone(), &settings);
         drop(board);
-        let begun = begun.map_err(|limit| explain::too_many(&asking.tool, limit))?;
+        let begun = begun.map_err(|full| explain::too_many(&asking.tool, full))?;
         tracing::info!(
             id = begun.shown.id,
             tool = asking.tool,

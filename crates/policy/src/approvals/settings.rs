@@ -17,6 +17,8 @@ pub struct ApprovalSettings {
     pub pending: usize,
     /// Approvals of one principal's calls that may be open at once.
     pub pending_of_principal: usize,
+    /// Bytes of the arguments of open approvals. The calls of one principal may have a quarter.
+    pub held: usize,
     /// Grants in force at once; the oldest gives way.
     pub grants: usize,
     /// Past approvals that are remembered.
@@ -43,6 +45,7 @@ impl Default for ApprovalSettings {
             repeat_within: Duration::from_secs(15 * 60),
             pending: 100,
             pending_of_principal: 20,
+            held: 64 * 1024 * 1024,
             grants: 1000,
             past: 200,
             elicitation: true,

@@ -130,6 +130,43 @@ async fn too_many_are_refused_and_those_that_are_answered_make_room() {
     assert_eq!(house.runs(), 0);
 }
 
+/// No caller can fill memory with what waits, or keep a person from reading what waits.
+#[tokio::test(start_paused = true)]
+async fn arguments_that_wait_are_held_within_bounds() {
+    let approvals = ApprovalSettings { held: 4000, ..Default::default() };
+    let house = House::open(Plan { approvals, ..Plan::default() }).await;
+    // What came and what is shown count, and one caller may have a quarter.
+    let cases = [
+        ("a", 600, false),
+        ("a", 400, true),
+        ("a", 401, false),
+        ("b", 400, true),
+        ("c", 400, true),
+        ("d", 400, true),
+        ("e", 400, false),
+        ("e", 40, true),
+    ];
+    for (principal, length, waits) in cases {
+        let arguments = format!(r#"{{"x":"{}"}}"#, "a".repeat(length));
+        let mut running = house.start(call("destroys", &arguments, Caller::new(principal)));
+        let outcome = ended(&mut running).await;
+        let expected = if waits { "nobody has approved it yet" } else { "`policy.approvals.held`" };
+        assert!(outcome.contains(expected), "{principal} {length}: {outcome}");
+    }
+}
+
+#[test]
+fn long_arguments_are_listed_as_cut_short() {
+    for (length, cut) in [(10, false), (16 * 1024 - 2, false), (16 * 1024, true), (99_999, true)] {
+        let arguments = format!("\"{}\"", "ü".repeat(length / 2));
+        let pending = Pending { id: "1a".to_owned(), arguments, ..Pending::default() };
+        let listed = pending.clone().shortened();
+        assert_eq!(listed.arguments.contains("`gantry approve 1a --show`"), cut, "{length}");
+        assert!(listed.arguments.len() < 17 * 1024, "{length}");
+        assert!(listed.to_json().as_str().contains("argumentsText"));
+    }
+}
+
 /// One call of a caller in a session with arguments; answers if it is asked.
 async fn runs(house: &House, who: (&str, &str), tool: &str, arguments: &str) -> bool {
     let mut caller = Caller::new(who.0);

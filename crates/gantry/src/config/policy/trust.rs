@@ -4,17 +4,18 @@ use gantry_policy::approvals::ApprovalSettings;
 use gantry_policy::trust::{Level, TrustSettings, Wanted};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_providers::tools::manifest::timeout;
+use gantry_providers::tools::manifest::{size, timeout};
 
 use crate::config::ConfigError;
 use crate::config::read::Reader;
 
-const APPROVALS: [&str; 11] = [
+const APPROVALS: [&str; 12] = [
     "wait",
     "expires",
     "repeatWithin",
     "pending",
     "perCaller",
+    "held",
     "grants",
     "past",
     "elicitation",
@@ -127,6 +128,9 @@ fn approvals(reader: &Reader<'_>, value: &RawJson) -> Result<ApprovalSettings, C
         repeat_within: time("repeatWithin", usual.repeat_within)?,
         pending: number("pending", usual.pending)?,
         pending_of_principal: number("perCaller", usual.pending_of_principal)?,
+        held: reader
+            .value(value, "held", "bytes, or a text such as \"64MiB\"", size::read)?
+            .map_or(usual.held, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         grants: number("grants", usual.grants)?,
         past: number("past", usual.past)?,
         elicitation: elicitation.as_ref().is_none_or(|it| it.0),

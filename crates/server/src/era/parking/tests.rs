@@ -249,11 +249,12 @@ async fn a_parked_call_ends_with_its_credential() {
     let lobby = lobby(Settings::default());
     let badge = Arc::new(Badge::default());
     let mut ticket = ticket("ada", json!({"a": 1}), json!({}));
-    ticket.caller =
-        Arc::new(Caller { badge: Some(badge.clone()), ..Caller::clone(&ticket.caller) });
+    // The call has begun when its credential ends: it would not begin after that.
+    let begun = ticket.caller.clone();
+    ticket.caller = Arc::new(Caller { badge: Some(badge.clone()), ..Caller::clone(&begun) });
     park(&lobby, "bob").await.unwrap();
     for is_over in [false, true] {
-        let call = Call::new(ticket.method.clone(), ticket.params.clone(), ticket.caller.clone());
+        let call = Call::new(ticket.method.clone(), ticket.params.clone(), begun.clone());
         let mut running = lobby.gateway.start(call);
         let Step::Questions(questions) = running.step().await else { panic!("it asks") };
         let parked = lobby.parking.park(&lobby, &ticket, running, questions);
