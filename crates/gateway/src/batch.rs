@@ -35,7 +35,8 @@ pub(crate) async fn run(gateway: Arc<Gateway>, call: Arc<Call>, exchange: Exchan
     let plan = Plan::read(&call.params, gateway.settings())?;
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
     let questions = Arc::new(Questions::new(exchange.clone(), call.takes_questions));
-    let batch = Batch { gateway, call, exchange, questions, plan, states, failed: None };
+    let room = gateway.settings().batch_results;
+    let batch = Batch { gateway, call, exchange, questions, plan, states, failed: None, room };
     Ok(Reply::result(batch.run().await))
 }
 
@@ -50,6 +51,8 @@ struct Batch {
     states: Vec<State>,
     /// The first call that failed.
     failed: Option<usize>,
+    /// Bytes that more results may have.
+    room: usize,
 }
 
 impl Batch {
@@ -152,6 +155,14 @@ impl Batch {
 
     fn end(&mut self, index: usize, ending: Ending) {
         self.questions.forget(index);
+        let ending = match self.room.checked_sub(ending.bytes()) {
+            Some(room) => {
+                self.room = room;
+                ending
+            }
+            // The call was made: what it did stays done.
+            None => ending.too_large(self.settings().batch_results),
+        };
         if !ending.is_good() {
             self.failed.get_or_insert(index);
         }

@@ -86,6 +86,8 @@ pub struct Settings {
     pub batch_references: usize,
     /// Bytes of earlier results that may be filled into one call of a batch.
     pub batch_filled: usize,
+    /// Bytes that the results of one batch may have together.
+    pub batch_results: usize,
 }
 
 impl Default for Settings {
@@ -111,6 +113,7 @@ impl Default for Settings {
             batch_parallel: 8,
             batch_references: 1000,
             batch_filled: 4 * 1024 * 1024,
+            batch_results: 32 * 1024 * 1024,
         }
     }
 }
@@ -251,7 +254,7 @@ impl Gateway {
 
     /// What a call would be for. Nothing is called, and nobody is asked for leave.
     pub fn target(&self, call: Call) -> Result<Target, CallError> {
-        self.catalog.resolve(Arc::new(call)).map(|resolved| resolved.target)
+        self.catalog.resolve(Arc::new(call), |_| true).map(|resolved| resolved.target)
     }
 
     /// The tool of that name, if this caller sees it.

@@ -57,7 +57,7 @@ pub use outbox::Notice;
 pub use page::{ListKind, Page};
 pub use pipeline::{Pipeline, STAGES};
 pub use policy::{Histogram, ToolStatistics};
-pub use provider::{Matcher, Provider, Resolved, Target};
+pub use provider::{Absence, Matcher, Provider, Resolved, Target};
 pub use reply::{InputRequired, Outcome, Reply};
 pub use running::{Running, Step};
 pub use schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};

@@ -27,7 +27,7 @@ use crate::policy::{
     CheckThreads, Deadline, Decision, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, View,
     Ward, Witness, check_arguments, check_result, fill_defaults,
 };
-use crate::provider::Resolved;
+use crate::provider::{Resolved, Target};
 use crate::reply::{InputRequired, Outcome, Reply};
 
 /// The stages in their order. A test holds the code to it.
@@ -74,6 +74,11 @@ impl Policies {
     pub(crate) fn views(&self, caller: &Caller) -> Vec<View> {
         self.sights.iter().filter_map(|sight| sight.view(caller)).collect()
     }
+
+    /// Whether the caller sees a target.
+    fn sees(&self, caller: &Caller, target: &Target) -> bool {
+        self.views(caller).iter().all(|view| (view.sees)(target))
+    }
 }
 
 impl Pipeline {
@@ -112,7 +117,7 @@ impl Pipeline {
     ) -> Outcome {
         let recording = async {
             let mut record = Record::open(self, &call, &exchange);
-            if let Ok(resolved) = self.catalog.resolve(call.clone()) {
+            if let Ok(resolved) = self.catalog.resolve(call.clone(), |_| true) {
                 record.found(&resolved.target);
             }
             let outcome = record.release(Err(told(error)));
@@ -137,7 +142,9 @@ impl Pipeline {
             let views = policies.views(&call.caller);
             return self.catalog.list(kind, &call.params, &views).map(Reply::Page);
         }
-        let resolved = fill_defaults(self.catalog.resolve(call)?);
+        let caller = call.caller.clone();
+        let sees = |target: &Target| policies.sees(&caller, target);
+        let resolved = fill_defaults(self.catalog.resolve(call, sees)?);
         record.found(&resolved.target);
         for ward in &policies.wards {
             let verdict = ward.admit(&resolved, exchange).verdict().await;
@@ -166,12 +173,12 @@ impl Pipeline {
     /// told what to do.
     fn refusal(&self, resolved: &Resolved, error: CallError) -> CallError {
         let caller = &resolved.call.caller;
-        let sees = |view: View| (view.sees)(&resolved.target);
-        if caller.is_local() || self.policies.views(caller).into_iter().all(sees) {
+        let sees = |target: &Target| self.policies.sees(caller, target);
+        if caller.is_local() || sees(&resolved.target) {
             return error;
         }
         let private = error.private.unwrap_or(error.public);
-        self.catalog.absent(&resolved.call).with_private(private)
+        self.catalog.absent(&resolved.call, sees).with_private(private)
     }
 
     /// Calls the provider; when it answers with questions and the client cannot take those over,

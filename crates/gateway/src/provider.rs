@@ -35,7 +35,7 @@ pub trait Provider: Send + Sync + 'static {
     fn watched(&self, _uris: &BTreeSet<String>) {}
 
     /// Why a tool that nobody lists cannot be called, if this provider knows.
-    fn absence(&self, _tool: &str) -> Option<CallError> {
+    fn absence(&self, _tool: &str) -> Option<Absence> {
         None
     }
 
@@ -44,6 +44,15 @@ pub trait Provider: Send + Sync + 'static {
     fn watching(&self, _uri: &str) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
+}
+
+/// Why a tool that nobody lists cannot be called. Only who may see tools of its server is told.
+#[derive(Debug)]
+pub struct Absence {
+    /// The server that the tool would be of.
+    pub origin: Arc<Origin>,
+    /// What to say.
+    pub error: CallError,
 }
 
 /// A call whose target is known.

@@ -25,12 +25,20 @@ fn is_hidden(letter: char) -> bool {
         letter,
         '\u{7f}'..='\u{9f}'
             | '\u{ad}'
+            | '\u{34f}'
             | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
             | '\u{180e}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0100}'..='\u{e01ef}'
             | '\u{e0000}'..='\u{e007f}'
     )
 }
@@ -41,7 +49,7 @@ mod tests {
 
     #[test]
     fn nothing_hides() {
-        let value = RawJson::string("a\u{202e}b\u{200b}\u{e0041}ü");
-        assert_eq!(shown(&value), r#""a\u202eb\u200b\udb40\udc41ü""#);
+        let value = RawJson::string("a\u{202e}b\u{200b}\u{e0041}ü\u{fe0f}\u{34f}\u{3164}");
+        assert_eq!(shown(&value), r#""a\u202eb\u200b\udb40\udc41ü\ufe0f\u034f\u3164""#);
     }
 }

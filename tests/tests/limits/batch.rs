@@ -87,3 +87,18 @@ pub(crate) async fn batch_filled() {
         assert_eq!(answer["result"]["results"][1]["status"], status, "{answer}");
     }
 }
+
+#[tokio::test]
+pub(crate) async fn batch_results() {
+    let house = house(GatewaySettings { batch_results: 500, ..GatewaySettings::default() }).await;
+    let echo = |id: &str, after: Value| {
+        let arguments = json!({"text": "x".repeat(180)});
+        json!({"id": id, "name": "echo", "arguments": arguments, "after": after})
+    };
+    let calls = [echo("a", json!([])), echo("b", json!(["a"])), echo("c", json!(["b"]))];
+    let answer = run(&house, json!(calls)).await;
+    let status: Vec<_> = (0..3).map(|it| &answer["result"]["results"][it]["status"]).collect();
+    assert_eq!(status, ["ok", "ok", "error"], "{answer}");
+    let told = answer["result"]["results"][2]["error"].to_string();
+    assert!(told.contains("larger than 500 bytes"), "{told}");
+}

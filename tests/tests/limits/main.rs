@@ -169,8 +169,9 @@ fn every_setting_of_the_middle_has_a_test() {
         batch_parallel: _,
         batch_references: _,
         batch_filled: _,
+        batch_results: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 19] = [
+    let tests: [(&str, fn()); 20] = [
         ("deadline", middle::deadline),
         ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
@@ -191,6 +192,7 @@ fn every_setting_of_the_middle_has_a_test() {
         ("batch_parallel", batch::batch_parallel),
         ("batch_references", batch::batch_references),
         ("batch_filled", batch::batch_filled),
+        ("batch_results", batch::batch_results),
     ];
     check(tests, &format!("{:?}", GatewaySettings::default()));
 }

@@ -51,7 +51,8 @@ async fn another_spelling_escapes_no_rule() {
     let allow = json!({"name": "public", "effect": "allow",
         "what": {"resources": ["file:///srv/*"]}});
     let tools = json!({"name": "tools", "effect": "allow", "what": {"tools": ["*"]}});
-    let policy = json!({"policy": {"default": "deny", "rules": [deny, plan, allow, tools]}});
+    let policy = json!({"policy": {"default": "deny", "rules": [deny, plan, allow, tools]},
+        "limits": {"default": "off", "refused": "off"}});
     let yard = open("names-resources", policy).await;
     for path in ["/mcp", "/mcp/db", "/mcp/work"] {
         for uri in REFUSED {

@@ -74,3 +74,22 @@ async fn what_is_hidden_while_it_is_watched_is_heard_of_no_more() {
     drop((streams, friend));
     yard.close().await;
 }
+
+/// What the headers of a request must say tells of a tool's parameters.
+#[tokio::test]
+async fn a_hidden_tool_asks_for_no_headers() {
+    let servers = json!({"f": {"command": env!("CARGO_BIN_EXE_fixture-server")}});
+    let open = json!({"policy": {"trust": "trusted", "rules": []}});
+    let mut yard = Yard::open_with("rules-headers", open, servers).await;
+    yard.until_listed("f").await;
+    let asked = || call("f_region", json!({"region": "eu"}));
+    let told = asked().ask(yard.address).await.to_string();
+    assert!(told.contains("mcp-param-region"), "{told}");
+    save(&yard, json!([{"name": "hide", "effect": "deny", "what": {"tools": ["f_region"]}}]));
+    let hidden =
+        async { while asked().ask(yard.address).await.to_string().contains("mcp-param-region") {} };
+    soon("the rule", hidden).await;
+    let told = asked().ask(yard.address).await.to_string();
+    assert!(told.contains("rule `hide`") && !told.contains("header"), "{told}");
+    yard.close().await;
+}

@@ -68,6 +68,27 @@ impl Ending {
         Self::Error { error: ErrorDetail::from(error), took: Duration::ZERO }
     }
 
+    /// Bytes that its result holds.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Result { result, .. } => result.bytes().len(),
+            Self::Error { .. } | Self::Skipped { .. } => 0,
+        }
+    }
+
+    /// The same call without its result, for which there is no room.
+    pub(super) fn too_large(self, limit: usize) -> Self {
+        let text = format!(
+            "the call was made, but the results of the batch are larger than {limit} bytes \
+             together; make fewer calls in one batch"
+        );
+        let error = CallError::new(ErrorKind::LimitExceeded { retry_after: None }, text);
+        match self {
+            Self::Result { took, .. } => Self::Error { error: ErrorDetail::from(&error), took },
+            other => other,
+        }
+    }
+
     pub(super) fn is_good(&self) -> bool {
         matches!(self, Self::Result { failed: false, .. })
     }

@@ -13,16 +13,21 @@ use crate::entry::ToolEntry;
 use crate::error::{CallError, ErrorKind};
 use crate::page::{ListKind, Page};
 use crate::policy::View;
-use crate::provider::{Provider, Resolved, Target};
+use crate::provider::{Absence, Provider, Resolved, Target};
 use crate::resource_uri::{self, UnsafeUri};
 
 pub(crate) type Found = (Target, Arc<dyn Provider>);
 
 impl Catalog {
-    /// Finds the target of a call and who serves it.
-    pub(crate) fn resolve(&self, call: Arc<Call>) -> Result<Resolved, CallError> {
+    /// Finds the target of a call and who serves it. `sees` says what its caller may know of.
+    pub(crate) fn resolve(
+        &self,
+        call: Arc<Call>,
+        sees: impl Fn(&Target) -> bool,
+    ) -> Result<Resolved, CallError> {
         let found = self.find(&call);
-        let (target, provider) = found.map_err(|error| self.explained(error, &call.head))?;
+        let explained = |error| self.explained(error, &call.head, sees);
+        let (target, provider) = found.map_err(explained)?;
         Ok(Resolved { call, target, provider })
     }
 
@@ -50,7 +55,7 @@ impl Catalog {
     }
 
     /// The error for a call of what is not there.
-    pub(crate) fn absent(&self, call: &Call) -> CallError {
+    pub(crate) fn absent(&self, call: &Call, sees: impl Fn(&Target) -> bool) -> CallError {
         let head = &call.head;
         let named = |error: fn(&str) -> CallError, value: Option<&RawJson>, member| {
             text(value, member).map_or_else(|error| error, |name| error(&name))
@@ -70,15 +75,24 @@ impl Catalog {
             }
             _ => unserved(&call.method),
         };
-        self.explained(error, head)
+        self.explained(error, head, sees)
     }
 
-    /// The error, or a better one from a provider that knows why there is no such tool.
-    fn explained(&self, error: CallError, head: &ParamsHead) -> CallError {
+    /// The error, or a better one from a provider that knows why there is no such tool. That names
+    /// its server, so it is for those who would see the tool if it were there.
+    fn explained(
+        &self,
+        error: CallError,
+        head: &ParamsHead,
+        sees: impl Fn(&Target) -> bool,
+    ) -> CallError {
         match (&error.kind, head.name.as_ref().and_then(RawJson::to_text)) {
             (ErrorKind::ToolNotFound, Some(tool)) => {
                 let absence = |provider: Arc<dyn Provider>| provider.absence(&tool);
-                self.providers().into_iter().find_map(absence).unwrap_or(error)
+                let absence = self.providers().into_iter().find_map(absence);
+                let is_seen =
+                    |it: &Absence| would_be(&tool, it).is_some_and(|target| sees(&target));
+                absence.filter(is_seen).map_or(error, |absence| absence.error)
             }
             _ => error,
         }
@@ -192,6 +206,15 @@ impl Snapshot {
             None => self.find_resource(uri),
         }
     }
+}
+
+/// What the tool would be if it were there.
+fn would_be(tool: &str, absence: &Absence) -> Option<Target> {
+    let schema = ObjectWriter::new().value("type", "object").finish();
+    let definition = ObjectWriter::new().value("name", tool).raw("inputSchema", &schema).finish();
+    let mut entry = ToolEntry::new(definition).ok()?;
+    entry.origin = Some(absence.origin.clone());
+    Some(Target::Tool(Arc::new(entry)))
 }
 
 /// Refuses a reference that a server could read as another one than the policies did.

@@ -10,9 +10,9 @@ use gantry_protocol::{Method, RawJson};
 
 use super::Publisher;
 use crate::{
-    Call, CallError, Caller, ErrorKind, Event, Exchange, Gateway, Identity, Interest, ListKind,
-    Listing, Outcome, PromptEntry, Provider, Reply, Resolved, Settings, Step, Subscription,
-    ToolEntry,
+    Absence, Call, CallError, Caller, ErrorKind, Event, Exchange, Gateway, Identity, Interest,
+    ListKind, Listing, Origin, Outcome, PromptEntry, Provider, Reply, Resolved, Settings, Step,
+    Subscription, ToolEntry,
 };
 
 struct Named(&'static str);
@@ -40,9 +40,10 @@ impl Provider for Away {
         Box::pin(async { Ok(Reply::result(RawJson::EMPTY_OBJECT)) })
     }
 
-    fn absence(&self, tool: &str) -> Option<CallError> {
-        let text = || format!("`{tool}` is away");
-        tool.starts_with("away_").then(|| CallError::new(ErrorKind::Unavailable, text()))
+    fn absence(&self, tool: &str) -> Option<Absence> {
+        let error = CallError::new(ErrorKind::Unavailable, format!("`{tool}` is away"));
+        let origin = Arc::new(Origin { server: "away".into(), identity: "x".into() });
+        tool.starts_with("away_").then_some(Absence { origin, error })
     }
 }
 

@@ -85,6 +85,8 @@ pub struct Condition {
     needs_arguments: bool,
     needs_annotations: bool,
     needs_caller: bool,
+    /// The members that it asks for.
+    members: Box<[String]>,
     /// Whether it was told that it could not be answered: once is enough.
     told: AtomicBool,
 }
@@ -110,6 +112,7 @@ impl Condition {
             needs_arguments: survey.needs("args"),
             needs_annotations: survey.needs("annotations"),
             needs_caller: survey.needs_caller(),
+            members: survey.members.into(),
             told: AtomicBool::new(false),
             program,
         })
@@ -141,11 +144,12 @@ impl Condition {
         let (arguments, annotations) = (circumstances.arguments(), circumstances.annotations());
         let mut context = Context::with_env(ENVIRONMENT.clone());
         if self.needs_arguments {
-            let read = value::read(&arguments, self.bounds).map_err(Unanswered::Arguments)?;
+            let read = value::read(&arguments, self.bounds, &self.members)
+                .map_err(Unanswered::Arguments)?;
             context.add_variable_as_val("args", read);
         }
         if self.needs_annotations {
-            let read = value::read(&annotations, ConditionBounds::default());
+            let read = value::read(&annotations, ConditionBounds::default(), &[]);
             let none = |_| -> value::JsonVal<'_> { Box::new(CelMap::default()) };
             context.add_variable_as_val("annotations", read.unwrap_or_else(none));
         }

@@ -9,16 +9,16 @@ use foldhash::HashMap;
 use futures_util::future::BoxFuture;
 use gantry_client::Request;
 use gantry_gateway::{
-    CallError, ErrorKind, Exchange, Hearers, Outcome, Provider, Publisher, Resolved, Target,
-    TaskSupport,
+    Absence, CallError, ErrorKind, Exchange, Hearers, Outcome, Provider, Publisher, Resolved,
+    Target, TaskSupport,
 };
 use gantry_protocol::{Method, RawJson};
 
 use super::canonical::CanonicalNames;
 use super::compose::{Composed, Part, Route, Routes, Scope, compose};
-use super::naming;
 use super::serve::{self, Errand};
 use super::server::Server;
+use super::{naming, origin};
 
 /// What one gateway shows of the servers.
 #[derive(Debug)]
@@ -213,7 +213,7 @@ impl Provider for Face {
         self.pass_on(&View::default());
     }
 
-    fn absence(&self, tool: &str) -> Option<CallError> {
+    fn absence(&self, tool: &str) -> Option<Absence> {
         let view = self.view.load();
         let keeper = view.routes.keeper_of(tool);
         let is_meant = |server: &&Arc<Server>| match keeper {
@@ -230,7 +230,8 @@ impl Provider for Face {
             "the tool `{tool}` cannot be called, for the server `{name}` offers nothing: {reason}; \
              `gantry status` shows how it stands"
         );
-        Some(CallError::new(ErrorKind::Unavailable, text))
+        let origin = origin::of(&server.upstream);
+        Some(Absence { origin, error: CallError::new(ErrorKind::Unavailable, text) })
     }
 
     fn watching(&self, uri: &str) -> BoxFuture<'static, ()> {

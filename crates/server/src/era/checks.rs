@@ -55,7 +55,7 @@ pub(super) fn check(
     }
     if let Some(headers) = headers {
         check_name(headers, arrival)?;
-        check_arguments(lobby, headers, arrival)?;
+        check_arguments(lobby, &caller, headers, arrival)?;
     }
     let level = read_level(&arrival.meta)?;
     match caller.capabilities.tasks || !needs_tasks(lobby, &caller, arrival) {
@@ -193,20 +193,29 @@ fn check_name(headers: &Headers, arrival: &Arrival) -> Result<(), RpcError> {
     }
 }
 
-fn check_arguments(lobby: &Lobby, given: &Headers, arrival: &Arrival) -> Result<(), RpcError> {
+fn check_arguments(
+    lobby: &Lobby,
+    caller: &Caller,
+    given: &Headers,
+    arrival: &Arrival,
+) -> Result<(), RpcError> {
     if arrival.method != Method::ToolsCall {
         return Ok(());
     }
     let Some(name) = arrival.head.name.as_ref().and_then(text) else { return Ok(()) };
-    lobby.gateway.catalog().with(|snapshot| {
-        let Some(tool) = snapshot.tool(&name) else { return Ok(()) };
-        for param in &tool.headers {
-            let value = given.get(param.header.as_str());
-            headers::check_argument(param, arrival.head.arguments.as_ref(), value)
-                .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
-        }
-        Ok(())
-    })
+    let with_headers = lobby.gateway.catalog().with(|snapshot| {
+        let tool = snapshot.tool(&name);
+        tool.is_some_and(|tool| !tool.headers.is_empty())
+    });
+    // Few tools have any. What a caller may not see is refused by the pipeline as if it were not
+    // there.
+    let tool = with_headers.then(|| lobby.gateway.visible_tool(&name, caller)).flatten();
+    for param in tool.iter().flat_map(|tool| &tool.headers) {
+        let value = given.get(param.header.as_str());
+        headers::check_argument(param, arrival.head.arguments.as_ref(), value)
+            .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
+    }
+    Ok(())
 }
 
 fn read_level(meta: &RequestMeta) -> Result<Option<Level>, RpcError> {

@@ -1,6 +1,7 @@
 //! What a condition names and how it is built, found out before it is run.
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use cel::common::ast::operators::{IN, INDEX};
+use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::ConditionError;
 use super::circumstances::{NAMES, OF_CALLER};
@@ -46,6 +47,8 @@ pub(super) fn check_text(text: &str, limit: usize) -> Result<(), ConditionError>
 #[derive(Debug, Default)]
 pub(super) struct Survey<'a> {
     names: Vec<&'a str>,
+    /// The members that it asks for, of whatever value.
+    pub(super) members: Vec<String>,
     /// The names that stand for the elements of a list, at this point.
     bound: Vec<&'a str>,
     limit: usize,
@@ -75,9 +78,15 @@ impl<'a> Survey<'a> {
         match &expression.expr {
             Expr::Unspecified | Expr::Literal(_) => Ok(()),
             Expr::Ident(name) => self.name(name),
-            Expr::Select(select) => self.visit(&select.operand, deeper),
+            Expr::Select(select) => {
+                self.members.push(select.field.clone());
+                self.visit(&select.operand, deeper)
+            }
             Expr::Call(call) => {
                 check_function(&call.func_name)?;
+                if [INDEX, IN].contains(&call.func_name.as_str()) {
+                    self.members.extend(call.args.iter().filter_map(text));
+                }
                 let parts = call.target.as_deref().into_iter().chain(&call.args);
                 self.visit_all(parts, deeper)
             }
@@ -127,6 +136,14 @@ impl<'a> Survey<'a> {
         }
         self.names.push(plain);
         Ok(())
+    }
+}
+
+/// A text that is written in the condition.
+fn text(expression: &IdedExpr) -> Option<String> {
+    match &expression.expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner().to_owned()),
+        _ => None,
     }
 }
 

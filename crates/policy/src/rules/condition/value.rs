@@ -1,5 +1,6 @@
 //! JSON as values of CEL, within bounds: made once, and borrowing the texts that say what they show.
-//! A member that is there twice is refused: another program might take the other one.
+//! A member that is there twice is refused: another program might take the other one. So is one that
+//! differs from what the condition asks for in capital letters only.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -11,6 +12,7 @@ use cel::common::types::{
 };
 use cel::common::value::Val;
 use gantry_protocol::RawJson;
+use gantry_protocol::json::is_same_but_for_case;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::ConditionBounds;
@@ -19,15 +21,25 @@ use super::ConditionBounds;
 pub(super) type JsonVal<'de> = Box<dyn Val + 'de>;
 
 /// The value, or what is wrong with it.
-pub(super) fn read(json: &RawJson, bounds: ConditionBounds) -> Result<JsonVal<'_>, &'static str> {
+///
+/// `members` are those that the condition asks for.
+pub(super) fn read<'a>(
+    json: &'a RawJson,
+    bounds: ConditionBounds,
+    members: &[String],
+) -> Result<JsonVal<'a>, &'static str> {
     let text = json.as_str();
     if text.len() > bounds.bytes {
         return Err("are too large to be looked at");
     }
     let (left, doubled) = (Cell::new(bounds.values), Cell::new(false));
-    let reading = Reading { left: &left, doubled: &doubled };
+    let other_case = Cell::new(false);
+    let reading = Reading { left: &left, doubled: &doubled, other_case: &other_case, members };
     let read = reading.deserialize(&mut serde_json::Deserializer::from_str(text));
     read.map_err(|_| match (doubled.get(), left.get()) {
+        _ if other_case.get() => {
+            "have a member that differs from one in the condition in capital letters only"
+        }
         (true, _) => "have a member twice",
         (false, 0) => "have too many values to be looked at",
         (false, _) => "cannot be read",
@@ -39,6 +51,8 @@ struct Reading<'a> {
     /// How many more values there may be.
     left: &'a Cell<usize>,
     doubled: &'a Cell<bool>,
+    other_case: &'a Cell<bool>,
+    members: &'a [String],
 }
 
 impl<'de> DeserializeSeed<'de> for Reading<'_> {
@@ -100,6 +114,10 @@ impl<'de> Visitor<'de> for Reading<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let mut map = HashMap::new();
         while let Some(name) = members.next_key_seed(Name)? {
+            if self.members.iter().any(|it| is_same_but_for_case(name.as_bytes(), it)) {
+                self.other_case.set(true);
+                return Err(A::Error::custom("other case"));
+            }
             let value = members.next_value_seed(self)?;
             if map.insert(CelMapKey::String(name.into()), value).is_some() {
                 self.doubled.set(true);

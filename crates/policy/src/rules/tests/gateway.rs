@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use gantry_gateway::policy::{CallEnd, CallSummary, Known, Witness};
 use gantry_gateway::{
-    Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply, Step,
-    Subscription,
+    Absence, Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply,
+    Step, Subscription,
 };
 use tokio::time::timeout;
 
@@ -23,6 +23,25 @@ impl Provider for Echo {
 
     fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
         Box::pin(async { Ok(Reply::result(RawJson::from_static(r#"{"content":[]}"#))) })
+    }
+}
+
+/// A server that is away, and says so of its tools.
+struct Away;
+
+impl Provider for Away {
+    fn name(&self) -> &str {
+        "away"
+    }
+
+    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+        Box::pin(async { Ok(Reply::result(RawJson::EMPTY_OBJECT)) })
+    }
+
+    fn absence(&self, tool: &str) -> Option<Absence> {
+        let error = CallError::new(ErrorKind::Unavailable, "the server `away` offers nothing");
+        let origin = origin("away").filter(|_| tool.starts_with("away_"))?;
+        Some(Absence { origin, error })
     }
 }
 
@@ -357,5 +376,37 @@ async fn what_is_hidden_while_it_is_watched_is_heard_of_no_more() {
                 assert_eq!(heard(subscription).await, expected, "{case}, {missed} missed");
             }
         }
+    }
+}
+
+/// The name of a server, how it stands and what it last said are for those who may use it.
+#[tokio::test]
+async fn a_server_that_is_away_is_told_to_those_who_see_it() {
+    let hidden = Rule {
+        what: What { servers: texts(&["away"]), ..What::default() },
+        ..rule(Deny, &["bob"], &[])
+    };
+    let rules = Rules::new(set(vec![hidden], true));
+    let gateway = open(&rules, &Record::default());
+    gateway.attach(Arc::new(Away));
+    let scoped = |allow: &str| Caller {
+        scope: Some(Arc::new(Scope { allow: texts(&[allow]) })),
+        ..caller("eve")
+    };
+    let cases = [
+        (caller("ann"), true),
+        (caller("bob"), false),
+        (scoped("away/*"), true),
+        (scoped("get_*"), false),
+    ];
+    for (who, is_told) in cases {
+        let outcome = run(&gateway, &who, Method::ToolsCall, r#"{"name":"away_x"}"#).await;
+        let text = match outcome {
+            Ok(Reply::Result(result)) => result.to_string(),
+            Ok(reply) => panic!("{reply:?}"),
+            Err(error) => error.public,
+        };
+        assert_eq!(text.contains("offers nothing"), is_told, "{who:?}: {text}");
+        assert_eq!(text.contains("there is no tool `away_x`"), !is_told, "{who:?}: {text}");
     }
 }
