@@ -109,9 +109,10 @@ pub fn check_host(uri: &str, template: &str) -> Result<(), UnsafeUri> {
 fn is_plain(uri: &str) -> bool {
     let (head, path, _) = parts(uri);
     let is_odd = |byte: u8| byte == b'%' || byte == b'\\';
-    !uri.bytes().any(is_odd)
+    let is_short = head == "file:" && path.starts_with('/');
+    !is_short
+        && !uri.bytes().any(is_odd)
         && authority::is_plain(head)
-        && !(head == "file:" && path.starts_with('/'))
         && !head.bytes().any(|byte| byte.is_ascii_uppercase())
         && !path.contains("//")
         && !path.split('/').any(|segment| segment == "." || segment == "..")
