@@ -80,7 +80,7 @@ async fn what_is_hidden_while_it_is_watched_is_heard_of_no_more() {
 async fn a_hidden_tool_asks_for_no_headers() {
     let servers = json!({"f": {"command": env!("CARGO_BIN_EXE_fixture-server")}});
     let open = json!({"policy": {"trust": "trusted", "rules": []}});
-    let mut yard = Yard::open_with("rules-headers", open, servers).await;
+    let yard = Yard::open_with("rules-headers", open, servers).await;
     yard.until_listed("f").await;
     let asked = || call("f_region", json!({"region": "eu"}));
     let told = asked().ask(yard.address).await.to_string();
