@@ -139,6 +139,8 @@ impl Guard {
             .ward(self.breakers.clone())
             .refusal_filter(self.limits.refused())
             .screen(self.pins.clone())
+            // Behind the pins, which say what clients are shown.
+            .screen(self.trust.clone())
             .sight(self.rules.clone())
             .sight(self.pins.clone())
             .witness(self.audit.witness());

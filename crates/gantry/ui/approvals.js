@@ -11,6 +11,7 @@ const SCOPES = [
   ["session", "for this session", "session"],
   ["hour", "for an hour", { for: "1h" }],
   ["day", "for a day", { for: "24h" }],
+  ["always", "always for this tool", "always"],
   ["matching", "these exact arguments, for 30 days", { matching: true, for: "30d" }],
 ];
 
@@ -147,11 +148,15 @@ async function attempt(method, id, body) {
   await refresh();
 }
 
+function always(grant) {
+  return !(grant.expires || grant.session || grant.arguments || grant.subset);
+}
+
 function granted(grant) {
   const card = element("article", "card");
   const until = grant.expires ? ` until ${when(grant.expires)}` : "";
   const limits = [grant.session && "in one session", grant.arguments && "with the same arguments",
-    grant.subset && `with ${grant.subset}`].filter(Boolean).join(", ");
+    grant.subset && `with ${grant.subset}`, always(grant) && "every call of this tool"].filter(Boolean).join(", ");
   card.append(element("div", "name", grant.tool));
   card.append(element("p", "facts", `caller ${grant.principal}${until}${limits ? `, ${limits}` : ""} · given by ${grant.by}`));
   const end = element("button", "no", "End it");

@@ -93,8 +93,36 @@ pub enum Effect {
     ReadOnly,
     /// It changes things, and destroys nothing.
     Changes,
-    /// It may destroy something.
+    /// It is a tool of another server that does not say whether it destroys anything.
+    Unannotated,
+    /// It is marked as one that may destroy something.
     Destroys,
+}
+
+impl Effect {
+    /// What a definition says that a call may do. Of contradicting marks the worse counts: a tool
+    /// that is marked destructive is so, even if it says that it only reads. `readOnlyHint: false`
+    /// alone does not say whether something is destroyed. A tool of another server that says nothing
+    /// is unannotated; one of our own that says nothing changes things.
+    ///
+    /// ```
+    /// use gantry_gateway::Effect;
+    /// use gantry_protocol::RawJson;
+    /// let tool = RawJson::from_static(r#"{"name":"t","annotations":{"readOnlyHint":false}}"#);
+    /// assert_eq!(Effect::of(&tool, true), Effect::Unannotated);
+    /// assert_eq!(Effect::of(&tool, false), Effect::Changes);
+    /// ```
+    pub fn of(definition: &RawJson, is_of_server: bool) -> Self {
+        let hint = |name| definition.at(&["annotations", name]).and_then(|it| it.read::<bool>());
+        let said = definition.at(&["_meta", TOOL_META, "destructive"]).and_then(|it| it.read());
+        let marks = [said, hint("destructiveHint")];
+        match () {
+            () if marks.contains(&Some(true)) => Self::Destroys,
+            () if hint("readOnlyHint") == Some(true) => Self::ReadOnly,
+            () if is_of_server && !marks.contains(&Some(false)) => Self::Unannotated,
+            () => Self::Changes,
+        }
+    }
 }
 
 /// A tool.
@@ -260,24 +288,10 @@ impl ToolEntry {
         })
     }
 
-    /// What a call may do, as far as the definition says. A tool of another server that says nothing
-    /// may destroy something; one of our own that says nothing changes things.
-    /// The first answer stays, since every call asks.
+    /// What a call may do, as far as the definition says. The first answer stays, since every call
+    /// asks.
     pub fn effect(&self) -> Effect {
-        *self.effect.get_or_init(|| self.read_effect())
-    }
-
-    fn read_effect(&self) -> Effect {
-        let hint = |name| self.definition.at(&["annotations", name]).and_then(|it| it.read());
-        if hint("readOnlyHint") == Some(true) {
-            return Effect::ReadOnly;
-        }
-        let said = self.definition.at(&["_meta", TOOL_META, "destructive"]);
-        let said = said.and_then(|it| it.read()).or_else(|| hint("destructiveHint"));
-        match said.unwrap_or(self.origin.is_some()) {
-            true => Effect::Destroys,
-            false => Effect::Changes,
-        }
+        *self.effect.get_or_init(|| Effect::of(&self.definition, self.origin.is_some()))
     }
 
     /// The same tool under another name. Its schemas are shared, not compiled again.

@@ -155,6 +155,7 @@ pub(crate) fn listing(description: &str) -> Listing {
         tool("far_reads", r#","annotations":{"readOnlyHint":true}"#, true),
         tool("far_changes", r#","annotations":{"destructiveHint":false}"#, true),
         tool("far_says_nothing", "", true),
+        tool("far_destroys", r#","annotations":{"destructiveHint":true}"#, true),
         tool("asks", r#","annotations":{"destructiveHint":true}"#, false),
     ];
     Listing { tools, ..Listing::default() }

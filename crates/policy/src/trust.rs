@@ -3,6 +3,7 @@
 mod decide;
 pub(crate) mod fingerprint;
 mod level;
+mod marks;
 mod ruling;
 mod rulings;
 mod settings;
@@ -20,6 +21,7 @@ use rulings::{Row, Rulings};
 
 pub use decide::{Approve, Outcome, Reason, Standing, decide};
 pub use level::Level;
+pub use marks::Marks;
 pub use ruling::{OwnName, Ruling, Subject};
 pub use settings::{TrustSettings, Wanted};
 
@@ -40,6 +42,8 @@ struct Inner {
     changing: Mutex<()>,
     in_order: InOrder,
     approvals: Approvals,
+    /// The servers that the log has told of.
+    told: marks::Told,
 }
 
 /// Why a decision could not be taken.
@@ -67,6 +71,7 @@ impl Trust {
             changing: Mutex::default(),
             in_order,
             approvals,
+            told: marks::Told::default(),
         })))
     }
 
@@ -187,7 +192,7 @@ impl Ward for Trust {
             }
             Outcome::NeedsApproval(reason) => {
                 let need = Need {
-                    trust_helps: matches!(reason, Reason::Destructive | Reason::Changes),
+                    trust_helps: reason.trust_helps(),
                     reason: wanted_by.as_ref().map_or_else(|| reason.text().into(), reason_of_rule),
                     rule: wanted_by,
                 };

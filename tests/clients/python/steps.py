@@ -197,7 +197,7 @@ STEPS = {
 def chosen():
     """The steps to play: another script if GANTRY_SCRIPT names one."""
     script = os.environ.get("GANTRY_SCRIPT")
-    if script in ("approval", "outside", "peers"):
+    if script in ("approval", "lasting", "outside", "peers"):
         # It takes its tools from here, so it cannot be imported before this file is read.
         return importlib.import_module(script).STEPS
     return STEPS

@@ -50,6 +50,18 @@ async fn the_clients_user_is_asked() {
 }
 
 #[tokio::test]
+async fn the_clients_user_grants_a_tool_for_good() {
+    for client in CLIENTS {
+        let desk = Desk::open("lasting", json!({})).await;
+        let problems = play(&desk, client, ("lasting", 2)).await;
+        assert_eq!((problems.as_str(), desk.runs()), ("", 2), "{client:?}");
+        let (_, all) = desk.admin("GET", "/api/approvals", &Value::Null).await;
+        let grant = &all["grants"][0];
+        assert!(grant["expires"].is_null() && grant["session"].is_null(), "{client:?}: {all}");
+    }
+}
+
+#[tokio::test]
 async fn somebody_answers_at_the_command_line() {
     for client in CLIENTS {
         let desk = Desk::open("outside", json!({"approvals": {"elicitation": false}})).await;

@@ -7,6 +7,7 @@ mod client;
 mod command;
 mod desk;
 mod forged;
+mod marks;
 mod settings;
 mod shown;
 mod unanswered;

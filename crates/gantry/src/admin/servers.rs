@@ -1,8 +1,12 @@
 //! `/api/servers`: how the servers behind the gateway stand, what they have written, and how they
 //! begin anew.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use gantry_gateway::contract::ErrorType;
 use gantry_policy::Breakers;
+use gantry_policy::trust::Marks;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::{Status, Upstreams};
@@ -53,7 +57,10 @@ impl Page {
         let breakers = guard.map(Guard::breakers);
         match self {
             Self::List => list(&standings(), guard),
-            Self::Show(name) => show(&standings(), breakers, &name),
+            Self::Show(name) => match show(&standings(), breakers, &name) {
+                (StatusCode::OK, row) => (StatusCode::OK, marked(row, &name, &marks(guard))),
+                refused => refused,
+            },
             Self::Log(name) => match servers.and_then(|it| Some((it.log(&name)?, it))) {
                 Some((log, it)) => (StatusCode::OK, said(&name, &log, &it.own_logs(&name))),
                 None => unknown(&name),
@@ -77,12 +84,33 @@ impl Page {
 
 fn list(standings: &[Status], guard: Option<&Guard>) -> Answer {
     let breakers = guard.map(Guard::breakers);
-    let rows: Vec<RawJson> = standings.iter().map(|it| row(it, breakers)).collect();
+    let marks = marks(guard);
+    let row = |it: &Status| marked(row(it, breakers), &it.name, &marks);
+    let rows: Vec<RawJson> = standings.iter().map(row).collect();
     let names = |guard: &Guard| -> Vec<String> {
         guard.pins().held().iter().map(|it| it.seen.shown.clone()).collect()
     };
     let list = ObjectWriter::new().array("servers", &rows).value_some("held", guard.map(names));
     (StatusCode::OK, list.finish())
+}
+
+/// How many tools of each server are destructive, or do not say.
+fn marks(guard: Option<&Guard>) -> BTreeMap<Arc<str>, Marks> {
+    let gateway = guard.and_then(Guard::gateway);
+    let snapshot = gateway.map(|gateway| gateway.catalog().snapshot());
+    let marks = guard.zip(snapshot).map(|(guard, snapshot)| guard.trust().marks(&snapshot));
+    marks.unwrap_or_default()
+}
+
+/// A row with that.
+fn marked(row: RawJson, server: &str, marks: &BTreeMap<Arc<str>, Marks>) -> RawJson {
+    let Some(marks) = marks.get(server) else { return row };
+    let number = |count: usize| RawJson::of(&count).ok();
+    row.edit()
+        .set_some("destructive", number(marks.destructive))
+        .set_some("unannotated", number(marks.unannotated))
+        .set_some("marks", marks.text(server).as_deref().map(RawJson::string))
+        .apply()
 }
 
 fn show(standings: &[Status], breakers: Option<&Breakers>, name: &str) -> Answer {

@@ -17,6 +17,9 @@ use super::{call, origin};
 /// Where approvals are.
 const PAGE: &str = "/api/approvals";
 
+/// The scope of a grant that lasts.
+const ALWAYS: &str = "always";
+
 /// What to approve, and how far that reaches.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveOptions {
@@ -24,7 +27,7 @@ pub(crate) struct ApproveOptions {
     pub(crate) id: Option<String>,
 
     /// Approve this call only, which is the default.
-    #[arg(long, requires = "id", conflicts_with_all = ["session", "for_time", "matching"])]
+    #[arg(long, requires = "id", conflicts_with_all = ["session", "for_time", "matching", "always"])]
     pub(crate) once: bool,
 
     /// Approve calls of this tool for as long as the client's session lasts.
@@ -39,8 +42,12 @@ pub(crate) struct ApproveOptions {
     #[arg(long, value_name = "JSON", num_args = 0..=1, default_missing_value = "", requires = "id")]
     pub(crate) matching: Option<String>,
 
+    /// Approve all calls of this tool by this caller, until the grant is ended or the tool changes.
+    #[arg(long, requires = "id", conflicts_with_all = ["session", "for_time", "matching"])]
+    pub(crate) always: bool,
+
     /// Show the call with its real arguments, also those that look like secrets, and answer nothing.
-    #[arg(long, requires = "id", conflicts_with_all = ["once", "session", "for_time", "matching"])]
+    #[arg(long, requires = "id", conflicts_with_all = ["once", "session", "for_time", "matching", "always"])]
     pub(crate) show: bool,
 
     #[command(flatten)]
@@ -127,9 +134,13 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
             render::say(&format!("  `gantry approve {} --show` shows what is left out", one.id));
         }
         if is_asked {
-            render::say("Approve it once? [y/N]");
-            let word = if call::yes().await { "approve" } else { "deny" };
-            if let Err(exit) = say(running, &one.id, &answer(word).finish(), false).await {
+            render::say("Approve it? y: once, a: always for this tool, anything else: no");
+            let said = match call::said().await.as_deref() {
+                Some("y" | "yes") => answer("approve").finish(),
+                Some("a" | "always") => answer("approve").value("scope", ALWAYS).finish(),
+                _ => answer("deny").finish(),
+            };
+            if let Err(exit) = say(running, &one.id, &said, false).await {
                 render::failure(&exit);
             }
         }
@@ -162,6 +173,9 @@ fn answer(decision: &str) -> ObjectWriter {
 
 /// How far the approval reaches; nothing if it is for this once.
 fn scope(options: &ApproveOptions) -> Result<Option<RawJson>, Exit> {
+    if options.always {
+        return Ok(Some(RawJson::string(ALWAYS)));
+    }
     let usage = |text: String, hint: &str| Exit::new(Code::Usage, text).hint(hint);
     if let Some(text) = options.for_time.as_deref().filter(|text| time(text).is_none()) {
         return Err(usage(format!("`{text}` is no time"), "write --for 30m, 1h or 7d"));

@@ -16,7 +16,7 @@ use super::exit::{Code, Exit};
 use super::render::{self, ProgressLine, Style};
 use super::tools;
 use approval::Desk;
-pub(crate) use approval::yes;
+pub(crate) use approval::said;
 
 pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     if let Some(file) = &options.plan {

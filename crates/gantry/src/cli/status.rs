@@ -50,6 +50,8 @@ struct Standing {
     age_ms: Option<u64>,
     breaker: Option<String>,
     connections: Option<u64>,
+    /// How many tools are destructive or do not say, and how to trust the server.
+    marks: Option<String>,
 }
 
 pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
@@ -66,6 +68,9 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
             render::say("the gateway has no servers; `gantry add NAME -- COMMAND` adds one");
         }
         tell_held(&told.get("held").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default());
+        for marks in standings.iter().filter_map(|it| it.marks.as_ref()) {
+            render::say(&render::one_line(marks));
+        }
         return render::print(&table::all(&standings, style));
     };
     let server = running.get(&page(name, "")).await?;

@@ -24,6 +24,8 @@ pub struct Answer {
 /// hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
+    /// All calls of this tool by this caller, until the grant is ended or the definition changes.
+    pub always: bool,
     /// Calls of this session.
     pub session: bool,
     /// Calls within this time.
@@ -114,14 +116,21 @@ impl Scope {
         *self == Self::default()
     }
 
-    /// Reads `"once"`, `"session"`, or an object with `session`, `for` and `matching`.
+    /// All calls of the tool.
+    pub fn always() -> Self {
+        Self { always: true, ..Self::default() }
+    }
+
+    /// Reads `"once"`, `"session"`, `"always"`, or an object with `session`, `for` and `matching`.
     pub fn read(value: &RawJson) -> Result<Self, AnswerError> {
         const FORM: AnswerError = AnswerError::Form(
-            "`scope` must be \"once\", \"session\", or an object with `session`, `for` and `matching`",
+            "`scope` must be \"once\", \"session\", \"always\", or an object with `session`, `for` and \
+             `matching`",
         );
         match value.to_text().as_deref() {
             Some("once") => return Ok(Self::default()),
             Some("session") => return Ok(Self { session: true, ..Self::default() }),
+            Some("always") => return Ok(Self::always()),
             Some(_) => return Err(FORM),
             None => {}
         }
@@ -191,13 +200,15 @@ mod tests {
                 r#"{"decision":"approve","scope":"session"}"#,
                 with(Scope { session: true, ..Scope::default() }),
             ),
+            (r#"{"decision":"approve","scope":"always"}"#, with(Scope::always())),
+            (r#"{"decision":"approve","scope":{"always":true}}"#, None),
             (
                 r#"{"decision":"approve","scope":{"for":"1h"}}"#,
                 with(Scope { lasting: hour, ..Scope::default() }),
             ),
             (
                 r#"{"decision":"approve","scope":{"for":3600,"matching":true}}"#,
-                with(Scope { lasting: hour, matching: Some(Matching::Exact), session: false }),
+                with(Scope { lasting: hour, matching: Some(Matching::Exact), ..Scope::default() }),
             ),
             (
                 r#"{"decision":"approve","scope":{"matching":{"a":1}}}"#,

@@ -14,6 +14,7 @@ pub const QUESTION: &str = "gantry/approval";
 const MEMBER: &str = "decision";
 const ALLOW: &str = "allow once";
 const SESSION: &str = "allow for this session";
+const ALWAYS: &str = "always allow this tool";
 const DENY: &str = "deny";
 
 /// The longest arguments that the question shows whole.
@@ -30,8 +31,8 @@ pub(super) fn question(pending: &Pending) -> Ask {
         "May `{tool}`{server} run? It was stopped because {reason}.\n\nArguments: {shown}{more}"
     );
     let choices: &[&str] = match pending.session {
-        Some(_) => &[ALLOW, SESSION, DENY],
-        None => &[ALLOW, DENY],
+        Some(_) => &[ALLOW, SESSION, ALWAYS, DENY],
+        None => &[ALLOW, ALWAYS, DENY],
     };
     let choice = ObjectWriter::new()
         .value("type", "string")
@@ -66,6 +67,7 @@ pub(super) fn read(answer: &RawJson, pending: &Pending) -> Option<Answer> {
         Some(SESSION) if pending.session.is_some() => {
             Answer { scope: Scope { session: true, ..Scope::default() }, ..Answer::once(by) }
         }
+        Some(ALWAYS) => Answer { scope: Scope::always(), ..Answer::once(by) },
         _ => Answer::deny(by),
     };
     Some(said.with(Authority::Elicitation))
@@ -89,6 +91,8 @@ mod tests {
         let cases = [
             (r#"{"action":"accept","content":{"decision":"allow once"}}"#, "once"),
             (r#"{"action":"accept","content":{"decision":"allow for this session"}}"#, "session"),
+            (r#"{"action":"accept","content":{"decision":"always allow this tool"}}"#, "always"),
+            (r#"{"action":"accept","content":{"decision":"always"}}"#, "no"),
             (r#"{"action":"accept","content":{"decision":"deny"}}"#, "no"),
             (r#"{"action":"accept","content":{"decision":true}}"#, "no"),
             (r#"{"action":"accept","content":{}}"#, "no"),
@@ -104,11 +108,12 @@ mod tests {
         let mut pending = Pending { session: Some("s".to_owned()), ..Pending::default() };
         for (text, expected) in cases {
             let answer = read(&RawJson::from_static(text), &pending);
-            let said = match answer.map(|it| (it.approve, it.scope.session)) {
+            let said = match answer {
                 None => "nothing",
-                Some((true, true)) => "session",
-                Some((true, false)) => "once",
-                Some((false, _)) => "no",
+                Some(it) if !it.approve => "no",
+                Some(it) if it.scope.session => "session",
+                Some(it) if it.scope.always => "always",
+                Some(_) => "once",
             };
             assert_eq!(said, expected, "{text}");
         }

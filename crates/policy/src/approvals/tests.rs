@@ -13,7 +13,7 @@ mod repeated;
 
 fn scope(session: bool, lasting: Option<u64>, matching: Option<Matching>) -> Answer {
     let lasting = lasting.map(Duration::from_secs);
-    Answer { scope: Scope { session, lasting, matching }, ..Answer::once("you") }
+    Answer { scope: Scope { session, lasting, matching, always: false }, ..Answer::once("you") }
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,6 +182,11 @@ async fn a_grant_covers_what_it_says_and_nothing_else() {
     let cases = [
         ("once", Answer::once("you"), [false, false, false, false, false]),
         ("session", scope(true, None, None), [true, true, false, false, false]),
+        (
+            "always",
+            Answer { scope: Scope::always(), ..Answer::once("you") },
+            [true, true, true, false, false],
+        ),
         ("time", scope(false, Some(60), None), [true, true, true, false, false]),
         ("exact", scope(false, None, Some(Matching::Exact)), [true, false, true, false, false]),
         ("subset", scope(false, None, subset()), [true, false, true, false, false]),
@@ -198,7 +203,7 @@ async fn a_grant_covers_what_it_says_and_nothing_else() {
             runs(&house, me, "destroys", r#"{"n":2}"#).await,
             runs(&house, other, "destroys", r#"{"n":1}"#).await,
             runs(&house, ("another", "s1"), "destroys", r#"{"n":1}"#).await,
-            runs(&house, me, "far_says_nothing", r#"{"n":1}"#).await,
+            runs(&house, me, "far_destroys", r#"{"n":1}"#).await,
         ];
         assert_eq!(seen, expected, "{case}");
     }

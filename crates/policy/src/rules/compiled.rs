@@ -128,7 +128,8 @@ impl Compiled {
         let Annotations { read_only, destructive } = self.rule.annotations;
         let Some(effect) = effect else { return self.rule.annotations.is_empty() };
         read_only.is_none_or(|wanted| wanted == (effect == Effect::ReadOnly))
-            && destructive.is_none_or(|wanted| wanted == (effect == Effect::Destroys))
+            // A rule that is made for the worst is for what does not say, too.
+            && destructive.is_none_or(|wanted| wanted == (effect >= Effect::Unannotated))
     }
 
     fn is_for_all_kinds(&self) -> bool {

@@ -26,8 +26,10 @@ pub struct Standing {
 /// What a person must approve, of the calls of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Approve {
-    /// What may destroy something, unless it is trusted.
+    /// What is marked as destructive, unless it is trusted.
     pub destructive: bool,
+    /// What does not say whether it destroys anything, unless it is trusted.
+    pub unannotated: bool,
     /// What changes something, unless it is trusted.
     pub changes: bool,
     /// Everything, however far it is trusted.
@@ -58,6 +60,8 @@ pub enum Reason {
     ToolUntrusted,
     /// It may destroy something, and is not trusted that far.
     Destructive,
+    /// It does not say whether it destroys anything, and is not trusted that far.
+    Unannotated,
     /// It changes something, and is not trusted that far.
     Changes,
     /// The settings want every such call to be approved.
@@ -89,12 +93,18 @@ pub fn decide(standing: &Standing) -> Outcome {
 }
 
 fn verified(standing: &Standing) -> Outcome {
-    let Approve { destructive, changes, .. } = standing.approve;
+    let Approve { destructive, unannotated, changes, .. } = standing.approve;
+    // Who wants to be asked about the milder wants to be asked about the worse.
     match standing.effect {
         Effect::ReadOnly => Outcome::Run,
         Effect::Changes if changes => Outcome::NeedsApproval(Reason::Changes),
-        Effect::Changes => Outcome::Run,
-        Effect::Destroys if destructive || changes => Outcome::NeedsApproval(Reason::Destructive),
+        Effect::Unannotated if unannotated || changes => {
+            Outcome::NeedsApproval(Reason::Unannotated)
+        }
+        Effect::Changes | Effect::Unannotated => Outcome::Run,
+        Effect::Destroys if destructive || unannotated || changes => {
+            Outcome::NeedsApproval(Reason::Destructive)
+        }
         Effect::Destroys => Outcome::Refuse(Reason::Destructive),
     }
 }
@@ -109,6 +119,11 @@ fn distrust(standing: &Standing) -> Reason {
 }
 
 impl Reason {
+    /// Whether calls of a trusted tool would run by themselves.
+    pub fn trust_helps(self) -> bool {
+        matches!(self, Self::Destructive | Self::Unannotated | Self::Changes)
+    }
+
     /// Whether somebody's decision about the tool or its server is the reason.
     pub fn is_decided(self) -> bool {
         matches!(self, Self::ServerUntrusted | Self::ToolUntrusted)
@@ -122,6 +137,7 @@ impl Reason {
             Self::ServerUntrusted => "its server is untrusted",
             Self::ToolUntrusted => "it is untrusted",
             Self::Destructive => "it may destroy something and is not trusted",
+            Self::Unannotated => "it does not say whether it destroys anything and is not trusted",
             Self::Changes => "it changes something and is not trusted",
             Self::Always => "the configuration wants every call of it to be approved",
             Self::Rule => "a rule wants it to be approved",
@@ -136,6 +152,7 @@ impl Reason {
             Self::ServerUntrusted => "server untrusted",
             Self::ToolUntrusted => "tool untrusted",
             Self::Destructive => "destructive",
+            Self::Unannotated => "unannotated",
             Self::Changes => "changes",
             Self::Always => "always",
             Self::Rule => "rule",

@@ -21,8 +21,10 @@ pub struct TrustSettings {
 /// What a person must approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// Calls that may destroy something, of tools that are not trusted.
+    /// Calls of tools that are marked as destructive and not trusted.
     Destructive,
+    /// Calls of tools that do not say whether they destroy anything and are not trusted.
+    Unannotated,
     /// Calls that change something, of tools that are not trusted.
     Changes,
     /// All calls of tools.
@@ -47,6 +49,7 @@ impl Wanted {
     pub fn parse(word: &str) -> Self {
         match word {
             "destructive" => Self::Destructive,
+            "unannotated" => Self::Unannotated,
             "changes" => Self::Changes,
             "all" => Self::All,
             pattern => Self::Matching(pattern.to_owned()),
@@ -57,6 +60,7 @@ impl Wanted {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Destructive => "destructive",
+            Self::Unannotated => "unannotated",
             Self::Changes => "changes",
             Self::All => "all",
             Self::Matching(pattern) => pattern,
@@ -88,6 +92,7 @@ impl TrustSettings {
         };
         Approve {
             destructive: self.approve.contains(&Wanted::Destructive),
+            unannotated: self.approve.contains(&Wanted::Unannotated),
             changes: self.approve.contains(&Wanted::Changes),
             always: self.approve.iter().any(is_always),
         }

@@ -14,13 +14,13 @@ async fn the_most_specific_decision_counts_and_survives() {
     let tool = |name: &str| Subject::Tool(name.to_owned());
     let far = Subject::Server("far".to_owned());
     let steps = [
-        (None, "far_says_nothing", false),
-        (Some((far.clone(), Level::Trusted)), "far_says_nothing", true),
-        (Some((tool("far_says_nothing"), Level::Verified)), "far_says_nothing", false),
-        (Some((tool("far_says_nothing"), Level::Trusted)), "far_says_nothing", true),
+        (None, "far_destroys", false),
+        (Some((far.clone(), Level::Trusted)), "far_destroys", true),
+        (Some((tool("far_destroys"), Level::Verified)), "far_destroys", false),
+        (Some((tool("far_destroys"), Level::Trusted)), "far_destroys", true),
         (Some((far, Level::Untrusted)), "far_reads", false),
-        (None, "far_says_nothing", true),
-        (Some((Subject::Gateway, Level::Untrusted)), "far_says_nothing", false),
+        (None, "far_destroys", true),
+        (Some((Subject::Gateway, Level::Untrusted)), "far_destroys", false),
         (None, "reads", false),
         (Some((Subject::Gateway, Level::Verified)), "reads", true),
     ];
@@ -31,14 +31,14 @@ async fn the_most_specific_decision_counts_and_survives() {
         }
         assert_eq!(house.call(called).await == "run", runs, "{case}");
     }
-    assert_eq!(house.call("far_says_nothing").await, "run");
-    assert_eq!(house.decided(), "trust true: tool:far_says_nothing is trusted");
+    assert_eq!(house.call("far_destroys").await, "run");
+    assert_eq!(house.decided(), "trust true: tool:far_destroys is trusted");
     let again = House::open(plan).await;
     assert_eq!(again.trust.rulings(), house.trust.rulings());
-    assert_eq!(again.call("far_says_nothing").await, "run", "after a restart");
-    assert!(again.trust.revoke(&tool("far_says_nothing"), "you").await.unwrap());
-    assert!(!again.trust.revoke(&tool("far_says_nothing"), "you").await.unwrap());
-    assert!(again.call("far_says_nothing").await.contains("its server is untrusted"));
+    assert_eq!(again.call("far_destroys").await, "run", "after a restart");
+    assert!(again.trust.revoke(&tool("far_destroys"), "you").await.unwrap());
+    assert!(!again.trust.revoke(&tool("far_destroys"), "you").await.unwrap());
+    assert!(again.call("far_destroys").await.contains("its server is untrusted"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,8 +98,15 @@ async fn the_configuration_says_what_tools_do_and_what_is_asked() {
     };
     let cases = [
         (with(&["destructive"], &["read*"], &[]), "reads", false),
-        (with(&["destructive"], &[], &["far_*"]), "far_says_nothing", true),
-        (with(&["destructive"], &["far_*"], &["far_*"]), "far_says_nothing", false),
+        (with(&["destructive"], &[], &["far_*"]), "far_destroys", true),
+        (with(&["destructive"], &["far_*"], &["far_*"]), "far_destroys", false),
+        (with(&["destructive"], &[], &[]), "far_says_nothing", true),
+        (with(&["destructive", "unannotated"], &[], &[]), "far_says_nothing", false),
+        (with(&["unannotated"], &[], &["far_*"]), "far_says_nothing", true),
+        (with(&["unannotated"], &[], &[]), "far_destroys", false),
+        (with(&["changes"], &[], &[]), "far_says_nothing", false),
+        (with(&["destructive"], &["far_says*"], &[]), "far_says_nothing", false),
+        (with(&[], &[], &[]), "far_says_nothing", true),
         (with(&["changes"], &[], &[]), "changes", false),
         (with(&["changes"], &[], &[]), "reads", true),
         (with(&["all"], &[], &[]), "reads", false),

@@ -77,15 +77,19 @@ async fn ask(question: &Question) -> bool {
 }
 
 /// Reads a line from the terminal: whether it is a yes.
-pub(crate) async fn yes() -> bool {
+async fn yes() -> bool {
+    matches!(said().await.as_deref(), Some("y" | "yes"))
+}
+
+/// Reads a line from the terminal, in small letters.
+pub(crate) async fn said() -> Option<String> {
     // A read of the terminal cannot be given up, but the program may end while it waits.
     let (tell, told) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = stdin().lock().read_line(&mut line);
-        let said = line.trim().to_lowercase();
         // Who asked may have gone.
-        let _ = tell.send(read.is_ok() && matches!(said.as_str(), "y" | "yes"));
+        let _ = tell.send(read.is_ok().then(|| line.trim().to_lowercase()));
     });
-    told.await.unwrap_or(false)
+    told.await.ok().flatten()
 }

@@ -76,7 +76,8 @@ pub(super) fn one(standing: &Standing, style: Style) -> String {
         ("breaker", or_none(&standing.breaker)),
     ];
     let mut out = style.bold(&one_line(&standing.name)) + "\n";
-    for (name, value) in lines.into_iter().chain(own) {
+    let marks = standing.marks.clone().map(|marks| ("tools", marks));
+    for (name, value) in lines.into_iter().chain(own).chain(marks) {
         out.push_str(&format!("  {name:10} {}\n", one_line(&value)));
     }
     for problem in &standing.problems {

@@ -133,6 +133,7 @@ pub(crate) fn effect_words(effect: Effect) -> &'static str {
     match effect {
         Effect::ReadOnly => "only looks",
         Effect::Changes => "changes things",
+        Effect::Unannotated => "does not say whether it destroys anything",
         Effect::Destroys => "may destroy something",
     }
 }

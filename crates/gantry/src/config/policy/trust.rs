@@ -76,7 +76,7 @@ pub(in crate::config) fn read(
         reader,
         policy,
         "approve",
-        "a list of \"destructive\", \"changes\", \"all\" and names of tools with *",
+        "a list of \"destructive\", \"unannotated\", \"changes\", \"all\" and names of tools with *",
     )?;
     let names = |key| texts(reader, policy, key, "a list of names of tools, with *");
     Ok(TrustConfig {

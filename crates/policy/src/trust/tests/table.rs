@@ -39,17 +39,24 @@ const ANYTHING: &[Decided] = &DECIDED;
 const NO_TOOL: &[Decided] = &[Nothing, Server(Untrusted), Server(Verified), Server(Trusted)];
 
 /// Tools, by what their annotations say, here and on the server `far`.
-const TOOLS: [&str; 6] =
-    ["reads", "changes", "destroys", "far_reads", "far_changes", "far_says_nothing"];
+const TOOLS: [&str; 7] = [
+    "reads",
+    "changes",
+    "destroys",
+    "far_reads",
+    "far_changes",
+    "far_says_nothing",
+    "far_destroys",
+];
 const ALL: &[&str] = &TOOLS;
-const MILD: &[&str] = &["reads", "changes", "far_reads", "far_changes"];
-const WILD: &[&str] = &["destroys", "far_says_nothing"];
+const MILD: &[&str] = &["reads", "changes", "far_reads", "far_changes", "far_says_nothing"];
+const WILD: &[&str] = &["destroys", "far_destroys"];
 const HERE: &[&str] = &["reads", "changes", "destroys"];
 const HERE_MILD: &[&str] = &["reads", "changes"];
 const HERE_WILD: &[&str] = &["destroys"];
-const FAR: &[&str] = &["far_reads", "far_changes", "far_says_nothing"];
-const FAR_MILD: &[&str] = &["far_reads", "far_changes"];
-const FAR_WILD: &[&str] = &["far_says_nothing"];
+const FAR: &[&str] = &["far_reads", "far_changes", "far_says_nothing", "far_destroys"];
+const FAR_MILD: &[&str] = &["far_reads", "far_changes", "far_says_nothing"];
+const FAR_WILD: &[&str] = &["far_destroys"];
 
 /// What is noted of a call, by answer: the policy that decided, whether it let the call through,
 /// and why. A call that nobody objected to has no note. It has run unless the note refuses it.
