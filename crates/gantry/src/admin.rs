@@ -177,7 +177,15 @@ impl Annex for Admin {
             if let Some(guard) = &admin.guard {
                 match pins::answer(guard.pins(), &request) {
                     Some(Err(allowed)) => return not_allowed(allowed),
-                    Some(Ok(answer)) => return respond(answer),
+                    Some(Ok(answer)) => {
+                        // What was accepted is listed before whoever accepted it hears of that.
+                        if let Some(gateway) =
+                            guard.gateway().filter(|_| request.method() == Method::POST)
+                        {
+                            gateway.screen_again();
+                        }
+                        return respond(answer);
+                    }
                     None => {}
                 }
                 let page = match approvals::Page::of(&request) {

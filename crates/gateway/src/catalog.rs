@@ -7,7 +7,7 @@ mod resolve;
 mod snapshot;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use gantry_protocol::RawJson;
@@ -100,14 +100,20 @@ impl Catalog {
         self.change(|shelves| drop(shelves.remove(&shelf)));
     }
 
+    /// Has what is listed looked at again, since it may be judged otherwise now.
+    fn screen_again(&self) {
+        self.change(|_| {});
+    }
+
     fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Shelf>)) {
         let mut shelves = self.shelves();
         change(&mut shelves.all);
         let shelf = |it: &Shelf| (it.provider.clone(), it.listing.clone());
         let parts: Vec<_> = shelves.all.values().map(shelf).collect();
-        let next = Arc::new(Snapshot::merge(&parts, &self.pages));
+        let mut next = Snapshot::merge(&parts, &self.pages);
         // Nobody is shown what was not judged.
-        self.screens.iter().for_each(|screen| screen.screen(&next));
+        self.screens.iter().for_each(|screen| screen.screen(&mut next));
+        let next = Arc::new(next);
         let before = self.current.swap(next.clone());
         drop(shelves);
         for kind in before.changes_to(&next) {
@@ -118,6 +124,25 @@ impl Catalog {
 
     fn shelves(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All catalogs of a gateway: its own, and those of its faces.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogs(Mutex<Vec<Weak<Catalog>>>);
+
+impl Catalogs {
+    /// This one belongs to them for as long as it is there.
+    pub(crate) fn join(&self, catalog: &Arc<Catalog>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|catalog| catalog.strong_count() > 0);
+        all.push(Arc::downgrade(catalog));
+    }
+
+    /// Has what all of them list looked at again.
+    pub(crate) fn screen_again(&self) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.iter().filter_map(Weak::upgrade).for_each(|catalog| catalog.screen_again());
     }
 }
 

@@ -157,6 +157,8 @@ pub struct ToolEntry {
     effect: OnceLock<Effect>,
     /// What who offers it says of it.
     pub own: Arc<Own>,
+    /// What who offers it says of it now, where an earlier definition is shown in its place.
+    pub offered: Option<Arc<Own>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
 }
@@ -198,9 +200,14 @@ pub struct PromptEntry {
     pub origin: Option<Arc<Origin>>,
     /// What who offers it says of it.
     pub own: Arc<Own>,
+    /// What who offers it says of it now, where an earlier definition is shown in its place.
+    pub offered: Option<Arc<Own>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
 }
+
+/// Members of a definition that the configuration may set.
+const CONFIGURED: [&str; 3] = ["title", "description", "execution"];
 
 impl TaskSupport {
     /// What a definition says of it.
@@ -281,6 +288,7 @@ impl ToolEntry {
                 == Some(true),
             effect: OnceLock::new(),
             own: Arc::new(Own { name: name.clone(), definition: definition.clone() }),
+            offered: None,
             canonical: None,
             name,
             version,
@@ -324,7 +332,45 @@ impl ToolEntry {
             open_world: self.open_world,
             effect: OnceLock::new(),
             own: self.own.clone(),
+            offered: self.offered.clone(),
             canonical,
+        })
+    }
+
+    /// The same tool as an earlier definition describes it, which clients see and calls are checked
+    /// against. What the configuration says of it, and the way of its calls, stay as they are. Schemas
+    /// that were compiled for the same earlier definition are taken from `known`.
+    pub fn defined_as(&self, earlier: &Arc<Own>, known: Option<&Self>) -> Result<Self, EntryError> {
+        let definition = shown(&self.name, &self.definition, &self.own.definition, earlier);
+        let compiled = || {
+            let limits = self.input.limits();
+            Self::within(definition.clone(), limits)
+                .or_else(|_| Self::ignoring_headers(definition.clone(), limits))
+        };
+        let (input, output, headers, open_world) = match known {
+            Some(it) => (it.input.clone(), it.output.clone(), it.headers.clone(), it.open_world),
+            None => {
+                let it = compiled()?;
+                (it.input, it.output, it.headers, it.open_world)
+            }
+        };
+        Ok(Self {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            definition,
+            input,
+            output,
+            headers,
+            timeout: self.timeout,
+            task_support: self.task_support,
+            call_back: self.call_back,
+            fill_defaults: self.fill_defaults,
+            origin: self.origin.clone(),
+            open_world,
+            effect: OnceLock::new(),
+            own: earlier.clone(),
+            offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
+            canonical: self.canonical.clone(),
         })
     }
 
@@ -370,13 +416,40 @@ impl PromptEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let name = text_member(&definition, "a prompt", "name")?;
         let own = Arc::new(Own { name: name.clone(), definition: definition.clone() });
-        Ok(Self { name, definition, origin: None, own, canonical: None })
+        Ok(Self { name, definition, origin: None, own, offered: None, canonical: None })
+    }
+
+    /// The same prompt as an earlier definition describes it.
+    #[must_use]
+    pub fn defined_as(&self, earlier: &Arc<Own>) -> Self {
+        Self {
+            name: self.name.clone(),
+            definition: shown(&self.name, &self.definition, &self.own.definition, earlier),
+            origin: self.origin.clone(),
+            own: earlier.clone(),
+            offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
+            canonical: self.canonical.clone(),
+        }
     }
 
     /// Its name in the list of all servers, whichever endpoint shows it.
     pub fn canonical_name(&self) -> &str {
         self.canonical.as_ref().map_or(&self.name, |it| &it.name)
     }
+}
+
+/// An earlier definition under the name that a thing has here. What stands in the definition here and
+/// not in that of who offers it was configured, and stays.
+fn shown(name: &str, here: &RawJson, own: &RawJson, earlier: &Own) -> RawJson {
+    let mut edit = earlier.definition.edit().set("name", RawJson::string(name));
+    for member in CONFIGURED {
+        edit = match here.get(member) {
+            value if value == own.get(member) => edit,
+            Some(value) => edit.set(member, value),
+            None => edit.remove(member),
+        };
+    }
+    edit.apply()
 }
 
 fn text_member(

@@ -12,7 +12,7 @@ use gantry_protocol::{Method, RawJson};
 use crate::batch;
 use crate::call::Call;
 use crate::caller::Caller;
-use crate::catalog::{Catalog, Publisher};
+use crate::catalog::{Catalog, Catalogs, Publisher};
 use crate::entry::ToolEntry;
 use crate::error::CallError;
 use crate::events::{Audience, Events, Interest, Subscription};
@@ -276,6 +276,12 @@ impl Gateway {
         self.pipeline.policies.audience.tell();
     }
 
+    /// Has screens look again at all that is listed, here and at all faces: what they show in its
+    /// place may be another now.
+    pub fn screen_again(&self) {
+        self.pipeline.policies.catalogs.screen_again();
+    }
+
     /// What the handshake says to this caller.
     pub fn describe(&self, caller: &Caller) -> Description {
         let views = self.pipeline.policies.views(caller);
@@ -377,6 +383,7 @@ impl GatewayBuilder {
             rounds: settings.input_rounds,
             checks: CheckThreads::new(settings.check_threads, settings.checks_waiting),
             audience: Audience::default(),
+            catalogs: Catalogs::default(),
         };
         Gateway::over(identity, settings, Arc::new(policies))
     }

@@ -16,7 +16,7 @@ use self::record::Record;
 use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
 use crate::caller::Caller;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Catalogs};
 use crate::current;
 use crate::error::{CallError, ErrorKind};
 use crate::events::Audience;
@@ -67,6 +67,8 @@ pub(crate) struct Policies {
     pub(crate) rounds: usize,
     /// Who hears that what is seen has changed.
     pub(crate) audience: Audience,
+    /// What is listed, at the gateway and at its faces.
+    pub(crate) catalogs: Catalogs,
 }
 
 impl Policies {
@@ -75,9 +77,9 @@ impl Policies {
         self.sights.iter().filter_map(|sight| sight.view(caller)).collect()
     }
 
-    /// Whether the caller sees a target.
-    fn sees(&self, caller: &Caller, target: &Target) -> bool {
-        self.views(caller).iter().all(|view| (view.sees)(target))
+    /// Whether the caller may know of a target: one that is held back is no secret.
+    fn may_know(&self, caller: &Caller, target: &Target) -> bool {
+        self.views(caller).iter().all(|view| !view.is_secret || (view.sees)(target))
     }
 }
 
@@ -143,7 +145,7 @@ impl Pipeline {
             return self.catalog.list(kind, &call.params, &views).map(Reply::Page);
         }
         let caller = call.caller.clone();
-        let sees = |target: &Target| policies.sees(&caller, target);
+        let sees = |target: &Target| policies.may_know(&caller, target);
         let resolved = fill_defaults(self.catalog.resolve(call, sees)?);
         record.found(&resolved.target);
         for ward in &policies.wards {
@@ -173,7 +175,7 @@ impl Pipeline {
     /// told what to do.
     fn refusal(&self, resolved: &Resolved, error: CallError) -> CallError {
         let caller = &resolved.call.caller;
-        let sees = |target: &Target| self.policies.sees(caller, target);
+        let sees = |target: &Target| self.policies.may_know(caller, target);
         if caller.is_local() || sees(&resolved.target) {
             return error;
         }

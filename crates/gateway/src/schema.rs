@@ -83,6 +83,11 @@ impl Schema {
         Self { source: source.clone(), limits, compiled: OnceLock::new() }
     }
 
+    /// The limits that it keeps to.
+    pub fn limits(&self) -> SchemaLimits {
+        self.limits
+    }
+
     /// Checks a value.
     ///
     /// A number beyond the range of a 64-bit float cannot be checked and is a violation; one with

@@ -95,7 +95,7 @@ impl Sight for Rules {
         let key = set.sight_key(caller, &who);
         let caller = caller.clone();
         let sees = Arc::new(move |target: &Target| set.shows(&caller, &who, target));
-        Some(View { key, sees })
+        Some(View { key, is_secret: true, sees })
     }
 }
 

@@ -50,7 +50,7 @@ mod tests {
         let pages = PageSettings { size: 1, bytes: 1, ttl_ms: 0, public: false };
         let parts = Parts::default();
         let part = |keys: &[u128]| {
-            let view = |key: &u128| View { key: *key, sees: Arc::new(|_| true) };
+            let view = |key: &u128| View { key: *key, is_secret: true, sees: Arc::new(|_| true) };
             let views: Vec<View> = keys.iter().map(view).collect();
             parts.find(&views, || Snapshot::merge(&[], &pages))
         };
@@ -73,7 +73,7 @@ mod tests {
         let pages = PageSettings { size: 1, bytes: 1, ttl_ms: 0, public: false };
         let parts = Parts::default();
         for key in 0..2 * KEPT as u128 {
-            let view = View { key, sees: Arc::new(|_| true) };
+            let view = View { key, is_secret: true, sees: Arc::new(|_| true) };
             parts.find(&[view], || Snapshot::merge(&[], &pages));
         }
         assert_eq!(parts.with(|parts| parts.len()), KEPT);

@@ -101,6 +101,24 @@ impl Snapshot {
         }
     }
 
+    /// Shows other tools in the place of those listed: the same under the same name, but for their
+    /// definitions. Where there is none, the tool is not listed.
+    pub fn replace_tools(
+        &mut self,
+        mut instead: impl FnMut(Arc<ToolEntry>) -> Option<Arc<ToolEntry>>,
+    ) {
+        replace(&mut self.tools, &mut instead);
+        replace(&mut self.older, &mut instead);
+    }
+
+    /// The same for prompts.
+    pub fn replace_prompts(
+        &mut self,
+        mut instead: impl FnMut(Arc<PromptEntry>) -> Option<Arc<PromptEntry>>,
+    ) {
+        replace(&mut self.prompts, &mut instead);
+    }
+
     /// What of it is shown by all these views.
     pub(crate) fn seen_by(&self, views: &[View]) -> Arc<Self> {
         self.parts.find(views, || self.part(|target| views.iter().all(|view| (view.sees)(target))))
@@ -260,6 +278,20 @@ impl Snapshot {
             ListKind::Prompts => self.prompts.iter().map(|it| it.entry.definition()).collect(),
         }
     }
+}
+
+fn replace<T: Named>(
+    list: &mut Vec<Listed<T>>,
+    instead: &mut impl FnMut(Arc<T>) -> Option<Arc<T>>,
+) {
+    list.retain_mut(|listed| match instead(listed.entry.clone()) {
+        // The list is sorted by names.
+        Some(entry) if entry.name() == listed.entry.name() => {
+            listed.entry = entry;
+            true
+        }
+        _ => false,
+    });
 }
 
 /// Finds by name in a sorted list.

@@ -32,6 +32,7 @@ impl Gateway {
             public: settings.lists_are_public,
         };
         let catalog = Arc::new(Catalog::new(pages, policies.screens.clone(), events.clone()));
+        policies.catalogs.join(&catalog);
         let pipeline = Pipeline { catalog: catalog.clone(), policies };
         let instructions = ArcSwapOption::empty();
         Arc::new(Self { identity, instructions, settings, catalog, pipeline, events })

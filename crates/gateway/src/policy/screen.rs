@@ -4,7 +4,7 @@ use crate::catalog::Snapshot;
 
 /// A policy that judges what is listed.
 pub trait Screen: Send + Sync {
-    /// This state of a catalog comes into force next, and waits for this. Must return soon, and must
-    /// not turn to the catalog itself.
-    fn screen(&self, next: &Snapshot);
+    /// This state of a catalog comes into force next, and waits for this, which may show something
+    /// else in the place of what is listed. Must return soon, and must not turn to the catalog itself.
+    fn screen(&self, next: &mut Snapshot);
 }

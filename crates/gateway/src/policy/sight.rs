@@ -19,6 +19,9 @@ pub struct View {
     /// The same for all who see the same, and another one as soon as that changes. Where it is a
     /// hash, it is wide enough that nobody meets two views with one key.
     pub key: u128,
+    /// Whether what is not seen must not be known to be there: a call of it is told what a call of
+    /// nothing is told.
+    pub is_secret: bool,
     /// Whether a thing is seen.
     pub sees: Arc<dyn Fn(&Target) -> bool + Send + Sync>,
 }

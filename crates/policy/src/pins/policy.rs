@@ -13,7 +13,7 @@ use crate::refusal::refusal;
 const VIEW: u128 = 0x7069_6e73 << 64;
 
 impl Screen for Pins {
-    fn screen(&self, next: &Snapshot) {
+    fn screen(&self, next: &mut Snapshot) {
         self.look(next);
     }
 }
@@ -30,7 +30,8 @@ impl Sight for Pins {
             let judged = Subject::of(target).and_then(|subject| verdicts.of(subject.address()));
             judged.map_or_else(|| pins.is_in_order(target), Option::is_none)
         });
-        Some(View { key, sees })
+        // Who calls what is held back is told so.
+        Some(View { key, is_secret: false, sees })
     }
 }
 

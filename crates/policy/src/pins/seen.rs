@@ -45,13 +45,13 @@ impl<'a> Subject<'a> {
             // Versions of a tool of our own are offered side by side.
             version: tool.version.as_deref().filter(|_| tool.origin.is_none()),
             origin: tool.origin.as_deref(),
-            own: &tool.own,
+            own: tool.offered.as_ref().unwrap_or(&tool.own),
         }
     }
 
     pub(super) fn prompt(prompt: &'a PromptEntry) -> Self {
         let (shown, origin) = (prompt.canonical_name(), prompt.origin.as_deref());
-        let own = &prompt.own;
+        let own = prompt.offered.as_ref().unwrap_or(&prompt.own);
         Self { kind: Kind::Prompt, shown, version: None, origin, own }
     }
 

@@ -93,7 +93,7 @@ impl Trust {
 
 /// Tells of each server once, before its tools are listed.
 impl Screen for Trust {
-    fn screen(&self, next: &Snapshot) {
+    fn screen(&self, next: &mut Snapshot) {
         let mut told = self.0.told.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = |origin: &Origin| (origin.server.clone(), origin.identity.clone());
         let origins: HashSet<_> =

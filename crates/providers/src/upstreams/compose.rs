@@ -226,6 +226,7 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, names: &CanonicalNames, compos
                     definition,
                     origin: prompt.origin.clone(),
                     own: prompt.own.clone(),
+                    offered: None,
                 }));
                 let route = Route { server: part.server.clone(), own: prompt.name.clone() };
                 composed.routes.prompts.insert(name, route);

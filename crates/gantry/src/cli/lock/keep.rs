@@ -96,7 +96,9 @@ impl Keeper {
     /// Tells clients, then writes down what is new.
     async fn act(&mut self, now: News) {
         if now.held != self.done.held {
-            self.server.gateway().lists_may_have_changed();
+            let gateway = self.server.gateway();
+            gateway.screen_again();
+            gateway.lists_may_have_changed();
         }
         if now.pins != self.done.pins {
             let (lock, pins) = (self.lock.clone(), self.pins.clone());

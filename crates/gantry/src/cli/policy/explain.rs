@@ -145,6 +145,7 @@ impl ExplainOptions {
                 definition: prompt.definition.clone(),
                 origin: prompt.origin.clone(),
                 own: prompt.own.clone(),
+                offered: prompt.offered.clone(),
                 canonical: Some(canonical(&target)),
             })),
             Target::Resource(_) | Target::Template(..) => target,

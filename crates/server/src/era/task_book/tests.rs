@@ -172,7 +172,7 @@ impl Ward for Denying {
 
 impl Sight for Denying {
     fn view(&self, _: &Caller) -> Option<View> {
-        Some(View { key: 1, sees: Arc::new(|target| !is_denied(target)) })
+        Some(View { key: 1, is_secret: true, sees: Arc::new(|target| !is_denied(target)) })
     }
 }
 
