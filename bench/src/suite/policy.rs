@@ -69,7 +69,7 @@ fn all() -> Value {
             "concurrency": {"perTool": {"*": 100_000}, "perPrincipal": {"*": 100_000}},
         },
         "audit": "batched",
-        "pins": "first-sight",
+        "pins": "compatible",
     })
 }
 

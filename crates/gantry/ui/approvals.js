@@ -197,6 +197,14 @@ function fill(place, entries, make, nothing) {
   });
 }
 
+// What is held back of a server, or has changed: one line, with the command that accepts it.
+function definitions(line) {
+  const card = element("article", "card");
+  card.append(element("div", "name", line.server || "own tools"));
+  card.append(element("p", "facts", line.text));
+  return card;
+}
+
 async function refresh() {
   if (!sessionStorage.getItem(KEPT)) {
     if (at("entry").hidden) enter("");
@@ -210,6 +218,8 @@ async function refresh() {
     say(trouble || (count === 1 ? "1 call waits" : count ? `${count} calls wait` : "nothing waits"), trouble);
     document.title = count ? `(${count}) Gantry: approvals` : "Gantry: approvals";
     fill("pending", all.pending, waiting, "No call waits for you. This page looks again by itself.");
+    at("changed").hidden = !all.definitions?.length;
+    fill("definitions", all.definitions ?? [], definitions, "Every definition is as it was pinned.");
     fill("grants", all.grants, granted, "Nothing was approved for longer than one call.");
     fill("past", all.past, past, "Nothing was decided yet.");
     for (const end of document.querySelectorAll("[data-expires]")) {

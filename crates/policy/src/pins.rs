@@ -1,13 +1,17 @@
 //! Pinned definitions: what a tool or prompt said of itself when it was first seen or accepted is
-//! what it must say. What differs is held back: in no list, and refused, until a person accepts it.
+//! what clients see. What has changed compatibly is shown and called as it was pinned; what breaks
+//! that is held back: in no list, and refused, until a person accepts it.
 //!
 //! What a server says counts, whatever name a face gives it: one pin holds for all faces.
 
 mod book;
 mod canonical;
 mod held;
+mod lines;
 mod lock;
+mod meaning;
 mod pin;
+mod pinned;
 mod policy;
 mod report;
 mod seen;
@@ -22,6 +26,7 @@ use tokio::sync::watch;
 use book::{Book, Verdicts};
 pub(crate) use canonical::canonical;
 pub use held::{Difference, Held, Reason};
+pub use lines::Line;
 pub use lock::LockError;
 pub use pin::{Digest, Key, Kind, Pin};
 pub use seen::Seen;
@@ -119,7 +124,7 @@ impl Pins {
         self.settle(&mut book, Some(&present), false, false);
     }
 
-    /// Whether a thing is as it was pinned.
+    /// Whether a thing may be seen and called.
     pub fn is_in_order(&self, target: &Target) -> bool {
         self.held_of(target).is_none()
     }
@@ -128,13 +133,20 @@ impl Pins {
     pub fn held_of(&self, target: &Target) -> Option<Arc<Held>> {
         let subject = Subject::of(target)?;
         if let Some(verdict) = self.0.verdicts.load().of(subject.address()) {
-            return verdict.clone();
+            return verdict.cloned();
         }
         // It is in no catalog that was looked at.
         let mut book = self.book();
         book.see(&subject);
         self.settle(&mut book, None, false, false);
-        self.0.verdicts.load().of(subject.address())?.clone()
+        self.0.verdicts.load().of(subject.address())?.cloned()
+    }
+
+    /// How a thing that is not held back differs from what was pinned, if it does.
+    pub fn changed_of(&self, target: &Target) -> Option<Arc<Held>> {
+        let verdicts = self.0.verdicts.load();
+        let note = verdicts.note(Subject::of(target)?.address())?;
+        Some(note.clone()).filter(|it| !it.reason.is_held())
     }
 
     /// The pin of a thing; none if it has none, or if such things are not pinned.
@@ -146,11 +158,26 @@ impl Pins {
 
     /// Everything that is held back and still offered, by server and name.
     pub fn held(&self) -> Vec<Arc<Held>> {
+        self.noted(Reason::is_held)
+    }
+
+    /// Everything that has changed compatibly and is shown as it was pinned, by server and name.
+    pub fn changed(&self) -> Vec<Arc<Held>> {
+        self.noted(|reason| reason == Reason::Compatible)
+    }
+
+    /// What a person should know of the definitions of each server that are not as they were pinned.
+    pub fn lines(&self) -> Vec<Line> {
+        lines::lines(self.noted(|_| true).iter())
+    }
+
+    fn noted(&self, is_meant: impl Fn(Reason) -> bool) -> Vec<Arc<Held>> {
         self.change(|book| (false, book.forget_gone()));
         let verdicts = self.0.verdicts.load();
-        let mut held: Vec<Arc<Held>> = verdicts.held().cloned().collect();
-        held.sort_by(|one, other| one.seen.key.cmp(&other.seen.key));
-        held
+        let meant = verdicts.notes().filter(|it| is_meant(it.reason));
+        let mut noted: Vec<Arc<Held>> = meant.cloned().collect();
+        noted.sort_by(|one, other| one.seen.key.cmp(&other.seen.key));
+        noted
     }
 
     /// All pins, by server and name.

@@ -75,7 +75,8 @@ async fn the_command_line_works_alone() {
     let (bench, words) = (Bench::new("pins-alone"), Bench::new("words-alone"));
     describe(&words, "Says a word.");
     // Nobody listens there.
-    let config = json!({"listen": "127.0.0.1:1", "mcpServers": servers(&words, &[])});
+    let config =
+        json!({"listen": "127.0.0.1:1", "pins": "hold", "mcpServers": servers(&words, &[])});
     fs::write(bench.folder.join("gantry.json"), config.to_string()).expect("a file");
     let listed = tools(&bench, &["list"]).await;
     assert!(listed.out.contains("words_say") && kept(&bench.folder).is_some(), "{listed:?}");
@@ -84,8 +85,9 @@ async fn the_command_line_works_alone() {
     describe(&words, "Says a work.");
     let listed = tools(&bench, &["list"]).await;
     assert!(!listed.out.contains("words_say"), "{listed:?}");
-    let told =
-        "2 definitions are held back: words_say, words_ask; `gantry tools pin --diff` shows why";
+    let told = "server `words`: 2 definitions are held back: `words_say` (description), `words_ask` \
+                (description); `gantry tools pin --diff words` shows how, `gantry tools pin words` \
+                accepts";
     assert!(listed.err.contains(told), "{listed:?}");
     let called = tools(&bench, &["call", "words_say"]).await;
     assert!(

@@ -1,6 +1,7 @@
 //! Pins before a real server on the Python SDK, behind the real binary: one word of a description
 //! changes, and nobody sees or calls the tool until a person has accepted it.
 
+mod compatible;
 mod live;
 mod lock;
 mod shown;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use gantry_gateway::contract::ErrorType;
 use gantry_policy::Tokens;
 use gantry_policy::approvals::{Answer as Word, AnswerError, Authority, Grant, Past, Pending};
+use gantry_policy::pins::Line;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use http::header::AUTHORIZATION;
@@ -253,7 +254,20 @@ fn refused(error: &AnswerError) -> Answer {
 
 fn list(guard: &Guard) -> Answer {
     let approvals = guard.trust().approvals();
-    told(&approvals.pending(), &approvals.past(), &approvals.grants())
+    let (status, all) = told(&approvals.pending(), &approvals.past(), &approvals.grants());
+    // What waits for a person besides calls; who may only answer calls cannot accept it.
+    let held: Vec<RawJson> = guard.pins().lines().iter().map(line).collect();
+    (status, all.edit().set("definitions", RawJson::array(&held)).apply())
+}
+
+/// What is held back of a server, or has changed.
+fn line(line: &Line) -> RawJson {
+    ObjectWriter::new()
+        .value("server", &*line.server)
+        .value("held", &line.held)
+        .value("changed", &line.changed)
+        .value("text", &line.text)
+        .finish()
 }
 
 /// What an approver may answer, what could have been theirs to answer, and what they granted.

@@ -90,7 +90,13 @@ fn list(standings: &[Status], guard: Option<&Guard>) -> Answer {
     let names = |guard: &Guard| -> Vec<String> {
         guard.pins().held().iter().map(|it| it.seen.shown.clone()).collect()
     };
-    let list = ObjectWriter::new().array("servers", &rows).value_some("held", guard.map(names));
+    let lines = |guard: &Guard| -> Vec<String> {
+        guard.pins().lines().into_iter().map(|line| line.text).collect()
+    };
+    let list = ObjectWriter::new()
+        .array("servers", &rows)
+        .value_some("held", guard.map(names))
+        .value_some("pins", guard.map(lines));
     (StatusCode::OK, list.finish())
 }
 

@@ -85,6 +85,12 @@ struct Waiting {
     reason: String,
 }
 
+/// What is held back of a server, or has changed.
+#[derive(Debug, Deserialize)]
+struct Definitions {
+    text: String,
+}
+
 pub(crate) async fn approve(options: &ApproveOptions) -> Result<(), Exit> {
     let running = Running::find(&options.reach).await?;
     let Some(id) = &options.id else { return look(&running, options.json).await };
@@ -126,6 +132,10 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
     let waiting: Vec<Waiting> = pending.try_read().map_err(not_understood)?;
     if waiting.is_empty() {
         render::say("no call waits for an approval");
+    }
+    let definitions = all.get("definitions").and_then(|it| it.read::<Vec<Definitions>>());
+    for line in definitions.iter().flatten() {
+        render::say(&one_line(&line.text));
     }
     let is_asked = stdin().is_terminal() && render::is_watched();
     for one in &waiting {

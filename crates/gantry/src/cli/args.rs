@@ -311,14 +311,14 @@ pub(crate) struct DiffOptions {
 /// What to accept, or to show.
 #[derive(Debug, Args)]
 pub(crate) struct PinOptions {
-    /// Accept these: the name in the list of tools, or SERVER/NAME.
+    /// Accept these: the name in the list of tools, SERVER/NAME, or a SERVER with all its changes.
     pub(crate) names: Vec<String>,
 
-    /// Accept all that is held back.
+    /// Accept all that is held back or has changed.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
 
-    /// Accept what is held back of this server.
+    /// Accept what is held back of this server or has changed.
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["names", "all"])]
     pub(crate) server: Option<String>,
 

@@ -11,7 +11,7 @@ use super::completions;
 use super::exit::Exit;
 use super::render::{self, Style};
 use super::running::{Reach, Running, page};
-use super::tools::tell_held;
+use super::tools::tell_lines;
 
 /// What to show.
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
         if standings.is_empty() {
             render::say("the gateway has no servers; `gantry add NAME -- COMMAND` adds one");
         }
-        tell_held(&told.get("held").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default());
+        tell_lines(&told.get("pins").and_then(|it| it.read::<Vec<String>>()).unwrap_or_default());
         for marks in standings.iter().filter_map(|it| it.marks.as_ref()) {
             render::say(&render::one_line(marks));
         }

@@ -22,7 +22,7 @@ use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};
 use super::guard::Guarding;
 use super::{call, origin};
-pub(crate) use pin::tell_held;
+pub(crate) use pin::tell_lines;
 pub(crate) use reach::reach;
 
 pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {

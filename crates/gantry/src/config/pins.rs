@@ -9,7 +9,7 @@ use super::read::Reader;
 
 const KEYS: [&str; 4] = ["mode", "suspicious", "own", "most"];
 
-const MODES: &str = "\"first-sight\", \"locked\" or \"off\"";
+const MODES: &str = "\"compatible\", \"hold\", \"locked\" or \"off\"";
 
 pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<PinSettings, ConfigError> {
     let usual = PinSettings::default();
@@ -32,12 +32,16 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<PinSettings, 
                 most: most.unwrap_or(usual.most),
             })
         }
-        _ => Err(reader.form(value, "pins", "\"first-sight\", \"locked\", \"off\", or an object")),
+        _ => Err(reader.form(
+            value,
+            "pins",
+            "\"compatible\", \"hold\", \"locked\", \"off\", or an object",
+        )),
     }
 }
 
 fn mode(value: &RawJson) -> Option<PinMode> {
-    PinMode::ALL.into_iter().find(|mode| value.as_text() == Some(mode.word()))
+    PinMode::parse(value.as_text()?)
 }
 
 fn suspicious(value: &RawJson) -> Option<Suspicious> {

@@ -94,12 +94,15 @@ fn pins() {
     let cases = [
         (r#""off""#, all("off", "hidden", false, 20_000)),
         (r#""locked""#, all("locked", "hidden", false, 20_000)),
-        ("{}", all("first-sight", "hidden", false, 20_000)),
+        ("{}", all("compatible", "hidden", false, 20_000)),
+        (r#""compatible""#, all("compatible", "hidden", false, 20_000)),
+        (r#""hold""#, all("hold", "hidden", false, 20_000)),
+        (r#""first-sight""#, all("hold", "hidden", false, 20_000)),
         (
             r#"{"mode": "locked", "suspicious": "hold", "own": true, "most": 5}"#,
             all("locked", "hold", true, 5),
         ),
-        (r#"{"suspicious": "flag"}"#, all("first-sight", "flag", false, 20_000)),
+        (r#"{"suspicious": "flag"}"#, all("compatible", "flag", false, 20_000)),
     ];
     for (value, expected) in cases {
         let config = parse(&format!("{{\"pins\": {value}}}")).expect(value);
@@ -173,11 +176,8 @@ fn mistakes() {
         ("{\"standby\": {\"total\": -1}}", "/etc/g.json:1:23: `total` has the wrong form"),
         ("{\"standby\": {\"memory\": \"1XB\"}}", "/etc/g.json:1:24: `memory` has the wrong form"),
         ("{\"standby\": {\"idle\": \"1\"}}", "/etc/g.json:1:22: `idle` has the wrong form"),
-        (
-            "{\"pins\": \"of\"}",
-            "/etc/g.json:1:10: `pins` has the wrong form; write \"first-sight\"",
-        ),
-        ("{\"pins\": 1}", "/etc/g.json:1:10: `pins` has the wrong form; write \"first-sight\""),
+        ("{\"pins\": \"of\"}", "/etc/g.json:1:10: `pins` has the wrong form; write \"compatible\""),
+        ("{\"pins\": 1}", "/etc/g.json:1:10: `pins` has the wrong form; write \"compatible\""),
         ("{\"pins\": {\"mod\": 1}}", "/etc/g.json:1:11: unknown key `mod`; write `mode`"),
         ("{\"pins\": {\"own\": 1}}", "/etc/g.json:1:18: `own` has the wrong form; write true or"),
         ("{\"toolLimits\": 1}", "/etc/g.json:1:16: `toolLimits` has the wrong form; write an"),

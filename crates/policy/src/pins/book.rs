@@ -1,12 +1,17 @@
 //! The pins and everything that is offered, and what follows from both.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use gantry_gateway::{Change, Class};
+
 use super::PinError;
 use super::held::{Held, Reason};
+use super::lines::{Told, lines};
+use super::meaning::compare;
 use super::pin::{Digest, FIRST_SIGHT, Key, Kind, Pin, day};
+use super::pinned::Pinned;
 use super::seen::{Seen, Subject};
 use super::settings::{PinMode, PinSettings};
 use foldhash::HashMap;
@@ -28,13 +33,29 @@ pub(super) struct Verdicts {
     pub(super) number: u64,
     judged: HashMap<usize, Judged>,
     held: usize,
+    pinned: usize,
 }
 
 /// A thing that was judged. It is kept, so that its address is no other's.
 #[derive(Debug)]
 struct Judged {
     _seen: Arc<Seen>,
-    held: Option<Arc<Held>>,
+    /// How it differs from what was pinned, if it does.
+    note: Option<Arc<Held>>,
+    /// What clients see in its place.
+    pinned: Option<Arc<Pinned>>,
+}
+
+impl Judged {
+    fn held(&self) -> Option<&Arc<Held>> {
+        self.note.as_ref().filter(|it| it.reason.is_held())
+    }
+
+    /// What clients and people are to hear of when it changes.
+    fn state(&self) -> (bool, Option<usize>) {
+        let pinned = self.pinned.as_ref().map(|it| Arc::as_ptr(&it.pin) as usize);
+        (self.held().is_some(), pinned)
+    }
 }
 
 impl Verdicts {
@@ -42,23 +63,43 @@ impl Verdicts {
         self.judged.contains_key(&address)
     }
 
-    pub(super) fn of(&self, address: usize) -> Option<&Option<Arc<Held>>> {
-        self.judged.get(&address).map(|it| &it.held)
+    /// Why a thing is held back, if it was judged and is.
+    pub(super) fn of(&self, address: usize) -> Option<Option<&Arc<Held>>> {
+        self.judged.get(&address).map(Judged::held)
     }
 
-    pub(super) fn held(&self) -> impl Iterator<Item = &Arc<Held>> {
-        self.judged.values().filter_map(|it| it.held.as_ref())
+    /// How a thing differs from what was pinned, if it does.
+    pub(super) fn note(&self, address: usize) -> Option<&Arc<Held>> {
+        self.judged.get(&address)?.note.as_ref()
+    }
+
+    /// What clients see in the place of a thing, if that is something else.
+    pub(super) fn pinned(&self, address: usize) -> Option<&Arc<Pinned>> {
+        self.judged.get(&address)?.pinned.as_ref()
+    }
+
+    /// All that is not as it was pinned.
+    pub(super) fn notes(&self) -> impl Iterator<Item = &Arc<Held>> {
+        self.judged.values().filter_map(|it| it.note.as_ref())
     }
 
     pub(super) fn holds_nothing(&self) -> bool {
         self.held == 0
     }
 
-    /// Whether the same things are held back.
+    /// Whether everything is shown as it is offered.
+    pub(super) fn shows_all(&self) -> bool {
+        self.pinned == 0
+    }
+
+    /// Whether the same things are held back, and the same are shown in the place of others.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let is_known = |address: &usize| other.of(*address).is_some_and(Option::is_some);
-        let mut held = self.judged.iter().filter(|(_, it)| it.held.is_some());
-        self.held == other.held && held.all(|(address, _)| is_known(address))
+        let odd = |verdicts: &Self| -> HashSet<(usize, bool, Option<usize>)> {
+            let states = verdicts.judged.iter().map(|(address, it)| (*address, it.state()));
+            let odd = states.filter(|(_, (held, pinned))| *held || pinned.is_some());
+            odd.map(|(address, (held, pinned))| (address, held, pinned)).collect()
+        };
+        odd(self) == odd(other)
     }
 }
 
@@ -85,7 +126,7 @@ impl Book {
 
     /// Pins what is seen for the first time, if that is how it is. Gives whether something was.
     pub(super) fn pin_new(&mut self, present: Option<&HashSet<Key>>) -> bool {
-        if self.settings.mode != PinMode::FirstSight {
+        if !self.settings.mode.pins_new() {
             return false;
         }
         let is_new = |seen: &&Arc<Seen>| {
@@ -101,13 +142,15 @@ impl Book {
         }
         let known: HashSet<(Arc<str>, Kind)> =
             self.pins.keys().map(|key| (key.server.clone(), key.kind)).collect();
+        let mut told = Told::default();
         for seen in new {
             let is_late = known.contains(&(seen.key.server.clone(), seen.key.kind));
             let renamed_from = present.filter(|_| is_late).and_then(|it| self.former(&seen, it));
             let pin = Pin { is_late, renamed_from, ..pin(&seen, FIRST_SIGHT) };
-            tell(&seen, &pin);
+            told.note(&seen, &pin);
             self.pins.entry(seen.key.clone()).or_insert_with(|| Arc::new(pin));
         }
+        told.tell();
         true
     }
 
@@ -125,33 +168,63 @@ impl Book {
         self.pins.values().find(is_former).map(|pin| pin.key.name.to_string())
     }
 
-    /// Judges all that is offered. What was held back for the same reason stays the same.
+    /// Judges all that is offered. What differed before in the same way is not told again.
     pub(super) fn judge(&self, before: &Verdicts) -> Verdicts {
-        // What is read anew and says the same is not told again.
-        let known: HashMap<Digest, &Arc<Held>> =
-            before.held().map(|held| (held.seen.digest, held)).collect();
+        let known: HashMap<Digest, &Judged> = before
+            .judged
+            .values()
+            .filter_map(|judged| Some((judged.note.as_ref()?.seen.digest, judged)))
+            .collect();
+        let mut told = BTreeSet::new();
         let judge = |(address, seen): (&usize, &Arc<Seen>)| {
-            let pin = self.pins.get(&seen.key);
-            let held = self.reason(seen, pin).map(|reason| {
-                let is_same = |held: &&&Arc<Held>| {
-                    held.reason == reason
-                        && held.before.as_ref().map(Arc::as_ptr) == pin.map(Arc::as_ptr)
-                };
-                known.get(&seen.digest).filter(is_same).copied().cloned().unwrap_or_else(|| {
-                    let held = Held::new(seen.clone(), reason, pin.cloned());
-                    tracing::warn!("held back: {}", held.explain(&seen.shown));
-                    Arc::new(held)
+            let pin = self.pins.get(&seen.key).filter(|_| self.concerns(&seen.key));
+            let is_same_pin = |it: &&Judged| {
+                let note = it.note.as_ref().and_then(|note| note.before.as_ref());
+                note.map(Arc::as_ptr) == pin.map(Arc::as_ptr)
+            };
+            let known = known.get(&seen.digest).copied().filter(is_same_pin);
+            let differing = pin.filter(|pin| pin.digest != seen.digest);
+            let changes = match (known.and_then(|it| it.note.as_ref()), differing) {
+                (Some(note), _) => note.changes.clone(),
+                (None, Some(pin)) => compare(&seen.key, &pin.definition, &seen.definition()),
+                (None, None) => Vec::new(),
+            };
+            let note = self.reason(seen, pin, &changes).map(|reason| {
+                let same = known.and_then(|it| it.note.clone()).filter(|it| it.reason == reason);
+                same.unwrap_or_else(|| {
+                    if reason != Reason::Rewritten {
+                        told.insert(seen.key.server.clone());
+                    }
+                    let (seen, before) = (seen.clone(), pin.cloned());
+                    Arc::new(Held { seen, reason, before, changes })
                 })
             });
-            (*address, Judged { _seen: seen.clone(), held })
+            let pinned = differing.map(|pin| {
+                let same = known.and_then(|it| it.pinned.clone());
+                same.unwrap_or_else(|| Arc::new(Pinned::new(pin.clone(), &seen.own.name)))
+            });
+            (*address, Judged { _seen: seen.clone(), note, pinned })
         };
         let judged: HashMap<usize, Judged> = self.seen.iter().map(judge).collect();
-        let held = judged.values().filter(|it| it.held.is_some()).count();
-        Verdicts { number: before.number + 1, judged, held }
+        let held = judged.values().filter(|it| it.held().is_some()).count();
+        let pinned = judged.values().filter(|it| it.pinned.is_some()).count();
+        let verdicts = Verdicts { number: before.number + 1, judged, held, pinned };
+        let mut latest: BTreeMap<&Key, u64> = BTreeMap::new();
+        for seen in self.seen.values() {
+            let number = latest.entry(&seen.key).or_default();
+            *number = seen.number.max(*number);
+        }
+        // What was offered until now may still be there.
+        let is_latest = |note: &&Arc<Held>| latest.get(&note.seen.key) == Some(&note.seen.number);
+        let now = lines(verdicts.notes().filter(is_latest));
+        for line in now.into_iter().filter(|it| told.contains(&it.server)) {
+            line.log();
+        }
+        verdicts
     }
 
-    /// Why a thing is to be held back, if it is.
-    fn reason(&self, seen: &Seen, pin: Option<&Arc<Pin>>) -> Option<Reason> {
+    /// In which way a thing is not as it was pinned, if it is not.
+    fn reason(&self, seen: &Seen, pin: Option<&Arc<Pin>>, changes: &[Change]) -> Option<Reason> {
         let PinSettings { mode, suspicious, .. } = &self.settings;
         if !self.concerns(&seen.key) {
             return None;
@@ -159,7 +232,13 @@ impl Book {
         let is_suspicious = suspicious.holds(&seen.suspicions);
         match pin {
             Some(pin) if pin.identity != seen.identity => Some(Reason::OtherServer),
-            Some(pin) if pin.digest != seen.digest => Some(Reason::Changed),
+            Some(pin) if pin.digest != seen.digest => Some(match changes.first() {
+                _ if *mode != PinMode::Compatible => Reason::Changed,
+                None => Reason::Rewritten,
+                // The worst comes first.
+                Some(worst) if worst.class < Class::Major => Reason::Compatible,
+                Some(_) => Reason::Changed,
+            }),
             Some(pin) => (is_suspicious && pin.is_by_first_sight()).then_some(Reason::Suspicious),
             None if is_suspicious => Some(Reason::Suspicious),
             None if *mode == PinMode::Locked => Some(Reason::NotPinned),
@@ -219,7 +298,7 @@ fn by_kind(name: &str) -> (Option<Kind>, &str) {
 
 /// The one thing that is meant.
 fn one<T>(name: &str, meant: &[&T], key: impl Fn(&T) -> &Key) -> Result<Key, PinError> {
-    let keys: std::collections::BTreeSet<&Key> = meant.iter().map(|it| key(it)).collect();
+    let keys: BTreeSet<&Key> = meant.iter().map(|it| key(it)).collect();
     let mut all = keys.iter();
     match (all.next(), all.next()) {
         (Some(key), None) => Ok((*key).clone()),
@@ -242,25 +321,5 @@ fn pin(seen: &Seen, by: &str) -> Pin {
         accepted_by: by.to_owned(),
         is_late: false,
         renamed_from: None,
-    }
-}
-
-/// Tells of what a person should know of a thing that was pinned without asking.
-fn tell(seen: &Seen, pin: &Pin) {
-    let (kind, name, server) = (seen.key.kind.word(), &seen.shown, &seen.key.server);
-    match &pin.renamed_from {
-        Some(former) => {
-            tracing::warn!(
-                "the {kind} `{name}` of server `{server}` is new; it was called `{former}`"
-            );
-        }
-        None if pin.is_late => tracing::warn!("the {kind} `{name}` of server `{server}` is new"),
-        None => tracing::debug!("the {kind} `{name}` of server `{server}` is pinned"),
-    }
-    for suspicion in &seen.suspicions {
-        let (place, what, excerpt) = (&suspicion.place, &suspicion.what, &suspicion.excerpt);
-        tracing::warn!(
-            "the {kind} `{name}` of server `{server}` is suspicious: {place} {what}: {excerpt}"
-        );
     }
 }

@@ -1,21 +1,22 @@
-//! What is held back, why, and how it differs from what was pinned.
+//! What is not as it was pinned: why it is held back, or how it differs from what clients see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use gantry_gateway::{Change, Class, changes};
+use gantry_gateway::{Change, Class};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
-use super::pin::{Kind, Pin};
+use super::pin::Pin;
 use super::seen::Seen;
 
-/// A thing that nobody sees or calls until a person has accepted it.
+/// A thing that is not as it was pinned. Until a person has accepted it nobody sees or calls it, or
+/// clients see and call it as it was pinned.
 #[derive(Debug)]
 pub struct Held {
     /// What it is now.
     pub seen: Arc<Seen>,
-    /// Why it is held back.
+    /// Why it is held back, or that it is not.
     pub reason: Reason,
     /// What was pinned, if anything was.
     pub before: Option<Arc<Pin>>,
@@ -23,9 +24,13 @@ pub struct Held {
     pub changes: Vec<Change>,
 }
 
-/// Why a thing is held back.
+/// Why a thing is held back, or that it is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
+    /// Its definition is written otherwise than the pinned one and means the same.
+    Rewritten,
+    /// Calls and results that fit the pinned definition fit this one too. It is not held back.
+    Compatible,
     /// Its definition is not the one that was pinned.
     Changed,
     /// Another program or address has its server's name.
@@ -53,6 +58,8 @@ impl Reason {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Rewritten => "rewritten",
+            Self::Compatible => "compatible",
             Self::Changed => "changed",
             Self::OtherServer => "other server",
             Self::NotPinned => "not pinned",
@@ -60,16 +67,28 @@ impl Reason {
             Self::TooMany => "too many",
         }
     }
+
+    /// Whether nobody sees or calls the thing.
+    pub fn is_held(self) -> bool {
+        !matches!(self, Self::Rewritten | Self::Compatible)
+    }
 }
 
-impl Held {
-    pub(super) fn new(seen: Arc<Seen>, reason: Reason, before: Option<Arc<Pin>>) -> Self {
-        let now = seen.definition();
-        let changes =
-            before.as_ref().map(|pin| differences_of(seen.key.kind, &pin.definition, &now));
-        Self { seen, reason, before, changes: changes.unwrap_or_default() }
-    }
+/// Members that a definition may have. Others are not named to models: the server chose them.
+const KNOWN: [&str; 10] = [
+    "_meta",
+    "annotations",
+    "arguments",
+    "description",
+    "execution",
+    "icons",
+    "inputSchema",
+    "name",
+    "outputSchema",
+    "title",
+];
 
+impl Held {
     /// How far the changes reach together.
     pub fn class(&self) -> Option<Class> {
         match self.reason {
@@ -88,6 +107,31 @@ impl Held {
         }
     }
 
+    /// What has changed, without a word of the server's own: a model reads it.
+    fn what(&self) -> String {
+        let mut parts = BTreeSet::new();
+        for change in &self.changes {
+            let member = change.place.split('.').next().unwrap_or_default();
+            let member = if KNOWN.contains(&member) { member } else { "another member" };
+            let breaks = change.class == Class::Major && self.reason == Reason::Changed;
+            parts.insert(match member {
+                "inputSchema" if breaks => {
+                    "inputSchema: arguments that fit the pinned one may not fit it".to_owned()
+                }
+                "outputSchema" if breaks => {
+                    "outputSchema: results may not fit the pinned one".to_owned()
+                }
+                // The texts about hints are our own.
+                "annotations" if breaks => format!("annotations: {}", change.text),
+                member => member.to_owned(),
+            });
+        }
+        match parts.is_empty() {
+            true => "the way it is written".to_owned(),
+            false => parts.into_iter().collect::<Vec<_>>().join("; "),
+        }
+    }
+
     /// Says to who calls it by this name why it is held back, and what to do.
     pub fn explain(&self, name: &str) -> String {
         let whose = match &*self.seen.key.server {
@@ -95,16 +139,17 @@ impl Held {
             server => format!(" of server `{server}`"),
         };
         let why = match self.reason {
-            Reason::Changed => format!("has changed since it was pinned ({})", self.members()),
+            Reason::Rewritten | Reason::Compatible => {
+                let members = self.members();
+                format!("has changed ({members}), and clients see it as it was pinned")
+            }
+            Reason::Changed => format!("has changed since it was pinned ({})", self.what()),
             Reason::OtherServer => {
                 "is held back, for another program or address has its server's name now".to_owned()
             }
             Reason::NotPinned => "is held back, for it is not in the lock file".to_owned(),
             Reason::Suspicious => {
-                let what = self.seen.suspicions.first();
-                let what =
-                    what.map_or_else(String::new, |it| format!(" ({}: {})", it.place, it.what));
-                format!("is held back, for its definition is suspicious{what}")
+                format!("is held back, for its definition is suspicious{}", self.suspicion())
             }
             Reason::TooMany => {
                 "is held back, for there are as many pins as may be (`pins.most`)".to_owned()
@@ -114,6 +159,24 @@ impl Held {
             "`{name}`{whose} {why}; `gantry tools pin --diff {name}` shows how, \
              `gantry tools pin {name}` accepts it"
         )
+    }
+
+    /// In few words, for a line about many: `s_a (inputSchema)`.
+    pub fn brief(&self) -> String {
+        let why = match self.reason {
+            Reason::Rewritten | Reason::Compatible | Reason::Changed => self.members(),
+            Reason::Suspicious => format!("suspicious{}", self.suspicion()),
+            reason => reason.word().to_owned(),
+        };
+        format!("`{}` ({why})", self.seen.shown)
+    }
+
+    /// What is suspicious first, and where. The place may be named by the server below its member.
+    fn suspicion(&self) -> String {
+        let Some(first) = self.seen.suspicions.first() else { return String::new() };
+        let member = first.place.split('.').next().unwrap_or_default();
+        let member = if KNOWN.contains(&member) { member } else { "another member" };
+        format!(" ({member}: {})", first.what)
     }
 
     /// Every value that differs from what was pinned, or all values if nothing was.
@@ -164,24 +227,4 @@ fn gather(value: &RawJson, place: &mut String, leaves: &mut BTreeMap<String, Str
             leaves.insert(place.clone(), text);
         }
     }
-}
-
-/// What changed. A prompt has no schemas to compare: its texts are for people, all else for callers.
-fn differences_of(kind: Kind, before: &RawJson, now: &RawJson) -> Vec<Change> {
-    if kind == Kind::Tool {
-        return changes(before, now);
-    }
-    let keys = |definition: &RawJson| -> BTreeSet<String> {
-        definition.members().map(|it| it.key().into_owned()).collect()
-    };
-    let changed = |place: &String| before.get(place) != now.get(place);
-    let change = |place: String| {
-        let is_text = matches!(place.as_str(), "title" | "description" | "icons" | "_meta");
-        let class = if is_text { Class::Patch } else { Class::Major };
-        Change { class, text: format!("the {place} of the prompt changed"), place }
-    };
-    let both: BTreeSet<String> = keys(before).union(&keys(now)).cloned().collect();
-    let mut found: Vec<Change> = both.into_iter().filter(changed).map(change).collect();
-    found.sort_by_key(|change| std::cmp::Reverse(change.class));
-    found
 }

@@ -1,13 +1,12 @@
-//! Where pins stand in the pipeline: they look at what is listed, hide what is held back, and refuse
-//! calls of it.
+//! Where pins stand in the pipeline: they look at what is listed, show what was pinned in its place,
+//! hide what is held back, and refuse calls of it.
 
 use std::sync::Arc;
 
 use gantry_gateway::policy::{Admission, Decision, Screen, Sight, View, Ward};
-use gantry_gateway::{Caller, Exchange, Resolved, Snapshot};
+use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot, Target};
 
 use super::{Pins, Subject};
-use crate::refusal::refusal;
 
 /// Tells the views of pins from those of other policies.
 const VIEW: u128 = 0x7069_6e73 << 64;
@@ -15,6 +14,7 @@ const VIEW: u128 = 0x7069_6e73 << 64;
 impl Screen for Pins {
     fn screen(&self, next: &mut Snapshot) {
         self.look(next);
+        self.show_pinned(next);
     }
 }
 
@@ -28,7 +28,7 @@ impl Sight for Pins {
         let key = VIEW | u128::from(verdicts.number);
         let sees = Arc::new(move |target: &_| {
             let judged = Subject::of(target).and_then(|subject| verdicts.of(subject.address()));
-            judged.map_or_else(|| pins.is_in_order(target), Option::is_none)
+            judged.map_or_else(|| pins.is_in_order(target), |held| held.is_none())
         });
         // Who calls what is held back is told so.
         Some(View { key, is_secret: false, sees })
@@ -44,6 +44,11 @@ impl Ward for Pins {
         };
         exchange.note_decision(Decision { allowed: false, policy: "pins", rule: rule.into() });
         let text = held.explain(call.target.names().canonical());
-        Admission::refused(refusal(&call.call.caller, call.target.name(), text))
+        let kind = match &call.target {
+            // The model can read why, and tell the user.
+            Target::Tool(_) => ErrorKind::Blocked,
+            _ => ErrorKind::Refused,
+        };
+        Admission::refused(CallError::new(kind, text))
     }
 }

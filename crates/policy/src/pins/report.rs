@@ -1,5 +1,7 @@
 //! Pins and what is held back, as JSON for the administration and the command line.
 
+use std::sync::Arc;
+
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
@@ -10,14 +12,19 @@ use super::{Pins, Seen};
 use crate::suspicion::Suspicion;
 
 impl Pins {
-    /// Everything that is pinned, and everything that is held back.
+    /// Everything that is pinned, everything that is held back, and everything that has changed and is
+    /// shown as it was pinned.
     pub fn report(&self) -> RawJson {
-        let held: Vec<RawJson> = self.held().iter().map(|held| held_row(held)).collect();
+        let rows = |notes: Vec<Arc<Held>>| -> Vec<RawJson> {
+            notes.iter().map(|held| held_row(held)).collect()
+        };
+        let (held, changed) = (rows(self.held()), rows(self.changed()));
         let book = self.book();
         let pins: Vec<RawJson> = book.pins.values().map(|pin| pin_row(pin, &book)).collect();
         ObjectWriter::new()
             .value("mode", book.settings.mode.word())
             .array("held", &held)
+            .array("changed", &changed)
             .array("pins", &pins)
             .finish()
     }

@@ -15,13 +15,16 @@ pub struct PinSettings {
     pub most: usize,
 }
 
-/// What happens to what was never seen.
+/// What happens to what was never seen, and to what changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PinMode {
-    /// It is pinned as it is, and only changes are held back.
+    /// What is new is pinned as it is. What changes compatibly is shown and called as it was pinned,
+    /// and only what breaks that is held back.
     #[default]
-    FirstSight,
-    /// It is held back until it is accepted.
+    Compatible,
+    /// What is new is pinned as it is, and whatever changes is held back.
+    Hold,
+    /// What is new or changes is held back until it is accepted.
     Locked,
     /// Nothing is pinned, and nothing held back.
     Off,
@@ -52,15 +55,27 @@ impl Default for PinSettings {
 
 impl PinMode {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::FirstSight, Self::Locked, Self::Off];
+    pub const ALL: [Self; 4] = [Self::Compatible, Self::Hold, Self::Locked, Self::Off];
 
     /// The word for it in the configuration.
     pub fn word(self) -> &'static str {
         match self {
-            Self::FirstSight => "first-sight",
+            Self::Compatible => "compatible",
+            Self::Hold => "hold",
             Self::Locked => "locked",
             Self::Off => "off",
         }
+    }
+
+    /// The mode of that word. `first-sight` is an older word for `hold`.
+    pub fn parse(word: &str) -> Option<Self> {
+        let known = Self::ALL.into_iter().find(|mode| mode.word() == word);
+        known.or_else(|| (word == "first-sight").then_some(Self::Hold))
+    }
+
+    /// Whether what was never seen is pinned as it is.
+    pub(super) fn pins_new(self) -> bool {
+        matches!(self, Self::Compatible | Self::Hold)
     }
 }
 

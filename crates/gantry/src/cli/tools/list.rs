@@ -19,7 +19,7 @@ pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
         pins.is_none_or(|pins| pins.is_in_order(&Target::Tool((*tool).clone())))
     };
     if let Some(pins) = pins {
-        pin::tell_held(&pins.held().iter().map(|it| it.seen.shown.clone()).collect::<Vec<_>>());
+        pin::tell_lines(&pins.lines().into_iter().map(|line| line.text).collect::<Vec<_>>());
     }
     if options.json {
         let tools = snapshot.tools().filter(is_in_order);

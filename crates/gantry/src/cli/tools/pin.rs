@@ -18,10 +18,12 @@ use crate::cli::render::{self, Style};
 struct Report {
     mode: String,
     held: Vec<HeldRow>,
+    /// What has changed and is shown as it was pinned.
+    changed: Vec<HeldRow>,
     pins: Vec<PinRow>,
 }
 
-/// A thing that is held back.
+/// A thing that is not as it was pinned.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct HeldRow {
@@ -43,6 +45,7 @@ struct HeldRow {
 #[serde(default, rename_all = "camelCase")]
 struct PinRow {
     path: String,
+    server: String,
     kind: String,
     name: String,
     accepted_by: String,
@@ -91,6 +94,8 @@ pub(super) async fn run(options: &PinOptions) -> Result<(), Exit> {
         render::print_foreign(&page::diff(&meant, Style::of_stdout()))?;
     } else if options.check || !accepts(options) {
         render::print_foreign(&page::all(&report, Style::of_stdout()))?;
+    } else if meant.is_empty() {
+        render::say("nothing to accept: every definition is as it was pinned");
     } else {
         for row in &meant {
             book.accept(row).await?;
@@ -101,8 +106,9 @@ pub(super) async fn run(options: &PinOptions) -> Result<(), Exit> {
         let file = book.save_beside().await?;
         render::say(&format!("the pins are kept in {} from now on", file.display()));
     }
-    match options.check && !meant.is_empty() {
-        true => Err(Exit::new(Code::Refused, format!("{} held back", held(meant.len()))).hint(
+    let count = report.held.iter().filter(|it| meant.iter().any(|row| row.path == it.path)).count();
+    match options.check && count > 0 {
+        true => Err(Exit::new(Code::Refused, format!("{} held back", held(count))).hint(
             "`gantry tools pin --diff` shows how they differ, `gantry tools pin NAME` accepts",
         )),
         false => Ok(()),
@@ -119,19 +125,10 @@ pub(super) async fn unpin(options: &UnpinOptions) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Says what is held back, in one line, if anything is.
-pub(crate) fn tell_held(names: &[String]) {
-    let (first, more) = names.split_at(names.len().min(3));
-    let more = match more.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    if !first.is_empty() {
-        render::say(&format!(
-            "{} held back: {}{more}; `gantry tools pin --diff` shows why",
-            held(names.len()),
-            render::one_line(&first.join(", ")),
-        ));
+/// Says of each server what is not as it was pinned, in a line.
+pub(crate) fn tell_lines(lines: &[String]) {
+    for line in lines {
+        render::say(&render::one_line(line));
     }
 }
 
@@ -144,24 +141,29 @@ fn accepts(options: &PinOptions) -> bool {
     options.all || options.server.is_some() || !options.names.is_empty()
 }
 
-/// What is held back and meant by the options; all of it if they name nothing. What is pinned
-/// already is accepted by a person if it is named.
+/// What is not as it was pinned and meant by the options; all of it if they name nothing. What is
+/// pinned already is accepted by a person if it is named.
 fn meant(report: &Report, options: &PinOptions) -> Result<Vec<HeldRow>, Exit> {
+    let rows = || report.held.iter().chain(&report.changed);
     if options.names.is_empty() {
         let of_server = |row: &&HeldRow| options.server.as_ref().is_none_or(|it| *it == row.server);
-        return Ok(report.held.iter().filter(of_server).cloned().collect());
+        return Ok(rows().filter(of_server).cloned().collect());
     }
-    let mut meant = Vec::new();
+    let mut meant: Vec<HeldRow> = Vec::new();
     for name in &options.names {
+        if let Some(server) = server(report, name)? {
+            meant.extend(rows().filter(|row| row.server == server).cloned());
+            continue;
+        }
         let is_called = |path: &str, kind: &str, shown: &str| {
             let bare = name.strip_prefix(kind).and_then(|it| it.strip_prefix(':')).unwrap_or(name);
             path == bare
                 || shown == bare
                 || path.rsplit_once('/').is_some_and(|(_, own)| own == bare)
         };
-        let held = report.held.iter().find(|it| is_called(&it.path, &it.kind, &it.name));
+        let row = rows().find(|it| is_called(&it.path, &it.kind, &it.name));
         let pinned = report.pins.iter().find(|it| is_called(&it.path, &it.kind, &it.name));
-        match (held, pinned) {
+        match (row, pinned) {
             (Some(row), _) => meant.push(HeldRow { name: name.clone(), ..row.clone() }),
             (None, Some(_)) if options.diff || options.check => {}
             (None, Some(pin)) => {
@@ -176,6 +178,27 @@ fn meant(report: &Report, options: &PinOptions) -> Result<Vec<HeldRow>, Exit> {
         }
     }
     Ok(meant)
+}
+
+/// The server that a name means: `server:NAME`, or the bare name of one, if nothing of another server
+/// is listed under it.
+fn server<'a>(report: &'a Report, name: &'a str) -> Result<Option<&'a str>, Exit> {
+    if let Some(server) = name.strip_prefix("server:") {
+        return Ok(Some(server));
+    }
+    let rows = || report.held.iter().chain(&report.changed);
+    let listed = || {
+        let rows = rows().map(|it| (&*it.server, &*it.name));
+        rows.chain(report.pins.iter().map(|it| (&*it.server, &*it.name)))
+    };
+    if !listed().any(|(server, _)| server == name) {
+        return Ok(None);
+    }
+    match listed().any(|(server, shown)| shown == name && server != name) {
+        false => Ok(Some(name)),
+        true => Err(Exit::new(Code::Usage, format!("`{name}` is a server, and a tool of another"))
+            .hint(format!("write `server:{name}`, or `tool:SERVER/{name}` for the tool"))),
+    }
 }
 
 fn read(report: &RawJson) -> Result<Report, Exit> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gantry::{ObjectWriter, RawJson};
 use gantry_gateway::{Effect, Target, ToolEntry};
-use gantry_policy::pins::{Held, Pin};
+use gantry_policy::pins::{Held, Pin, Reason};
 use gantry_policy::trust::{Outcome, Standing, decide};
 use gantry_policy::{Suspicion, suspicions};
 
@@ -25,6 +25,8 @@ pub(super) struct ToolStanding {
 /// Whether a tool says what was pinned.
 enum PinState {
     Pinned(Arc<Pin>),
+    /// It has changed compatibly, and clients see it as it was pinned.
+    Changed(Arc<Held>),
     Held(Arc<Held>),
     /// Nothing holds it back, whatever it says.
     Free,
@@ -39,10 +41,13 @@ impl ToolStanding {
             server: tool.origin.as_ref().filter(|_| guard.is_some()).map(|it| it.server.clone()),
             effect: gate.map_or_else(|| tool.effect(), |gate| gate.effect),
             pin: guard.map(|guard| {
-                match (guard.pins().held_of(&target), guard.pins().pin_of(&target)) {
-                    (Some(held), _) => PinState::Held(held),
-                    (None, Some(pin)) => PinState::Pinned(pin),
-                    (None, None) => PinState::Free,
+                let pins = guard.pins();
+                let changed = pins.changed_of(&target).filter(|it| it.reason == Reason::Compatible);
+                match (pins.held_of(&target), changed, pins.pin_of(&target)) {
+                    (Some(held), ..) => PinState::Held(held),
+                    (None, Some(changed), _) => PinState::Changed(changed),
+                    (None, None, Some(pin)) => PinState::Pinned(pin),
+                    (None, None, None) => PinState::Free,
                 }
             }),
             gate,
@@ -62,7 +67,7 @@ impl ToolStanding {
         }
         if let Some(pin) = &self.pin {
             table.row(["pin", &pin.words()]);
-            if matches!(pin, PinState::Held(_)) {
+            if matches!(pin, PinState::Held(_) | PinState::Changed(_)) {
                 table.row(["", &format!("`gantry tools pin --diff {name}` shows why")]);
             }
         }
@@ -89,6 +94,9 @@ impl PinState {
     fn words(&self) -> String {
         match self {
             Self::Pinned(pin) => format!("as pinned ({}, {})", pin.accepted_by, pin.first_seen),
+            Self::Changed(changed) => {
+                format!("changed ({}); clients see what was pinned", changed.members())
+            }
             Self::Held(held) if held.before.is_some() => {
                 format!("held back: {} ({})", held.reason.word(), held.members())
             }
@@ -105,8 +113,8 @@ impl PinState {
                 .value("digest", &pin.digest.to_string())
                 .value("firstSeen", &pin.first_seen)
                 .value("acceptedBy", &pin.accepted_by),
-            Self::Held(held) => object
-                .value("state", "held back")
+            Self::Held(held) | Self::Changed(held) => object
+                .value("state", if held.reason.is_held() { "held back" } else { "changed" })
                 .value("reason", held.reason.word())
                 .value("digest", &held.seen.digest.to_string())
                 .value_some("class", held.class().map(|class| class.to_string())),

@@ -1,6 +1,6 @@
 //! Pins for people: a table of all, and how definitions differ line by line.
 
-use super::{DifferenceRow, HeldRow, Report, SuspicionRow};
+use super::{DifferenceRow, HeldRow, PinRow, Report, SuspicionRow};
 use crate::cli::render::{Style, Table, one_line, visible};
 
 /// All pins, what is held back first.
@@ -9,7 +9,14 @@ pub(super) fn all(report: &Report, style: Style) -> String {
     for row in &report.held {
         table.row([&row.name, &row.kind, "held back", &why(row)]);
     }
-    for row in report.pins.iter().filter(|pin| !report.held.iter().any(|it| it.path == pin.path)) {
+    for row in &report.changed {
+        table.row([&row.name, &row.kind, "shown as pinned", &why(row)]);
+    }
+    let is_told = |pin: &&PinRow| {
+        let mut rows = report.held.iter().chain(&report.changed);
+        rows.any(|it| it.path == pin.path && it.kind == pin.kind)
+    };
+    for row in report.pins.iter().filter(|pin| !is_told(pin)) {
         let mut notes = vec![format!("{} {}", row.accepted_by, row.first_seen)];
         notes.extend(row.new_since.as_ref().map(|day| format!("new since {day}")));
         notes.extend(row.renamed_from.as_ref().map(|name| format!("was called `{name}`")));
@@ -29,7 +36,7 @@ pub(super) fn all(report: &Report, style: Style) -> String {
 pub(super) fn diff(rows: &[HeldRow], style: Style) -> String {
     let pages: Vec<String> = rows.iter().map(|row| one(row, style)).collect();
     match pages.is_empty() {
-        true => "nothing is held back".to_owned(),
+        true => "every definition is as it was pinned".to_owned(),
         false => pages.join("\n"),
     }
 }
@@ -139,6 +146,6 @@ tool s/a (changed: description, patch)
         let report = Report { held: vec![row], ..Report::default() };
         let expected = "s_a  tool  held back  changed: description, patch";
         assert_eq!(all(&report, Style::PLAIN), expected);
-        assert_eq!(diff(&[], Style::PLAIN), "nothing is held back");
+        assert_eq!(diff(&[], Style::PLAIN), "every definition is as it was pinned");
     }
 }
