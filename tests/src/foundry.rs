@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
 use crate::house::soon;
+use crate::http::Outgoing;
 use crate::processes;
 use crate::workshop::{command, program};
 pub use folder::{Folder, description};
@@ -138,6 +139,20 @@ impl Foundry {
         let result = self.call(name, arguments).await;
         assert_eq!(result["isError"], true, "{name} fails: {result}");
         result["content"][0]["text"].as_str().expect("a failure has a text").to_owned()
+    }
+
+    /// Calls a tool over `/call`: the HTTP status and the tool result.
+    pub async fn contract(&self, name: &str, arguments: Value) -> (u16, Value) {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let outgoing = Outgoing {
+            method: "POST".to_owned(),
+            path: "/call".to_owned(),
+            headers: vec![header("Host", "127.0.0.1"), header("Content-Type", "application/json")],
+            body: json!({"tool_name": name, "arguments": arguments}).to_string().into_bytes(),
+        };
+        let mut answer = outgoing.send(self.address).await;
+        let text = answer.text().await;
+        (answer.status, serde_json::from_str(&text).expect("the answer is JSON"))
     }
 
     /// The names of the tools, sorted.

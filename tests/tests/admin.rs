@@ -116,6 +116,8 @@ async fn a_tool_comes_rises_and_goes() {
     assert_eq!(result["structuredContent"], json!({"version": "1.0.0"}));
     assert_eq!(office.register(&first).await.0, 200, "the same again changes nothing");
 
+    let (status, refused) = office.register(&json!({"name": "made.tool"})).await;
+    assert_eq!((status, &refused["error"]["error_type"]), (400, &json!("RegistrationError")));
     let (status, refused) = office.register(&tool("1.0.0", &["a"])).await;
     assert_eq!((status, &refused["error"]["error_type"]), (409, &json!("RegistrationError")));
     assert!(message(&refused).contains("raise the version to 2.0.0"), "{refused}");

@@ -181,7 +181,7 @@ async fn every_failure_is_a_tool_result() {
             "argument `n`",
         ),
         (r#"{"tool_name":"test.fail","arguments":{}}"#, &[], 500, "ToolExecutionError", "it broke"),
-        (r#"{"tool_name":"test.lie","arguments":{}}"#, &[], 502, "SchemaError", "outputSchema"),
+        (r#"{"tool_name":"test.lie","arguments":{}}"#, &[], 502, "ValidationError", "outputSchema"),
         (r#"{"tool_name":"test.ask","arguments":{}}"#, &[], 500, "ToolExecutionError", "roots"),
         (&good, &[("Content-Type", "text/plain")], 415, "ValidationError", "Content-Type"),
         (&good, &[("Accept", "text/html")], 406, "ValidationError", "Accept"),

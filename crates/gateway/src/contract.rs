@@ -14,13 +14,14 @@ mod version;
 
 pub use call::ToolCall;
 pub use error::ContractError;
-pub use error_type::ErrorType;
+pub use error_type::{ErrorType, ValidationKind};
 pub use result::ToolResult;
 pub use status::Status;
 pub use version::{CONTRACT_HEADER, CONTRACT_VERSION, check_version};
 
 pub(crate) use call_result::ERROR_META;
-pub(crate) use strict::read_object;
+pub(crate) use call_result::states_no_data;
+pub(crate) use strict::read_open_object;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 
-use crate::contract::ErrorType;
+use crate::contract::{ErrorType, ValidationKind};
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub enum ErrorKind {
         /// When the server wants to be called again.
         retry_after: Option<Duration>,
     },
+    /// What serves the call answered in a way that cannot be understood.
+    Malformed,
     /// A handler failed with a code of its own.
     Handler {
         /// Its code.
@@ -68,6 +70,8 @@ pub enum ErrorKind {
     BadOutput,
     /// What the tool gave does not fit its own output schema.
     BrokenPromise,
+    /// What the tool gave is meant to be a tool result of the contract, and breaks its rules.
+    BrokenContract,
     /// A fault of the gateway.
     Internal,
 }
@@ -76,9 +80,11 @@ impl ErrorKind {
     /// What the contract calls it.
     pub fn error_type(&self) -> ErrorType {
         match self {
-            Self::MethodNotFound | Self::InvalidParams | Self::InvalidArguments => {
-                ErrorType::ValidationError
-            }
+            Self::MethodNotFound
+            | Self::InvalidParams
+            | Self::InvalidArguments
+            | Self::BrokenPromise
+            | Self::BrokenContract => ErrorType::ValidationError,
             Self::ToolNotFound => ErrorType::ToolNotFoundError,
             Self::ResourceNotFound => ErrorType::ResourceNotFound,
             Self::LimitExceeded { .. } | Self::UpstreamLimit { .. } => ErrorType::ApiLimitExceeded,
@@ -86,14 +92,25 @@ impl ErrorKind {
             Self::Timeout => ErrorType::TimeoutError,
             Self::Cancelled => ErrorType::Cancelled,
             Self::Refused | Self::Blocked => ErrorType::PermissionError,
-            Self::InputLost | Self::ShuttingDown | Self::Unavailable | Self::Internal => {
-                ErrorType::TransportError
-            }
+            Self::InputLost
+            | Self::ShuttingDown
+            | Self::Unavailable
+            | Self::Malformed
+            | Self::Internal => ErrorType::TransportError,
             Self::MissingCapability { .. } | Self::Handler { .. } | Self::ToolFailed => {
                 ErrorType::ToolExecutionError
             }
             Self::BadOutput => ErrorType::SerializationError,
-            Self::BrokenPromise => ErrorType::SchemaError,
+        }
+    }
+
+    /// Which of several causes a `ValidationError` has, where it has its own name.
+    pub fn validation(&self) -> Option<ValidationKind> {
+        match self {
+            Self::InvalidArguments => Some(ValidationKind::Arguments),
+            Self::BrokenPromise => Some(ValidationKind::OutputSchema),
+            Self::BrokenContract => Some(ValidationKind::ResultContract),
+            _ => None,
         }
     }
 
@@ -125,9 +142,11 @@ impl ErrorKind {
                 | Self::Unavailable
                 | Self::CredentialsRefused { .. }
                 | Self::UpstreamLimit { .. }
+                | Self::Malformed
                 | Self::ToolFailed
                 | Self::BadOutput
                 | Self::BrokenPromise
+                | Self::BrokenContract
         )
     }
 }
@@ -195,9 +214,11 @@ impl CallError {
             | ErrorKind::Unavailable
             | ErrorKind::CredentialsRefused { .. }
             | ErrorKind::UpstreamLimit { .. }
+            | ErrorKind::Malformed
             | ErrorKind::ToolFailed
             | ErrorKind::BadOutput
             | ErrorKind::BrokenPromise
+            | ErrorKind::BrokenContract
             | ErrorKind::Handler { .. } => Blame::Tool,
             ErrorKind::ShuttingDown | ErrorKind::Internal => Blame::Gateway,
             _ => Blame::Caller,

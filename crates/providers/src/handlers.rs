@@ -205,7 +205,7 @@ impl Provider for Handlers {
     fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
         let context = Context::new(&resolved.call, exchange.clone());
         self.handle(resolved, context).unwrap_or_else(|| {
-            let removed = failure::removed(resolved.target.name());
+            let removed = failure::removed(&resolved.target);
             Box::pin(async { Err(removed) })
         })
     }

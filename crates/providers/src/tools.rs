@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
-use gantry_gateway::{CallError, Exchange, Outcome, Provider, Publisher, Resolved, Target};
+use gantry_gateway::{
+    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target,
+};
 use gantry_protocol::RawJson;
 
 use folders::{Folders, Reading};
@@ -240,12 +242,12 @@ impl Provider for Tools {
 
     fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
         let (workshop, exchange) = (self.0.clone(), exchange.clone());
-        let manifest = match &call.target {
+        let (manifest, output) = match &call.target {
             Target::Tool(entry) => {
                 let version = entry.version.as_deref().unwrap_or_default();
-                workshop.registry.load().find(&entry.name, version)
+                (workshop.registry.load().find(&entry.name, version), entry.output.clone())
             }
-            _ => None,
+            _ => (None, None),
         };
         let name = call.target.name().to_owned();
         let arguments = call.call.head.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT);
@@ -255,9 +257,12 @@ impl Provider for Tools {
                     if manifest.task {
                         exchange.become_task(None, None, None);
                     }
-                    workshop.runner.run(&manifest, arguments, exchange).await
+                    workshop.runner.run(&manifest, arguments, output, exchange).await
                 }
-                None => Err(CallError::invalid_params(format!("`{name}` has just been removed"))),
+                None => {
+                    let text = format!("`{name}` has just been removed");
+                    Err(CallError::new(ErrorKind::ToolNotFound, text))
+                }
             }
         })
     }

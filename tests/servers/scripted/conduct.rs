@@ -56,6 +56,9 @@ pub(crate) enum Conduct {
     /// Answers with every request that it has had over HTTP, head and body, and gives out a session
     /// and a cookie of its own.
     Recounts,
+    /// Answers a call over HTTP with the status that its argument names, and with nothing else. Its
+    /// only tool has a name that the contract allows.
+    Statuses,
     /// Nothing. Its only tool has a name that the contract allows, says that it is read-only, has an
     /// argument with a default, and answers with its arguments; a template covers every file.
     Contract,

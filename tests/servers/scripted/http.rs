@@ -54,6 +54,13 @@ fn answer(script: &Script, stream: TcpStream) -> Result<()> {
         script.hear(&heard.message, None);
         return head(&mut stream, "202 Accepted", "");
     }
+    if script.conduct == Conduct::Statuses && heard.message["method"] == "tools/call" {
+        return match heard.message["params"]["arguments"]["status"].as_str() {
+            Some(status) => head(&mut stream, status, "Retry-After: 7\r\n"),
+            // Gone without a word.
+            None => Ok(()),
+        };
+    }
     let acts = script.hear(&heard.message, heard.secret.as_deref());
     match acts.as_slice() {
         // Silence lasts until the other side gives up.

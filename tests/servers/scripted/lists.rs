@@ -19,6 +19,11 @@ pub(crate) fn tools(conduct: Conduct, grown: bool) -> String {
     if conduct == Conduct::Contract {
         return contract().to_string();
     }
+    if conduct == Conduct::Statuses {
+        let schema = json!({"type": "object", "properties": {"status": {"type": "string"}}});
+        let tool = json!({"name": "http.answer", "inputSchema": schema});
+        return json!({"tools": [tool], "ttlMs": 0, "cacheScope": "private"}).to_string();
+    }
     if conduct == Conduct::Crowd {
         let tools: Vec<String> =
             (0..CROWD).map(|number| definition(&format!("t{number}"))).collect();

@@ -43,7 +43,7 @@ async fn what_is_not_one_line_of_json_is_a_failure_that_says_so() {
         ("echo null", "broke its own outputSchema"),
         ("echo '{\"a\": 1e400}'", "broke its own outputSchema"),
         ("echo '{\"a\": \"\\ud800\"}'", "broke its own outputSchema"),
-        ("echo '{\"content\": []}'", "broke its own outputSchema: it has no structuredContent"),
+        ("echo '{\"content\": []}'", "declare `output: \"content\"` in place of the output schema"),
     ];
     let mut failures = JoinSet::new();
     for (script, expected) in cases {

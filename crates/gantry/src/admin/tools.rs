@@ -37,7 +37,7 @@ impl Admin {
             Ok(read) => read,
             Err((text, advice)) => {
                 let told = (&*text, &*advice);
-                return refuse(StatusCode::BAD_REQUEST, ErrorType::ValidationError, told);
+                return refuse(StatusCode::BAD_REQUEST, ErrorType::RegistrationError, told);
             }
         };
         let shown = row(&read);
@@ -118,6 +118,7 @@ fn row(manifest: &Manifest) -> RawJson {
 
 fn problem(problem: &Problem) -> RawJson {
     ObjectWriter::new()
+        .value("error_type", &ErrorType::RegistrationError)
         .value("file", &problem.file.to_string_lossy())
         .value_some("line", problem.line)
         .value("message", &problem.message)

@@ -64,7 +64,10 @@ impl ToolCall {
     pub fn from_params(params: &RawJson) -> Result<Self, ContractError> {
         let head = gantry_protocol::ParamsHead::read(params);
         if let Some(ambiguous) = head.ambiguous {
-            return Err(ContractError::DoubledKey { what: WHAT, key: ambiguous.member() });
+            return Err(ContractError::DoubledKey {
+                what: WHAT,
+                key: ambiguous.member().to_owned(),
+            });
         }
         let name = head.name.ok_or(ContractError::MissingKey { what: WHAT, key: "name" })?;
         let name = name.to_text().ok_or_else(|| wrong("name", "a string"))?;

@@ -11,14 +11,17 @@ use super::error::ContractError;
 use super::error_type::ErrorType;
 use super::result::ToolResult;
 use super::status::Status;
+use crate::error::{CallError, ErrorKind};
 use crate::failure::ErrorDetail;
 use crate::reply::{Outcome, Reply};
 
 const META: &str = "_meta";
 pub(crate) const ERROR_META: &str = "gantry/error";
-/// Only where `isError` does not say it.
+/// Only where `isError` does not say it, or where there is no data on purpose.
 const STATUS: &str = "gantry/status";
 const EXPLANATION: &str = "gantry/explanation";
+/// An object of the keys that the contract does not know.
+const FURTHER: &str = "gantry/further";
 const CONTENT: &str = "content";
 const STRUCTURED: &str = "structuredContent";
 
@@ -61,14 +64,21 @@ impl ToolResult {
         let explanation = meta.get(EXPLANATION).and_then(|it| it.to_text());
         let status = meta.get(STATUS).and_then(|it| Status::read(&it)).unwrap_or(Status::Success);
         let is_error = result.get("isError").is_some_and(|flag| flag.as_str() == "true");
+        let read = Self { status, data: None, error, explanation, further: None };
+        let further = meta.get(FURTHER);
+        // What breaks the rules has no place in a tool result, and must not take it down.
+        let kept = further.and_then(|further| read.clone().with_further(&further).ok());
+        let read = kept.unwrap_or(read);
         if is_error || status == Status::Failure {
-            let error = Some(failure(error, &content, structured.as_ref()));
-            return Self { status: Status::Failure, data: None, error, explanation };
+            let error = Some(failure(read.error, &content, structured.as_ref()));
+            return Self { status: Status::Failure, error, ..read };
         }
-        let read = Self { status, data: None, error, explanation };
         let texts = texts(&content);
+        let has_status = meta.get(STATUS).is_some();
+        let is_filler = |value: &RawJson| has_status && *value == RawJson::EMPTY_OBJECT;
         match structured {
             None if texts.as_ref() == Some(&read.texts()) => read,
+            Some(value) if is_filler(&value) && texts.as_ref() == Some(&read.texts()) => read,
             Some(data) if data.is_object() && texts.is_some() => {
                 let explanation = read.explanation.clone();
                 let explanation = explanation.or_else(|| read.beside(&data, &texts?));
@@ -125,16 +135,26 @@ impl ToolResult {
 
     fn meta(&self) -> Option<RawJson> {
         let status = match self.status {
-            Status::Success | Status::Failure => None,
+            Status::Failure => None,
+            // That there is no data is no mistake, and an output schema is not broken by it.
+            Status::Success if self.data.is_some() => None,
             status => Some(status.as_str()),
         };
         let meta = ObjectWriter::new()
             .value_some(ERROR_META, self.error.as_ref())
             .value_some(STATUS, status)
             .value_some(EXPLANATION, self.explanation.as_ref())
+            .raw_some(FURTHER, self.further.as_ref())
             .finish();
         (meta != RawJson::EMPTY_OBJECT).then_some(meta)
     }
+}
+
+/// Whether a result that is no failure says in the words of the contract that it has no data.
+pub(crate) fn states_no_data(result: &RawJson) -> bool {
+    let status = result.at(&[META, STATUS]).and_then(|it| Status::read(&it));
+    status.is_some_and(|status| status != Status::Failure)
+        && ToolResult::from_call_result(result).data.is_none()
 }
 
 /// The detail of a failed result; of a tool that gives none, what its text says.
@@ -148,7 +168,8 @@ fn failure(
         (Some(error), None) => error,
         (Some(error), Some(_)) => {
             let said = error.error_message;
-            failed(format!("{}; the tool said: {said}", ContractError::FailureWithData))
+            let text = format!("{}; the tool said: {said}", ContractError::FailureWithData);
+            ErrorDetail::from(&CallError::new(ErrorKind::BrokenContract, text))
         }
         (None, structured) => {
             let said: Vec<_> = content.iter().filter_map(text).collect();

@@ -37,7 +37,7 @@ pub enum ContractError {
         /// Where.
         what: &'static str,
         /// Which.
-        key: &'static str,
+        key: String,
     },
     /// A key has a value of the wrong kind.
     #[error("`{key}` must be {expected}")]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use gantry_protocol::RawJson;
 use serde::{Serialize, Serializer};
 
 /// What went wrong, in the words of the contract.
@@ -89,7 +90,7 @@ impl ErrorType {
                 "check that the gateway and the tool's server run, then call again"
             }
             Self::ToolNotFoundError => "list the tools and check the name for typing errors",
-            Self::SchemaError => "correct the tool or its outputSchema: its result does not fit",
+            Self::SchemaError => "correct the tool or its output schema: its result does not fit",
             Self::SerializationError => {
                 "correct the tool: it must write one line of JSON to standard output"
             }
@@ -99,6 +100,53 @@ impl ErrorType {
             Self::Cancelled => "call again if the result is still wanted",
             Self::Own(_) => "see the documentation of the tool",
         }
+    }
+}
+
+/// What a `ValidationError` of the gateway is about: `error_details.kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValidationKind {
+    /// The arguments do not fit the tool's `inputSchema`.
+    Arguments,
+    /// The result does not fit the tool's `outputSchema`.
+    OutputSchema,
+    /// The result breaks the rules of a tool result.
+    ResultContract,
+}
+
+impl ValidationKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Arguments, Self::OutputSchema, Self::ResultContract];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Arguments => "SchemaError",
+            Self::OutputSchema => "OutputSchemaError",
+            Self::ResultContract => "ResultContractError",
+        }
+    }
+
+    /// The kind that error details name.
+    pub fn read(details: &RawJson) -> Option<Self> {
+        let name = details.get("kind")?.to_text()?;
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// What to do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Arguments => ErrorType::ValidationError.advice(),
+            Self::OutputSchema => ErrorType::SchemaError.advice(),
+            Self::ResultContract => {
+                "correct the tool: what it prints must keep the rules of a tool result"
+            }
+        }
+    }
+
+    /// Whether the tool is at fault, and not its caller.
+    pub fn is_of_tool(self) -> bool {
+        self != Self::Arguments
     }
 }
 

@@ -6,7 +6,7 @@ mod properties;
 
 use gantry_protocol::{JsonLimits, RawJson};
 
-use super::{ErrorType, Status, ToolCall, ToolResult, check_version};
+use super::{ErrorType, Status, ToolCall, ToolResult, ValidationKind, check_version};
 use crate::{CallError, ErrorDetail, ErrorKind};
 
 fn raw(text: &str) -> RawJson {
@@ -67,7 +67,9 @@ fn a_tool_result_keeps_its_rule() {
         (r#"{"data":{}}"#, "must have `status`"),
         (r#"{"status":"success","data":7}"#, "`data` must be an object"),
         (r#"{"status":"success","explanation":7}"#, "`explanation` must be a string"),
-        (r#"{"status":"success","result":7}"#, "may not have `result`"),
+        (r#"{"status":"success","result":7,"n":null}"#, ""),
+        (r#"{"status":"success","x":7,"x":8}"#, "has `x` more than once"),
+        (r#"{"status":"failure","error":{"error_type":"T","error_message":"m","hint":[1]}}"#, ""),
         (r#"{"status":"failure","error":{"error_type":"T"}}"#, "must have `error_message`"),
         (r#"{"status":"failure","error":"broken"}"#, "an error detail must be"),
         (
@@ -92,22 +94,33 @@ fn a_tool_result_keeps_its_rule() {
 
 #[test]
 fn only_what_is_meant_as_a_tool_result_is_read_as_one() {
+    // What it is where the output schema does not describe a `status`, where it does and the value
+    // fits it, and where only the data fits it.
+    let failure = r#"{"status":"failure","error":{"error_type":"T","error_message":"m"},"id":1}"#;
     let cases = [
-        (r#"{"status":"success","data":{}}"#, "result"),
-        (r#"{"status":"failure"}"#, "broken"),
-        (r#"{"status":"success","data":5}"#, "broken"),
-        (r#"{"status":"done","data":{}}"#, "other"),
-        (r#"{"status":"success","words":5}"#, "other"),
-        (r#"{"data":{}}"#, "other"),
-        (r#""success""#, "other"),
+        (r#"{"status":"success","data":{}}"#, ["result", "result", "result"]),
+        (r#"{"status":"success"}"#, ["result", "other", "result"]),
+        (r#"{"status":"success","data":{},"id":1}"#, ["result", "result", "result"]),
+        (failure, ["result", "result", "result"]),
+        (r#"{"status":"failure"}"#, ["broken", "other", "broken"]),
+        (r#"{"status":"failure","words":5}"#, ["broken", "other", "broken"]),
+        (r#"{"status":"failure","error":"no"}"#, ["broken", "other", "broken"]),
+        (r#"{"status":"success","data":5}"#, ["broken", "other", "broken"]),
+        (r#"{"status":"success","words":5}"#, ["other", "other", "result"]),
+        (r#"{"status":"done","data":{}}"#, ["other", "other", "other"]),
+        (r#"{"data":{}}"#, ["other", "other", "other"]),
+        (r#""success""#, ["other", "other", "other"]),
     ];
+    let fits_all = |_: &RawJson| true;
+    let fits_data = |value: &RawJson| value.get("status").is_none();
     for (text, expected) in cases {
-        let read = match ToolResult::read(&raw(text)) {
+        let found = [None, Some(&fits_all as &dyn Fn(&RawJson) -> bool), Some(&fits_data)];
+        let found = found.map(|fits| match ToolResult::read(&raw(text), fits) {
             Some(Ok(_)) => "result",
             Some(Err(_)) => "broken",
             None => "other",
-        };
-        assert_eq!(read, expected, "{text}");
+        });
+        assert_eq!(found, expected, "{text}");
     }
 }
 
@@ -125,6 +138,19 @@ fn every_type_has_a_name_and_an_advice() {
 fn details_stand_beside_the_advice() {
     let advice = ErrorType::ToolExecutionError.advice();
     let limit = std::time::Duration::from_secs(1);
+    let kinds = [
+        (ErrorKind::InvalidArguments, ValidationKind::Arguments),
+        (ErrorKind::BrokenPromise, ValidationKind::OutputSchema),
+        (ErrorKind::BrokenContract, ValidationKind::ResultContract),
+    ];
+    let kinds = kinds.map(|(kind, told)| {
+        let (name, advice) = (told.as_str(), told.advice());
+        (
+            kind,
+            Some(r#"{"n":1,"kind":2}"#),
+            format!(r#"{{"kind":"{name}","n":1,"advice":"{advice}"}}"#),
+        )
+    });
     let cases = [
         (ErrorKind::ToolFailed, None, format!(r#"{{"advice":"{advice}"}}"#)),
         (ErrorKind::ToolFailed, Some("{ }"), format!(r#"{{"advice":"{advice}"}}"#)),
@@ -141,7 +167,7 @@ fn details_stand_beside_the_advice() {
             ),
         ),
     ];
-    for (kind, data, expected) in cases {
+    for (kind, data, expected) in cases.into_iter().chain(kinds) {
         let error = CallError { data: data.map(raw), ..CallError::new(kind, "m") };
         let details = ErrorDetail::from(&error).error_details.expect("an advice");
         assert_eq!(details.as_str(), expected, "{error:?}");

@@ -50,7 +50,7 @@ const CASES: [Case; 11] = [
         "gate ward begun provider held witness",
         "ToolExecutionError",
     ),
-    Case::new("result", "lies", "{}", "gate ward begun provider held witness", "SchemaError"),
+    Case::new("result", "lies", "{}", "gate ward begun provider held witness", "ValidationError"),
 ];
 
 impl Case {

@@ -9,11 +9,14 @@ use tokio::task::spawn_blocking;
 
 use gantry_protocol::RawJson;
 
+use crate::contract::states_no_data;
 use crate::entry::ToolEntry;
 use crate::error::{CallError, ErrorKind};
 use crate::provider::{Resolved, Target};
 use crate::reply::Reply;
 use crate::schema::{Schema, Subject};
+
+const STRUCTURED: &str = "structuredContent";
 
 /// When a caller may come back that found no place.
 const RETRY: Duration = Duration::from_secs(1);
@@ -131,7 +134,10 @@ pub async fn check_result(
     let Some(schema) = tool.output.as_ref().filter(|_| !result.is_error()) else {
         return Ok(reply);
     };
-    let structured = result.get("structuredContent");
+    let structured = result.get(STRUCTURED);
+    if structured.is_none() && states_no_data(result) {
+        return Ok(filled(schema, reply));
+    }
     if structured.as_ref().is_none_or(|it| schema.is_quick(it)) {
         check_structured(tool, schema, structured)?;
     } else {
@@ -141,6 +147,18 @@ pub async fn check_result(
         Box::pin(threads.run(&name, check)).await?;
     }
     Ok(reply)
+}
+
+/// A result that has no data on purpose. Clients that insist on structured content get an empty
+/// object where the schema allows one.
+fn filled(schema: &Schema, reply: Reply) -> Reply {
+    match reply {
+        Reply::Result(result) if schema.check(&RawJson::EMPTY_OBJECT).is_ok() => {
+            let filled = result.edit().set(STRUCTURED, RawJson::EMPTY_OBJECT).apply();
+            Reply::result(filled)
+        }
+        reply => reply,
+    }
 }
 
 fn check_structured(

@@ -23,7 +23,8 @@ pub fn with_json_block(original: &RawJson, lowered: &RawJson) -> RawJson {
     let text = value.compact();
     let replaced = array::map(&content, |block| {
         let is_text = block_type(block).as_deref() == Some("text");
-        let same = is_text && block.get("text")?.to_text()?.as_str() == text.as_str();
+        let shown = block.get("text").filter(|_| is_text)?.to_text()?;
+        let same = shown == text.as_str() || value.to_text().is_some_and(|value| value == shown);
         let edit = block.edit().set("type", JSON).remove("text").set("json", value.clone());
         same.then(|| edit.apply())
     });

@@ -1,7 +1,7 @@
 //! How a handler fails: in the result, where the model sees it, or with a code of its own.
 
 use gantry_gateway::contract::ErrorType;
-use gantry_gateway::{AskError, CallError, ErrorDetail, ErrorKind, Outcome, Reply};
+use gantry_gateway::{AskError, CallError, ErrorDetail, ErrorKind, Outcome, Reply, Target};
 use gantry_protocol::RawJson;
 
 /// Why a handler failed.
@@ -84,6 +84,10 @@ impl Failure {
 }
 
 /// The error for something that was removed while the call was on its way.
-pub(super) fn removed(name: &str) -> CallError {
-    CallError::invalid_params(format!("`{name}` has just been removed"))
+pub(super) fn removed(target: &Target) -> CallError {
+    let kind = match target {
+        Target::Tool(_) => ErrorKind::ToolNotFound,
+        _ => ErrorKind::InvalidParams,
+    };
+    CallError::new(kind, format!("`{}` has just been removed", target.name()))
 }

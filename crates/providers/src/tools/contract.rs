@@ -1,14 +1,18 @@
 //! What a program and the gateway say to each other: one JSON line in, one JSON line out.
 
+mod printing;
+
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_gateway::contract::ToolResult;
 use gantry_gateway::{CallError, ErrorKind, Exchange, Progress, Reply};
-use gantry_protocol::json::{JsonKind, ObjectWriter};
+use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, Level, RawJson, Redactor, Secret};
 use gantry_transport::child::{End, Finished};
 use gantry_transport::lines::to_line;
+
+use printing::Fault;
+pub(super) use printing::Printing;
 
 /// How much of what a program complained about goes into the text of an error.
 const SHOWN: usize = 500;
@@ -21,12 +25,12 @@ pub(super) fn request(arguments: &RawJson) -> Bytes {
 /// What a program that has ended means as the result of its tool. What it complains of is shown
 /// without its secrets.
 pub(super) fn read(
-    name: &str,
+    tool: &Printing<'_>,
     secrets: &[Secret],
     timeout: Duration,
     finished: &Finished,
 ) -> Result<Reply, CallError> {
-    let fail = |kind, what: String| Err(failure(kind, name, secrets, &what, finished));
+    let fail = |kind, what: String| Err(failure(kind, tool.name, secrets, &what, finished));
     if finished.stdout_overflow {
         let what = "wrote more to standard output than one call may, and was ended; let it write \
                     less, or write to a file and return its path"
@@ -34,52 +38,49 @@ pub(super) fn read(
         return fail(ErrorKind::ToolFailed, what);
     }
     match &finished.end {
-        End::Exited(0) => {}
-        End::Exited(status) => {
-            return fail(ErrorKind::ToolFailed, format!("ended with exit status {status}"));
-        }
+        End::Exited(0) => match line(finished).and_then(|value| tool.result(value)) {
+            Ok(result) => Ok(Reply::result(result)),
+            Err((kind, what)) => fail(kind, what),
+        },
+        End::Exited(status) => match own_failure(tool, finished) {
+            Some(result) => Ok(Reply::result(result)),
+            None => fail(ErrorKind::ToolFailed, format!("ended with exit status {status}")),
+        },
         End::Signalled(signal) => {
-            return fail(ErrorKind::ToolFailed, format!("was ended by signal {signal}"));
+            fail(ErrorKind::ToolFailed, format!("was ended by signal {signal}"))
         }
         End::TimedOut => {
             let what = format!("did not finish within {timeout:?} and was ended");
-            return fail(ErrorKind::Timeout, what);
+            fail(ErrorKind::Timeout, what)
         }
-        End::Lost(reason) => {
-            return fail(ErrorKind::ToolFailed, format!("was lost: {reason}"));
-        }
+        End::Lost(reason) => fail(ErrorKind::ToolFailed, format!("was lost: {reason}")),
     }
-    match only_line(&finished.stdout) {
+}
+
+/// The failure that a program printed before it ended with a status other than 0. It says more than
+/// the status does.
+fn own_failure(tool: &Printing<'_>, finished: &Finished) -> Option<RawJson> {
+    let result = line(finished).and_then(|value| tool.result(value)).ok()?;
+    result.get("isError").is_some_and(|flag| flag.as_str() == "true").then_some(result)
+}
+
+/// The JSON value on standard output.
+fn line(finished: &Finished) -> Result<RawJson, Fault> {
+    let what = match only_line(&finished.stdout) {
         Ok(line) => match RawJson::parse(line, JsonLimits::default()) {
-            Ok(value) => match ToolResult::read(&value) {
-                Some(Ok(told)) => Ok(Reply::result(told.to_call_result())),
-                Some(Err(error)) => {
-                    let what = format!("wrote a tool result that is none: {error}");
-                    fail(ErrorKind::BadOutput, what)
-                }
-                None => Ok(Reply::result(result(value))),
-            },
-            Err(error) => {
-                let what = format!(
-                    "did not write JSON to standard output ({error}); it must write one line of \
-                     JSON, and everything else to standard error"
-                );
-                fail(ErrorKind::BadOutput, what)
-            }
+            Ok(value) => return Ok(value),
+            Err(error) => format!(
+                "did not write JSON to standard output ({error}); it must write one line of JSON, \
+                 and everything else to standard error"
+            ),
         },
-        Err(0) => {
-            let what =
-                "wrote nothing to standard output; it must write one line of JSON".to_owned();
-            fail(ErrorKind::BadOutput, what)
-        }
-        Err(lines) => {
-            let what = format!(
-                "wrote {lines} lines to standard output; it must write one line of JSON, and \
-                 everything else to standard error"
-            );
-            fail(ErrorKind::BadOutput, what)
-        }
-    }
+        Err(0) => "wrote nothing to standard output; it must write one line of JSON".to_owned(),
+        Err(lines) => format!(
+            "wrote {lines} lines to standard output; it must write one line of JSON, and \
+             everything else to standard error"
+        ),
+    };
+    Err((ErrorKind::BadOutput, what))
 }
 
 /// The only line that is not empty, or how many there are.
@@ -90,27 +91,6 @@ fn only_line(stdout: &Bytes) -> Result<Bytes, usize> {
         [line] => Ok(stdout.slice_ref(line)),
         _ => Err(lines.len()),
     }
-}
-
-/// A result in the protocol's form passes as it is; any other value is wrapped.
-fn result(value: RawJson) -> RawJson {
-    if value.get("content").is_some_and(|content| is_blocks(&content)) {
-        return value;
-    }
-    let text = value.compact();
-    let block = ObjectWriter::new().value("type", "text").value("text", text.as_str()).finish();
-    ObjectWriter::new()
-        .array("content", [&block])
-        .raw("structuredContent", &value)
-        .value("isError", &false)
-        .finish()
-}
-
-/// Whether a value is a list of content blocks. A list of anything else is data that happens to be
-/// called `content`, and clients would stumble over it.
-fn is_blocks(content: &RawJson) -> bool {
-    let is_block = |block: RawJson| block.get("type").is_some_and(|it| it.to_text().is_some());
-    content.kind() == JsonKind::Array && content.elements().all(is_block)
 }
 
 fn failure(

@@ -11,12 +11,13 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome};
+use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Schema};
 use gantry_protocol::RawJson;
 use gantry_transport::child::{Child, End, Finished};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::contract::Printing;
 use super::manifest::Manifest;
 use super::{Processes, ToolSettings, contract};
 use launch::Launcher;
@@ -58,6 +59,7 @@ impl Runner {
         &self,
         manifest: &Arc<Manifest>,
         arguments: RawJson,
+        output: Option<Arc<Schema>>,
         exchange: Exchange,
     ) -> Outcome {
         // Dropped last: by then the place is free for the one that will wait.
@@ -78,8 +80,10 @@ impl Runner {
             None => service.serve(self.start(manifest).await?, input).await,
         };
         self.standby.learn(manifest, finished.input_read);
-        let (name, secrets) = (&manifest.name, &manifest.secrets);
-        contract::read(name, secrets, self.settings.timeout_of(manifest), &finished)
+        let (name, source) = (&manifest.name, Some(&manifest.output_schema));
+        let tool = Printing { name, source, schema: output.as_deref() };
+        let timeout = self.settings.timeout_of(manifest);
+        contract::read(&tool, &manifest.secrets, timeout, &finished)
     }
 
     /// How many processes there are.

@@ -115,7 +115,7 @@ impl Failed<'_> {
                 let text = format!(
                     "the server `{server}` answered in a way that cannot be understood: {reason}"
                 );
-                (ErrorKind::ToolFailed, text)
+                (ErrorKind::Malformed, text)
             }
             ClientError::Lost(reason) => {
                 let reason = redaction.text(reason).into_owned();

@@ -1,8 +1,8 @@
 //! Every failure as the code and status its revision gives it. The only such table.
 
-use gantry_gateway::{CallError, ErrorKind};
+use gantry_gateway::{CallError, ErrorDetail, ErrorKind};
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Revision, RpcError, code};
+use gantry_protocol::{RawJson, Revision, RpcError, code};
 
 /// Writes down what of a failure only the log may say.
 fn log_private(error: &CallError) {
@@ -15,8 +15,12 @@ fn log_private(error: &CallError) {
 /// The error object for a client of that revision.
 pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
     log_private(&error);
+    let detail = (error.kind == ErrorKind::ToolNotFound).then(|| ErrorDetail::from(&error));
     let CallError { kind, public, data, .. } = error;
     let mut data = data;
+    if let Some(detail) = detail {
+        data = RawJson::of(&detail).ok();
+    }
     let code = match kind {
         ErrorKind::MethodNotFound => code::METHOD_NOT_FOUND,
         ErrorKind::InvalidParams
@@ -47,9 +51,11 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
             code::INTERNAL_ERROR
         }
         ErrorKind::Unavailable
+        | ErrorKind::Malformed
         | ErrorKind::ToolFailed
         | ErrorKind::BadOutput
         | ErrorKind::BrokenPromise
+        | ErrorKind::BrokenContract
         | ErrorKind::Internal => code::INTERNAL_ERROR,
     };
     RpcError { code, message: public, data }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gantry_gateway::contract::{
     CONTRACT_HEADER, CONTRACT_VERSION, ContractError, ErrorType, Status, ToolCall, ToolResult,
-    check_version,
+    ValidationKind, check_version,
 };
 use gantry_gateway::{Call, Caller, ErrorDetail, Outcome, Step, Trace};
 use gantry_protocol::Method;
@@ -94,7 +94,7 @@ async fn run(
 /// The result with the status that fits it, unless there is a better one.
 pub(super) fn respond(result: &ToolResult, better: Option<StatusCode>) -> Answer {
     let failure = result.error().filter(|_| result.status() == Status::Failure);
-    let fitting = failure.map_or(StatusCode::OK, |error| status(&error.error_type));
+    let fitting = failure.map_or(StatusCode::OK, status);
     let json = result.to_json().bytes().clone();
     let answer = marked(answer::json(better.unwrap_or(fitting), json));
     match failure.and_then(retry_after) {
@@ -116,8 +116,15 @@ pub(super) fn marked(answer: Answer) -> Answer {
 
 /// The HTTP status of a failure. 401 is left to the door itself: it would make a client give its
 /// credentials to the gateway for what a tool lacks.
-fn status(kind: &ErrorType) -> StatusCode {
-    match kind {
+fn status(error: &ErrorDetail) -> StatusCode {
+    let details = error.error_details.as_ref();
+    match &error.error_type {
+        // The result of the tool is wrong, and not what its caller sent.
+        ErrorType::ValidationError
+            if details.and_then(ValidationKind::read).is_some_and(ValidationKind::is_of_tool) =>
+        {
+            StatusCode::BAD_GATEWAY
+        }
         ErrorType::ValidationError => StatusCode::BAD_REQUEST,
         ErrorType::AuthenticationError | ErrorType::PermissionError => StatusCode::FORBIDDEN,
         ErrorType::FileNotFoundError

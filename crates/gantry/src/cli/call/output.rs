@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use gantry::RawJson;
 use gantry_gateway::Outcome;
-use gantry_gateway::contract::ToolResult;
+use gantry_gateway::contract::{ToolResult, ValidationKind};
 use serde_json::Value;
 
 use crate::cli::exit::{Code, Exit};
@@ -34,20 +34,26 @@ pub(super) fn contract(outcome: &Outcome) -> Result<(), Exit> {
     let result = ToolResult::from_outcome(outcome);
     render::print(&render::pretty(&result.to_json()))?;
     match result.error() {
-        Some(error) => Err(Exit::silent(meaning(error.error_type.as_str()))),
+        Some(error) => {
+            Err(Exit::silent(meaning(error.error_type.as_str(), error.error_details.as_ref())))
+        }
         None => Ok(()),
     }
 }
 
 /// The exit code of a result that is marked as an error.
 fn code(result: &RawJson) -> Code {
-    let stated = result.at(&["_meta", "gantry/error", "error_type"]).and_then(|it| it.to_text());
-    meaning(stated.as_deref().unwrap_or_default())
+    let error = result.at(&["_meta", "gantry/error"]);
+    let stated = error.as_ref().and_then(|error| error.get("error_type")?.to_text());
+    let details = error.as_ref().and_then(|error| error.get("error_details"));
+    meaning(stated.as_deref().unwrap_or_default(), details.as_ref())
 }
 
 /// What the failure of a tool means as an exit code.
-fn meaning(error_type: &str) -> Code {
+fn meaning(error_type: &str, details: Option<&RawJson>) -> Code {
+    let kind = details.and_then(ValidationKind::read);
     match error_type {
+        "ValidationError" if kind.is_some_and(ValidationKind::is_of_tool) => Code::Failed,
         "ValidationError" => Code::Usage,
         "TimeoutError" => Code::Timeout,
         "PermissionError" | "AuthenticationError" | "ApiLimitExceeded" => Code::Refused,

@@ -84,9 +84,24 @@ fn error() -> impl Strategy<Value = ErrorDetail> {
     let own = text().prop_map(|name| ErrorType::parse(&name));
     let kind = prop_oneof![select(ErrorType::ALL.to_vec()), own];
     let details = value().prop_filter("the kinds allowed", |it| it.is_object() || it.is_string());
-    (kind, text(), prop::option::of(details)).prop_map(|(error_type, error_message, details)| {
-        ErrorDetail { error_type, error_message, error_details: details.map(RawJson::from) }
-    })
+    (kind, text(), prop::option::of(details), further()).prop_map(
+        |(error_type, error_message, details, further)| ErrorDetail {
+            error_type,
+            error_message,
+            error_details: details.map(RawJson::from),
+            further,
+        },
+    )
+}
+
+/// Keys that the contract does not know, if any.
+fn further() -> impl Strategy<Value = Option<RawJson>> {
+    let members = members(value()).prop_map(|mut members| {
+        let known = ["status", "data", "error", "explanation", "error_type", "error_message"];
+        members.retain(|key, _| !known.contains(&key.as_str()) && key != "error_details");
+        (!members.is_empty()).then(|| RawJson::from(Value::from(members)))
+    });
+    prop_oneof![3 => Just(None), 1 => members]
 }
 
 /// Any tool result that keeps the rule.
@@ -98,10 +113,15 @@ pub(super) fn result() -> impl Strategy<Value = ToolResult> {
         prop::option::of(data),
         prop::option::of(error()),
         prop::option::of(text()),
+        further(),
     );
-    let built = parts.prop_map(|(status, data, error, explanation)| {
+    let built = parts.prop_map(|(status, data, error, explanation, further)| {
         let data = data.map(RawJson::from).filter(|_| status != Status::Failure);
-        ToolResult::new(status, data, error, explanation)
+        let result = ToolResult::new(status, data, error, explanation)?;
+        match further {
+            Some(further) => result.with_further(&further),
+            None => Ok(result),
+        }
     });
     built.prop_filter_map("a failure has an error", Result::<_, ContractError>::ok)
 }

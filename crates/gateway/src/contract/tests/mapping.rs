@@ -45,11 +45,33 @@ fn results_of_any_tool_are_tool_results() {
             format!(r#"{{"status":"success","data":{{"content":[{}],"structuredContent":7}},"error":null,"explanation":null}}"#, text("7")),
             true,
         ),
-        // Nothing is no data.
+        // Nothing is no data, which the contract then says.
         (
             r#"{"content":[],"isError":false}"#.to_owned(),
             r#"{"status":"success","data":null,"error":null,"explanation":null}"#.to_owned(),
+            false,
+        ),
+        (
+            r#"{"content":[],"isError":false,"_meta":{"gantry/status":"success"}}"#.to_owned(),
+            r#"{"status":"success","data":null,"error":null,"explanation":null}"#.to_owned(),
             true,
+        ),
+        // An empty object that only clients who insist on one are given is no data.
+        (
+            r#"{"content":[],"structuredContent":{},"isError":false,"_meta":{"gantry/status":"success"}}"#.to_owned(),
+            r#"{"status":"success","data":null,"error":null,"explanation":null}"#.to_owned(),
+            false,
+        ),
+        // Keys that the contract does not know.
+        (
+            r#"{"content":[],"isError":false,"_meta":{"gantry/status":"success","gantry/further":{"id":"r1","n":1.50}}}"#.to_owned(),
+            r#"{"status":"success","data":null,"error":null,"explanation":null,"id":"r1","n":1.50}"#.to_owned(),
+            true,
+        ),
+        (
+            r#"{"content":[],"isError":false,"_meta":{"gantry/status":"success","gantry/further":{"status":"failure"}}}"#.to_owned(),
+            r#"{"status":"success","data":null,"error":null,"explanation":null}"#.to_owned(),
+            false,
         ),
         // What the contract adds is in `_meta`.
         (
@@ -92,7 +114,7 @@ fn a_failure_has_an_error_and_no_data() {
                 r#"{{"content":[],"structuredContent":{{}},"isError":true,"_meta":{{"gantry/error":{detail}}}}}"#
             ),
             "may not have `data`",
-            "ToolExecutionError",
+            "ValidationError",
         ),
         (
             r#"{"content":[],"_meta":{"gantry/status":"failure"}}"#.to_owned(),
@@ -125,6 +147,20 @@ fn every_outcome_is_a_tool_result() {
         (Err(CallError::new(ErrorKind::Blocked, "m")), "PermissionError"),
         (Err(CallError::new(ErrorKind::ShuttingDown, "m")), "TransportError"),
         (Err(CallError::new(ErrorKind::BadOutput, "m")), "SerializationError"),
+        (Err(CallError::new(ErrorKind::InvalidArguments, "m")), "ValidationError"),
+        (Err(CallError::new(ErrorKind::BrokenPromise, "m")), "ValidationError"),
+        (Err(CallError::new(ErrorKind::BrokenContract, "m")), "ValidationError"),
+        (
+            Err(CallError::new(ErrorKind::CredentialsRefused { status: 401 }, "m")),
+            "AuthenticationError",
+        ),
+        (
+            Err(CallError::new(ErrorKind::UpstreamLimit { retry_after: None }, "m")),
+            "ApiLimitExceeded",
+        ),
+        (Err(CallError::new(ErrorKind::Unavailable, "m")), "TransportError"),
+        (Err(CallError::new(ErrorKind::Malformed, "m")), "TransportError"),
+        (Err(CallError::new(ErrorKind::Timeout, "m")), "TimeoutError"),
         (Ok(Reply::InputRequired(InputRequired::default())), "ToolExecutionError"),
     ];
     for (outcome, expected) in outcomes {

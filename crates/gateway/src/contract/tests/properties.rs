@@ -16,7 +16,7 @@ proptest! {
     #[test]
     fn a_result_survives_both_ways(result in result()) {
         prop_assert_eq!(ToolResult::from_json(&result.to_json()).ok(), Some(result.clone()));
-        let read = ToolResult::read(&result.to_json()).and_then(Result::ok);
+        let read = ToolResult::read(&result.to_json(), None).and_then(Result::ok);
         prop_assert_eq!(read, Some(result.clone()));
         let carried = result.to_call_result();
         prop_assert_eq!(ToolResult::from_call_result(&carried), result, "by way of {}", carried);

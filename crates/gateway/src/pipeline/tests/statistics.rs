@@ -28,7 +28,7 @@ async fn calls_and_errors_are_counted_by_tool() {
         "fails 1 ToolExecutionError=1",
         "good 2",
         "hangs 2 TimeoutError=1 ValidationError=1",
-        "lies 1 SchemaError=1",
+        "lies 1 ValidationError=1",
         "panics 1 ToolExecutionError=1",
         "warded 1 PermissionError=1",
     ];

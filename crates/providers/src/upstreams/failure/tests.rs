@@ -54,7 +54,7 @@ fn every_failure_has_its_kind() {
         (&call, refused(503, Some(7)), Kind::Unavailable),
         (&call, refused(500, None), Kind::Unavailable),
         (&call, ClientError::Timeout(Duration::from_secs(60)), Kind::Timeout),
-        (&call, ClientError::Malformed("gibberish".to_owned()), Kind::ToolFailed),
+        (&call, ClientError::Malformed("gibberish".to_owned()), Kind::Malformed),
     ];
     for (method, error, expected) in cases {
         let case = format!("{error:?}");

@@ -44,7 +44,7 @@ impl Provider for Straight {
         let name = call.target.name().strip_prefix("test.").unwrap();
         let manifest = self.tools[name].clone();
         let arguments = call.call.head.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT);
-        Box::pin(async move { runner.run(&manifest, arguments, exchange).await })
+        Box::pin(async move { runner.run(&manifest, arguments, None, exchange).await })
     }
 }
 
