@@ -49,6 +49,7 @@ fn findings_for_programs() {
     assert_eq!(found["tools"][0]["name"], "test.good", "{found}");
     let problem = &found["problems"][0];
     assert_eq!(problem["line"], 2, "{found}");
+    assert_eq!(problem["error_type"], "RegistrationError", "{found}");
     assert!(problem["message"].is_string() && problem["advice"].is_string(), "{found}");
     assert_eq!(run.code, Some(1));
 }

@@ -33,6 +33,26 @@ fn each_kind_works_at_once() {
 }
 
 #[test]
+fn each_kind_can_answer_with_content() {
+    let cases = [
+        ("python", "text=one two three", "3 words\n"),
+        ("shell", "number=-12", "144\n"),
+        ("process", "text=one two three", "3 words\n"),
+        ("binary", "number=12", "144\n"),
+        ("rust", "number=-12", "144\n"),
+    ];
+    for (kind, argument, expected) in cases {
+        let bench = Bench::new(&format!("new-content-{kind}"));
+        let written = bench.run(&["tools", "new", kind, "demo.first", "--output", "content"]);
+        assert_eq!(written.code, Some(0), "{kind}: {written:?}");
+        let checked = bench.run(&["tools", "check", "tools"]);
+        assert_eq!(checked.code, Some(0), "{kind}: {checked:?}");
+        let called = bench.run(&["call", "--tools", "tools", "demo.first", argument]);
+        assert_eq!(called.out, expected, "{kind}: {called:?}");
+    }
+}
+
+#[test]
 fn it_goes_where_tools_are() {
     let bench = Bench::new("new-where");
     bench.write("gantry.json", "{\"tools\": [\"./mine\"]}");

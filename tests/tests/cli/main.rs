@@ -6,6 +6,7 @@ mod check;
 mod configuration;
 mod contract;
 mod diff;
+mod documents;
 mod fresh;
 mod import;
 mod list;

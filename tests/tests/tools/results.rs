@@ -41,6 +41,11 @@ fn script(printed: &str, exit: u8) -> String {
     format!("cat <<'END'\n{printed}\nEND\nexit {exit}")
 }
 
+/// A name whether or not it has dots.
+fn plain(name: &str) -> String {
+    name.replace('.', "_")
+}
+
 /// Whether `found` has all that `expected` has.
 fn covers(found: &Value, expected: &Value) -> bool {
     match expected {
@@ -157,6 +162,62 @@ async fn a_printed_tool_result_is_one_whatever_else_it_says() {
         if failed {
             assert_eq!(carried["_meta"]["gantry/error"], result["error"], "{printed}: {carried}");
         }
+    }
+}
+
+#[tokio::test]
+async fn content_passes_and_strings_have_no_quotes() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+    let number = json!({"outputSchema": number()});
+    let content = json!({"output": "content"});
+    let cases = [
+        (
+            r#"{"content":[{"type":"text","text":"hi"}],"isError":false}"#,
+            &content,
+            json!({"content": [text("hi")], "isError": false}),
+        ),
+        (
+            r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}],"vendor":1}"#,
+            &content,
+            json!({"content": [image], "vendor": 1}),
+        ),
+        (
+            r#"{"content":[{"type":"text","text":"{\"n\": 2}"}]}"#,
+            &number,
+            json!({"content": [text("{\"n\": 2}")], "structuredContent": {"n": 2}}),
+        ),
+        (
+            r#"{"isError":true,"message":"no disk"}"#,
+            &number,
+            json!({"content": [text("no disk")], "isError": true}),
+        ),
+        (r#""a \"word\"""#, &content, json!({"content": [text("a \"word\"")], "isError": false})),
+        (r#"{"n":3}"#, &content, json!({"structuredContent": {"n": 3}, "isError": false})),
+    ];
+    let folder = Folder::new();
+    for (index, (printed, members, _)) in cases.iter().enumerate() {
+        let name = format!("case.number{index}");
+        let mut manifest = json!({"name": name, "version": "1.0.0", "description": "For a test.",
+            "command": ["sh", "-c", script(printed, 0)],
+            "inputSchema": {"type": "object", "properties": {}}});
+        manifest.as_object_mut().expect("an object").extend(members.as_object().unwrap().clone());
+        folder.file(&format!("{name}.tool.json"), manifest.to_string());
+    }
+    let mut foundry = Foundry::open(folder).await;
+    let listed = foundry.ask("tools/list", json!({})).await;
+    for (index, (printed, members, expected)) in cases.iter().enumerate() {
+        let name = format!("case.number{index}");
+        let result = foundry.call(&name, json!({})).await;
+        assert!(covers(&result, expected), "{printed}: {result}");
+        let lifted = expected.get("structuredContent").is_some();
+        assert_eq!(result.get("structuredContent").is_some(), lifted, "{printed}: {result}");
+        let tools = listed["result"]["tools"].as_array().expect("a list");
+        let is_meant =
+            |tool: &&Value| plain(tool["name"].as_str().unwrap_or_default()) == plain(&name);
+        let tool = tools.iter().find(is_meant).expect("it is listed");
+        let has_schema = tool.get("outputSchema").is_some();
+        assert_eq!(has_schema, members.get("outputSchema").is_some(), "{tool}");
     }
 }
 

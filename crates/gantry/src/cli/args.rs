@@ -360,7 +360,7 @@ pub(crate) struct SpecOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) origin: Origin,
+    pub(crate) reach: Reach,
 }
 
 /// What to write.
@@ -376,8 +376,21 @@ pub(crate) struct NewOptions {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 
+    /// What the tool answers with.
+    #[arg(long, value_enum, default_value_t = Output::Data, value_name = "FORM")]
+    pub(crate) output: Output,
+
     #[command(flatten)]
     pub(crate) origin: Origin,
+}
+
+/// What a tool answers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// Data that an output schema describes.
+    Data,
+    /// MCP content, such as text or images, without an output schema.
+    Content,
 }
 
 /// What a new tool is written in.

@@ -32,7 +32,7 @@ pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
         ToolsVerb::Call(options) => call::run(&options).await,
         ToolsVerb::Check(options) => check::run(&options),
         ToolsVerb::New(options) => new::run(&options).await,
-        ToolsVerb::Spec(options) => spec::run(&options),
+        ToolsVerb::Spec(options) => spec::run(&options).await,
         ToolsVerb::Diff(options) => diff::run(&options),
         ToolsVerb::Pin(options) => pin::run(&options).await,
         ToolsVerb::Unpin(options) => pin::unpin(&options).await,

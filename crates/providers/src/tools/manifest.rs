@@ -3,7 +3,7 @@
 mod block;
 mod check;
 mod draft;
-mod elements;
+pub(super) mod elements;
 pub mod expand;
 pub(super) mod json;
 pub mod nearest;
@@ -86,8 +86,8 @@ pub struct Manifest {
     pub directory: PathBuf,
     /// What its arguments look like.
     pub input_schema: RawJson,
-    /// What its result looks like.
-    pub output_schema: RawJson,
+    /// What its result looks like; none when it answers with MCP content (`output: "content"`).
+    pub output_schema: Option<RawJson>,
     /// The hints of the protocol.
     pub annotations: Option<RawJson>,
     /// A title for people.
@@ -115,7 +115,7 @@ impl Manifest {
             .value_some("title", self.title.as_ref())
             .value("description", &self.description)
             .raw("inputSchema", &self.input_schema)
-            .raw("outputSchema", &self.output_schema)
+            .raw_some("outputSchema", self.output_schema.as_ref())
             .raw_some("annotations", self.annotations.as_ref())
             .raw_some("execution", self.task.then_some(&TASK))
             .raw("_meta", &meta)

@@ -80,7 +80,7 @@ impl Runner {
             None => service.serve(self.start(manifest).await?, input).await,
         };
         self.standby.learn(manifest, finished.input_read);
-        let (name, source) = (&manifest.name, Some(&manifest.output_schema));
+        let (name, source) = (&manifest.name, manifest.output_schema.as_ref());
         let tool = Printing { name, source, schema: output.as_deref() };
         let timeout = self.settings.timeout_of(manifest);
         contract::read(&tool, &manifest.secrets, timeout, &finished)

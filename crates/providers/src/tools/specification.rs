@@ -18,13 +18,16 @@ mod write;
 
 pub use check::check;
 pub use read::read;
-pub use write::write;
+pub use write::{describe, write};
 
 /// What a document is called, alone or after a name and a dot.
 pub const FILE_NAME: &str = "MCP_TOOL_SPECIFICATION.md";
 
 /// The most bytes of a document that are looked at.
 const LARGEST: usize = 1024 * 1024;
+
+/// How a document says that no example of a call can be given.
+const NO_CALL: &str = "no value could be made up for `arguments`";
 
 /// Whether a file of this name is a specification document.
 ///

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gantry::contract::ErrorType;
 use gantry::{ObjectWriter, Problem, RawJson, ToolSettings, Tools};
-use gantry_gateway::{EntryError, ToolEntry};
 use gantry_providers::tools::manifest::{self, Manifest};
 use gantry_providers::tools::specification;
 
@@ -64,27 +64,20 @@ impl Findings {
             return Err(Exit::new(Code::NotFound, text));
         }
         let described = manifest::read_file(path, &|name| std::env::var(name).ok());
-        let mut described: Vec<_> = described.into_iter().collect();
-        if described.is_empty() {
-            described.push(Err(not_a_tool(path)));
+        // A document may describe nothing but tools that run elsewhere.
+        if described.is_empty() && !is_document(path) {
+            self.problems.push(not_a_tool(path));
         }
-        if is_document(path) {
-            let text = std::fs::read(path).unwrap_or_default();
-            self.problems.extend(specification::check(path, &text));
-        }
+        // What is registered without a problem is valid, as in a folder.
+        let registry = Tools::open(Vec::new(), ToolSettings::default());
         for read in described {
-            match read.and_then(judge) {
+            let registered = read.and_then(|tool| registry.register(tool.clone()).map(|_| tool));
+            match registered {
                 Ok(tool) => self.tools.push(Arc::new(tool)),
-                // A document that is checked has told of this already, in other words.
-                Err(problem) if self.tells_of(problem.line) => {}
                 Err(problem) => self.problems.push(problem),
             }
         }
         Ok(())
-    }
-
-    fn tells_of(&self, line: Option<usize>) -> bool {
-        line.is_some() && self.problems.iter().any(|problem| problem.line == line)
     }
 
     fn to_text(&self, style: Style) -> String {
@@ -113,6 +106,7 @@ impl Findings {
         });
         let problems = self.problems.iter().map(|problem| {
             ObjectWriter::new()
+                .value("error_type", &ErrorType::RegistrationError)
                 .value("file", &problem.file)
                 .value("line", &problem.line)
                 .value("message", &problem.message)
@@ -127,24 +121,6 @@ impl Findings {
 fn is_document(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(specification::is_document)
-}
-
-/// Lets a manifest pass whose schemas can be used; reading it has not tried them.
-fn judge(tool: Manifest) -> Result<Manifest, Problem> {
-    let judged = ToolEntry::new(tool.definition());
-    let line = match &judged {
-        Err(EntryError::Schema { member, .. }) => manifest::line_of(&tool, member),
-        _ => None,
-    };
-    match judged {
-        Ok(_) => Ok(tool),
-        Err(error) => Err(Problem {
-            file: tool.source,
-            line,
-            message: error.to_string(),
-            advice: "correct it there".to_owned(),
-        }),
-    }
 }
 
 fn not_a_tool(path: &Path) -> Problem {

@@ -1,6 +1,7 @@
 //! `gantry tools new`: writes a tool that works, to start from. Nothing is ever overwritten.
 
 mod compile;
+mod content;
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use gantry_providers::tools::manifest::is_name;
 
-use crate::cli::args::{Kind, NewOptions};
+use crate::cli::args::{Kind, NewOptions, Output};
 use crate::cli::exit::{Code, Exit};
 use crate::cli::origin;
 use crate::cli::render::{self, Style};
@@ -82,7 +83,10 @@ pub(super) async fn run(options: &NewOptions) -> Result<(), Exit> {
     let folder = folder(options)?;
     let template = template(options.kind);
     let stem = name.replace('.', "_");
-    let files = files(&template, name, &stem);
+    let mut files = files(&template, name, &stem);
+    if options.output == Output::Content {
+        content::convert(&mut files);
+    }
     write(&folder, &files)?;
     for (file, _) in &files {
         render::print(&folder.join(file).display().to_string())?;
@@ -154,8 +158,23 @@ fn next(options: &NewOptions, folder: &Path, example: &str) -> Result<(), Exit> 
 
 #[cfg(test)]
 mod tests {
-    use super::{files, template};
+    use super::{content, files, template};
     use crate::cli::args::Kind;
+
+    #[test]
+    fn a_tool_that_answers_with_content_has_no_schema_of_its_data() {
+        for kind in [Kind::Python, Kind::Shell, Kind::Process, Kind::Binary, Kind::Rust] {
+            let mut files = files(&template(kind), "a.b", "a_b");
+            content::convert(&mut files);
+            let text: String = files.iter().map(|(_, text)| text.as_str()).collect();
+            for gone in
+                ["outputSchema", "gantry.output", "{\"words\"", "square\\\": ", "\"square\": "]
+            {
+                assert!(!text.contains(gone), "{kind:?}: {gone}\n{text}");
+            }
+            assert!(text.contains("content"), "{kind:?}\n{text}");
+        }
+    }
 
     #[test]
     fn no_placeholder_is_left() {

@@ -3,16 +3,21 @@
 use gantry_providers::tools::specification;
 
 use crate::cli::args::SpecOptions;
-use crate::cli::exit::{Code, Exit};
+use crate::cli::exit::Exit;
 use crate::cli::render;
 
-pub(super) fn run(options: &SpecOptions) -> Result<(), Exit> {
-    let opened = super::open(&options.origin)?;
+pub(super) async fn run(options: &SpecOptions) -> Result<(), Exit> {
+    let opened = super::reach(&options.reach, Some(&options.name)).await?;
     // Says what was meant when there is no such tool.
-    opened.find(&options.name)?;
-    let Some(manifest) = opened.manifest(&options.name) else {
-        let text = format!("`{}` is built in and has no specification document", options.name);
-        return Err(Exit::new(Code::Failed, text).hint("name a tool of a folder: `--tools DIR`"));
+    let tool = opened.find(&options.name)?;
+    let document = match opened.manifest(&options.name) {
+        Some(manifest) => specification::write(&manifest),
+        None => {
+            let server = tool.origin.as_ref();
+            let server = server.map(|origin| (&*origin.server, tool.own.name.as_str()));
+            specification::describe(&tool.definition, server)
+        }
     };
-    render::print(&specification::write(&manifest))
+    opened.close().await;
+    render::print(&document)
 }

@@ -116,6 +116,24 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// The output schema. None for a tool that answers with content, which says so with `output`.
+    pub(super) fn output_schema(&self, key: &str) -> Result<Option<RawJson>, Problem> {
+        // In a script the schema itself stands under this key.
+        let is_schema = |value: &&RawJson| key == "output" && value.is_object();
+        let Some(output) = self.get("output").filter(|value| !is_schema(value)) else {
+            return self.schema(key, Side::Output).map(Some);
+        };
+        if output.as_text() != Some("content") {
+            let advice = "write \"content\" for a tool that answers with MCP content";
+            return Err(self.problem("output", "`output` has the wrong form", advice));
+        }
+        if key != "output" && self.get(key).is_some() {
+            let text = "a tool that answers with content has no output schema";
+            return Err(self.problem(key, text, format!("remove `{key}`, or `output`")));
+        }
+        Ok(None)
+    }
+
     pub(super) fn timeout(&self) -> Result<Option<Duration>, Problem> {
         let form = "milliseconds above zero, or a text such as \"30s\", \"500ms\" or \"2m\"";
         self.read("timeout", form, timeout::read)

@@ -24,6 +24,7 @@ pub(in crate::tools) const KEYS: &[&str] = &[
     "cwd",
     "inputSchema",
     "outputSchema",
+    "output",
     "annotations",
     "answer",
     "task",
@@ -56,7 +57,7 @@ pub(super) fn from_fields(
     let (name, version) = (draft.name()?, draft.version()?);
     let description = draft.description()?;
     let input_schema = draft.schema("inputSchema", Side::Input)?.compact();
-    let output_schema = draft.schema("outputSchema", Side::Output)?.compact();
+    let output_schema = draft.output_schema("outputSchema")?.map(|schema| schema.compact());
     let runtime = runtime(&draft)?;
     let folder = file.parent().unwrap_or(Path::new("/"));
     let mut line = command_line(&draft, file, runtime)?;

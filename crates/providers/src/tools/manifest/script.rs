@@ -106,7 +106,7 @@ fn manifest(
         command: file.to_owned(),
         args: Vec::new(),
         input_schema: draft.schema("input", Side::Input)?,
-        output_schema: draft.schema("output", Side::Output)?,
+        output_schema: draft.output_schema("output")?,
         env,
         secrets,
         directory: file.parent().unwrap_or(Path::new("/")).to_owned(),
@@ -125,6 +125,7 @@ fn fields(file: &Path, block: &Block, table: &DeTable<'_>) -> Result<Vec<Field>,
     let field = |(key, value): Entry<'_, '_>| {
         let name = key.get_ref().as_ref();
         let json = match name {
+            "output" if value.get_ref().is_str() => schema::to_json(value)?,
             "input" | "output" => schema::read(name, value)?,
             _ => schema::to_json(value)?,
         };

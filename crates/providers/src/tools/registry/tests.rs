@@ -26,7 +26,7 @@ fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {
         secrets: Vec::new(),
         directory: "/".into(),
         input_schema: RawJson::from(input),
-        output_schema: RawJson::from(json!({"type": "string"})),
+        output_schema: Some(RawJson::from(json!({"type": "string"}))),
         annotations: None,
         title: None,
         answer: Answer::End,
@@ -133,7 +133,7 @@ fn who_gets_in() {
 #[test]
 fn a_schema_that_is_none() {
     let mut wrong = Arc::unwrap_or_clone(tool("a", "1.0.0", &[]));
-    wrong.output_schema = RawJson::from(json!({"type": "strung"}));
+    wrong.output_schema = Some(RawJson::from(json!({"type": "strung"})));
     let (held, refused) = steps(&[vec![Arc::new(wrong)]]);
     assert!(held.is_empty());
     assert!(

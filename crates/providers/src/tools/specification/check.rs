@@ -6,17 +6,20 @@ mod findings;
 mod parameters;
 mod sections;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use gantry_gateway::{Schema, SchemaLimits};
+use gantry_protocol::RawJson;
 
 use super::document::{Chapter, Document, Part};
 use super::json::Located;
 use super::lines::Fence;
+use super::program::{answers_with_content, runs_elsewhere};
 use super::read::{runtime_faults, text, whole};
 use super::section::Section;
 use crate::tools::manifest::{Problem, is_name, is_version};
-use findings::Findings;
+pub(super) use findings::Findings;
 
 /// Checks a document and tells all that is wrong with it, in the order of its lines. What lies
 /// outside the document, such as programs and variables, is not looked at: [`super::read`] does.
@@ -33,51 +36,67 @@ pub fn check(path: &Path, bytes: &[u8]) -> Vec<Problem> {
         Err(problem) => return vec![problem],
     };
     let document = Document::parse(text);
-    let mut findings = Findings::new(path);
-    let mut names: Vec<&str> = Vec::new();
+    let (mut findings, mut names) = (Findings::new(path), Names::default());
     for part in &document.parts {
-        check_part(part, &mut findings);
-        if let Some((name, line)) = part.name() {
-            if names.contains(&name) {
-                let text = format!("the document has another tool `{name}`");
-                findings.add(line, text, "give one of the two another name");
-            }
-            names.push(name);
-        }
+        self::part(part, &mut names, &mut findings);
     }
     findings.finish(whole(path, &document))
 }
 
-fn check_part(part: &Part<'_>, findings: &mut Findings<'_>) {
+/// The names of the tools of a document so far.
+pub(super) type Names<'a> = HashSet<&'a str>;
+
+/// Checks what a document says of one tool.
+pub(super) fn part<'a>(part: &Part<'a>, names: &mut Names<'a>, findings: &mut Findings<'_>) {
+    let runtime = part.runtime().unwrap_or(RawJson::EMPTY_OBJECT);
+    let is_elsewhere = runs_elsewhere(&runtime);
     sections::check(part, findings);
-    check_name(part, findings);
-    check_version(part, findings);
+    check_name(part, is_elsewhere, findings);
+    if !is_elsewhere {
+        check_version(part, findings);
+    }
     check_runtime(part, findings);
     let input = check_schema(part, Section::Input, findings);
-    let output = check_schema(part, Section::Output, findings);
+    let output = match answers_with_content(&runtime) {
+        true => no_schema(part, findings),
+        false => check_schema(part, Section::Output, findings),
+    };
     examples::check(part, input.as_ref(), output.as_ref(), findings);
+    if let Some((name, line)) = part.name()
+        && !names.insert(name)
+    {
+        let text = format!("the document has another tool `{name}`");
+        findings.add(line, text, "give one of the two another name");
+    }
 }
 
-fn check_name(part: &Part<'_>, findings: &mut Findings<'_>) {
+/// A tool that answers with content has no output schema.
+fn no_schema(part: &Part<'_>, findings: &mut Findings<'_>) -> Option<Schema> {
+    let fence = part.chapter(Section::Output).and_then(Chapter::schema)?;
+    let text = "the tool has an output schema, and says that it answers with content";
+    findings.add(fence.line, text, "remove the schema, or `output` in the block `Runtime`");
+    None
+}
+
+fn check_name(part: &Part<'_>, is_elsewhere: bool, findings: &mut Findings<'_>) {
     let advice = "write module and tool in small letters, digits and `_`, with a dot between them, \
                   such as `text.count`";
     let Some((name, line)) = part.name() else {
         findings.add(part.line, "the tool has no name", advice);
         return;
     };
-    if !is_name(name) {
+    // A tool of a server has the name under which clients call it.
+    let is_listed = |name: &str| {
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "_.-/".contains(letter);
+        (1..=128).contains(&name.len()) && name.chars().all(is_letter)
+    };
+    if !(is_name(name) || is_elsewhere && is_listed(name)) {
         findings.add(line, format!("`{name}` is no name for a tool"), advice);
     }
-    match part.heading {
-        None => {
-            let advice = format!("put the heading \"## Tool: `{name}`\" above its sections");
-            findings.add(part.line, "the tool has no heading of its own", advice);
-        }
-        Some(heading) if heading != name => {
-            let text = format!("the heading says `{heading}`, section 2 says `{name}`");
-            findings.add(part.line, text, "write the same name in both");
-        }
-        Some(_) => {}
+    // A heading may also be a title.
+    if let Some(heading) = part.heading.filter(|heading| is_name(heading) && *heading != name) {
+        let text = format!("the heading says `{heading}`, section 2 says `{name}`");
+        findings.add(part.line, text, "write the same name in both");
     }
 }
 
@@ -122,7 +141,10 @@ fn check_schema(part: &Part<'_>, section: Section, findings: &mut Findings<'_>) 
     };
     let schema = located(&fence, findings)?;
     parameters::check(chapter, &schema, findings);
-    elements::check(&schema, section, findings);
+    // What another server says of its tools is not for the document to mend.
+    if !part.runs_elsewhere() {
+        elements::check(&schema, section, findings);
+    }
     match Schema::compile(&schema.value, SchemaLimits::default()) {
         Ok(compiled) => Some(compiled),
         Err(error) => {

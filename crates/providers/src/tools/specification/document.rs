@@ -1,6 +1,10 @@
 //! A document as its tools and their sections.
 
+use gantry_protocol::RawJson;
+
+use super::json::Located;
 use super::lines::{Fence, Piece, pieces};
+use super::program;
 use super::section::{self, Section, plain};
 
 /// The most tools of one document that are looked at.
@@ -105,6 +109,17 @@ impl<'a> Part<'a> {
         let purpose = self.chapter(Section::Purpose);
         let pieces = purpose.map_or(&[][..], |chapter| chapter.pieces.as_slice());
         self.preface.iter().chain(pieces).find_map(version)
+    }
+
+    /// The block `Runtime`, when it is there and is JSON.
+    pub(super) fn runtime(&self) -> Option<RawJson> {
+        let fence = self.chapter(Section::Name)?.runtime()?;
+        Located::read(&fence).ok().map(|located| located.value)
+    }
+
+    /// Whether the tool is no program of the registry.
+    pub(super) fn runs_elsewhere(&self) -> bool {
+        self.runtime().is_some_and(|block| program::runs_elsewhere(&block))
     }
 
     /// What the tool does: the quote with which section 1 begins, or else its text up to the first

@@ -6,7 +6,9 @@ use gantry_gateway::contract::ErrorType;
 pub(super) const ERRORS: [(ErrorType, &str); 7] = [
     (
         ErrorType::ValidationError,
-        "The arguments do not fit the input schema. The tool was not started.",
+        "The arguments do not fit the input schema (`error_details.kind` is `SchemaError`, and the \
+         tool was not started), or the result does not fit the output schema (`OutputSchemaError`) \
+         or breaks the rules of a tool result (`ResultContractError`).",
     ),
     (
         ErrorType::ToolNotFoundError,
@@ -18,6 +20,9 @@ pub(super) const ERRORS: [(ErrorType, &str); 7] = [
         "The tool was started and failed: an exit status other than 0, a signal, or no result.",
     ),
     (ErrorType::SerializationError, "The tool wrote something that is not one line of JSON."),
-    (ErrorType::SchemaError, "The result of the tool does not fit the output schema."),
-    (ErrorType::ApiLimitExceeded, "Too many calls are running or waiting."),
+    (ErrorType::TransportError, "What serves the tool cannot be reached, or went away."),
+    (
+        ErrorType::ApiLimitExceeded,
+        "Too many calls are running or waiting, here or at the service that the tool uses.",
+    ),
 ];

@@ -11,9 +11,32 @@ use crate::tools::manifest::json::KEYS;
 /// What the sections of a document say.
 const SECTIONS: [&str; 4] = ["name", "version", "inputSchema", "outputSchema"];
 
-/// The keys of the block: those of a manifest that no section says.
-pub(super) fn keys() -> Vec<&'static str> {
-    KEYS.iter().copied().filter(|key| !SECTIONS.contains(key)).collect()
+/// The keys that say whose tool it is that runs elsewhere.
+const ELSEWHERE: [&str; 2] = ["server", "tool"];
+
+/// The value of `runtime` for a tool of another MCP server.
+pub(super) const SERVER: &str = "server";
+
+/// The value of `runtime` for a tool in code.
+pub(super) const BUILT_IN: &str = "built-in";
+
+/// The keys of a block: those of a manifest that no section says.
+pub(super) fn keys(block: &RawJson) -> Vec<&'static str> {
+    let elsewhere = if runs_elsewhere(block) { &ELSEWHERE[..] } else { &[] };
+    let keys = KEYS.iter().filter(|key| !SECTIONS.contains(key));
+    keys.chain(elsewhere).copied().collect()
+}
+
+/// Whether a block says that the tool is no program of the registry. Its document describes it and
+/// registers nothing.
+pub(super) fn runs_elsewhere(block: &RawJson) -> bool {
+    let runtime = block.get("runtime").and_then(|it| it.to_text());
+    runtime.is_some_and(|runtime| [SERVER, BUILT_IN].contains(&runtime.as_str()))
+}
+
+/// Whether a block says that the tool answers with MCP content, so that it has no output schema.
+pub(super) fn answers_with_content(block: &RawJson) -> bool {
+    block.get("output").is_some()
 }
 
 /// What to add when nothing tells how the tool is run.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gantry_protocol::RawJson;
 
+use super::check::{self, Findings, Names};
 use super::document::{Chapter, Document, Part};
 use super::json::Located;
 use super::lines::Fence;
@@ -15,7 +16,8 @@ use crate::tools::manifest::{self, Lookup, Manifest, Problem, is_name};
 /// A key of a manifest, its line and its value.
 type Field = (String, usize, RawJson);
 
-/// Reads the tools of a document, each for itself: one that is broken takes no other down.
+/// Reads the tools of a document, each for itself: one that is broken takes no other down. What
+/// [`super::check`] complains of is not registered, and a tool that runs elsewhere is not there.
 ///
 /// `path` is where the document stands; the programs of its tools are looked for from there.
 ///
@@ -32,12 +34,23 @@ pub fn read(path: &Path, bytes: &[u8], environment: Lookup<'_>) -> Vec<Result<Ma
         Err(problem) => return vec![Err(problem)],
     };
     let document = Document::parse(text);
-    let whole = whole(path, &document).into_iter().map(Err);
-    let tools = document
-        .parts
-        .iter()
-        .map(|part| manifest::from_fields(path, part.line, fields(path, part)?, environment));
-    tools.chain(whole).collect()
+    let mut names = Names::default();
+    let mut tools = Vec::new();
+    for part in &document.parts {
+        let mut findings = Findings::new(path);
+        check::part(part, &mut names, &mut findings);
+        let problems = findings.finish(None);
+        if !problems.is_empty() {
+            tools.extend(problems.into_iter().map(Err));
+        } else if !part.runs_elsewhere() {
+            let fields = fields(path, part);
+            let read = fields
+                .and_then(|fields| manifest::from_fields(path, part.line, fields, environment));
+            tools.push(read);
+        }
+    }
+    tools.extend(whole(path, &document).map(Err));
+    tools
 }
 
 /// The text of a document that is not too long.
@@ -95,7 +108,9 @@ fn fields(path: &Path, part: &Part<'_>) -> Result<Vec<Field>, Problem> {
         fields.push(("description".to_owned(), line, RawJson::string(&text)));
     }
     fields.push(schema(path, part, Section::Input, "inputSchema")?);
-    fields.push(schema(path, part, Section::Output, "outputSchema")?);
+    if !has(&fields, "output") {
+        fields.push(schema(path, part, Section::Output, "outputSchema")?);
+    }
     // A name of the wrong form is told first, and by the manifest.
     if !has(&fields, "command") && is_name(name) {
         let line = part.line_of(Section::Name);
@@ -165,11 +180,11 @@ pub(super) fn runtime_faults(block: &Located) -> impl Iterator<Item = (usize, St
         let advice = "write an object such as {\"command\": \"./program\"}".to_owned();
         (block.line() + 1, "the block `Runtime` is not an object".to_owned(), advice)
     });
-    let mut seen = HashSet::new();
+    let (mut seen, known) = (HashSet::new(), program::keys(&block.value));
     let wrong = block.value.members().filter_map(move |member| {
         let key = member.key().into_owned();
-        let (text, advice) = if !program::keys().contains(&key.as_str()) {
-            let advice = format!("remove it; the keys are {}", program::keys().join(", "));
+        let (text, advice) = if !known.contains(&key.as_str()) {
+            let advice = format!("remove it; the keys are {}", known.join(", "));
             (format!("unknown key `{key}`"), advice)
         } else if !seen.insert(key.clone()) {
             (format!("the key `{key}` is given twice"), "remove one of them".to_owned())

@@ -74,9 +74,9 @@ fn tool(folder: &Path) -> Manifest {
         input_schema: raw(
             &json!({"type": "object", "properties": {"text": text, "least": least}, "required": ["text"]}),
         ),
-        output_schema: raw(
+        output_schema: Some(raw(
             &json!({"type": "object", "properties": {"words": words}, "required": ["words"]}),
-        ),
+        )),
         annotations: Some(raw(&json!({"readOnlyHint": true, "openWorldHint": false}))),
         title: None,
         answer: Answer::End,

@@ -59,6 +59,14 @@ fn where_programs_are_found() {
 }
 
 #[test]
+fn a_tool_that_answers_with_content_has_no_output_schema() {
+    let changes = json!({"output": "content", "outputSchema": null});
+    let manifest = json_tool(&changes).1.unwrap();
+    assert_eq!(manifest.output_schema, None);
+    assert_eq!(manifest.definition().get("outputSchema"), None);
+}
+
+#[test]
 fn what_may_be_destroyed() {
     let cases = [
         (json!({}), false),
@@ -94,6 +102,15 @@ fn wrong_json_manifests() {
         (json!({"outputSchema": 1}), "5: `outputSchema` has the wrong form"),
         (json!({"outputSchema": null}), "1: the tool has no output schema; add `outputSchema`"),
         (json!({"outputSchema": {}}), "5: the output schema has no type; add `type` to it"),
+        (
+            json!({"output": "content"}),
+            "6: a tool that answers with content has no output schema; remove `outputSchema`",
+        ),
+        (
+            json!({"output": {"type": "string"}}),
+            "5: `output` has the wrong form; write \"content\"",
+        ),
+        (json!({"output": "text"}), "5: `output` has the wrong form; write \"content\""),
         (json!({"outputSchema": {"type": "object"}}), "5: the output schema does not say what the"),
         (
             json!({"outputSchema": {"type": "array", "items": {"type": "array"}}}),

@@ -75,7 +75,9 @@ fn schemas_of_scripts() {
     let listed =
         script_tool("input = {}\noutput = { type = 'array', items = { type = 'string' } }");
     let expected = json!({"type": "array", "items": {"type": "string"}});
-    assert_eq!(as_value(&listed.unwrap().output_schema), expected);
+    assert_eq!(as_value(listed.unwrap().output_schema.as_ref().unwrap()), expected);
+    let content = script_tool("input = {}\noutput = 'content'").unwrap();
+    assert_eq!(content.output_schema, None);
 }
 
 #[test]
@@ -83,6 +85,8 @@ fn wrong_scripts() {
     // `[tool.gantry]` stands in line 5, and the first line given here in line 9.
     let cases = [
         ("", "5: the tool has no input schema; add `[tool.gantry.input.properties.NAME]`"),
+        ("input = {}\noutput = 'text'", "10: `output` has the wrong form; write \"content\""),
+        ("input = {}\noutput = 1", "10: `output` is not a table; write `[tool.gantry.output.prop"),
         ("input = {} # output", "5: the tool has no output schema; add `[tool.gantry.output.prop"),
         ("[tool.gantry.input.properties.a]", "9: `a` in the input schema has no type; add `type`"),
         ("readonly = true\ninput = {}", "9: unknown key `readonly`; write `read_only`"),

@@ -9,13 +9,13 @@ use crate::tools::specification::read::problem;
 const MOST: usize = 1000;
 
 /// The problems of one document.
-pub(super) struct Findings<'a> {
+pub(in crate::tools::specification) struct Findings<'a> {
     file: &'a Path,
     list: Vec<Problem>,
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(file: &'a Path) -> Self {
+    pub(in crate::tools::specification) fn new(file: &'a Path) -> Self {
         Self { file, list: Vec::new() }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Findings<'a> {
     }
 
     /// All problems in the order of their lines.
-    pub(super) fn finish(mut self, last: Option<Problem>) -> Vec<Problem> {
+    pub(in crate::tools::specification) fn finish(mut self, last: Option<Problem>) -> Vec<Problem> {
         self.list.extend(last);
         self.list.sort_by_key(|problem| problem.line);
         self.list

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::super::{check, write};
 use super::{told, tool};
+use crate::tools::manifest::Manifest;
 
 /// The document of a tool in order.
 fn document() -> String {
@@ -86,9 +87,9 @@ fn names_and_versions() {
     one("1.2.3", "v1.2.3", "**Version**", "`v1.2.3` is no semantic version");
     one(
         "## Tool: `text.count`",
-        "## Tool: Counter",
+        "## Tool: `text.other`",
         "## Tool:",
-        "the heading says `Counter`, section 2 says `text.count`; write the same",
+        "the heading says `text.other`, section 2 says `text.count`; write the same",
     );
     let twice = document() + &document();
     assert_eq!(problems(&twice).len(), 1);
@@ -117,15 +118,9 @@ fn schemas() {
     let words = "\"words\": {\n      \"description\": \"How many.\",\n      \"type\": \"integer\"";
     one(
         words,
-        "\"words\": {\n      \"type\": \"integer\"",
-        "\"words\": {\n",
-        "`words` has no `description`; say what it is for",
-    );
-    one(
-        words,
         "\"words\": {\n      \"description\": \"How many.\"",
         "\"words\": {\n",
-        "`words` has no `type`; add one",
+        "`words` in the output schema has no type; add `type`",
     );
     one(
         "```json\n{\n  \"properties\": {\n    \"least",
@@ -139,23 +134,33 @@ fn schemas() {
         "{\n  \"properties\": {\n    \"least",
         "this is no valid JSON Schema:",
     );
-    one(
-        "\"type\": \"integer\"",
-        "\"type\": [\"integer\", \"array\"]",
-        "\"least\": {",
-        "`least` has no `items`; add the schema of its elements",
-    );
-    one(
-        "\"type\": \"integer\"",
-        "\"type\": [\"integer\", \"object\"]",
-        "\"least\": {",
-        "`least` has no `properties`; add them",
-    );
-    let without = document().replacen("\"required\": [\n    \"words\"\n  ],", "", 1);
-    let without = without.replacen("| `words` | integer | yes |", "| `words` | integer | no |", 1);
-    let found = problems(&without);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("the schema has no `required`; list the names"), "{found:?}");
+    let list = "`least` in the input schema does not say what the list holds; add `items`";
+    let object = "`least` in the input schema does not say what the object holds; add `properties`";
+    for (kind, expected) in [("array", list), ("object", object)] {
+        let kind = format!("\"type\": \"{kind}\"");
+        let found = problems(&document().replacen("\"type\": \"integer\"", &kind, 1));
+        assert!(found.iter().any(|it| it.contains(expected)), "{found:#?}");
+    }
+    // A manifest need not say these either.
+    let silent = document().replacen(words, "\"words\": {\n      \"type\": \"integer\"", 1);
+    let optional = document().replacen("\"required\": [\n    \"words\"\n  ],", "", 1);
+    let optional =
+        optional.replacen("| `words` | integer | yes |", "| `words` | integer | no |", 1);
+    for text in [silent, optional] {
+        assert_eq!(problems(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_tool_that_answers_with_content_has_no_output_schema() {
+    let tool = Manifest { output_schema: None, ..tool(Path::new("/tools")) };
+    let text = write(&tool);
+    assert!(text.contains("\"output\": \"content\""), "{text}");
+    assert_eq!(problems(&text), Vec::<String>::new(), "{text}");
+    let both = text.replacen("### 5.", "```json\n{\"type\": \"object\"}\n```\n\n### 5.", 1);
+    let found = problems(&both);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("has an output schema, and says that it answers with content"));
 }
 
 #[test]
@@ -236,9 +241,11 @@ fn examples() {
         "\"error\": {\"error_type\": \"x\"",
         "the example succeeded and has an error; remove the error",
     );
+    let further = document().replacen("\"error\": null", "\"error\": null,\n  \"id\": \"r1\"", 1);
+    assert_eq!(problems(&further), Vec::<String>::new());
     one(
-        "\"error\": null",
-        "\"mistake\": null",
+        "\"tool_name\": \"text.count\"",
+        "\"tool_name\": \"text.count\",\n\"mistake\": null",
         "\"mistake\"",
         "the example has the unknown key `mistake`; remove it",
     );
@@ -274,11 +281,10 @@ fn every_problem_is_told_in_the_order_of_the_lines() {
         .replace("1.2.3", "one")
         .replace("\"text\": \"text\"", "\"text\": 1")
         .replace("| `text` | string | yes |", "| `text` | string | no |")
-        .replace("### 8. ", "### Eight ")
-        .replacen("\"description\": \"How many.\",", "", 1);
+        .replace("### 8. ", "### Eight ");
     let found = check(Path::new("/x"), broken.as_bytes());
     let lines: Vec<_> = found.iter().map(|problem| problem.line).collect();
-    assert_eq!(found.len(), 5, "{found:#?}");
+    assert_eq!(found.len(), 4, "{found:#?}");
     assert!(lines.is_sorted(), "{lines:?}");
 }
 

@@ -6,7 +6,7 @@ use super::{FILE_NAME, Folder, environment, told, tool};
 use crate::tools::folders::Folders;
 use crate::tools::manifest::{Runtime, read_file};
 
-/// A document with all that reading needs and nothing else.
+/// A document with all that it needs and nothing else.
 const SMALL: &str = "\
 # My tools
 
@@ -24,22 +24,43 @@ Counts words.
 ```json
 {\"type\": \"object\", \"properties\": {}}
 ```
+### 5. Error Handling
+None.
+### 6. Idempotency
+Yes.
+### 7. Usage Examples
+```json
+{\"tool_name\": \"text.count\", \"arguments\": {}}
+```
+```json
+{\"status\": \"success\", \"data\": {}}
+```
+```json
+{\"status\": \"failure\", \"error\": {\"error_type\": \"ToolExecutionError\", \"error_message\": \"no\"}}
+```
+### 8. Security Considerations
+None.
 ";
 
-fn read_one(text: &str) -> Result<String, String> {
+/// The only tool of a document, or all that is wrong with it.
+fn read_one(text: &str) -> Result<String, Vec<String>> {
     let folder = Folder::new(&["count", "count.py"]);
-    let mut tools = read(&folder.document(), text.as_bytes(), &environment);
-    assert_eq!(tools.len(), 1, "{text}");
-    match tools.remove(0) {
-        Ok(tool) => Ok(format!("{} {} {}", tool.name, tool.version, tool.description)),
-        Err(problem) => Err(told(&problem).replace(&folder.0.display().to_string(), "FOLDER")),
+    let tools = read(&folder.document(), text.as_bytes(), &environment);
+    let path = folder.0.display().to_string();
+    let problems = tools.iter().filter_map(|tool| tool.as_ref().err());
+    let problems: Vec<_> = problems.map(|it| told(it).replace(&path, "FOLDER")).collect();
+    match tools.first() {
+        Some(Ok(tool)) if tools.len() == 1 => {
+            Ok(format!("{} {} {}", tool.name, tool.version, tool.description))
+        }
+        _ => Err(problems),
     }
 }
 
 #[test]
 fn a_document_is_read_however_it_is_laid_out() {
     let same = |text: &str| {
-        assert_eq!(read_one(text).as_deref(), Ok("text.count 1.0.0 Counts words."), "{text}");
+        assert_eq!(read_one(text), Ok("text.count 1.0.0 Counts words.".to_owned()), "{text}");
     };
     same(SMALL);
     same(&SMALL.replace('\n', "\r\n"));
@@ -67,7 +88,6 @@ fn a_document_is_read_however_it_is_laid_out() {
             .replace("Counts", "**Version**: 1.0.0\n\nCounts"),
     );
     same(&SMALL.replace("`text.count`\n###", "The name is `text.count`.\n\nIt is new.\n###"));
-    same(&SMALL.replace("`text.count`\n###", "###"));
     same(&SMALL.replace("```json", "~~~~ json").replace("```", "~~~~"));
     same(&SMALL.replace("```json", "   ```"));
     same(&SMALL.replace("Counts words.", "> Counts words.\n\nMore on words.\n#### Notes\nNone."));
@@ -81,8 +101,9 @@ fn a_document_is_read_however_it_is_laid_out() {
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
     let wrong = |text: &str, expected: &str| {
-        let problem = read_one(text).unwrap_err();
-        assert!(problem.starts_with(expected), "{problem}\nis not\n{expected}");
+        let problems = read_one(text).unwrap_err();
+        let is_told = problems.iter().any(|problem| problem.starts_with(expected));
+        assert!(is_told, "{problems:#?}\nhave not\n{expected}");
     };
     wrong("", "1: the document describes no tool; begin with the heading");
     wrong("# Title\ntext", "1: the document describes no tool");
@@ -94,20 +115,28 @@ fn what_is_wrong_is_told_with_its_line() {
     wrong(&SMALL.replace("text.count", "Count"), "8: `Count` is no name for a tool; write module");
     wrong(
         &SMALL.replace("`text.count`\n###", "`text.other`\n###"),
-        "8: section 2 says `text.other`, the heading of the tool `text.count`; write the same",
+        "3: the heading says `text.count`, section 2 says `text.other`; write the same",
     );
-    wrong(&SMALL.replace("Counts words.", ""), "5: the tool has no description; say in section 1");
+    wrong(
+        &SMALL.replace("`text.count`\n###", "###"),
+        "7: the section `2. Invocation Name` is empty; write its text",
+    );
+    wrong(
+        &SMALL.replace("Counts words.", ""),
+        "5: the section `1. Tool Purpose and Description` is empty; write its text",
+    );
+    wrong(&SMALL.replace("Counts words.", ">"), "5: the tool has no description; say in section 1");
     wrong(
         &SMALL.replace("### 1. Tool Purpose and Description", ""),
-        "3: the tool has no description",
+        "3: the section `1. Tool Purpose and Description` is missing",
     );
     wrong(
         &SMALL.replace("### 3.", "### Three"),
-        "3: the tool has no input schema; add a ```json block with a JSON Schema to `3. Input",
+        "3: the section `3. Input Schema (Parameters)` is missing; add the heading",
     );
     wrong(
         &SMALL.replace("### 4.", "### Four"),
-        "3: the tool has no output schema; add a ```json block",
+        "3: the section `4. Output Schema (Return Value)` is missing",
     );
     wrong(
         &SMALL.replacen("{\"type\"", "{\n\"type\" 1", 1),
@@ -118,7 +147,7 @@ fn what_is_wrong_is_told_with_its_line() {
         "12: the code block is not valid JSON: trailing characters; correct",
     );
     wrong(
-        SMALL.trim_end().trim_end_matches('`'),
+        SMALL.split("\n### 5.").next().unwrap().trim_end_matches('`'),
         "14: the code block has no end; end it with a line",
     );
     wrong(
@@ -175,7 +204,6 @@ fn too_many_tools_are_told_and_the_first_are_read() {
     let tools =
         read(std::path::Path::new("/x"), "# Tool: a.b\n".repeat(2000).as_bytes(), &environment);
     let last = told(tools.last().unwrap().as_ref().unwrap_err());
-    assert_eq!(tools.len(), 1001);
     assert_eq!(
         last,
         "1001: the document has too many tools; the rest was not looked at; spread the tools over several documents"
@@ -218,11 +246,12 @@ fn a_document_registers_its_tools_from_a_folder_and_from_one_below() {
     let (tools, problems) = (&folders.latest().manifests, &folders.latest().problems);
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["text.count", "text.other", "below.count", "third.other"]);
-    assert_eq!(problems.len(), 1);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    let line = SMALL.lines().count() + 7;
     assert!(
         problems[0]
             .to_string()
-            .contains(&format!("{FILE_NAME}:23: nothing tells how `text.broken` is run")),
+            .contains(&format!("{FILE_NAME}:{line}: nothing tells how `text.broken` is run")),
         "{}",
         problems[0]
     );

@@ -10,9 +10,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use serde_json::{Value, json};
 
-use super::super::{check, read, write};
-use super::{Folder, told, tool};
+use super::super::{check, describe, read, write};
+use super::{Folder, raw, told, tool};
 use crate::tools::manifest::{Answer, Manifest, Runtime};
 
 /// Pieces of Markdown that a careless reader would take for parts of the document.
@@ -65,8 +66,7 @@ fn property() -> impl Strategy<Value = RawJson> {
         Just(("string", None)),
         Just(("boolean", None)),
         markdown().prop_map(|text| ("string", Some(RawJson::string(&text)))),
-        any::<i32>()
-            .prop_map(|number| ("integer", Some(RawJson::from(serde_json::Value::from(number))))),
+        any::<i32>().prop_map(|number| ("integer", Some(RawJson::from(Value::from(number))))),
     ];
     (kind, description(), any::<bool>()).prop_map(|((kind, default), text, first)| {
         let schema = ObjectWriter::new().value("type", kind).value("description", &text);
@@ -118,7 +118,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
         started,
         told,
         schema(),
-        schema(),
+        option::weighted(0.8, schema()),
         "[a-z_]{1,4}(\\.[a-z0-9_]{1,4}){1,2}",
         "[0-9]\\.[1-9][0-9]\\.0(-rc\\.1)?",
     )
@@ -184,6 +184,102 @@ fn several_tools_in_one_document_come_back() {
         let back: Result<Vec<_>, _> = read(&path, text.join("\n").as_bytes(), &|_| None).into_iter().collect();
         prop_assert_eq!(back, Ok(tools));
     });
+}
+
+/// Schemas that no document would be written with by hand.
+fn schemas() -> Vec<Value> {
+    let property = |schema: Value| json!({"type": "object", "properties": {"x": schema}});
+    let mut required = property(json!({"type": "string", "pattern": "^never guessed$"}));
+    required["required"] = json!(["x", "y"]);
+    let mut recursive = property(json!({"$ref": "#/$defs/tree"}));
+    recursive["$defs"] = json!({"tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}}});
+    vec![
+        json!({"type": "object", "properties": {}}),
+        json!({"type": "object", "additionalProperties": false}),
+        json!({"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+        property(json!({"type": "string"})),
+        property(json!({"enum": ["a|b", "`", "\n", 7]})),
+        property(json!({"type": ["array", "null"]})),
+        property(json!({"anyOf": [{"type": "string"}, {"type": "null"}], "default": null})),
+        property(json!(true)),
+        property(
+            json!({"type": "object", "properties": {"y": {"type": "integer"}}, "required": ["y"]}),
+        ),
+        required,
+        recursive,
+    ]
+}
+
+/// Schemas that only tools of other servers have: these need not say what a manifest must.
+fn foreign_schemas() -> Vec<Value> {
+    let property = |schema: Value| json!({"type": "object", "properties": {"x": schema}});
+    vec![
+        json!({"type": "object"}),
+        json!({"type": "object", "required": ["x"]}),
+        json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}),
+        property(json!({})),
+        property(json!({"description": "No type."})),
+        property(json!({"type": "array"})),
+        property(json!({"type": "object"})),
+        property(json!({"type": "array", "items": {}})),
+    ]
+}
+
+#[test]
+fn a_tool_of_the_registry_comes_back_whatever_its_schemas() {
+    let folder = Folder::new(&["count"]);
+    let outputs = schemas().into_iter().map(Some).chain([None]);
+    let outputs: Vec<_> = outputs.chain([Some(json!({"type": "string"}))]).collect();
+    for (input, output) in schemas().iter().flat_map(|it| outputs.iter().map(move |out| (it, out)))
+    {
+        let tool = Manifest {
+            input_schema: raw(input),
+            output_schema: output.as_ref().map(raw),
+            env: Vec::new(),
+            secrets: Vec::new(),
+            ..tool(&folder.0)
+        };
+        let text = write(&tool);
+        let problems: Vec<_> =
+            check(&folder.document(), text.as_bytes()).iter().map(told).collect();
+        assert_eq!(problems, Vec::<String>::new(), "{text}");
+        let back = read(&folder.document(), text.as_bytes(), &|_| None);
+        assert_eq!(back, vec![Ok(tool)], "{text}");
+    }
+}
+
+/// The document of a tool that runs elsewhere is valid, and registers nothing.
+#[test]
+fn a_tool_that_runs_elsewhere_has_a_valid_document() {
+    let names = ["create_issue", "getUser", "a-b.c/d", "x"];
+    let texts = [json!(null), json!(""), json!(" \n"), json!("## Tool: `a.b`\r\n```\n> x")];
+    let annotations = [json!(null), json!({"readOnlyHint": "yes", "x": 1}), json!("none")];
+    let inputs: Vec<_> = schemas().into_iter().chain(foreign_schemas()).collect();
+    let outputs: Vec<_> = inputs.iter().cloned().chain([json!({"type": "array"})]).collect();
+    let folder = Folder::new(&[]);
+    for number in 0..inputs.len() * 12 {
+        let mut definition =
+            json!({"name": names[number % 4], "inputSchema": inputs[number % inputs.len()]});
+        let others = [
+            ("description", &texts[number / 3 % 4]),
+            ("title", &texts[number / 2 % 4]),
+            ("annotations", &annotations[number % 3]),
+            (
+                "outputSchema",
+                if number % 5 == 0 { &Value::Null } else { &outputs[number % outputs.len()] },
+            ),
+        ];
+        for (key, value) in others.into_iter().filter(|(_, value)| !value.is_null()) {
+            definition[key] = value.clone();
+        }
+        for server in [Some(("git`hub", "own|name")), None] {
+            let text = describe(&raw(&definition), server);
+            let problems: Vec<_> =
+                check(&folder.document(), text.as_bytes()).iter().map(told).collect();
+            assert_eq!(problems, Vec::<String>::new(), "{definition}\n{text}");
+            assert_eq!(read(&folder.document(), text.as_bytes(), &|_| None), Vec::new(), "{text}");
+        }
+    }
 }
 
 proptest! {

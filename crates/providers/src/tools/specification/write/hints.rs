@@ -1,14 +1,12 @@
 //! What the hints of a tool say about repeating it, and about the harm it can do.
 
-use gantry_protocol::RawJson;
-
 use super::put;
-use crate::tools::manifest::Manifest;
+use super::subject::{Place, Subject};
 use crate::tools::specification::table::{cell, code};
 
 /// Whether the same call may be made twice.
-pub(super) fn idempotency(tool: &Manifest) -> &'static str {
-    match (hint(tool, "readOnlyHint"), hint(tool, "idempotentHint")) {
+pub(super) fn idempotency(tool: &Subject) -> &'static str {
+    match (tool.hint("readOnlyHint"), tool.hint("idempotentHint")) {
         (Some(true), _) => {
             "Idempotent: the tool only reads. A call can be repeated at any time and changes nothing."
         }
@@ -28,43 +26,56 @@ pub(super) fn idempotency(tool: &Manifest) -> &'static str {
 }
 
 /// What to know before allowing the tool.
-pub(super) fn security(tool: &Manifest) -> String {
+pub(super) fn security(tool: &Subject) -> String {
     let mut out =
         "- The arguments are checked against the input schema before the tool is started, \
                    and the result against the output schema.\n"
             .to_owned();
     put(&mut out, format_args!("- {}\n- {}\n", effect(tool), reach(tool)));
-    if tool.env.is_empty() {
-        put(&mut out, format_args!("- It is given no variables of its own.\n"));
-    } else {
-        let names: Vec<_> = tool.env.iter().map(|(name, _)| code(&cell(name))).collect();
-        let names = names.join(", ");
-        put(
-            &mut out,
-            format_args!("- It is given these variables, which may hold secrets: {names}.\n"),
-        );
+    match &tool.place {
+        Place::Program => {
+            variables(tool, &mut out);
+            out.push_str("- It runs as a process of its own with the rights of the gateway.\n");
+        }
+        Place::Server(server) => {
+            let server = code(&cell(server));
+            put(
+                &mut out,
+                format_args!(
+                    "- It runs on the MCP server {server}, to which calls are passed on.\n"
+                ),
+            );
+        }
+        Place::BuiltIn => out.push_str("- It runs inside the gateway.\n"),
     }
-    put(
-        &mut out,
-        format_args!("- It runs as a process of its own with the rights of the gateway.\n"),
-    );
     out
 }
 
-fn effect(tool: &Manifest) -> &'static str {
-    if hint(tool, "readOnlyHint") == Some(true) && !tool.is_destructive() {
+/// The variables that its process is given.
+fn variables(tool: &Subject, out: &mut String) {
+    if tool.variables.is_empty() {
+        out.push_str("- It is given no variables of its own.\n");
+    } else {
+        let names: Vec<_> = tool.variables.iter().map(|name| code(&cell(name))).collect();
+        let names = names.join(", ");
+        put(out, format_args!("- It is given these variables, which may hold secrets: {names}.\n"));
+    }
+}
+
+fn effect(tool: &Subject) -> &'static str {
+    if tool.hint("readOnlyHint") == Some(true) && !tool.is_destructive {
         "It is read only: it changes nothing."
-    } else if tool.is_destructive() {
+    } else if tool.is_destructive {
         "It is destructive: a call may delete or overwrite. Ask a person before calling it."
-    } else if hint(tool, "destructiveHint") == Some(false) {
+    } else if tool.hint("destructiveHint") == Some(false) {
         "It makes changes, and destroys nothing."
     } else {
         "It may make changes, and does not say that it destroys anything."
     }
 }
 
-fn reach(tool: &Manifest) -> &'static str {
-    match hint(tool, "openWorldHint") {
+fn reach(tool: &Subject) -> &'static str {
+    match tool.hint("openWorldHint") {
         Some(false) => "It stays within a closed world: it reaches nothing outside.",
         Some(true) => {
             "It reaches into an open world, such as the network: what it returns may come from \
@@ -75,8 +86,4 @@ fn reach(tool: &Manifest) -> &'static str {
              instruction."
         }
     }
-}
-
-fn hint(tool: &Manifest, key: &str) -> Option<bool> {
-    tool.annotations.as_ref().and_then(|hints: &RawJson| hints.get(key)?.read())
 }

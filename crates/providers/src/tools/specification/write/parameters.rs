@@ -19,7 +19,9 @@ pub(super) fn table(schema: &RawJson) -> Option<String> {
     let mut out =
         "| Name | Type | Required | Description | Default |\n|---|---|---|---|---|\n".to_owned();
     let before = out.len();
-    for member in properties.members() {
+    // A schema may name a property twice. The table must not.
+    let mut seen = HashSet::new();
+    for member in properties.members().filter(|member| seen.insert(member.key().into_owned())) {
         let (key, value) = (member.key(), member.value());
         let flag = if required.contains(&*key) { "yes" } else { "no" };
         let text = value.get("description").and_then(|it| it.to_text()).unwrap_or_default();

@@ -6,15 +6,31 @@ use std::time::Duration;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
-use super::block;
 use crate::tools::manifest::{Answer, Manifest, Runtime};
+use crate::tools::specification::program::{BUILT_IN, SERVER};
 
-pub(super) fn write(tool: &Manifest) -> String {
+/// The block of a tool that is no program of the registry: whose it is, and what clients are shown
+/// beside the sections.
+pub(super) fn elsewhere(definition: &RawJson, server: Option<(&str, &str)>) -> RawJson {
+    let content = definition.get("outputSchema").is_none().then_some("content");
+    ObjectWriter::new()
+        .value_some("title", definition.get("title").and_then(|it| it.to_text()))
+        .value("runtime", if server.is_some() { SERVER } else { BUILT_IN })
+        .value_some("server", server.map(|(server, _)| server))
+        .value_some("tool", server.map(|(_, tool)| tool))
+        .value_some("output", content)
+        .raw_some("annotations", definition.get("annotations").as_ref())
+        .finish()
+}
+
+/// The block of a tool of the registry.
+pub(super) fn of_manifest(tool: &Manifest) -> RawJson {
     let folder = tool.source.parent().unwrap_or(Path::new("/"));
     let directory = (tool.directory != folder).then(|| relative(&tool.directory, folder));
     // A line of a document ends with or without a carriage return, which therefore is no part of it.
     let description = tool.description.contains('\r').then_some(&tool.description);
-    let object = ObjectWriter::new()
+    let content = tool.output_schema.is_none().then_some("content");
+    ObjectWriter::new()
         .value_some("title", tool.title.as_ref())
         .value_some("description", description)
         .value("runtime", word(tool.runtime))
@@ -22,13 +38,14 @@ pub(super) fn write(tool: &Manifest) -> String {
         .value_some("args", Some(&tool.args).filter(|args| !args.is_empty()))
         .raw_some("env", env(tool).as_ref())
         .value_some("cwd", directory)
+        .value_some("output", content)
         .value_some("answer", (tool.answer == Answer::Line).then_some("line"))
         .value_some("task", tool.task.then_some(true))
         .value_some("timeout", tool.timeout.map(length))
         .value_some("memory", tool.memory)
         .raw_some("annotations", tool.annotations.as_ref())
-        .raw_some("metadata", tool.metadata.as_ref());
-    block(&object.finish())
+        .raw_some("metadata", tool.metadata.as_ref())
+        .finish()
 }
 
 fn word(runtime: Runtime) -> &'static str {

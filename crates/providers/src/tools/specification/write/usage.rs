@@ -4,45 +4,57 @@ use gantry_gateway::{Schema, SchemaLimits};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
+use super::subject::{Place, Subject};
 use super::{block, example};
-use crate::tools::manifest::Manifest;
+use crate::tools::specification::NO_CALL;
 
-pub(super) fn write(tool: &Manifest) -> String {
+pub(super) fn write(tool: &Subject) -> String {
     let compile = |schema| Schema::compile(schema, SchemaLimits::default()).ok();
-    let arguments = compile(&tool.input_schema)
-        .and_then(|it| example::make(&tool.input_schema, |value| it.accept(Some(value)).is_ok()));
-    let data = compile(&tool.output_schema)
-        .and_then(|it| example::make(&tool.output_schema, |value| it.check(value).is_ok()));
+    let arguments = compile(&tool.input)
+        .and_then(|it| example::make(&tool.input, |value| it.accept(Some(value)).is_ok()));
     let call = arguments.filter(RawJson::is_object).map(|arguments| {
         ObjectWriter::new().value("tool_name", &tool.name).raw("arguments", &arguments).finish()
     });
-    let success = data.map(|data| result("success", &data, &RawJson::NULL, "The call succeeded."));
+    let missing = format!("{NO_CALL}; add `examples` to the input schema");
     [
-        part("A call", call, "`arguments`; add `examples` to the input schema"),
-        part(
-            "The result of a call that succeeded",
-            success,
-            "`data`; add `examples` to the output schema",
-        ),
+        part("A call", call, &missing),
+        part("The result of a call that succeeded", Some(success(tool)), ""),
         part("The result of a call that failed", Some(failure(tool)), ""),
     ]
     .concat()
 }
 
-fn part(title: &str, example: Option<RawJson>, missing: &str) -> String {
-    match example {
-        Some(example) => format!("{title}:\n\n{}\n", block(&example)),
-        None => format!("{title}: no value could be made up for {missing}.\n\n"),
+fn success(tool: &Subject) -> RawJson {
+    let Some(schema) = &tool.output else {
+        let block = ObjectWriter::new().value("type", "text").value("text", "text").finish();
+        let data = ObjectWriter::new().array("content", [&block]).finish();
+        return result("success", &data, &RawJson::NULL, "The call succeeded.");
+    };
+    let compiled = Schema::compile(schema, SchemaLimits::default()).ok();
+    match compiled.and_then(|it| example::make(schema, |value| it.check(value).is_ok())) {
+        Some(data) => result("success", &data, &RawJson::NULL, "The call succeeded."),
+        None => {
+            let text = "The call succeeded; `examples` in the output schema would show its data.";
+            result("success", &RawJson::NULL, &RawJson::NULL, text)
+        }
     }
 }
 
-fn failure(tool: &Manifest) -> RawJson {
-    let required: Option<Vec<String>> = tool.input_schema.get("required").and_then(|it| it.read());
+fn part(title: &str, example: Option<RawJson>, missing: &str) -> String {
+    match example {
+        Some(example) => format!("{title}:\n\n{}\n", block(&example)),
+        None => format!("{title}: {missing}.\n\n"),
+    }
+}
+
+fn failure(tool: &Subject) -> RawJson {
+    let required: Option<Vec<String>> = tool.input.get("required").and_then(|it| it.read());
     let (error_type, message) = match required.unwrap_or_default().first() {
         Some(name) => ("ValidationError", format!("argument `{name}` is missing")),
-        None => {
+        None if tool.place == Place::Program => {
             ("ToolExecutionError", format!("the tool `{}` ended with exit status 1", tool.name))
         }
+        None => ("ToolExecutionError", format!("the tool `{}` failed", tool.name)),
     };
     let error = ObjectWriter::new()
         .value("error_type", error_type)
