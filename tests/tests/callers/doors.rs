@@ -3,14 +3,18 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use gantry_tests::house::House;
 use gantry_tests::request::{Request, bodiless, call, initialize, message, text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Guarded, by};
 
+fn ping() -> Request {
+    message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}))
+}
+
 /// A request for each way to a call.
 fn ways() -> Vec<(&'static str, Request)> {
-    let ping = || message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
     let tool = r#"{"tool_name": "text.count", "arguments": {}}"#;
     let socket = bodiless("GET").to("/ws").header("Connection", "Upgrade");
     let socket = socket.header("Upgrade", "websocket").header("Sec-WebSocket-Version", "13");
@@ -35,22 +39,71 @@ async fn every_way_to_a_call_asks_for_a_token() {
     let guarded = Guarded::open().await;
     let address = guarded.house.address;
     let good = guarded.token("ada").await;
-    let challenge = "Bearer realm=\"gantry\"";
+    let challenge = "Bearer realm=\"gantry\", ";
+    let login = "; this gateway takes static tokens and has no OAuth login\"";
+    let is_challenge = |value: Option<&str>, error: &str| {
+        value.is_some_and(|it| {
+            let said = it.strip_prefix(challenge).and_then(|it| it.strip_prefix(error));
+            said.is_some_and(|it| it.starts_with("error_description=\"") && it.ends_with(login))
+                && it.contains("`gantry token create --name NAME` makes one")
+                && !it.contains("resource_metadata")
+        })
+    };
     for (way, request) in ways() {
         let mut nobody = request.send(address).await;
         assert_eq!(nobody.status, 401, "{way}");
-        assert_eq!(nobody.header("www-authenticate"), Some(challenge), "{way}");
+        assert!(is_challenge(nobody.header("www-authenticate"), ""), "{way}: {nobody:?}");
         let told = nobody.text().await;
         assert!(told.contains("Authorization: Bearer"), "{way}: {told}");
         let mut forger = by("gty_made_up", request.clone()).send(address).await;
         assert_eq!(forger.status, 401, "{way}");
-        let wrong = format!("{challenge}, error=\"invalid_token\"");
-        assert_eq!(forger.header("www-authenticate"), Some(&*wrong), "{way}");
+        let wrong = "error=\"invalid_token\", ";
+        assert!(is_challenge(forger.header("www-authenticate"), wrong), "{way}: {forger:?}");
         let told = forger.text().await;
         assert!(told.contains("gantry token") && !told.contains("made_up"), "{way}: {told}");
         let known = by(&good, request).send(address).await;
         assert_ne!(known.status, 401, "{way}");
     }
+}
+
+/// Base JSON-RPC wants a null id where that of a request is not known; newer revisions do not.
+#[tokio::test]
+async fn a_refusal_has_an_id_where_the_revision_allows_it() {
+    let guarded = Guarded::open().await;
+    let cases = [
+        (None, true),
+        (Some("2024-11-05"), true),
+        (Some("2025-06-18"), true),
+        (Some("2025-11-25"), false),
+        (Some("2026-07-28"), false),
+        (Some("2099-01-01"), true),
+    ];
+    for (revision, expected) in cases {
+        let ping = ping().of("made-up");
+        let request = match revision {
+            Some(revision) => ping.header("MCP-Protocol-Version", revision),
+            None => ping,
+        };
+        let mut answer = request.send(guarded.house.address).await;
+        let told = answer.message().await.expect("an error");
+        assert_eq!((answer.status, &told["error"]["code"]), (401, &json!(-32012)), "{told}");
+        assert_eq!(told.get("id"), Some(&Value::Null).filter(|_| expected), "{revision:?}: {told}");
+    }
+}
+
+/// Clients that know OAuth try to register where they find no other way, and show what they are told.
+#[tokio::test]
+async fn who_wants_to_log_in_is_told_that_a_token_is_needed() {
+    let guarded = Guarded::open().await;
+    let client = r#"{"redirect_uris": ["http://127.0.0.1:1/callback"], "client_name": "test"}"#;
+    let mut refused = text(client).to("/register").send(guarded.house.address).await;
+    let told: Value = serde_json::from_str(&refused.text().await).expect("JSON");
+    assert_eq!((refused.status, &told["error"]), (400, &json!("access_denied")), "{told}");
+    let description = told["error_description"].as_str().expect("text");
+    assert!(description.contains("no OAuth login; make a token with `gantry token create"));
+    assert_eq!(bodiless("GET").to("/register").send(guarded.house.address).await.status, 404);
+    let open = House::open().await;
+    assert_eq!(text(client).to("/register").send(open.address).await.status, 404);
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@ use crate::cabinet::CabinetError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefusal {
     /// None is shown.
-    #[error("this needs a token; send it as `Authorization: Bearer TOKEN`")]
+    #[error(
+        "this needs a token; `gantry token create --name NAME` makes one, send it as \
+         `Authorization: Bearer TOKEN`"
+    )]
     Missing,
     /// It is none of ours.
     #[error("this token is not known here; `gantry token create --name NAME` makes one")]

@@ -76,6 +76,9 @@ impl Hall {
             "/metrics" if self.lobby.settings.metrics_open => Ok(Destination::Open),
             "/metrics" | "/mcp" | "/call" | "/sse" | "/message" | "/ws" => self.caller(head),
             _ if path.starts_with(faces::PATH) => self.caller(head),
+            entrance::REGISTER if head.method == Method::POST && self.lobby.doorman().asks() => {
+                Err(Box::new(entrance::no_registration()))
+            }
             _ => mounted(&self.lobby.annexes, head, NOTHING),
         }
     }
