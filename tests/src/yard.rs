@@ -173,6 +173,13 @@ impl Yard {
         }
     }
 
+    /// The next message on its standard output.
+    pub async fn hear(&mut self) -> Value {
+        let line = soon("a message", self.output.next_line()).await.expect("text");
+        let line = line.expect("the gateway goes on");
+        serde_json::from_str(&line).expect("every line is JSON")
+    }
+
     /// Sends a line that nobody answers.
     pub async fn tell(&mut self, message: &str) {
         let input = self.input.as_mut().expect("its input is open");

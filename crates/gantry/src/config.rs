@@ -34,6 +34,7 @@ mod variables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gantry_client::Secret;
 use gantry_policy::PinSettings;
@@ -102,6 +103,8 @@ pub struct Config {
     pub places: BTreeMap<String, Place>,
     /// Selections of servers and tools.
     pub profiles: Vec<Profile>,
+    /// How long lists wait for servers that are being started.
+    pub startup_wait: Option<Duration>,
     /// Where `uv` is.
     pub uv: Option<PathBuf>,
     /// Who may do what.

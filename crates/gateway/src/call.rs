@@ -27,6 +27,8 @@ pub struct Call {
     pub trace: Option<Arc<Trace>>,
     /// Whether the client can take a provider's questions over with the reply, and come back.
     pub takes_questions: bool,
+    /// Whether its door has waited for what it names, if that was about to be listed.
+    pub has_waited: bool,
     /// Whether the client wants a task of a tool that does not run as one for it.
     pub wants_task: bool,
 }
@@ -70,6 +72,7 @@ impl Call {
             input: Input::default(),
             trace: None,
             takes_questions: false,
+            has_waited: false,
             wants_task: false,
         }
     }

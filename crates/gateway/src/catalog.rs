@@ -1,5 +1,6 @@
 //! Everything that can be called, as an immutable snapshot behind an atomic pointer.
 
+mod awaiting;
 mod cursor;
 mod listing;
 mod parts;

@@ -1,6 +1,9 @@
 //! The gateway: identity, catalog, pipeline and events in one handle.
 
 mod face;
+mod offered;
+
+pub use offered::Offered;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +11,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
+use tokio::time::timeout;
 
 use crate::batch;
 use crate::call::Call;
@@ -18,12 +22,12 @@ use crate::error::CallError;
 use crate::events::{Audience, Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::page::ListKind;
-use crate::pipeline::{Pipeline, Policies};
+use crate::pipeline::{Pipeline, Policies, STARTING_TTL_MS};
 use crate::policy::{
     CheckThreads, Deadline, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, ToolStatistics,
     Ward, Witness,
 };
-use crate::provider::{Provider, Target};
+use crate::provider::{Completeness, Provider, Target};
 use crate::reply::Outcome;
 use crate::running::Running;
 use crate::watching::Watcher;
@@ -123,6 +127,8 @@ impl Default for Settings {
 pub struct Description {
     /// The capabilities object, in the newest form.
     pub capabilities: RawJson,
+    /// What of it not every gateway has.
+    pub offered: Offered,
     /// Who this is.
     pub info: RawJson,
     /// How to use it.
@@ -144,11 +150,6 @@ pub struct Gateway {
     pipeline: Pipeline,
     events: Arc<Events>,
 }
-
-/// What every client is offered. Lists may be empty, but they are served, and change.
-const CAPABILITIES: RawJson = RawJson::from_static(
-    r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{},"extensions":{"gantry/batch":{}}}"#,
-);
 
 impl Gateway {
     /// Starts to build a gateway.
@@ -222,6 +223,11 @@ impl Gateway {
         self.catalog.watching().in_force(uri).await;
     }
 
+    /// How long a call may take, unless what it is for says otherwise.
+    pub fn deadline(&self) -> Duration {
+        self.settings.deadline
+    }
+
     /// The limits.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
@@ -257,6 +263,18 @@ impl Gateway {
         self.catalog.resolve(Arc::new(call), |_| true).map(|resolved| resolved.target)
     }
 
+    /// Waits until a tool of that name is listed, as long as a server that may have it is being
+    /// started and no longer than a call may take; none where nothing is to be waited for.
+    pub fn awaited_tool(&self, name: &str) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if self.catalog.with(|snapshot| snapshot.tool(name).is_some()) {
+            return None;
+        }
+        let params = ObjectWriter::new().value("name", name).finish();
+        let call = Call::new(Method::ToolsCall, params, Arc::new(Caller::new("local")));
+        let (catalog, limit) = (self.catalog.clone(), self.settings.deadline);
+        Some(async move { drop(timeout(limit, catalog.arrival(&call)).await) })
+    }
+
     /// The tool of that name, if this caller sees it.
     pub fn visible_tool(&self, name: &str, caller: &Caller) -> Option<Arc<ToolEntry>> {
         let tool = self.catalog.with(|snapshot| snapshot.tool(name).cloned())?;
@@ -284,24 +302,46 @@ impl Gateway {
 
     /// What the handshake says to this caller.
     pub fn describe(&self, caller: &Caller) -> Description {
-        let views = self.pipeline.policies.views(caller);
-        let count = |kind| self.catalog.count(kind, &views);
-        let counts = ObjectWriter::new()
-            .value("tools_count", &count(ListKind::Tools))
-            .value("resources_count", &count(ListKind::Resources))
-            .value("prompts_count", &count(ListKind::Prompts))
-            .finish();
+        let counts = self.counts(caller);
+        let [tools, resources, _, prompts] = counts;
+        let completeness = self.catalog.completeness();
+        let offered = Offered::of(counts, completeness);
         Description {
-            capabilities: CAPABILITIES,
+            capabilities: offered.capabilities(),
+            offered,
             info: self.identity.info.clone(),
             instructions: self
                 .instructions
                 .load_full()
                 .map(|text| text.as_ref().clone())
                 .or_else(|| self.identity.instructions.clone()),
-            counts,
-            ttl_ms: self.settings.list_ttl_ms,
+            counts: ObjectWriter::new()
+                .value("tools_count", &tools)
+                .value("resources_count", &resources)
+                .value("prompts_count", &prompts)
+                .finish(),
+            ttl_ms: match completeness {
+                Completeness::Starting => STARTING_TTL_MS,
+                _ => self.settings.list_ttl_ms,
+            },
         }
+    }
+
+    /// Whether a method is of a capability that this caller may know of now. The local user, who
+    /// can read the configuration, may know of what is hidden, and is told why it is.
+    pub fn offers(&self, method: &Method, caller: &Caller) -> bool {
+        let Some(is_offered) = Offered::needed_by(method) else { return true };
+        let counts = match caller.is_local() {
+            true => ListKind::ALL.map(|kind| self.catalog.count(kind, &[])),
+            false => self.counts(caller),
+        };
+        is_offered(Offered::of(counts, self.catalog.completeness()))
+    }
+
+    /// How much of each list this caller sees.
+    fn counts(&self, caller: &Caller) -> [usize; 4] {
+        let views = self.pipeline.policies.views(caller);
+        ListKind::ALL.map(|kind| self.catalog.count(kind, &views))
     }
 }
 

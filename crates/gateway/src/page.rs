@@ -53,6 +53,14 @@ impl Page {
         &self.result
     }
 
+    /// The same page, to be kept for so many milliseconds.
+    #[must_use]
+    pub(crate) fn kept_for(&self, ttl_ms: u64) -> Self {
+        Self::new(
+            self.result.edit().set("ttlMs", RawJson::from(serde_json::Value::from(ttl_ms))).apply(),
+        )
+    }
+
     /// The form number `index`, made on first use. What the number stands for is the door's
     /// business; the page only remembers.
     pub fn variant(&self, index: usize, make: impl FnOnce(&RawJson) -> RawJson) -> RawJson {

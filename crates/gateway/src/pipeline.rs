@@ -7,6 +7,7 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use gantry_protocol::Method;
@@ -27,7 +28,7 @@ use crate::policy::{
     CheckThreads, Deadline, Decision, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, View,
     Ward, Witness, check_arguments, check_result, fill_defaults,
 };
-use crate::provider::{Resolved, Target};
+use crate::provider::{Completeness, Resolved, Target};
 use crate::reply::{InputRequired, Outcome, Reply};
 
 /// The stages in their order. A test holds the code to it.
@@ -44,6 +45,9 @@ pub const STAGES: [&str; 11] = [
     "provider",          //
     "result",            // the provider's promise, checked before anyone relies on it
 ];
+
+/// How long clients may keep what is said of lists that are not complete yet, in milliseconds.
+pub(crate) const STARTING_TTL_MS: u64 = 1000;
 
 /// The policies and the catalog. Providers can be reached through here only.
 pub struct Pipeline {
@@ -141,12 +145,12 @@ impl Pipeline {
             record.hold(gate.admit(&call, exchange).verdict().await?);
         }
         if let Some(kind) = list_kind(&call.method) {
-            let views = policies.views(&call.caller);
-            return self.catalog.list(kind, &call.params, &views).map(Reply::Page);
+            return self.list(kind, &call).await;
         }
         let caller = call.caller.clone();
         let sees = |target: &Target| policies.may_know(&caller, target);
-        let resolved = fill_defaults(self.catalog.resolve(call, sees)?);
+        let patience = if call.has_waited { Duration::ZERO } else { policies.deadline.usual };
+        let resolved = fill_defaults(self.catalog.resolve_within(call, sees, patience).await?);
         record.found(&resolved.target);
         for ward in &policies.wards {
             let verdict = ward.admit(&resolved, exchange).verdict().await;
@@ -168,6 +172,20 @@ impl Pipeline {
         let served = pin!(self.converse(resolved, exchange));
         let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
         check_result(&policies.checks, &target, reply).await
+    }
+
+    /// A page of a list. Its first page waits for what is about to be listed; while that is not
+    /// all there, what is there may not be kept for long.
+    async fn list(&self, kind: ListKind, call: &Call) -> Outcome {
+        if call.params.get("cursor").is_none() {
+            Box::pin(self.catalog.listed()).await;
+        }
+        let views = self.policies.views(&call.caller);
+        let page = self.catalog.list(kind, &call.params, &views)?;
+        Ok(Reply::Page(match self.catalog.completeness() {
+            Completeness::Starting => Arc::new(page.kept_for(STARTING_TTL_MS)),
+            _ => page,
+        }))
     }
 
     /// What a caller is told of a call that a policy refuses. What one may not see does not exist,

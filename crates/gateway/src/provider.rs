@@ -39,6 +39,23 @@ pub trait Provider: Send + Sync + 'static {
         None
     }
 
+    /// How complete its lists are.
+    fn completeness(&self) -> Completeness {
+        Completeness::Complete
+    }
+
+    /// Waits until its lists are as complete as a client that lists should wait for; none if they
+    /// are now. Must end in due time, whether they are or not.
+    fn listed(&self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
+    /// The next moment at which it may have listed what a call names and nobody has; none if that
+    /// is not to be expected.
+    fn next_listing(&self, _call: &Call) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
     /// Waits until changes of a resource that is watched would be heard of. Must end in due time,
     /// whether they would or not.
     fn watching(&self, _uri: &str) -> BoxFuture<'static, ()> {
@@ -53,6 +70,18 @@ pub struct Absence {
     pub origin: Arc<Origin>,
     /// What to say.
     pub error: CallError,
+}
+
+/// How complete the lists of a provider are. The greater, the less is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Completeness {
+    /// They hold all that it has.
+    #[default]
+    Complete,
+    /// They lack what cannot be had at the moment, and was never known.
+    Missing,
+    /// They lack what is about to be listed.
+    Starting,
 }
 
 /// A call whose target is known.

@@ -25,6 +25,7 @@ mod redaction;
 mod serve;
 mod server;
 mod settings;
+mod startup;
 mod status;
 mod task;
 
@@ -92,8 +93,17 @@ impl Upstreams {
     /// Waits until every server was listed, or could not be reached. One that is started when it is
     /// needed is not started for this if its last lists are known.
     pub async fn settled(&self) {
+        self.until(server::Server::is_settled).await;
+    }
+
+    /// Waits until what the servers listed when they ran last has been read from the disk.
+    pub async fn recalled(&self) {
+        self.until(server::Server::is_recalled).await;
+    }
+
+    async fn until(&self, is_so: impl Fn(&server::Server) -> bool) {
         let mut changes = self.changes();
-        while !self.0.servers().iter().all(|server| server.is_settled()) {
+        while !self.0.servers().iter().all(|server| is_so(server)) {
             if changes.changed().await.is_err() {
                 return;
             }

@@ -7,6 +7,7 @@ mod lists;
 mod script;
 mod stdio;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Parser;
@@ -27,13 +28,20 @@ struct Options {
     modern: bool,
     /// Ends at once while this file exists.
     #[arg(long)]
-    unless: Option<std::path::PathBuf>,
+    unless: Option<PathBuf>,
+    /// Serves only once this file exists.
+    #[arg(long)]
+    after: Option<PathBuf>,
 }
 
 fn main() -> std::io::Result<()> {
     let options = Options::parse();
     if options.unless.is_some_and(|file| file.exists()) {
         return Err(std::io::Error::other("it is told not to start"));
+    }
+    while options.after.as_ref().is_some_and(|file| !file.exists()) {
+        // Only the pause between two looks; nothing depends on its length.
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let script = Script::new(options.conduct, options.modern);
     match options.http {

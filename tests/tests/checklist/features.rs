@@ -46,7 +46,9 @@ pub(crate) fn checks() -> Vec<Check> {
             complete("test://items/{id}", "").gives(200).at("/result/completion/total", json!(150)).at("/result/completion/hasMore", json!(true))
                 .has("/result/completion/values/99").lacks("/result/completion/values/100"),
             complete("test://items/{id}", "14").gives(200).at("/result/completion/values/0", json!("14")).at("/result/completion/total", json!(11)),
-            complete("test://items/{id}", "").fails(200, -32602).to(bare()),
+            complete("test://nothing/{id}", "").fails(200, -32602),
+            // Where there is nothing to complete, nothing of it is declared.
+            complete("test://items/{id}", "").fails(404, -32601).to(bare()),
         ]),
         story(102, "names of tools are unique and well formed", || Box::pin(names())),
     ]

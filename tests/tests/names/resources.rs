@@ -1,6 +1,7 @@
 //! Resource rules and token scopes cannot be escaped by another spelling of an address.
 
 use gantry_tests::request::request;
+use gantry_tests::yard::Visitor;
 use serde_json::{Value, json};
 
 use crate::{open, token};
@@ -99,7 +100,9 @@ async fn another_spelling_escapes_no_token_scope() {
 async fn a_member_in_other_letters_escapes_no_rule() {
     let deny = json!({"name": "secret", "effect": "deny",
         "what": {"resources": ["file:///srv/secret/*"]}});
-    let yard = open("names-members", json!({"policy": {"rules": [deny]}})).await;
+    let mut yard = open("names-members", json!({"policy": {"rules": [deny]}})).await;
+    // There are no prompts, of which clients without handshake are told by the method's name alone.
+    let mut session = Visitor::posting(&yard, "2025-11-25").await;
     let reference = json!({"type": "ref/prompt", "name": "greet"});
     let argument = json!({"name": "a", "value": ""});
     let complete = json!({"ref": reference, "argument": argument});
@@ -116,7 +119,13 @@ async fn a_member_in_other_letters_escapes_no_rule() {
         for (method, params, member, value) in &cases {
             let mut params = params.clone();
             params[member] = value.clone();
-            let answer: Value = request(method, params).to(path).ask(yard.address).await;
+            let answer: Value = match *method {
+                "prompts/get" => {
+                    let answer = session.ask(&mut yard, method, params).await;
+                    serde_json::from_str(&answer).expect("JSON")
+                }
+                _ => request(method, params).to(path).ask(yard.address).await,
+            };
             let text = answer["error"]["message"].as_str().unwrap_or_default();
             assert!(text.contains("but for capital letters"), "{member} of {method}: {answer}");
         }

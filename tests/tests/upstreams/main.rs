@@ -9,3 +9,4 @@ mod real;
 mod reload;
 mod secrets;
 mod sharing;
+mod startup;

@@ -129,6 +129,7 @@ fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
         ("http", before.http != config.http),
         ("metrics", before.metrics != config.metrics),
         ("state", before.state != config.state),
+        ("startupWait", before.startup_wait != config.startup_wait),
         ("uv", before.uv != config.uv),
         ("standby", before.standby != config.standby),
         ("telemetry", before.telemetry != config.telemetry),

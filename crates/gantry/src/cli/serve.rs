@@ -31,8 +31,8 @@ use super::{courier, door, guard, ledger, render, state, telemetry};
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
 
-/// How long a client on standard input waits for servers that are being connected.
-const FIRST_LIST: Duration = Duration::from_secs(3);
+/// How long reading from the disk what servers listed last may hold up the start.
+const RECALL: Duration = Duration::from_secs(2);
 
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
@@ -63,10 +63,10 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
     let kept = Kept::in_folder(state::tools()?);
     offer.problems.extend(kept.restore(&offer.tools));
-    let upstreams = Upstreams::new(UpstreamSettings {
-        folder: Some(state::servers()?),
-        ..UpstreamSettings::default()
-    });
+    let mut behind = UpstreamSettings { folder: Some(state::servers()?), ..Default::default() };
+    let startup_wait = config.as_ref().and_then(|config| config.startup_wait);
+    behind.startup_wait = startup_wait.unwrap_or(behind.startup_wait);
+    let upstreams = Upstreams::new(behind);
     let store = state::store(config.as_ref())?;
     let telemetry = telemetry::open(config.as_ref())?;
     let guarding = guard::open(config.as_ref(), telemetry.clone()).await?;
@@ -116,11 +116,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let pinned = lock.keep(guard.pins().clone(), server.clone());
     let behind = Behind::new(upstreams.clone(), folders, guarding.clone(), server.clone());
     let behind = behind.follow(config.as_ref());
-    if options.stdio {
-        // Its client asks for tools at once, and many ask only once. A server that takes longer
-        // is told of when it is there.
-        let _ = timeout(FIRST_LIST, upstreams.settled()).await;
-    }
+    // A client is told when it connects what is remembered of the servers.
+    let _ = timeout(RECALL, upstreams.recalled()).await;
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let address = options.listen.or(configured);
     let approvals = guard.trust().approvals();

@@ -15,6 +15,7 @@ impl Config {
         self.state = self.state.take().or(other.state);
         self.limits = self.limits.take().or(other.limits);
         self.audit = self.audit.take().or(other.audit);
+        self.startup_wait = self.startup_wait.or(other.startup_wait);
         self.uv = self.uv.take().or(other.uv);
         self.pins = self.pins.take().or(other.pins);
         self.standby = self.standby.take().or(other.standby);

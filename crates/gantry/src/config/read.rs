@@ -1,10 +1,12 @@
 //! Reads one file: the keys of Gantry's own, and the servers of any dialect.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 use gantry_providers::tools::manifest::nearest::nearest;
+use gantry_providers::tools::manifest::timeout;
 
 use super::gathered::Gathered;
 use super::source::Source;
@@ -27,6 +29,7 @@ const KEYS: &[&str] = &[
     "include",
     "profiles",
     "policy",
+    "startupWait",
     "uv",
     "standby",
     "toolLimits",
@@ -105,6 +108,7 @@ impl Reader<'_> {
             metrics: document.get("metrics").map(|it| metrics::read(self, &it)).transpose()?,
             names: self.gathered.openly(|| names::read(self, document))?,
             state: self.state(document)?,
+            startup_wait: self.startup_wait(document)?,
             uv: self.uv(document)?,
             tool_limits: match document.get("toolLimits") {
                 Some(value) => limits::read(self, &value)?,
@@ -220,6 +224,16 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// How long lists wait for servers that are being started. Clients give up after a minute.
+    fn startup_wait(&self, document: &RawJson) -> Result<Option<Duration>, ConfigError> {
+        let expected = "milliseconds, or a text such as \"5s\", up to 60s; 0 for no wait";
+        let read = |value: &RawJson| match value.as_str() {
+            "0" => Some(Duration::ZERO),
+            _ => timeout::read(value).filter(|wait| *wait <= Duration::from_secs(60)),
+        };
+        self.value(document, "startupWait", expected, read)
     }
 
     /// A bare name is looked for on `PATH`; anything else is a path.

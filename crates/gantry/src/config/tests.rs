@@ -55,6 +55,29 @@ fn everything() {
 }
 
 #[test]
+fn startup_wait() {
+    let cases = [
+        ("0", Ok(Some(0))),
+        ("250", Ok(Some(250))),
+        ("\"2s\"", Ok(Some(2000))),
+        ("\"60s\"", Ok(Some(60_000))),
+        ("\"61s\"", Err(())),
+        ("-1", Err(())),
+        ("\"soon\"", Err(())),
+    ];
+    for (value, expected) in cases {
+        let read = parse(&format!("{{\"startupWait\": {value}}}"));
+        let wait = read.map(|it| it.startup_wait.map(|wait| wait.as_millis()));
+        assert_eq!(wait.clone().map_err(drop), expected, "{value}: {wait:?}");
+        if let Err(error) = wait {
+            assert!(error.contains("`startupWait` has the wrong form"), "{error}");
+        }
+    }
+    let shown = parse("{\"startupWait\": \"2s\"}").expect("it is right").to_json();
+    assert_eq!(shown.at(&["startupWait"]).map(|it| it.to_string()), Some("2000".to_owned()));
+}
+
+#[test]
 fn small_things() {
     let cases = [
         ("{}", None, None),

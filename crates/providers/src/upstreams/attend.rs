@@ -120,7 +120,7 @@ impl Attendant {
         if self.server.upstream.client.start != Start::Lazy {
             return;
         }
-        if *self.server.lists.load_full() == Lists::default() {
+        if !self.server.is_known() {
             self.demand(lists::ALL, Duration::ZERO);
         } else {
             self.server.settle();
@@ -284,6 +284,9 @@ impl Attendant {
             }
         }
         if self.listing.is_empty() {
+            if self.failures == 0 || **self.server.lists.load() != Lists::default() {
+                self.server.know();
+            }
             self.server.settle();
             if self.due.is_empty() {
                 self.failures = 0;

@@ -1,7 +1,7 @@
 //! What one gateway shows of the servers, and the way of its calls to them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -9,22 +9,25 @@ use foldhash::HashMap;
 use futures_util::future::BoxFuture;
 use gantry_client::Request;
 use gantry_gateway::{
-    Absence, CallError, ErrorKind, Exchange, Hearers, Outcome, Provider, Publisher, Resolved,
-    Target, TaskSupport,
+    Absence, Call, CallError, Completeness, ErrorKind, Exchange, Hearers, Outcome, Provider,
+    Publisher, Resolved, Target, TaskSupport,
 };
 use gantry_protocol::{Method, RawJson};
 
 use super::canonical::CanonicalNames;
 use super::compose::{Composed, Part, Route, Routes, Scope, compose};
+use super::house::House;
 use super::serve::{self, Errand};
 use super::server::Server;
-use super::{naming, origin};
+use super::{naming, origin, startup};
 
 /// What one gateway shows of the servers.
 #[derive(Debug)]
 pub(super) struct Face {
     /// The server or profile that it shows alone; none if it shows everything.
     pub(super) name: Option<String>,
+    /// All servers, shown here or not.
+    house: Weak<House>,
     /// Tells it from other faces.
     number: u64,
     view: ArcSwap<View>,
@@ -39,8 +42,8 @@ struct View {
 }
 
 impl Face {
-    pub(super) fn new(name: Option<String>, number: u64) -> Self {
-        Self { name, number, view: ArcSwap::default(), watched: Mutex::default() }
+    pub(super) fn new(house: Weak<House>, name: Option<String>, number: u64) -> Self {
+        Self { name, house, number, view: ArcSwap::default(), watched: Mutex::default() }
     }
 
     /// Shows what the servers offer now, and gives what is wrong with their names.
@@ -196,6 +199,19 @@ impl Provider for Face {
 
     fn timeout(&self, target: &Target) -> Option<Duration> {
         self.view.load().server_of(target)?.upstream.patience()
+    }
+
+    fn completeness(&self) -> Completeness {
+        let house = self.house.upgrade();
+        house.map_or(Completeness::Complete, |house| house.completeness(self.name.as_deref()))
+    }
+
+    fn listed(&self) -> Option<BoxFuture<'static, ()>> {
+        startup::listed(&self.house.upgrade()?, self.name.as_deref())
+    }
+
+    fn next_listing(&self, call: &Call) -> Option<BoxFuture<'static, ()>> {
+        startup::next_listing(&self.house.upgrade()?, self.name.as_deref(), call)
     }
 
     fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
-use gantry_gateway::{Gateway, Hearers, Publisher};
+use gantry_gateway::{Completeness, Gateway, Hearers, Publisher};
 use gantry_protocol::RawJson;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -67,10 +67,11 @@ impl House {
     }
 
     /// Shows everything, or what has that name, through a gateway.
-    pub(super) fn attach(&self, name: Option<&str>, gateway: &Arc<Gateway>) {
+    pub(super) fn attach(self: &Arc<Self>, name: Option<&str>, gateway: &Arc<Gateway>) {
         let mut rooms = self.rooms();
         rooms.last += 1;
-        let face = Arc::new(Face::new(name.map(str::to_owned), rooms.last));
+        let house = Arc::downgrade(self);
+        let face = Arc::new(Face::new(house, name.map(str::to_owned), rooms.last));
         let publisher = gateway.attach(face.clone());
         rooms.shown.push(Shown { face, gateway: gateway.clone(), publisher });
         self.show_in(&mut rooms, None);
@@ -127,6 +128,9 @@ impl House {
     fn begin(self: &Arc<Self>, upstream: Upstream, before: Option<&Server>) -> Attended {
         let lists = before.map(|before| before.lists.load_full()).unwrap_or_default();
         let (server, heard) = Server::new(upstream, &self.settings, lists);
+        if before.is_some_and(Server::is_known) {
+            server.know();
+        }
         if let Some(before) = before.filter(|_| !server.upstream.disabled) {
             let offer = Offer::after(&server, before);
             let is_reachable = server.shared().is_some();
@@ -207,6 +211,27 @@ impl House {
         for Shown { face, publisher, .. } in &self.rooms().shown {
             face.updated(server, uri, metadata.cloned(), hearers, publisher);
         }
+    }
+
+    /// The servers that a face shows: all, the one of that name, or those of a profile.
+    pub(super) fn servers_of(&self, face: Option<&str>) -> Vec<Arc<Server>> {
+        let rooms = self.rooms();
+        let Some(name) = face else {
+            return rooms.servers.values().map(|it| it.server.clone()).collect();
+        };
+        if let Some(alone) = rooms.servers.get(name) {
+            return vec![alone.server.clone()];
+        }
+        let Some(profile) = rooms.profiles.get(name) else { return Vec::new() };
+        let scope = Scope::Selected(profile);
+        let chosen = rooms.servers.values().filter(|it| scope.has_server(it.server.name()));
+        chosen.map(|it| it.server.clone()).collect()
+    }
+
+    /// How complete what a face shows is.
+    pub(super) fn completeness(&self, face: Option<&str>) -> Completeness {
+        let servers = self.servers_of(face);
+        servers.iter().map(|server| server.completeness()).max().unwrap_or_default()
     }
 
     /// The servers in the order of their names.

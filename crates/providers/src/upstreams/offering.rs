@@ -22,7 +22,11 @@ pub(super) async fn recall(server: &Arc<Server>, house: &Weak<House>) {
             lists.bound(limit);
             Some(lists)
         });
-        server.lists.store(Arc::new(loading.await.ok().flatten().unwrap_or_default()));
+        let kept = loading.await.ok().flatten();
+        if kept.is_some() {
+            server.know();
+        }
+        server.lists.store(Arc::new(kept.unwrap_or_default()));
     }
     offer(server, house).await;
 }

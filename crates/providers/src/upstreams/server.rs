@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use gantry_client::{Client, Event, Request, Silent, State};
-use gantry_gateway::{CallError, Caller, ErrorKind};
+use gantry_gateway::{CallError, Caller, Completeness, ErrorKind};
 use gantry_protocol::{RawJson, Redactor};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -29,6 +29,9 @@ const AFTERWORD: Duration = Duration::from_secs(10);
 
 /// How long it counts that a server said too often that its lists changed.
 const STORM: Duration = Duration::from_secs(5);
+
+/// Longer than anything waits.
+pub(super) const FOREVER: Duration = Duration::from_secs(24 * 3600);
 
 /// How often a server that is to end is asked whether it still works on something.
 const LOOK: Duration = Duration::from_millis(200);
@@ -53,6 +56,10 @@ pub(super) struct Server {
     settled: AtomicBool,
     /// Whether what it listed when it ran last has been looked for.
     is_recalled: AtomicBool,
+    /// Whether its lists are known: it has told them, now or when it ran last.
+    is_known: AtomicBool,
+    /// When it was configured.
+    began: Instant,
     /// When it last said of its lists that they changed more often than they are read.
     listing_storm: Mutex<Option<Instant>>,
 }
@@ -113,6 +120,8 @@ impl Server {
             doubted: Notify::new(),
             settled: AtomicBool::new(heard.is_none()),
             is_recalled: AtomicBool::new(has_nothing_to_recall),
+            is_known: AtomicBool::new(false),
+            began: Instant::now(),
             listing_storm: Mutex::default(),
         };
         (Arc::new(server), heard)
@@ -218,6 +227,33 @@ impl Server {
 
     pub(super) fn settle(&self) {
         self.settled.store(true, Ordering::Release);
+    }
+
+    /// Whether its lists are known.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Acquire)
+    }
+
+    pub(super) fn know(&self) {
+        self.is_known.store(true, Ordering::Release);
+    }
+
+    /// How complete what it offers is.
+    pub(super) fn completeness(&self) -> Completeness {
+        match (self.is_recalled(), self.shared().is_none() || self.is_known(), self.is_settled()) {
+            (true, true, _) => Completeness::Complete,
+            (_, _, true) => Completeness::Missing,
+            _ => Completeness::Starting,
+        }
+    }
+
+    /// Until when a list waits for what it is about to list: so long after it was configured, and
+    /// once only. None if there is nothing to wait for.
+    pub(super) fn awaited_until(&self, startup_wait: Duration) -> Option<Instant> {
+        let until = self.began.checked_add(startup_wait);
+        let until = until.unwrap_or_else(|| self.began + FOREVER);
+        let is_awaited = self.completeness() == Completeness::Starting && until > Instant::now();
+        is_awaited.then_some(until)
     }
 
     /// Notes that it says of its lists that they changed more often than they are read.

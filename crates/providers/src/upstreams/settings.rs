@@ -141,6 +141,9 @@ pub struct UpstreamSettings {
     pub connections: usize,
     /// How often lists are asked for that a server neither tells the changes nor the age of.
     pub refresh: Duration,
+    /// How long after its configuration a server of which nothing is remembered is waited for by
+    /// clients that list.
+    pub startup_wait: Duration,
 }
 
 impl Default for UpstreamSettings {
@@ -151,6 +154,7 @@ impl Default for UpstreamSettings {
             folder: None,
             connections: 64,
             refresh: Duration::from_secs(5 * 60),
+            startup_wait: Duration::from_secs(5),
         }
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn check(
         check_method(headers, &arrival.method)?;
     }
     let caller = check_meta(lobby, guest, &arrival.meta, headers)?;
-    if !is_served(&arrival.method) {
+    let method = &arrival.method;
+    if !is_served(method) || !lobby.gateway.offers(method, &caller) {
         return Err(RpcError::method_not_found(arrival.method.as_str()).into());
     }
     if let Some(ambiguous) = arrival.head.ambiguous {

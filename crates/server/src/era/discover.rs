@@ -1,6 +1,6 @@
 //! What this server says of itself: `server/discover` and the answer to `initialize`.
 
-use gantry_gateway::Caller;
+use gantry_gateway::{Caller, Offered};
 use gantry_protocol::capability::with_tasks;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
@@ -31,16 +31,17 @@ pub(super) fn discover(lobby: &Lobby, caller: &Caller) -> RawJson {
         .finish()
 }
 
-/// The result of `initialize`.
-pub(super) fn initialize(lobby: &Lobby, caller: &Caller, revision: Revision) -> RawJson {
+/// The result of `initialize`, and what it says that there is.
+pub(super) fn initialize(lobby: &Lobby, caller: &Caller, revision: Revision) -> (RawJson, Offered) {
     let description = lobby.gateway.describe(caller);
     let capabilities = with_tasks(&description.capabilities);
     let capabilities = wire::lower_server_capabilities(revision, &capabilities);
-    ObjectWriter::with_capacity(512)
+    let result = ObjectWriter::with_capacity(512)
         .value("protocolVersion", revision.as_str())
         .raw("capabilities", &capabilities)
         .raw("serverInfo", &description.info)
         .value_some("instructions", description.instructions)
         .raw("_meta", &ObjectWriter::new().raw(COUNTS, &description.counts).finish())
-        .finish()
+        .finish();
+    (result, description.offered)
 }

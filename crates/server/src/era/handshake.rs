@@ -39,8 +39,8 @@ impl Handshake {
             badge: guest.visitor.badge.clone(),
             face: lobby.face.clone(),
         };
-        let result = discover::initialize(lobby, &caller, revision);
+        let (result, offered) = discover::initialize(lobby, &caller, revision);
         let answer = jsonrpc::result(&request.id, &result).into_bytes();
-        Ok(Self { session: Session::new(revision, caller), answer })
+        Ok(Self { session: Session::new(revision, caller, offered), answer })
     }
 }

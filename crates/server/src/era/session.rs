@@ -1,16 +1,19 @@
 //! What a client with a handshake has agreed on, and what it may do with it.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
 use futures_util::FutureExt;
-use gantry_gateway::{AskError, Call, Caller, Interest, Reply, Running, Subscription, Watched};
+use gantry_gateway::{
+    AskError, Call, Caller, Interest, Offered, Reply, Running, Subscription, Watched,
+};
 use gantry_protocol::{
     Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
     wire,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::arrival::Arrival;
@@ -30,12 +33,16 @@ pub(super) type Answer = oneshot::Sender<Result<RawJson, AskError>>;
 pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) caller: Arc<Caller>,
+    /// What its client was told that there is; it hears of nothing else.
+    pub(super) offered: Offered,
     watched: Arc<Watched>,
     tasks: Arc<SessionTasks>,
     /// Calls under way.
     pub(crate) calls: Arc<Underway>,
     state: Mutex<State>,
     last_question: AtomicU64,
+    /// Told when a question is put.
+    asked: Notify,
     /// Says that the session is over.
     pub(crate) ended: CancellationToken,
 }
@@ -59,16 +66,18 @@ pub(crate) enum Handled {
 
 impl Session {
     /// A session as the handshake left it.
-    pub(crate) fn new(revision: Revision, caller: Caller) -> Self {
+    pub(crate) fn new(revision: Revision, caller: Caller, offered: Offered) -> Self {
         let ended = CancellationToken::new();
         Self {
             revision,
             caller: Arc::new(caller),
+            offered,
             calls: Underway::new(ended.clone()),
             watched: Arc::default(),
             tasks: Arc::default(),
             state: Mutex::default(),
             last_question: AtomicU64::new(0),
+            asked: Notify::new(),
             ended,
         }
     }
@@ -138,7 +147,18 @@ impl Session {
     pub(super) fn ask(&self, method: Method, answer: Answer) -> u64 {
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         self.state().questions.insert(number, (method, answer));
+        self.asked.notify_waiters();
         number
+    }
+
+    /// Waits until the client has a question to answer.
+    pub(crate) async fn asking(&self) {
+        let mut asked = pin!(self.asked.notified());
+        // Listened for before looking, so that no question between the two is missed.
+        asked.as_mut().enable();
+        if self.state().questions.is_empty() {
+            asked.await;
+        }
     }
 
     /// Gives up questions that their call no longer needs.
@@ -165,8 +185,8 @@ impl Session {
     pub(crate) fn changes(&self, lobby: &Lobby) -> Subscription {
         let interest = Interest {
             tools: true,
-            prompts: true,
-            resources: true,
+            prompts: self.offered.prompts,
+            resources: self.offered.resources,
             resources_watched: self.watched.clone(),
         };
         lobby.gateway.subscribe(interest, &self.caller)

@@ -65,7 +65,7 @@ pub(crate) fn prepare(
         Method::Listen => Listening::open(lobby, &ticket)
             .map(|listening| Prepared::Listening(Box::new(listening)))
             .map_err(|error| checks::Refused::from(error).of(&ticket.id)),
-        _ => Ok(Live::start(lobby, ticket, head, log_level, trace)),
+        _ => Ok(Live::start(lobby, ticket, head, (log_level, headers.is_some()), trace)),
     }
 }
 
@@ -94,7 +94,7 @@ impl Live {
         lobby: &Arc<Lobby>,
         ticket: Ticket,
         head: ParamsHead,
-        log_level: Option<Level>,
+        (log_level, has_waited): (Option<Level>, bool),
         trace: Option<Arc<Trace>>,
     ) -> Prepared {
         let (method, params) = (ticket.method.clone(), ticket.params.clone());
@@ -104,6 +104,7 @@ impl Live {
         call.log_level = log_level;
         call.trace = trace;
         call.takes_questions = true;
+        call.has_waited = has_waited;
         let mut live = Box::new(Self {
             lobby: lobby.clone(),
             ticket,

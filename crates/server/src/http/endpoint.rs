@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use gantry_gateway::Call;
 use gantry_protocol::jsonrpc;
 use gantry_protocol::{Id, Message, Method, RpcError};
@@ -65,7 +67,12 @@ async fn post(hall: &Arc<Hall>, knock: Knock<'_>, silence: &mut Alarm, body: Giv
         }
     };
     let course = match receive(text, hall.lobby.settings.message).await {
-        Ok(Received::Request(request)) => dispatch(hall, knock, accept, *request),
+        Ok(Received::Request(request)) => {
+            if let Some(listed) = awaited(hall, knock, &request) {
+                listed.await;
+            }
+            dispatch(hall, knock, accept, *request)
+        }
         Ok(Received::Notification(notification)) => {
             Course::Answered(take(hall, knock, Message::Notification(notification)))
         }
@@ -126,6 +133,21 @@ fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, request: Arrival
         Method::Initialize => Course::Answered(session::initialize(hall, knock.visitor, &request)),
         _ => session::begin(hall, knock, accept, request),
     }
+}
+
+/// Waits for the tool that a request which stands alone calls, if that is about to be listed: its
+/// headers are checked against the definition.
+fn awaited(hall: &Hall, knock: Knock<'_>, request: &Arrival) -> Option<BoxFuture<'static, ()>> {
+    let by_header = || knock.headers.get(PROTOCOL_VERSION).is_some_and(names_stateless);
+    if request.method != Method::ToolsCall || !(request.is_stateless() || by_header()) {
+        return None;
+    }
+    let name = request.head.name.as_ref()?;
+    let listed = match name.as_text() {
+        Some(name) => hall.lobby.gateway.awaited_tool(name),
+        None => hall.lobby.gateway.awaited_tool(&name.to_text()?),
+    };
+    listed.map(FutureExt::boxed)
 }
 
 /// Answers a request with an error.

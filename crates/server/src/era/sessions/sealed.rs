@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gantry_gateway::Caller;
+use gantry_gateway::{Caller, Offered};
 use gantry_protocol::{ClientCapabilities, JsonLimits, RawJson, Revision};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,8 @@ pub(super) struct Sealed {
     pub(super) issued: u64,
     /// What its calls say they belong to.
     pub(super) name: Option<String>,
+    /// What its client was told that there is; everything where that is not said.
+    pub(super) offered: Option<Offered>,
 }
 
 /// Longer descriptions of a client are not worth carrying in each request.
@@ -39,6 +41,7 @@ pub(crate) fn mint(lobby: &Lobby, session: &Session) -> Option<String> {
         client: caller.client_info.as_ref().and_then(carried),
         issued: unix_seconds(),
         name: caller.session.as_deref().map(str::to_owned),
+        offered: Some(session.offered),
     };
     lobby.seal.seal(Purpose::Session, &serde_json::to_vec(&sealed).ok()?)
 }
@@ -61,7 +64,8 @@ pub(super) fn open(lobby: &Lobby, visitor: &Visitor, id: &str) -> Option<Session
         badge: visitor.badge.clone(),
         face: lobby.face.clone(),
     };
-    Some(Session::new(Revision::parse(&sealed.revision)?, caller))
+    let offered = sealed.offered.unwrap_or(Offered::ALL);
+    Some(Session::new(Revision::parse(&sealed.revision)?, caller, offered))
 }
 
 fn unix_seconds() -> u64 {

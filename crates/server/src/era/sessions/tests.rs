@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry_gateway::{Badge, Caller, Gateway, Identity, Scope};
+use gantry_gateway::{Badge, Caller, Gateway, Identity, Offered, Scope};
 use gantry_protocol::{ClientCapabilities, Id, Method, RawJson, Revision};
 
 use super::super::arrival::Arrival;
@@ -28,7 +28,8 @@ fn open(lobby: &Lobby, principal: &str) -> String {
         client_info: Some(RawJson::from_static(r#"{"name":"test"}"#)),
         ..Caller::new(principal)
     };
-    mint(lobby, &Session::new(Revision::parse("2025-06-18").unwrap(), caller)).unwrap()
+    mint(lobby, &Session::new(Revision::parse("2025-06-18").unwrap(), caller, Offered::ALL))
+        .unwrap()
 }
 
 /// What an id leads to, in a word.
@@ -150,6 +151,7 @@ async fn an_id_is_good_for_so_long() {
         client: None,
         issued: 1,
         name: None,
+        offered: None,
     };
     let old = serde_json::to_vec(&sealed).unwrap();
     let old = brief.seal.seal(Purpose::Session, &old).unwrap();
