@@ -4,6 +4,7 @@
 mod batch;
 mod stateful;
 mod stateless;
+mod turns;
 
 pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array};
 
@@ -17,6 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::turns::Turns;
 use crate::doorman::Visitor;
 use crate::era::{Arrival, Received, Session, receive};
 use crate::guest::Guest;
@@ -41,7 +43,7 @@ pub(crate) async fn serve(
     let closed = CancellationToken::new();
     let settings = &lobby.settings;
     let connection = Arc::new(Connection {
-        slots: Arc::new(Semaphore::new(settings.calls_of_connection)),
+        turns: Turns::new(settings),
         listeners: Arc::new(Semaphore::new(settings.streams_of_session)),
         out: Outgoing::new(channel, settings.unread, closed.clone()),
         session: OnceLock::new(),
@@ -89,7 +91,7 @@ struct Connection {
     initialized: CancellationToken,
     /// Requests that stand alone and are under way.
     calls: Arc<Underway>,
-    slots: Arc<Semaphore>,
+    turns: Turns,
     listeners: Arc<Semaphore>,
     tasks: TaskTracker,
     closed: CancellationToken,
@@ -98,31 +100,32 @@ struct Connection {
 impl Connection {
     /// Takes one message. Returns whether the connection goes on.
     async fn take(self: Arc<Self>, text: Bytes) -> bool {
+        let bytes = text.len();
         match receive(text, self.lobby.settings.message).await {
-            Ok(Received::Request(request)) => self.take_request(*request).await,
+            Ok(Received::Request(request)) => self.take_request(*request, bytes).await,
             Ok(Received::Notification(notification)) => return self.hear(&notification),
             Ok(Received::Response(response)) => {
                 if let Some(session) = self.session.get() {
                     session.take(response);
                 }
             }
-            Ok(Received::Batch(messages)) => return self.take_batch(messages).await,
+            Ok(Received::Batch(messages)) => return self.take_batch(messages, bytes).await,
             Err(malformed) => return self.complain(malformed.id(), &malformed.to_error()).await,
         }
         true
     }
 
-    async fn take_request(self: Arc<Self>, request: Arrival) {
+    async fn take_request(self: Arc<Self>, request: Arrival, bytes: usize) {
         if self.lobby.stopping.is_cancelled() {
             let error = RpcError::new(code::SHUTTING_DOWN, "the server is stopping");
             return self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
         }
         let eras = self.lobby.settings.eras;
         if eras != Eras::Legacy && request.is_stateless() {
-            return self.take_stateless(request).await;
+            return self.take_stateless(request, bytes).await;
         }
         match (self.session.get().cloned(), &request.method) {
-            (Some(session), _) => self.take_stateful(session, request).await,
+            (Some(session), _) => self.take_stateful(session, request, bytes).await,
             (None, Method::Initialize) if eras != Eras::Modern => self.shake_hands(&request).await,
             (None, Method::Ping) if eras != Eras::Modern => {
                 let empty = gantry_protocol::RawJson::EMPTY_OBJECT;
@@ -156,14 +159,8 @@ impl Connection {
         true
     }
 
-    async fn refuse_busy(&self, id: &Id) {
-        self.send(jsonrpc::error(id, &self.busy()).into_bytes()).await;
-    }
-
-    fn busy(&self) -> RpcError {
-        let limit = self.lobby.settings.calls_of_connection;
-        let text = format!("{limit} calls are under way on this connection; wait for one to end");
-        RpcError::new(code::LIMIT_EXCEEDED, text)
+    async fn refuse(&self, id: &Id, error: &RpcError) {
+        self.send(jsonrpc::error(id, error).into_bytes()).await;
     }
 
     async fn send(&self, message: Bytes) {
@@ -173,9 +170,7 @@ impl Connection {
 
     /// Waits until no call is under way, for at most this long.
     async fn idle(&self, patience: Duration) {
-        let places = u32::try_from(self.lobby.settings.calls_of_connection).unwrap_or(u32::MAX);
-        let all = async { drop(self.slots.acquire_many(places).await) };
-        let _ = tokio::time::timeout(patience, all).await;
+        let _ = tokio::time::timeout(patience, self.turns.idle()).await;
     }
 
     /// Lets what is under way end if it does so soon, and ends everything else.

@@ -76,8 +76,12 @@ pub struct Settings {
     pub watched_total: usize,
     /// Bytes of sessions, subscriptions, parked calls and running tasks, over all clients.
     pub held: usize,
-    /// Calls at once on one stdio, WebSocket or HTTP+SSE connection.
+    /// Calls that run at once on one stdio, WebSocket or HTTP+SSE connection. Others wait for their
+    /// turn, no longer than a call may take.
     pub calls_of_connection: usize,
+    /// Bytes of calls that wait for their turn on one connection. Beyond it nothing is read, so that
+    /// the client has to wait.
+    pub waiting_of_connection: usize,
     /// Calls that wait for a client's answers, over all clients and for one principal.
     pub parked: usize,
     /// The same for one principal.
@@ -174,6 +178,7 @@ impl Default for Settings {
             watched_total: 100_000,
             held: 256 * 1024 * 1024,
             calls_of_connection: 256,
+            waiting_of_connection: 16 * 1024 * 1024,
             parked: 1000,
             parked_of_principal: 100,
             parked_for: Duration::from_secs(10 * 60),

@@ -161,19 +161,6 @@ pub(crate) async fn held() {
 }
 
 #[tokio::test]
-pub(crate) async fn calls_of_connection() {
-    let house = house(DoorSettings { calls_of_connection: 2, ..DoorSettings::default() }).await;
-    let mut link = connect(&house, "2025-11-25").await;
-    assert!(link.send(wait(1)).await && link.send(wait(2)).await);
-    assert_eq!(ask(&mut link, &wait(3)).await["error"]["code"], -32010);
-    let other = connect(&house, "2025-11-25").await;
-    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    assert!(ask(&mut link, ping).await["result"].is_object(), "what is no call is served");
-    assert!(other.send(wait(1)).await);
-    house.gate.started(3).await;
-}
-
-#[tokio::test]
 pub(crate) async fn parked() {
     let house = house(DoorSettings { parked: 2, ..DoorSettings::default() }).await;
     full_after(&house, 2).await;

@@ -7,6 +7,7 @@ mod http;
 mod middle;
 mod streams;
 mod tasks;
+mod waiting;
 
 use gantry::{DoorSettings, GatewaySettings};
 use gantry_tests::house::{House, Plan};
@@ -47,6 +48,7 @@ fn every_setting_of_the_doors_has_a_test() {
         watched_total: _,
         held: _,
         calls_of_connection: _,
+        waiting_of_connection: _,
         parked: _,
         parked_of_principal: _,
         parked_for: _,
@@ -80,7 +82,7 @@ fn every_setting_of_the_doors_has_a_test() {
         refusals_logged: _,
         key: _,
     } = DoorSettings::default();
-    let tests: [(&str, fn()); 56] = [
+    let tests: [(&str, fn()); 57] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
@@ -108,7 +110,8 @@ fn every_setting_of_the_doors_has_a_test() {
         ("watched", doors::watched),
         ("watched_total", doors::watched_total),
         ("held", doors::held),
-        ("calls_of_connection", doors::calls_of_connection),
+        ("calls_of_connection", waiting::calls_of_connection),
+        ("waiting_of_connection", waiting::waiting_of_connection),
         ("parked", doors::parked),
         ("parked_of_principal", doors::parked_of_principal),
         ("parked_for", doors::parked_for),

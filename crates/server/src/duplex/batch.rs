@@ -8,6 +8,7 @@ use gantry_gateway::Call;
 use gantry_protocol::jsonrpc::{self, Batch};
 use gantry_protocol::{Message, Method, Request, RpcError};
 
+use super::turns::Turn;
 use super::{Connection, in_use};
 use crate::era::{Arrival, Handled, Session, Ticket};
 use crate::lobby::Lobby;
@@ -15,7 +16,7 @@ use crate::underway::Enrolled;
 
 impl Connection {
     /// Takes a batch. Returns whether the connection goes on.
-    pub(super) async fn take_batch(self: Arc<Self>, batch: Batch) -> bool {
+    pub(super) async fn take_batch(self: Arc<Self>, batch: Batch, bytes: usize) -> bool {
         let session = self.session.get().filter(|session| session.revision.has_batches());
         let Some(session) = session.cloned() else {
             return self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
@@ -27,9 +28,15 @@ impl Connection {
         let goes_on = sorted.notifications.iter().all(|notification| self.hear(notification));
         sorted.responses.into_iter().for_each(|response| session.take(response));
         if !sorted.requests.is_empty() || !sorted.replies.is_empty() {
+            // All of its calls may have to wait, which is counted for all of them together.
+            let room = match self.room(bytes).await {
+                Ok(room) => room,
+                Err(error) => return self.complain(None, &error).await,
+            };
             let begun = begin(&self.lobby, &session, sorted.requests);
             let connection = self.clone();
             self.tasks.spawn(async move {
+                let _room = room;
                 let answers = begun.into_iter().map(|it| connection.answer(&session, it));
                 let mut replies = sorted.replies;
                 replies.extend(join_all(answers).await.into_iter().flatten());
@@ -44,10 +51,10 @@ impl Connection {
     async fn answer(&self, session: &Session, handled: Begun) -> Option<Bytes> {
         let reply = match handled {
             Begun::Answered(reply) => Some(reply),
-            Begun::Call(ticket, call, enrolled) => match self.slots.try_acquire() {
-                Ok(_slot) => self.run_stateful(session, &ticket, *call, enrolled).await,
-                Err(_) => Some(jsonrpc::error(&ticket.id, &self.busy())),
-            },
+            Begun::Call(ticket, call, enrolled) => {
+                let ended = self.run_stateful(session, &ticket, *call, enrolled, Turn::Next).await;
+                ended.map(|(reply, _slot)| reply)
+            }
         };
         reply.map(jsonrpc::Reply::into_bytes)
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use gantry_gateway::Call;
 use gantry_protocol::jsonrpc;
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::turns::Turn;
 use super::{Connection, in_use};
 use crate::era::{Arrival, Handled, Handshake, Session, Ticket, Wire, drive, listen_for};
 use crate::underway::Enrolled;
@@ -35,13 +37,19 @@ impl Connection {
         }
     }
 
-    pub(super) async fn take_stateful(self: Arc<Self>, session: Arc<Session>, request: Arrival) {
+    pub(super) async fn take_stateful(
+        self: Arc<Self>,
+        session: Arc<Session>,
+        request: Arrival,
+        bytes: usize,
+    ) {
         let (ticket, call) = match session.handle(&self.lobby, request) {
             Handled::Answered(reply) => return self.send(reply.into_bytes()).await,
             Handled::Call(ticket, call) => (ticket, *call),
         };
-        let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-            return self.refuse_busy(&ticket.id).await;
+        let turn = match self.turn(bytes).await {
+            Ok(turn) => turn,
+            Err(error) => return self.refuse(&ticket.id, &error).await,
         };
         // Registered before anything else is read, so that a cancellation cannot come too early.
         let Some(enrolled) = session.calls.enrol(&ticket.id) else {
@@ -49,24 +57,32 @@ impl Connection {
         };
         let connection = self.clone();
         self.tasks.spawn(async move {
-            if let Some(reply) = connection.run_stateful(&session, &ticket, call, enrolled).await {
+            let ended = connection.run_stateful(&session, &ticket, call, enrolled, turn).await;
+            if let Some((reply, _slot)) = ended {
                 connection.send(reply.into_bytes()).await;
             }
-            drop(slot);
         });
     }
 
-    /// Runs a call to its end. None when the client gave it up.
+    /// Runs a call to its end when it is its turn: the reply, and the slot, which is to be kept
+    /// until that is sent. None when the client gave it up.
     pub(super) async fn run_stateful(
         &self,
         session: &Session,
         ticket: &Ticket,
         call: Call,
         enrolled: Enrolled,
-    ) -> Option<jsonrpc::Reply> {
-        let mut running = session.start(&self.lobby, ticket, call);
+        turn: Turn,
+    ) -> Option<(jsonrpc::Reply, Option<OwnedSemaphorePermit>)> {
         let wire = Wire::Channel(self.out.clone());
-        let driving = pin!(drive(session, ticket, &mut running, None, &wire));
+        let driving = pin!(async {
+            let slot = match self.take_turn(turn).await {
+                Ok(slot) => slot,
+                Err(error) => return (jsonrpc::error(&ticket.id, &error), None),
+            };
+            let mut running = session.start(&self.lobby, ticket, call);
+            (drive(session, ticket, &mut running, None, &wire).await, Some(slot))
+        });
         tokio::select! {
             biased;
             () = self.closed.cancelled() => None,

@@ -10,20 +10,26 @@ use super::{Connection, in_use};
 use crate::era::{Arrival, Listening, Live, Prepared, Said, prepare};
 
 impl Connection {
-    pub(super) async fn take_stateless(self: Arc<Self>, request: Arrival) {
+    pub(super) async fn take_stateless(self: Arc<Self>, request: Arrival, bytes: usize) {
         let id = request.id.clone();
         let Some(enrolled) = self.calls.enrol(&id) else {
             return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
         };
         match prepare(&self.lobby, &self.guest, request, None) {
             Ok(Prepared::Live(live)) => {
-                let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-                    return self.refuse_busy(&id).await;
+                let turn = match self.turn(bytes).await {
+                    Ok(turn) => turn,
+                    Err(error) => return self.refuse(&id, &error).await,
                 };
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    enrolled.drive(pin!(connection.run_live(live))).await;
-                    drop((enrolled, slot));
+                    let running = pin!(async {
+                        match connection.take_turn(turn).await {
+                            Ok(_slot) => connection.run_live(live).await,
+                            Err(error) => connection.refuse(&id, &error).await,
+                        }
+                    });
+                    enrolled.drive(running).await;
                 });
             }
             Ok(Prepared::Listening(listening)) => {
@@ -50,11 +56,11 @@ impl Connection {
 
     async fn run_listening(&self, id: &Id, mut listening: Box<Listening>) {
         let Ok(_place) = self.listeners.try_acquire() else {
-            return self.refuse_listener(id, &self.too_many_listeners()).await;
+            return self.refuse(id, &self.too_many_listeners()).await;
         };
         let _permit = match self.lobby.open_stream(&self.guest.visitor.principal) {
             Ok(permit) => permit,
-            Err(exceeded) => return self.refuse_listener(id, &exceeded.into()).await,
+            Err(exceeded) => return self.refuse(id, &exceeded.into()).await,
         };
         self.send(listening.acknowledgement(&self.lobby).await).await;
         while let Some(message) = listening.next(&self.lobby).await {
@@ -71,9 +77,5 @@ impl Connection {
         let limit = self.lobby.settings.streams_of_session;
         let text = format!("this connection has its limit of {limit} streams; close one first");
         RpcError::new(code::LIMIT_EXCEEDED, text)
-    }
-
-    async fn refuse_listener(&self, id: &Id, error: &RpcError) {
-        self.send(jsonrpc::error(id, error).into_bytes()).await;
     }
 }
