@@ -2,22 +2,31 @@
 //! for together, so what is asked for apart is compiled apart: each thing here is one question, which
 //! every step asks in the same words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::failure::Outcome;
 use crate::process::{self, Group};
+use crate::workspace;
 
 /// The product and the example that the suite and the clients talk to.
 const DIST: &str = "build --quiet --profile dist --package gantry --bins --example everything";
 /// The load generator, and the programs that it starts.
 const BENCH: &str = "build --quiet --profile dist --package gantry-bench --bins";
+/// The product as the README builds it.
+const RELEASE: &str = "build --quiet --release --package gantry --bins";
 /// Everything that tests run and are, with the features of tests.
 const TESTS: &str = "build --quiet --workspace --all-targets";
 
 /// Compiles the product and the example as they are packaged.
 pub(crate) fn dist(root: &Path) -> Outcome {
     process::run(&mut ask(root, DIST))
+}
+
+/// Compiles the product as the README does, and says where it is.
+pub(crate) fn release(root: &Path) -> Outcome<PathBuf> {
+    process::run(&mut ask(root, RELEASE))?;
+    Ok(workspace::target(root).join("release/gantry"))
 }
 
 /// Compiles the load generator in the same way.

@@ -63,6 +63,19 @@ impl Everything {
 
 /// Reads lines until one announces the endpoint; a failure repeats what was printed instead.
 pub(crate) fn announced(program: &str, lines: &Receiver<String>) -> Outcome<String> {
+    find(program, lines, authority_in)
+}
+
+/// The port that a script announces as `listening PORT`.
+pub(crate) fn listening(program: &str, lines: &Receiver<String>) -> Outcome<u16> {
+    find(program, lines, |line| line.strip_prefix("listening ")?.parse().ok())
+}
+
+fn find<T>(
+    program: &str,
+    lines: &Receiver<String>,
+    found: impl Fn(&str) -> Option<T>,
+) -> Outcome<T> {
     let deadline = Instant::now() + START_LIMIT;
     let mut printed = Vec::new();
     loop {
@@ -74,8 +87,8 @@ pub(crate) fn announced(program: &str, lines: &Receiver<String>) -> Outcome<Stri
             };
             Failure::new(format!("{program} {what}\n{}", printed.join("\n")))
         })?;
-        if let Some(authority) = authority_in(&line) {
-            return Ok(authority);
+        if let Some(address) = found(&line) {
+            return Ok(address);
         }
         printed.push(line);
     }

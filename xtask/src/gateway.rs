@@ -2,8 +2,11 @@
 //! a home of its own, ended with its whole process group when dropped.
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::thread;
 
 use serde_json::json;
 
@@ -37,20 +40,34 @@ impl Gateway {
             .current_dir(folder)
             .env("GANTRY_TRUST", "trusted")
             .env("GANTRY_AUTH", "none")
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(Stdio::piped());
+            .stdin(Stdio::null());
         for place in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
             command.env(place, folder);
         }
-        let mut group = Group::start(&mut command)?;
+        Self::listening(&mut command, log)
+    }
+
+    /// Starts a gateway by a command that makes it listen, and waits until it does. What it prints and
+    /// logs from then on goes to the file.
+    pub(crate) fn listening(command: &mut Command, log: File) -> Outcome<Self> {
+        let output = log.try_clone().map_err(|source| Failure::new(source.to_string()))?;
+        let mut group = Group::start(command.stdout(output).stderr(Stdio::piped()))?;
         let lines = group.error_lines();
         let authority = announced("`gantry serve`", &lines)?;
+        thread::spawn(move || keep(lines, log));
         Ok(Self { _group: group, authority })
     }
 
     /// Its Streamable HTTP endpoint.
     pub(crate) fn http(&self) -> String {
         format!("http://{}/mcp", self.authority)
+    }
+}
+
+/// Ends with the gateway, whose error stream then closes.
+fn keep(lines: Receiver<String>, mut log: File) {
+    for line in lines {
+        // The log is for a developer who looks for a fault; the run does not depend on it.
+        let _ = writeln!(log, "{line}");
     }
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask VERB`: what developers and CI run. Each verb is a file of its own in this folder.
 
+mod agents;
 mod bench;
 mod build;
 mod check;
@@ -33,6 +34,11 @@ usage: cargo xtask VERB
                                      the official suite against the `everything` example, alone and
                                      behind the gateway, and against our client
   clients [NAME..]                   real clients against the `everything` example
+  agents [--only SCENARIO] [--transport http|stdio] [--binary GANTRY] [NAME..]
+                                     real agents with a stand-in for their model, in front of the gateway;
+                                     not part of `test`
+  agents --libraries [--transport http|stdio] [--binary GANTRY] [NAME..]
+                                     agent libraries in front of the gateway
   fuzz [--seconds N] [TARGET..]      each fuzz target for N seconds (60 unless told)
   bench [ARGUMENT..]                 the load generator";
 
@@ -60,6 +66,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "test" => test::run(&root, rest),
         "conformance" => conformance::run(&root, rest),
         "clients" => clients::run(&root, rest),
+        "agents" => agents::run(&root, rest),
         "fuzz" => fuzz::run(&root, rest),
         "bench" => bench::run(&root, rest),
         "help" | "--help" | "-h" => {

@@ -46,9 +46,18 @@ pub(crate) fn run_logged(command: &mut Command, log: &File) -> Outcome {
 
 /// Standard output of a command that must succeed.
 pub(crate) fn capture(command: &mut Command) -> Outcome<String> {
+    capture_with(command, Stdio::inherit())
+}
+
+/// The same of a command that may fail: what it complains is not shown.
+pub(crate) fn capture_quietly(command: &mut Command) -> Outcome<String> {
+    capture_with(command, Stdio::null())
+}
+
+fn capture_with(command: &mut Command, errors: Stdio) -> Outcome<String> {
     let output = command
         .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
+        .stderr(errors)
         .output()
         .map_err(|source| unstarted(command, &source))?;
     expect_success(command, output.status)?;

@@ -2,6 +2,7 @@
 //! each peer's folder holds its pins, so a second run does nothing and a broken one starts again.
 //! What no folder can hold is a package of the machine: `provision/machine.rs`.
 
+mod agents;
 mod machine;
 
 use std::fs::{self, File};
@@ -187,16 +188,36 @@ const PEERS: &[Peer] = &[
     Peer { folder: "uv", installer: Installer::Pip, pins: &["uv==0.13.7"], proof: "bin/uv" },
 ];
 
-/// Installs every peer that is not there yet, side by side.
+/// What is installed together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Set {
+    /// What the tests talk to.
+    Tests,
+    /// Agents and what they need. They are large, and only one verb runs them.
+    Agents,
+    /// Agent libraries and what they need.
+    Libraries,
+}
+
+/// Installs the peers of the tests.
 pub(crate) fn run() -> Outcome {
+    run_with(Set::Tests)
+}
+
+/// Installs every peer of the set that is not there yet, side by side.
+pub(crate) fn run_with(set: Set) -> Outcome {
     let cache = workspace::cache()?;
+    let peers = peers(set);
     // A second run, perhaps in another clone, waits here and then finds everything installed.
     let lock_path = cache.join("lock");
     let lock = File::create(&lock_path).map_err(|source| Failure::file(&lock_path, source))?;
     lock.lock().map_err(|source| Failure::file(&lock_path, source))?;
 
-    machine::install(&cache)?;
-    let missing: Vec<&Peer> = PEERS.iter().filter(|peer| !is_installed(peer, &cache)).collect();
+    if set == Set::Tests {
+        machine::install(&cache)?;
+    }
+    let missing: Vec<&Peer> =
+        peers.iter().copied().filter(|peer| !is_installed(peer, &cache)).collect();
     require_installers(&missing)?;
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
         let workers: Vec<_> =
@@ -206,10 +227,19 @@ pub(crate) fn run() -> Outcome {
     let failures: Vec<String> =
         outcomes.into_iter().filter_map(Result::err).map(|failure| failure.to_string()).collect();
     if failures.is_empty() {
-        steps::note(&format!("{} peers in {}", PEERS.len(), cache.display()));
+        steps::note(&format!("{} peers in {}", peers.len(), cache.display()));
         return Ok(());
     }
     Err(Failure::new(failures.join("\n")))
+}
+
+fn peers(set: Set) -> Vec<&'static Peer> {
+    let shared = PEERS.iter().filter(|peer| agents::SHARED.contains(&peer.folder));
+    match set {
+        Set::Tests => PEERS.iter().collect(),
+        Set::Agents => agents::AGENTS.iter().chain(shared).collect(),
+        Set::Libraries => agents::LIBRARIES.iter().chain(shared).collect(),
+    }
 }
 
 /// The Node.js 22 that runs everything written for Node.
@@ -316,7 +346,7 @@ mod tests {
 
     #[test]
     fn every_pin_is_exact() {
-        for pin in PEERS.iter().flat_map(|peer| peer.pins) {
+        for pin in all().flat_map(|peer| peer.pins) {
             let version = pin.rsplit(['@', '=']).next().unwrap_or_default();
             assert!(version.starts_with(|first: char| first.is_ascii_digit()), "`{pin}`");
             assert!(version.contains('.'), "`{pin}` names no exact version");
@@ -325,9 +355,24 @@ mod tests {
 
     #[test]
     fn folders_are_distinct() {
-        let mut folders: Vec<_> = PEERS.iter().map(|peer| peer.folder).collect();
+        let mut folders: Vec<_> = all().map(|peer| peer.folder).collect();
+        let count = folders.len();
         folders.sort_unstable();
         folders.dedup();
-        assert_eq!(folders.len(), PEERS.len());
+        assert_eq!(folders.len(), count);
+    }
+
+    #[test]
+    fn what_agents_share_with_tests_is_there() {
+        for set in [Set::Agents, Set::Libraries] {
+            let folders: Vec<_> = peers(set).iter().map(|peer| peer.folder).collect();
+            for shared in agents::SHARED {
+                assert!(folders.contains(shared), "{shared}");
+            }
+        }
+    }
+
+    fn all() -> impl Iterator<Item = &'static Peer> {
+        PEERS.iter().chain(agents::AGENTS).chain(agents::LIBRARIES)
     }
 }
