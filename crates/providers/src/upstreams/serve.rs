@@ -263,9 +263,14 @@ fn is_failure(outcome: &Outcome) -> bool {
 
 /// A server that failed after the client could not be asked failed for that reason.
 fn lacking(server: &Server, required: RawJson) -> CallError {
+    let kinds: Vec<String> =
+        required.members().map(|member| format!("`{}`", member.key())).collect();
     let text = format!(
-        "the server `{}` asked for something that the client did not declare: {required}",
-        server.name()
+        "the tool needs an answer that this client cannot give: the server `{}` asked for {}, which the \
+         client did not declare, so nobody was asked and the tool failed; call it from a client that \
+         supports this, or use another tool",
+        server.name(),
+        kinds.join(" and ")
     );
     CallError::new(ErrorKind::MissingCapability { required }, text)
 }

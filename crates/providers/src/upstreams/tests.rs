@@ -142,6 +142,12 @@ async fn a_question_is_asked_and_answered() {
         let error = bench.call(Method::ToolsCall, &json!({"name": name})).await.unwrap_err();
         let ErrorKind::MissingCapability { required } = error.kind else { panic!("{error:?}") };
         assert_eq!(required.as_str(), r#"{"elicitation":{}}"#, "{server}");
+        if server == "one" {
+            // What only asks by replying is refused before anything is asked.
+            let wanted =
+                ["`one` asked for `elicitation`", "nobody was asked", "call it from a client"];
+            assert!(wanted.iter().all(|part| error.public.contains(part)), "{}", error.public);
+        }
     }
 }
 
