@@ -161,6 +161,8 @@ pub struct ToolEntry {
     pub offered: Option<Arc<Own>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
+    /// Whether the definition comes from a cache: its server has not listed it in this run.
+    pub is_cached: bool,
 }
 
 /// A resource.
@@ -204,6 +206,8 @@ pub struct PromptEntry {
     pub offered: Option<Arc<Own>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
+    /// Whether the definition comes from a cache: its server has not listed it in this run.
+    pub is_cached: bool,
 }
 
 /// Members of a definition that the configuration may set.
@@ -290,6 +294,7 @@ impl ToolEntry {
             own: Arc::new(Own { name: name.clone(), definition: definition.clone() }),
             offered: None,
             canonical: None,
+            is_cached: false,
             name,
             version,
             definition,
@@ -334,6 +339,7 @@ impl ToolEntry {
             own: self.own.clone(),
             offered: self.offered.clone(),
             canonical,
+            is_cached: self.is_cached,
         })
     }
 
@@ -416,7 +422,15 @@ impl PromptEntry {
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let name = text_member(&definition, "a prompt", "name")?;
         let own = Arc::new(Own { name: name.clone(), definition: definition.clone() });
-        Ok(Self { name, definition, origin: None, own, offered: None, canonical: None })
+        Ok(Self {
+            name,
+            definition,
+            origin: None,
+            own,
+            offered: None,
+            canonical: None,
+            is_cached: false,
+        })
     }
 
     /// The same prompt as an earlier definition describes it.
@@ -429,6 +443,7 @@ impl PromptEntry {
             own: earlier.clone(),
             offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
             canonical: self.canonical.clone(),
+            is_cached: self.is_cached,
         }
     }
 

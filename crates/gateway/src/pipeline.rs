@@ -150,7 +150,13 @@ impl Pipeline {
         let caller = call.caller.clone();
         let sees = |target: &Target| policies.may_know(&caller, target);
         let patience = if call.has_waited { Duration::ZERO } else { policies.deadline.usual };
-        let resolved = fill_defaults(self.catalog.resolve_within(call, sees, patience).await?);
+        let resolved = self.catalog.resolve_within(call, sees, patience).await?;
+        record.found(&resolved.target);
+        let resolved = match resolved.target.is_cached() {
+            true => Box::pin(self.relisted(resolved)).await?,
+            false => resolved,
+        };
+        let resolved = fill_defaults(resolved);
         record.found(&resolved.target);
         for ward in &policies.wards {
             let verdict = ward.admit(&resolved, exchange).verdict().await;
@@ -158,6 +164,10 @@ impl Pipeline {
         }
         // A call may have waited for a person meanwhile.
         check_credential(&resolved.call.caller)?;
+        // Its server was not asked for it, since the caller does not see it.
+        if resolved.target.is_cached() {
+            return Err(self.catalog.absent(&resolved.call));
+        }
         // After the wards, which say less of a tool that the caller may not know of.
         if resolved.call.wants_task {
             return Err(CallError::no_task());
@@ -186,6 +196,28 @@ impl Pipeline {
             Completeness::Starting => Arc::new(page.kept_for(STARTING_TTL_MS)),
             _ => page,
         }))
+    }
+
+    /// The call with the definition that its server lists now: a cached one is neither judged nor
+    /// called. For a caller who may not know of it no server is asked, nor started.
+    async fn relisted(&self, resolved: Resolved) -> Result<Resolved, CallError> {
+        let caller = resolved.call.caller.clone();
+        let sees = |target: &Target| self.policies.may_know(&caller, target);
+        if !sees(&resolved.target) {
+            return Ok(resolved);
+        }
+        let within = self.policies.deadline.usual;
+        let listing = resolved.provider.relisted(&resolved.target);
+        tokio::time::timeout(within, listing).await.map_err(|_| {
+            let (name, server) = (resolved.target.name(), resolved.target.origin());
+            let server = server.map_or_else(|| resolved.provider.name(), |origin| &origin.server);
+            let text = format!(
+                "`{name}` was not called: the server `{server}` did not list it again within \
+                 {within:?}; `gantry status {server}` shows its state"
+            );
+            CallError::new(ErrorKind::Timeout, text)
+        })??;
+        self.catalog.resolve(resolved.call, sees)
     }
 
     /// What a caller is told of a call that a policy refuses. What one may not see does not exist,

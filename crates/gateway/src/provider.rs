@@ -56,6 +56,12 @@ pub trait Provider: Send + Sync + 'static {
         None
     }
 
+    /// Waits until the server of a target that is [cached](Target::is_cached) has listed what it has
+    /// now, and that is published. The error says why it cannot.
+    fn relisted(&self, _target: &Target) -> BoxFuture<'static, Result<(), CallError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Waits until changes of a resource that is watched would be heard of. Must end in due time,
     /// whether they would or not.
     fn watching(&self, _uri: &str) -> BoxFuture<'static, ()> {
@@ -155,6 +161,15 @@ impl Target {
             Self::Resource(resource) => resource.origin.as_ref(),
             Self::Template(template, _) => template.origin.as_ref(),
             Self::Prompt(prompt) => prompt.origin.as_ref(),
+        }
+    }
+
+    /// Whether its definition comes from a cache: its server has not listed it in this run.
+    pub fn is_cached(&self) -> bool {
+        match self {
+            Self::Tool(tool) => tool.is_cached,
+            Self::Prompt(prompt) => prompt.is_cached,
+            Self::Resource(_) | Self::Template(..) => false,
         }
     }
 

@@ -208,7 +208,10 @@ impl Pins {
         let mut removed = Err(PinError::Unknown(name.to_owned()));
         self.change(|book| {
             book.forget_gone();
-            removed = book.pinned(name).inspect(|key| drop(book.pins.remove(key)));
+            removed = book.pinned(name);
+            if let Ok(removed) = &removed {
+                book.pins.retain(|key, _| !key.is_alike(removed));
+            }
             (removed.is_ok(), true)
         });
         removed

@@ -28,7 +28,7 @@ pub(super) struct Entry<'a> {
 /// the same, with the reason in the place of its target.
 pub(super) fn read(entry: &Entry<'_>) -> Result<Upstream, ConfigError> {
     keys::check(entry)?;
-    let mut server = bare(entry.name, Err(String::new()));
+    let mut server = bare(entry.name, entry.reader, Err(String::new()));
     habits::read(entry, &mut server)?;
     limits::read(entry, &mut server)?;
     server.target = match target::read(entry) {
@@ -41,13 +41,18 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Upstream, ConfigError> {
 }
 
 /// A server that cannot be used, and why.
-pub(super) fn unavailable(name: &str, error: &ConfigError) -> Upstream {
-    bare(name, Err(error.to_string()))
+pub(super) fn unavailable(name: &str, reader: &Reader<'_>, error: &ConfigError) -> Upstream {
+    bare(name, reader, Err(error.to_string()))
 }
 
-fn bare(name: &str, target: Result<gantry_client::Target, String>) -> Upstream {
+fn bare(
+    name: &str,
+    reader: &Reader<'_>,
+    target: Result<gantry_client::Target, String>,
+) -> Upstream {
     Upstream {
         name: name.to_owned(),
+        source: Some(reader.source.file.clone()),
         target,
         client: Settings::default(),
         disabled: false,

@@ -105,7 +105,7 @@ fn one(
     let (read, secrets) = reader.gathered.collect(|| entry::read(&entry));
     let mut server = match read {
         // A file of another program: whatever is wrong concerns this server only.
-        Err(error) if !is_strict => entry::unavailable(name, &error),
+        Err(error) if !is_strict => entry::unavailable(name, reader, &error),
         read => read?,
     };
     if let Err(reason) = &mut server.target {

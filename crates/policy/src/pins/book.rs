@@ -131,6 +131,7 @@ impl Book {
         }
         let is_new = |seen: &&Arc<Seen>| {
             self.concerns(&seen.key)
+                && !seen.is_cached
                 && !self.pins.contains_key(&seen.key)
                 && !self.settings.suspicious.holds(&seen.suspicions)
         };
@@ -140,11 +141,12 @@ impl Book {
         if new.is_empty() {
             return false;
         }
-        let known: HashSet<(Arc<str>, Kind)> =
-            self.pins.keys().map(|key| (key.server.clone(), key.kind)).collect();
+        let whose = |key: &Key| (key.server.clone(), key.identity.clone(), key.kind);
+        let known: HashSet<_> = self.pins.keys().map(whose).collect();
+        self.tell_of_other_servers(&new);
         let mut told = Told::default();
         for seen in new {
-            let is_late = known.contains(&(seen.key.server.clone(), seen.key.kind));
+            let is_late = known.contains(&whose(&seen.key));
             let renamed_from = present.filter(|_| is_late).and_then(|it| self.former(&seen, it));
             let pin = Pin { is_late, renamed_from, ..pin(&seen, FIRST_SIGHT) };
             told.note(&seen, &pin);
@@ -154,6 +156,23 @@ impl Book {
         true
     }
 
+    /// Tells, once for each server, that a program or address is new under the name of another one.
+    fn tell_of_other_servers(&self, new: &[Arc<Seen>]) {
+        let mut told = HashSet::new();
+        for Key { server, identity, .. } in new.iter().map(|seen| &seen.key) {
+            let mut pinned = self.pins.keys().filter(|key| key.server == *server).peekable();
+            if pinned.peek().is_some()
+                && pinned.all(|key| key.identity != *identity)
+                && told.insert(server)
+            {
+                tracing::warn!(
+                    "server `{server}` has another program, arguments or address than before; its \
+                     definitions are pinned as if seen for the first time"
+                );
+            }
+        }
+    }
+
     /// What a thing was called before: the name of a pin that says the same and is not there now.
     fn former(&self, seen: &Seen, present: &HashSet<Key>) -> Option<String> {
         let nameless =
@@ -161,6 +180,7 @@ impl Book {
         let now = nameless(&seen.definition());
         let is_former = |pin: &&Arc<Pin>| {
             pin.key.server == seen.key.server
+                && pin.key.identity == seen.key.identity
                 && pin.key.kind == seen.key.kind
                 && !present.contains(&pin.key)
                 && nameless(&pin.definition) == now
@@ -231,7 +251,6 @@ impl Book {
         }
         let is_suspicious = suspicious.holds(&seen.suspicions);
         match pin {
-            Some(pin) if pin.identity != seen.identity => Some(Reason::OtherServer),
             Some(pin) if pin.digest != seen.digest => Some(match changes.first() {
                 _ if *mode != PinMode::Compatible => Reason::Changed,
                 None => Reason::Rewritten,
@@ -242,6 +261,7 @@ impl Book {
             Some(pin) => (is_suspicious && pin.is_by_first_sight()).then_some(Reason::Suspicious),
             None if is_suspicious => Some(Reason::Suspicious),
             None if *mode == PinMode::Locked => Some(Reason::NotPinned),
+            None if seen.is_cached => None,
             None => Some(Reason::TooMany),
         }
     }
@@ -265,7 +285,8 @@ impl Book {
         let meant: Vec<&Arc<Seen>> = self.seen.values().filter(is_meant).collect();
         let exact: Vec<&Arc<Seen>> = meant.iter().copied().filter(|it| it.shown == bare).collect();
         let key = one(name, if exact.is_empty() { &meant } else { &exact }, |it| &it.key)?;
-        let latest = meant.into_iter().filter(|it| it.key == key).max_by_key(|it| it.number);
+        let latest =
+            meant.into_iter().filter(|it| it.key.is_alike(&key)).max_by_key(|it| it.number);
         latest.cloned().ok_or_else(|| PinError::Unknown(name.to_owned()))
     }
 
@@ -300,7 +321,8 @@ fn by_kind(name: &str) -> (Option<Kind>, &str) {
 fn one<T>(name: &str, meant: &[&T], key: impl Fn(&T) -> &Key) -> Result<Key, PinError> {
     let keys: BTreeSet<&Key> = meant.iter().map(|it| key(it)).collect();
     let mut all = keys.iter();
-    match (all.next(), all.next()) {
+    // Of servers that had one name after the other it is the same thing.
+    match (all.next(), all.find(|key| keys.first().is_some_and(|it| !key.is_alike(it)))) {
         (Some(key), None) => Ok((*key).clone()),
         (None, _) => Err(PinError::Unknown(name.to_owned())),
         _ => {

@@ -33,8 +33,6 @@ pub enum Reason {
     Compatible,
     /// Its definition is not the one that was pinned.
     Changed,
-    /// Another program or address has its server's name.
-    OtherServer,
     /// It is not in the lock file.
     NotPinned,
     /// It says what a person should look at first.
@@ -61,7 +59,6 @@ impl Reason {
             Self::Rewritten => "rewritten",
             Self::Compatible => "compatible",
             Self::Changed => "changed",
-            Self::OtherServer => "other server",
             Self::NotPinned => "not pinned",
             Self::Suspicious => "suspicious",
             Self::TooMany => "too many",
@@ -91,10 +88,7 @@ const KNOWN: [&str; 10] = [
 impl Held {
     /// How far the changes reach together.
     pub fn class(&self) -> Option<Class> {
-        match self.reason {
-            Reason::OtherServer => Some(Class::Major),
-            _ => self.changes.first().map(|change| change.class),
-        }
+        self.changes.first().map(|change| change.class)
     }
 
     /// The members of the definition that changed: `description, inputSchema`.
@@ -144,9 +138,6 @@ impl Held {
                 format!("has changed ({members}), and clients see it as it was pinned")
             }
             Reason::Changed => format!("has changed since it was pinned ({})", self.what()),
-            Reason::OtherServer => {
-                "is held back, for another program or address has its server's name now".to_owned()
-            }
             Reason::NotPinned => "is held back, for it is not in the lock file".to_owned(),
             Reason::Suspicious => {
                 format!("is held back, for its definition is suspicious{}", self.suspicion())
@@ -186,13 +177,8 @@ impl Held {
             gather(definition, &mut String::new(), &mut leaves);
             leaves
         };
-        let mut before =
-            self.before.as_ref().map(|pin| leaves(&pin.definition)).unwrap_or_default();
-        let mut now = leaves(&self.seen.definition());
-        if let Some(pin) = &self.before {
-            before.insert("(server)".to_owned(), pin.identity.to_string());
-            now.insert("(server)".to_owned(), self.seen.identity.to_string());
-        }
+        let before = self.before.as_ref().map(|pin| leaves(&pin.definition)).unwrap_or_default();
+        let now = leaves(&self.seen.definition());
         let places: BTreeSet<String> = before.keys().chain(now.keys()).cloned().collect();
         let differing = places.into_iter().filter(|place| before.get(place) != now.get(place));
         let difference = |place: String| Difference {

@@ -101,10 +101,11 @@ fn pin(entry: &RawJson, number: usize) -> Result<Pin, LockError> {
     let wrong = |member| LockError::Entry { number, path: path(), member };
     let needed = |member: &'static str| text(member).ok_or_else(|| wrong(member));
     let kind = Kind::of(&needed("kind")?).ok_or_else(|| wrong("kind"))?;
-    let key = Key { server: needed("server")?.into(), kind, name: needed("name")?.into() };
+    let identity: std::sync::Arc<str> = needed("identity")?.into();
+    let (server, name) = (needed("server")?.into(), needed("name")?.into());
+    let key = Key { server, kind, name, identity: identity.clone() };
     let definition = entry.get("definition").filter(RawJson::is_object);
     let definition = canonical(&definition.ok_or_else(|| wrong("definition"))?);
-    let identity: std::sync::Arc<str> = needed("identity")?.into();
     let digest = Digest::of(&key, &identity, &definition);
     // A definition that was changed by hand must not be taken for what was reviewed.
     if digest.to_string() != needed("digest")? {

@@ -18,6 +18,9 @@ pub struct Key {
     pub kind: Kind,
     /// What its server calls it. Faces show it under other names, and one pin holds for all of them.
     pub name: Arc<str>,
+    /// What tells its server from another of that name: its program with all arguments, or its
+    /// address. Each has pins of its own.
+    pub identity: Arc<str>,
 }
 
 /// What sort of thing is pinned.
@@ -72,6 +75,11 @@ impl Kind {
 }
 
 impl Key {
+    /// Whether it is the same thing of a server of that name, whichever server that is.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        (&self.server, self.kind, &self.name) == (&other.server, other.kind, &other.name)
+    }
+
     /// Its name for people and for the command line: `SERVER/NAME`.
     pub fn path(&self) -> String {
         match &*self.server {
@@ -154,8 +162,10 @@ mod tests {
 
     #[test]
     fn every_part_counts() {
-        let key =
-            |server: &str, kind, name: &str| Key { server: server.into(), kind, name: name.into() };
+        let key = |server: &str, kind, name: &str| {
+            let (server, name, identity) = (server.into(), name.into(), "i".into());
+            Key { server, kind, name, identity }
+        };
         let (one, other) = (RawJson::from_static("{}"), RawJson::from_static("[]"));
         let digests = [
             Digest::of(&key("s", Kind::Tool, "n"), "i", &one),

@@ -22,6 +22,9 @@ pub struct Seen {
     pub digest: Digest,
     /// What a person should look at.
     pub suspicions: Vec<Suspicion>,
+    /// Whether it comes from a cache. Then it is shown, and not pinned: its server may not say it any
+    /// more.
+    pub is_cached: bool,
     /// Held for as long as this is, so that its address is no other's.
     pub(super) own: Arc<Own>,
     /// The later one of two was seen later.
@@ -34,6 +37,7 @@ pub(super) struct Subject<'a> {
     shown: &'a str,
     version: Option<&'a str>,
     origin: Option<&'a Origin>,
+    is_cached: bool,
     own: &'a Arc<Own>,
 }
 
@@ -45,6 +49,7 @@ impl<'a> Subject<'a> {
             // Versions of a tool of our own are offered side by side.
             version: tool.version.as_deref().filter(|_| tool.origin.is_none()),
             origin: tool.origin.as_deref(),
+            is_cached: tool.is_cached,
             own: tool.offered.as_ref().unwrap_or(&tool.own),
         }
     }
@@ -52,7 +57,8 @@ impl<'a> Subject<'a> {
     pub(super) fn prompt(prompt: &'a PromptEntry) -> Self {
         let (shown, origin) = (prompt.canonical_name(), prompt.origin.as_deref());
         let own = prompt.offered.as_ref().unwrap_or(&prompt.own);
-        Self { kind: Kind::Prompt, shown, version: None, origin, own }
+        let is_cached = prompt.is_cached;
+        Self { kind: Kind::Prompt, shown, version: None, origin, is_cached, own }
     }
 
     /// None for what is never pinned.
@@ -75,16 +81,17 @@ impl<'a> Subject<'a> {
             None => self.own.name.as_str().into(),
         };
         let server = self.origin.map_or_else(|| "".into(), |origin| origin.server.clone());
-        Key { server, kind: self.kind, name }
+        let identity = self.origin.map_or_else(|| "own".into(), |origin| origin.identity.clone());
+        Key { server, kind: self.kind, name, identity }
     }
 
     pub(super) fn see(&self, number: u64) -> Seen {
         let key = self.key();
-        let identity = self.origin.map_or_else(|| "own".into(), |origin| origin.identity.clone());
+        let (identity, is_cached) = (key.identity.clone(), self.is_cached);
         let digest = Digest::of_written(&key, &identity, &self.own.definition);
         let suspicions = suspicions(&self.own.definition);
         let (shown, own) = (self.shown.to_owned(), self.own.clone());
-        Seen { key, shown, identity, digest, suspicions, own, number }
+        Seen { key, shown, identity, digest, suspicions, is_cached, own, number }
     }
 }
 

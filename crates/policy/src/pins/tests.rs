@@ -190,16 +190,53 @@ async fn every_change_is_told_with_its_class() {
 }
 
 #[tokio::test]
-async fn another_program_of_that_name_is_another_server() {
+async fn servers_that_have_one_name_in_turn_have_pins_of_their_own() {
     let bench = Bench::usual();
-    bench.offer(&[described("a", "Adds.")]);
-    bench.offer_as("program:2", &[described("a", "Adds.")]);
-    assert_eq!(bench.reasons(), [("s/a".to_owned(), "other server")]);
-    let differences = bench.pins.held()[0].differences();
-    assert_eq!(differences.len(), 1, "{differences:?}");
-    assert_eq!(differences[0].now.as_deref(), Some("program:2"));
-    bench.pins.accept("a", None, "someone").expect("it is offered");
-    assert_eq!(bench.refusal("s_a").await, None);
+    // What each says first, and again when it is its turn again.
+    for (identity, description, expected) in [
+        ("program:1", "Adds.", None),
+        ("program:2", "Multiplies.", None),
+        ("program:1", "Adds.", None),
+        ("program:2", "Adds.", Some("changed")),
+        ("program:1", "Multiplies.", Some("changed")),
+        ("program:2", "Multiplies.", None),
+    ] {
+        bench.offer_as(identity, &[described("a", description)]);
+        let reasons: Vec<_> = bench.reasons().into_iter().map(|(_, reason)| reason).collect();
+        assert_eq!(reasons.first().copied(), expected, "{identity} {description}");
+    }
+    assert_eq!(bench.pins.all().len(), 2);
+    assert!(bench.pins.all().iter().all(|pin| !pin.is_late && pin.renamed_from.is_none()));
+    let locked = Bench::new(PinSettings { mode: PinMode::Locked, ..PinSettings::default() });
+    locked.pins.read_lock(bench.pins.to_lock().as_str().as_bytes()).expect("a lock");
+    locked.offer_as("program:3", &[described("a", "Adds.")]);
+    assert_eq!(locked.reasons(), [("s/a".to_owned(), "not pinned")]);
+    bench.pins.unpin("s/a").expect("it is pinned");
+    // What is offered is seen as for the first time; what is not is forgotten.
+    assert_eq!(bench.pins.all().len(), 1);
+}
+
+#[tokio::test]
+async fn what_comes_from_a_cache_is_shown_and_never_pinned() {
+    let bench = Bench::usual();
+    let offer = |is_cached: bool, description: &str| {
+        let mut tool = tool("s", "program:1", &described("a", description));
+        tool.is_cached = is_cached;
+        bench.publisher.publish(Listing { tools: vec![Arc::new(tool)], ..Listing::default() });
+    };
+    offer(true, "Remembered.");
+    assert_eq!((bench.names().await.len(), bench.pins.all().len()), (1, 0));
+    offer(false, "Said.");
+    assert_eq!((bench.names().await.len(), bench.pins.all().len()), (1, 1));
+    assert_eq!(bench.pins.all()[0].definition.get("description").unwrap().as_str(), "\"Said.\"");
+    // It is judged like any other.
+    offer(true, "Remembered.");
+    assert_eq!(bench.reasons(), [("s/a".to_owned(), "changed")]);
+    let locked = Bench::new(PinSettings { mode: PinMode::Locked, ..PinSettings::default() });
+    let mut cached = tool("s", "program:1", &described("a", "Adds."));
+    cached.is_cached = true;
+    locked.publisher.publish(Listing { tools: vec![Arc::new(cached)], ..Listing::default() });
+    assert_eq!(locked.reasons(), [("s/a".to_owned(), "not pinned")]);
 }
 
 #[tokio::test]

@@ -16,9 +16,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use super::freshness::Freshness;
 use super::house::House;
 use super::lists::{self, Lists};
-use super::offering;
 use super::pace::Pace;
 use super::server::{Heard, Server};
+use super::{offering, origin};
 
 /// Changes that come close together are looked at once.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -329,7 +329,8 @@ impl Attendant {
         let server = self.server.clone();
         let saving = tokio::task::spawn_blocking(move || {
             let lists = server.lists.load_full();
-            if let Err(error) = lists.save(&folder, server.name()) {
+            let file = folder.join(origin::file(&server.upstream));
+            if let Err(error) = lists.save(&file, &origin::identity(&server.upstream)) {
                 let server = server.name();
                 tracing::warn!(server, %error, "what a server lists cannot be kept");
             }

@@ -227,6 +227,7 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, names: &CanonicalNames, compos
                     origin: prompt.origin.clone(),
                     own: prompt.own.clone(),
                     offered: None,
+                    is_cached: prompt.is_cached,
                 }));
                 let route = Route { server: part.server.clone(), own: prompt.name.clone() };
                 composed.routes.prompts.insert(name, route);

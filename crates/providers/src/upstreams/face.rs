@@ -7,7 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use foldhash::HashMap;
 use futures_util::future::BoxFuture;
-use gantry_client::Request;
+use gantry_client::{List, Request};
 use gantry_gateway::{
     Absence, Call, CallError, Completeness, ErrorKind, Exchange, Hearers, Outcome, Provider,
     Publisher, Resolved, Target, TaskSupport,
@@ -248,6 +248,18 @@ impl Provider for Face {
         );
         let origin = origin::of(&server.upstream);
         Some(Absence { origin, error: CallError::new(ErrorKind::Unavailable, text) })
+    }
+
+    fn relisted(&self, target: &Target) -> BoxFuture<'static, Result<(), CallError>> {
+        let list = match target {
+            Target::Prompt(_) => List::Prompts,
+            _ => List::Tools,
+        };
+        match self.view.load().server_of(target).cloned() {
+            Some(server) => Box::pin(async move { server.relisted(list).await }),
+            // The call finds that it has gone.
+            None => Box::pin(std::future::ready(Ok(()))),
+        }
     }
 
     fn watching(&self, uri: &str) -> BoxFuture<'static, ()> {

@@ -25,6 +25,7 @@ pub(super) fn upstream(name: &str) -> Upstream {
     };
     Upstream {
         name: name.to_owned(),
+        source: None,
         target: Ok(Target::Program(program)),
         client: Settings::default(),
         disabled: false,

@@ -15,9 +15,9 @@ use super::compose::{Part, Scope};
 use super::face::Face;
 use super::instructions;
 use super::offer::Offer;
-use super::offering;
 use super::server::Server;
 use super::settings::{Profile, Upstream, UpstreamSettings};
+use super::{offering, origin};
 
 /// All servers, and all gateways that show them.
 #[derive(Debug)]
@@ -124,17 +124,21 @@ impl House {
         leaving.shutdown().await;
     }
 
-    /// Begins to attend to a server. What its predecessor listed counts until it has spoken itself.
+    /// Begins to attend to a server. What it listed under its former settings counts until it has
+    /// spoken itself.
     fn begin(self: &Arc<Self>, upstream: Upstream, before: Option<&Server>) -> Attended {
-        let lists = before.map(|before| before.lists.load_full()).unwrap_or_default();
-        let (server, heard) = Server::new(upstream, &self.settings, lists);
-        if before.is_some_and(Server::is_known) {
+        let is_same = before.is_some_and(|before| origin::is_same(&before.upstream, &upstream));
+        let same = before.filter(|_| is_same);
+        let lists = same.map(|before| before.lists.load_full());
+        let (server, heard) = Server::new(upstream, &self.settings, lists.unwrap_or_default());
+        if same.is_some_and(Server::is_known) {
             server.know();
         }
         if let Some(before) = before.filter(|_| !server.upstream.disabled) {
             let offer = Offer::after(&server, before);
-            let is_reachable = server.shared().is_some();
-            server.offer.store(Arc::new(if is_reachable { offer } else { offer.withdrawn() }));
+            // Of another server only the names are kept.
+            let is_offered = is_same && server.shared().is_some();
+            server.offer.store(Arc::new(if is_offered { offer } else { offer.withdrawn() }));
         }
         let house = Arc::downgrade(self);
         let attendant = match server.shared().cloned().zip(heard) {

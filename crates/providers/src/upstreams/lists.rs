@@ -3,19 +3,20 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gantry_client::{ChangedList, List, Listed};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
-
-use super::naming;
 
 /// The largest file that is read.
 const LIMITS: JsonLimits = JsonLimits { size: 256 * 1024 * 1024, depth: 256 };
 
 /// The member of the file that tells of tasks.
 const MAKES_TASKS: &str = "makesTasks";
+
+/// The member of the file that tells which server it was.
+const IDENTITY: &str = "identity";
 
 /// The four lists.
 pub(super) const ALL: [List; 4] = [List::Tools, List::Resources, List::Templates, List::Prompts];
@@ -33,6 +34,8 @@ pub(super) fn of(changed: ChangedList) -> Vec<List> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Lists {
     items: [Vec<RawJson>; 4],
+    /// Which of them come from a cache, and were not listed in this run.
+    cached: [bool; 4],
     troubles: [Option<String>; 4],
     /// How to use the server, for the model.
     pub(super) instructions: Option<String>,
@@ -46,6 +49,16 @@ impl Lists {
         &self.items[place(list)]
     }
 
+    /// Whether a list comes from a cache, and was not listed in this run.
+    pub(super) fn is_cached(&self, list: List) -> bool {
+        self.cached[place(list)]
+    }
+
+    /// What went wrong with one list.
+    pub(super) fn trouble(&self, list: List) -> Option<&str> {
+        self.troubles[place(list)].as_deref()
+    }
+
     /// What went wrong with the lists.
     pub(super) fn troubles(&self) -> impl Iterator<Item = &str> {
         self.troubles.iter().flatten().map(String::as_str)
@@ -53,6 +66,7 @@ impl Lists {
 
     /// Puts a list in the place of its predecessor.
     pub(super) fn replace(&mut self, list: List, listed: Listed) {
+        self.cached[place(list)] = false;
         self.troubles[place(list)] = listed.truncated;
         self.items[place(list)] = listed.items;
     }
@@ -87,22 +101,25 @@ impl Lists {
         self.troubles[place(list)] = Some(trouble);
     }
 
-    /// Reads what was kept; none if nothing was, or if it cannot be read.
-    pub(super) fn load(folder: &Path, server: &str) -> Option<Self> {
-        let bytes = fs::read(path(folder, server)).ok()?;
+    /// Reads what was kept, and of which server; none if nothing was, or if it cannot be read. A
+    /// file of an earlier version, which does not say of which server it is, is left alone.
+    pub(super) fn load(file: &Path) -> Option<(String, Self)> {
+        let bytes = fs::read(file).ok()?;
         let kept = RawJson::parse(bytes, LIMITS).ok().filter(RawJson::is_object)?;
+        let identity = kept.get(IDENTITY)?.to_text()?;
         let items = ALL.map(|list| match kept.get(list.member()) {
             Some(items) => items.elements().collect(),
             None => Vec::new(),
         });
         let instructions = kept.get("instructions").and_then(|text| text.to_text());
         let makes_tasks = kept.get(MAKES_TASKS).and_then(|it| it.read()) == Some(true);
-        Some(Self { items, troubles: Default::default(), instructions, makes_tasks })
+        let (cached, troubles) = ([true; 4], Default::default());
+        Some((identity, Self { items, cached, troubles, instructions, makes_tasks }))
     }
 
     /// Keeps it. The file is replaced as a whole, so that nobody reads half of one.
-    pub(super) fn save(&self, folder: &Path, server: &str) -> io::Result<()> {
-        let mut kept = ObjectWriter::new();
+    pub(super) fn save(&self, file: &Path, identity: &str) -> io::Result<()> {
+        let mut kept = ObjectWriter::new().value(IDENTITY, identity);
         for list in ALL {
             kept = kept.array(list.member(), self.of(list));
         }
@@ -110,11 +127,10 @@ impl Lists {
             .value_some("instructions", self.instructions.as_deref())
             .value(MAKES_TASKS, &self.makes_tasks)
             .finish();
-        fs::create_dir_all(folder)?;
-        let path = path(folder, server);
-        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let draft = file.with_extension(format!("{}.new", std::process::id()));
         fs::write(&draft, kept.bytes())?;
-        fs::rename(&draft, path)
+        fs::rename(&draft, file)
     }
 }
 
@@ -125,10 +141,6 @@ fn place(list: List) -> usize {
         List::Templates => 2,
         List::Prompts => 3,
     }
-}
-
-fn path(folder: &Path, server: &str) -> PathBuf {
-    folder.join(format!("{}.json", naming::file(server)))
 }
 
 #[cfg(test)]
@@ -170,9 +182,15 @@ mod tests {
         let listed = Listed { items: vec![tool], ..Listed::default() };
         lists.replace(List::Tools, listed.clone());
         lists.replace(List::Prompts, listed);
-        lists.save(&folder, "some/../where").unwrap();
-        assert_eq!(Lists::load(&folder, "some/../where"), Some(lists));
-        assert_eq!(Lists::load(&folder, "elsewhere"), None);
+        let file = folder.join("here.json");
+        lists.save(&file, "program:1").unwrap();
+        let (identity, read) = Lists::load(&file).unwrap();
+        assert_eq!((identity.as_str(), read.cached), ("program:1", [true; 4]));
+        assert_eq!(read, Lists { cached: [true; 4], ..lists });
+        assert_eq!(Lists::load(&folder.join("elsewhere.json")), None);
+        // As an earlier version wrote it.
+        fs::write(&file, r#"{"tools":[{"name":"a"}]}"#).unwrap();
+        assert_eq!(Lists::load(&file), None);
         fs::remove_dir_all(folder).unwrap();
     }
 }

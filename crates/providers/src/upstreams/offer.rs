@@ -39,6 +39,8 @@ pub(super) struct Offer {
     pub(super) problems: Vec<String>,
     /// Whether it is not offered, because the server stays away, and only keeps its names.
     pub(super) is_withdrawn: bool,
+    /// Whether its tools and its prompts were read from a cache.
+    pub(super) cached: [bool; 2],
     /// Whether its tools were read as those of a server that may make a task of any call.
     pub(super) makes_tasks: bool,
 }
@@ -69,7 +71,7 @@ impl Offer {
             && kind(now) == kind(then);
         let offer = before.offer.load_full();
         let known = if is_alike { &*offer } else { &Self::default() };
-        Self::read(now, &server.lists.load(), known)
+        Self::read(now, &before.lists.load(), known)
     }
 
     /// The same, of a server that stays away.
@@ -85,7 +87,11 @@ impl Offer {
             tools: tools(upstream, &origin, lists, before, &mut problems),
             prompts: entries(
                 lists.of(List::Prompts),
-                |it| Ok(PromptEntry { origin: Some(origin.clone()), ..PromptEntry::new(it)? }),
+                |it| {
+                    let is_cached = lists.is_cached(List::Prompts);
+                    let entry = PromptEntry::new(it)?;
+                    Ok(PromptEntry { origin: Some(origin.clone()), is_cached, ..entry })
+                },
                 |it| &it.name,
                 &mut problems,
             ),
@@ -99,6 +105,7 @@ impl Offer {
             instructions: lists.instructions.clone(),
             problems: Vec::new(),
             is_withdrawn: false,
+            cached: [List::Tools, List::Prompts].map(|list| lists.is_cached(list)),
             makes_tasks: lists.makes_tasks,
         };
         if problems.len() > PROBLEMS {
@@ -121,6 +128,10 @@ fn tools(
     let is_alike = before.makes_tasks == lists.makes_tasks;
     let known: HashMap<&RawJson, &OfferedTool> =
         before.tools.iter().filter(|_| is_alike).map(|tool| (&tool.source, tool)).collect();
+    let is_cached = lists.is_cached(List::Tools);
+    let is_known = |tool: &&&OfferedTool| {
+        tool.entry.origin.as_ref() == Some(origin) && tool.entry.is_cached == is_cached
+    };
     let (mut seen, mut tools) = (HashSet::new(), Vec::new());
     for source in lists.of(List::Tools) {
         let Some(own) = source.get("name").and_then(|name| name.to_text()) else {
@@ -134,15 +145,18 @@ fn tools(
             problems.push(format!("the tool `{own}` is listed twice; the first one is offered"));
             continue;
         }
-        if let Some(tool) = known.get(source).filter(|it| it.entry.origin.as_ref() == Some(origin))
-        {
+        if let Some(tool) = known.get(source).filter(is_known) {
             tools.push((*tool).clone());
             continue;
         }
         let tasks = Tasks::read(upstream, &own, source);
         let execution = tasks.shown(source, lists.makes_tasks);
         match tool(upstream, origin, own.clone(), source, tasks, execution) {
-            Ok(tool) => tools.push(tool),
+            Ok((mut entry, tasks)) => {
+                entry.is_cached = is_cached;
+                let (entry, source) = (Arc::new(entry), source.clone());
+                tools.push(OfferedTool { own, entry, tasks, source });
+            }
             Err(error) => problems.push(format!("the tool `{own}` is left out: {error}")),
         }
     }
@@ -157,7 +171,7 @@ fn tool(
     source: &RawJson,
     tasks: Tasks,
     execution: Option<RawJson>,
-) -> Result<OfferedTool, EntryError> {
+) -> Result<(ToolEntry, Tasks), EntryError> {
     let instead = upstream.overrides.get(&own);
     let text = |pick: fn(&Override) -> &Option<String>| {
         instead.and_then(|it| pick(it).as_deref()).map(RawJson::string)
@@ -187,7 +201,7 @@ fn tool(
     if tasks.can_wait(source) {
         entry.task_support = TaskSupport::Optional;
     }
-    Ok(OfferedTool { own, entry: Arc::new(entry), tasks, source: source.clone() })
+    Ok((entry, tasks))
 }
 
 fn templates(

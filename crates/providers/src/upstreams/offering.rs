@@ -7,28 +7,44 @@ use tokio::task::{JoinError, spawn_blocking};
 use super::house::House;
 use super::lists::Lists;
 use super::offer::Offer;
+use super::origin;
 use super::server::Server;
 
 /// Finds out what the server listed when it ran last, and offers that. Until then nobody knows
 /// which names are the server's.
 pub(super) async fn recall(server: &Arc<Server>, house: &Weak<House>) {
-    if *server.lists.load_full() == Lists::default()
-        && let Some(folder) = house.upgrade().and_then(|it| it.settings.folder.clone())
-    {
-        let name = server.name().to_owned();
+    let is_unknown = *server.lists.load_full() == Lists::default();
+    if is_unknown && let Some(folder) = house.upgrade().and_then(|it| it.settings.folder.clone()) {
+        let file = folder.join(origin::file(&server.upstream));
         let limit = server.upstream.client.lists.total;
         let loading = spawn_blocking(move || {
-            let mut lists = Lists::load(&folder, &name)?;
+            let (identity, mut lists) = Lists::load(&file)?;
             lists.bound(limit);
-            Some(lists)
+            Some((identity, lists))
         });
-        let kept = loading.await.ok().flatten();
-        if kept.is_some() {
-            server.know();
+        match loading.await.ok().flatten() {
+            Some((identity, lists)) if identity == origin::identity(&server.upstream) => {
+                server.know();
+                server.lists.store(Arc::new(lists));
+            }
+            // Another server had this entry. Its names stay reserved until this one has spoken.
+            Some((_, lists)) => return reserve(server, house, lists).await,
+            None => {}
         }
-        server.lists.store(Arc::new(kept.unwrap_or_default()));
+    } else if is_unknown && server.offer.load().is_withdrawn {
+        return server.recalled();
     }
     offer(server, house).await;
+}
+
+/// Keeps the names of what another server listed, and offers nothing.
+async fn reserve(server: &Arc<Server>, house: &Weak<House>, lists: Lists) {
+    let reserving = show(server, house, move |server| {
+        Offer::read(&server.upstream, &lists, &server.offer.load()).withdrawn()
+    });
+    if let Err(error) = reserving.await {
+        tracing::error!(server = server.name(), %error, "what a server listed could not be read");
+    }
 }
 
 /// Offers what is listed. Of a server that is not to be reached only the names are kept.
@@ -63,6 +79,7 @@ async fn show(
             house.show(Some(server.name()));
             house.changes.send_modify(|changes| *changes += 1);
         }
+        server.shown.send_replace(server.offer.load().cached);
     });
     showing.await
 }

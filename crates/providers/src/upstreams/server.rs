@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
-use gantry_client::{Client, Event, Request, Silent, State};
+use gantry_client::{Client, Event, List, Request, Silent, State};
 use gantry_gateway::{CallError, Caller, Completeness, ErrorKind};
 use gantry_protocol::{RawJson, Redactor};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::failure::Failed;
 use super::lists::Lists;
 use super::offer::Offer;
 use super::pool::{Own, Pool};
@@ -52,6 +53,8 @@ pub(super) struct Server {
     afterwords: Mutex<JoinSet<()>>,
     /// Told when a call was refused as if there were no such tool.
     pub(super) doubted: Notify,
+    /// Whether its tools and its prompts were published as a cache has them.
+    pub(super) shown: watch::Sender<[bool; 2]>,
     /// Whether it was listed or could not be reached: what there is to be known at first is known.
     settled: AtomicBool,
     /// Whether what it listed when it ran last has been looked for.
@@ -118,6 +121,7 @@ impl Server {
             watched: Mutex::default(),
             afterwords: Mutex::default(),
             doubted: Notify::new(),
+            shown: watch::Sender::new([true; 2]),
             settled: AtomicBool::new(heard.is_none()),
             is_recalled: AtomicBool::new(has_nothing_to_recall),
             is_known: AtomicBool::new(false),
@@ -207,6 +211,38 @@ impl Server {
             }
             State::Configured | State::Ready | State::Degraded(_) => {
                 Some(self.redaction.text(offer.problems.first()?).into_owned())
+            }
+        }
+    }
+
+    /// Waits until a list that is cached was listed by the server, which is connected for that if
+    /// need be, and is published.
+    pub(super) async fn relisted(&self, list: List) -> Result<(), CallError> {
+        let name = self.name();
+        let Some(client) = self.shared() else {
+            let text = format!("the server `{name}` is disabled; `gantry status` says why");
+            return Err(CallError::new(ErrorKind::Unavailable, text));
+        };
+        let mut shown = self.shown.subscribe();
+        let method = list.method();
+        let failed =
+            Failed { server: name, method: &method, aliases: None, redaction: &self.redaction };
+        client.peer().await.map_err(|error| failed.error(error))?;
+        loop {
+            let [tools, prompts] = *shown.borrow_and_update();
+            if !(if list == List::Prompts { prompts } else { tools }) {
+                return Ok(());
+            }
+            let lists = self.lists.load_full();
+            if let Some(trouble) = lists.trouble(list).filter(|_| lists.is_cached(list)) {
+                // It is asked for again, for the next call.
+                self.doubted.notify_one();
+                let trouble = self.redaction.text(trouble).into_owned();
+                let text = format!("the server `{name}` cannot be called: {trouble}");
+                return Err(CallError::new(ErrorKind::Unavailable, text));
+            }
+            if shown.changed().await.is_err() {
+                return Ok(());
             }
         }
     }

@@ -15,6 +15,8 @@ const TEMPLATES: usize = 1024 * 1024;
 pub struct Upstream {
     /// What it is called here.
     pub name: String,
+    /// The configuration file that its entry stands in; none if it was made in code.
+    pub source: Option<PathBuf>,
     /// Where it is; what is wrong with its entry if that cannot be said.
     pub target: Result<Target, String>,
     /// How to speak to it.
@@ -49,6 +51,7 @@ impl Upstream {
     pub fn new(name: &str, target: Target) -> Self {
         Self {
             name: name.to_owned(),
+            source: None,
             target: Ok(target),
             client: Settings::default(),
             disabled: false,
@@ -76,6 +79,7 @@ impl Upstream {
         // The settings hold no secrets, so that their print tells all of them.
         let print = |upstream: &Self| format!("{:?}", upstream.client);
         self.name == other.name
+            && self.source == other.source
             && self.target == other.target
             && self.disabled == other.disabled
             && self.prefix == other.prefix

@@ -147,6 +147,7 @@ impl ExplainOptions {
                 own: prompt.own.clone(),
                 offered: prompt.offered.clone(),
                 canonical: Some(canonical(&target)),
+                is_cached: prompt.is_cached,
             })),
             Target::Resource(_) | Target::Template(..) => target,
         }
