@@ -22,9 +22,27 @@ pub struct ResultObject {
     is_complete: bool,
     is_error: bool,
     is_bare: bool,
+    has_content: bool,
 }
 
 impl ResultObject {
+    /// The same with an empty `content` if it has none, as the result of a tool call must.
+    ///
+    /// ```
+    /// use gantry_protocol::{RawJson, ResultObject};
+    /// let repaired = |text| ResultObject::from(RawJson::from_static(text)).with_content();
+    /// assert_eq!(repaired(r#"{"isError":true}"#).as_str(), r#"{"isError":true,"content":[]}"#);
+    /// assert_eq!(repaired(r#"{"content":null}"#).as_str(), r#"{"content":[]}"#);
+    /// assert_eq!(repaired(r#"{ "content": [1] }"#).as_str(), r#"{ "content": [1] }"#);
+    /// ```
+    #[must_use]
+    pub fn with_content(self) -> Self {
+        match self.has_content {
+            true => self,
+            false => self.raw.edit().set("content", RawJson::from_static("[]")).apply().into(),
+        }
+    }
+
     /// Whether it has nothing but what all revisions with structured content know: it does not say
     /// that it is complete, nor how long it may be kept, and has no `_meta`.
     pub(crate) fn is_bare(&self) -> bool {
@@ -70,12 +88,14 @@ impl From<RawJson> for ResultObject {
     /// ```
     fn from(raw: RawJson) -> Self {
         let (mut meta, mut is_complete, mut is_error, mut is_bare) = (0, None, None, true);
+        let mut has_content = false;
         for member in raw.members() {
             let value = member.value_text();
             match &*member.key_bytes() {
                 b"_meta" if meta == 0 => meta = member.value_start(),
                 b"resultType" => is_complete = is_complete.or(Some(value == &**COMPLETE.bytes())),
                 b"isError" => is_error = is_error.or(Some(value == b"true")),
+                b"content" => has_content |= value != b"null",
                 b"ttlMs" | b"cacheScope" => is_bare = false,
                 // Up to 2025-11-25 it must be an object.
                 b"structuredContent" => is_bare &= value.starts_with(b"{"),
@@ -84,7 +104,7 @@ impl From<RawJson> for ResultObject {
         }
         is_bare &= meta == 0 && is_complete.is_none();
         let (is_complete, is_error) = (is_complete == Some(true), is_error == Some(true));
-        Self { raw, meta, is_complete, is_error, is_bare }
+        Self { raw, meta, is_complete, is_error, is_bare, has_content }
     }
 }
 

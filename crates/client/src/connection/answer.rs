@@ -106,7 +106,10 @@ fn read_error(
         code::URL_ELICITATION_REQUIRED if revision == Revision::V2025_11_25 => {
             visits(request, error)
         }
-        code::RESOURCE_NOT_FOUND if !revision.is_stateless() => {
+        // Of anything but a resource the code is the server's own.
+        code::RESOURCE_NOT_FOUND
+            if !revision.is_stateless() && request.method == Method::ResourcesRead =>
+        {
             Err(ClientError::Answered(RpcError { code: code::INVALID_PARAMS, ..error }))
         }
         _ => Err(ClientError::Answered(error)),

@@ -15,6 +15,9 @@ pub(super) struct Failed<'a> {
     pub(super) method: &'a Method,
     /// Other addresses of the server's resources.
     pub(super) aliases: Option<&'a Aliases>,
+    /// Whether the server has no handshake: only such a server means by some codes what they say of
+    /// the hop between it and the gateway.
+    pub(super) is_stateless: bool,
     pub(super) redaction: &'a Redactor,
 }
 
@@ -41,14 +44,17 @@ impl Failed<'_> {
                 let data = data.map(|data| self.with_our_address(data));
                 return CallError { data, ..CallError::new(ErrorKind::ResourceNotFound, text) };
             }
-            code::MISSING_CLIENT_CAPABILITY => match required() {
-                Some(required) => ErrorKind::MissingCapability { required },
-                None => ErrorKind::ToolFailed,
-            },
-            // They speak of the way between this gateway and the server, not of the client's.
-            code::HEADER_MISMATCH | code::UNSUPPORTED_VERSION => {
-                let text = format!("the server `{server}` refused how it was asked: {text}");
-                return CallError::new(ErrorKind::Internal, text);
+            code::MISSING_CLIENT_CAPABILITY if required().is_some() => {
+                let required = required().unwrap_or(RawJson::EMPTY_OBJECT);
+                ErrorKind::MissingCapability { required }
+            }
+            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION
+                if self.is_stateless =>
+            {
+                let text = format!(
+                    "the server `{server}` refused the gateway's request with code {code}: {text}"
+                );
+                return CallError { data, ..CallError::new(ErrorKind::Internal, text) };
             }
             code => ErrorKind::Handler { code },
         };

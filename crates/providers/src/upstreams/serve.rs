@@ -56,7 +56,8 @@ impl Errand {
                 if self.is_unknown(&error) {
                     server.doubted.notify_one();
                 }
-                Err(self.failed().error(error))
+                let is_stateless = client.known().is_some_and(|it| it.revision.is_stateless());
+                Err(self.failed(is_stateless).error(error))
             }
         };
         if let Some(required) = line.missing().filter(|_| is_failure(&outcome)) {
@@ -64,6 +65,11 @@ impl Errand {
         }
         match outcome? {
             Reply::Result(result) => {
+                // Every revision demands it, and most client libraries raise without it.
+                let result = match self.request.method {
+                    Method::ToolsCall => result.with_content(),
+                    _ => result,
+                };
                 let result = match result.is_error() {
                     true => server.redaction.json(result.into_raw()).into(),
                     false => result,
@@ -134,10 +140,10 @@ impl Errand {
             && matches!(*code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND)
     }
 
-    fn failed(&self) -> Failed<'_> {
+    fn failed(&self, is_stateless: bool) -> Failed<'_> {
         let (server, redaction) = (self.server.name(), &self.server.redaction);
         let aliases = self.aliases.as_deref();
-        Failed { server, method: &self.request.method, aliases, redaction }
+        Failed { server, method: &self.request.method, aliases, is_stateless, redaction }
     }
 }
 

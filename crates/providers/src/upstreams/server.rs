@@ -225,8 +225,9 @@ impl Server {
         };
         let mut shown = self.shown.subscribe();
         let method = list.method();
+        let redaction = &self.redaction;
         let failed =
-            Failed { server: name, method: &method, aliases: None, redaction: &self.redaction };
+            Failed { server: name, method: &method, aliases: None, is_stateless: false, redaction };
         client.peer().await.map_err(|error| failed.error(error))?;
         loop {
             let [tools, prompts] = *shown.borrow_and_update();

@@ -61,12 +61,11 @@ pub(super) fn to_rpc(revision: Revision, error: CallError) -> RpcError {
     RpcError { code, message: public, data }
 }
 
-/// A handler's own code, unless the protocol gives that number a meaning on this hop.
+/// A handler's own code, unless the client's revision reserves it (2026-07-28, error codes). The
+/// older revisions leave all of these codes free.
 fn own_code(revision: Revision, code: i64) -> i64 {
     match code {
-        // Only one revision knows this code, and only as a server's own word.
-        code::URL_ELICITATION_REQUIRED if revision == Revision::LATEST_WITH_HANDSHAKE => code,
-        -32099..=-32020 => code::INTERNAL_ERROR,
+        -32099..=-32020 if revision.is_stateless() => code::INTERNAL_ERROR,
         code::RESOURCE_NOT_FOUND if revision.is_stateless() => code::INVALID_PARAMS,
         code => code,
     }
@@ -105,5 +104,29 @@ pub(crate) fn status(error: &RpcError) -> u16 {
         code::LIMIT_EXCEEDED => 429,
         code::SHUTTING_DOWN => 503,
         _ => 200,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_handlers_are_passed_on_where_the_revision_leaves_them_free() {
+        let newest = |code| match code {
+            -32099..=-32020 => -32603,
+            -32002 => -32602,
+            code => code,
+        };
+        let data = gantry_protocol::RawJson::from_static(r#"{"n":1.50}"#);
+        for revision in Revision::ALL {
+            for code in (-32110..=-31990).chain([-32768, -1, 0, 1, i64::MIN, i64::MAX]) {
+                let error = CallError::new(ErrorKind::Handler { code }, "it says no");
+                let told = to_rpc(revision, error.with_data(data.clone()));
+                let expected = if revision.is_stateless() { newest(code) } else { code };
+                assert_eq!(told.code, expected, "{code} for a client of {revision}");
+                assert_eq!((told.message.as_str(), told.data), ("it says no", Some(data.clone())));
+            }
+        }
     }
 }

@@ -6,10 +6,15 @@ use super::super::fixture::raw;
 use super::*;
 
 fn told(method: &Method, error: ClientError) -> CallError {
+    told_by(true, method, error)
+}
+
+/// What a call is told of a server without or with handshake.
+fn told_by(is_stateless: bool, method: &Method, error: ClientError) -> CallError {
     let mut aliases = Aliases::new("github", |_| false);
     aliases.add("a:b");
     let (aliases, redaction) = (Some(&aliases), &Redactor::default());
-    Failed { server: "github", method, aliases, redaction }.error(error)
+    Failed { server: "github", method, aliases, is_stateless, redaction }.error(error)
 }
 
 fn answered(code: i64, data: Option<&str>) -> ClientError {
@@ -42,7 +47,7 @@ fn every_failure_has_its_kind() {
         (&read, answered(-32602, None), Kind::ResourceNotFound),
         (&read, answered(-32603, None), Kind::Handler { code: -32603 }),
         (&call, answered(-32021, Some(required)), lacking),
-        (&call, answered(-32021, None), Kind::ToolFailed),
+        (&call, answered(-32021, None), Kind::Internal),
         (&call, answered(-32020, None), Kind::Internal),
         (&call, answered(-32022, None), Kind::Internal),
         (&call, ClientError::Unreachable("gone".to_owned()), Kind::Unavailable),
@@ -92,6 +97,18 @@ fn a_timeout_says_where_to_look() {
     let expected = "the server `github` did not answer within 60 s; \
                     `gantry logs github` shows what it wrote";
     assert_eq!(error.public, expected);
+}
+
+#[test]
+fn codes_of_the_newest_revision_are_free_to_servers_of_the_others() {
+    let data = r#"{"n":1.50}"#;
+    for code in [-32020, -32021, -32022] {
+        let error = told_by(false, &Method::ToolsCall, answered(code, Some(data)));
+        assert_eq!((error.kind, error.public.as_str()), (Kind::Handler { code }, "it says no"));
+        assert_eq!(error.data, Some(raw(data)));
+        let error = told(&Method::ToolsCall, answered(code, Some(data)));
+        assert_eq!((error.kind, error.data), (Kind::Internal, Some(raw(data))), "{code}");
+    }
 }
 
 #[test]
