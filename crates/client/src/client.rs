@@ -6,6 +6,7 @@ mod keeper;
 mod life;
 mod log;
 mod relay;
+mod retry;
 mod turn;
 
 #[cfg(test)]
@@ -16,11 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use self::keeper::Keeper;
 use self::life::Shared;
+use self::retry::Attempts;
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
@@ -94,7 +96,41 @@ impl Client {
     /// begun with is sent once more over a new connection: one that was not sent, that a lost session
     /// refused, or that came in words which the server does not speak any more. So is a call of a tool
     /// whose headers the server refused, once, if its definition wants others by now.
+    ///
+    /// One that failed for a reason that may pass is made again within its time, as
+    /// [`Settings::retry`] says: when the server refused the connection, and a
+    /// [repeatable](Request::is_repeatable) one also when the connection was lost before a byte of the
+    /// response, or answered with HTTP status 502, 503, or 429 with `Retry-After`.
     pub async fn request(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
+        let begun = Instant::now();
+        match self.attempt(request, line).await {
+            Err(error) if Attempts::may_pass(&error) => {
+                Box::pin(self.request_again(request, line, begun, error)).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn request_again(
+        &self,
+        request: &Request,
+        line: &dyn Line,
+        begun: Instant,
+        mut error: ClientError,
+    ) -> Result<Answer, ClientError> {
+        let shared = &self.0.shared;
+        let at_most = request.at_most.unwrap_or(shared.settings.at_most);
+        let mut attempts = Attempts::new(shared, request.is_repeatable, begun, at_most);
+        loop {
+            let at_most = Some(attempts.next(error).await?);
+            error = match self.attempt(&Request { at_most, ..request.clone() }, line).await {
+                Err(error) if Attempts::may_pass(&error) => error,
+                answer => return answer.map_err(|error| attempts.give_up(error)),
+            };
+        }
+    }
+
+    async fn attempt(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
         let shared = &self.0.shared;
         let connection = match shared.at_hand() {
             Some(connection) => connection,
@@ -122,6 +158,18 @@ impl Client {
         if let Some(kept) = shared.cache.fresh(list) {
             return Ok(kept);
         }
+        let at_most = shared.settings.at_most;
+        let mut attempts = Attempts::new(shared, true, Instant::now(), at_most);
+        loop {
+            match self.list_once(list).await {
+                Err(error) if Attempts::may_pass(&error) => drop(attempts.next(error).await?),
+                listed => return listed.map_err(|error| attempts.give_up(error)),
+            }
+        }
+    }
+
+    async fn list_once(&self, list: List) -> Result<Listed, ClientError> {
+        let shared = &self.0.shared;
         let connection = shared.reach(None).await?;
         let ticket = shared.cache.ticket(list);
         let listed = match connection.list(list).await {

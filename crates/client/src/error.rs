@@ -15,6 +15,9 @@ pub enum ClientError {
     /// There is no connection, and the request was not sent.
     #[error("{0}")]
     Unreachable(String),
+    /// The server refused the connection, and the request was not sent.
+    #[error("{0}")]
+    ConnectionRefused(String),
     /// The connection ended after the request was sent: the server may have done its work.
     #[error("{0}")]
     Lost(String),
@@ -61,6 +64,15 @@ pub struct HttpError {
     pub error: Option<RpcError>,
     /// Whether the server refused to be connected, so that the request was not sent.
     pub is_unsent: bool,
+    /// How often the request was made.
+    pub attempts: u32,
+}
+
+impl HttpError {
+    /// A status with which the server refused to be connected.
+    pub(crate) fn unsent(status: u16, retry_after: Option<Duration>) -> Self {
+        Self { status, retry_after, error: None, is_unsent: true, attempts: 1 }
+    }
 }
 
 impl fmt::Display for HttpError {
@@ -70,7 +82,11 @@ impl fmt::Display for HttpError {
         let stage = if self.is_unsent { "it could not be connected: " } else { "" };
         write!(formatter, "{stage}the server answered with HTTP status {}", self.status)?;
         reason.map_or(Ok(()), |reason| write!(formatter, " ({reason})"))?;
-        self.error.as_ref().map_or(Ok(()), |error| write!(formatter, ": {error}"))
+        self.error.as_ref().map_or(Ok(()), |error| write!(formatter, ": {error}"))?;
+        match self.attempts {
+            ..=1 => Ok(()),
+            attempts => write!(formatter, " ({attempts} attempts)"),
+        }
     }
 }
 
@@ -86,6 +102,25 @@ impl ClientError {
 
     /// Whether another connection would help, and the server has surely not begun with the request.
     pub(crate) fn is_of_connection(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::SessionLost | Self::Outdated(_))
+        matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::ConnectionRefused(_)
+                | Self::SessionLost
+                | Self::Outdated(_)
+        )
+    }
+
+    /// The same error after so many attempts, which it tells.
+    pub(crate) fn after(self, attempts: u32) -> Self {
+        match self {
+            error if attempts < 2 => error,
+            Self::ConnectionRefused(text) => {
+                Self::ConnectionRefused(format!("{text} ({attempts} attempts)"))
+            }
+            Self::Reset(text) => Self::Reset(format!("{text} ({attempts} attempts)")),
+            Self::Http(error) => Self::Http(Box::new(HttpError { attempts, ..*error })),
+            error => error,
+        }
     }
 }

@@ -31,7 +31,7 @@ pub use line::{Line, Question, Refusal, Silent};
 pub use peer::Peer;
 pub use post::Post;
 pub use request::{Answer, InputRequired, List, Listed, Request, TaskWish};
-pub use settings::{Era, FloodLimits, ListLimits, Settings, Start};
+pub use settings::{Era, FloodLimits, ListLimits, RetrySettings, Settings, Start};
 pub use state::State;
 pub use target::{Endpoint, HttpKind, Target};
 pub use tool::Tool;

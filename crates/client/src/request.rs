@@ -23,6 +23,9 @@ pub struct Request {
     pub wants_progress: bool,
     /// The least severe log message wanted; none for no messages.
     pub log_level: Option<Level>,
+    /// Whether it may be made again when nobody knows what became of it: it only reads, or a second
+    /// time changes nothing more.
+    pub is_repeatable: bool,
     /// Arguments that are repeated in HTTP headers.
     pub headers: Arc<[HeaderParam]>,
     /// Answers and state for a server without handshake that asked for input before.
@@ -90,6 +93,7 @@ impl Request {
     /// A request with no extras.
     pub fn new(method: Method, params: RawJson) -> Self {
         Self {
+            is_repeatable: only_reads(&method),
             method,
             params,
             head: None,
@@ -105,6 +109,22 @@ impl Request {
             at_most: None,
         }
     }
+}
+
+/// Whether a method changes nothing. Of a tool its definition says whether it does.
+fn only_reads(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::Discover
+            | Method::Ping
+            | Method::ToolsList
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::PromptsList
+            | Method::ResourcesRead
+            | Method::PromptsGet
+            | Method::Complete
+    )
 }
 
 impl List {

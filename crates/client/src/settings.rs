@@ -78,6 +78,27 @@ impl Default for FloodLimits {
     }
 }
 
+/// How requests are made again that failed for a reason that may pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetrySettings {
+    /// How often a request is made at most; one for never again.
+    pub attempts: u32,
+    /// The waits between attempts.
+    pub backoff: Backoff,
+    /// The longest `Retry-After` that is waited for.
+    pub retry_after: Duration,
+    /// Requests that may wait for their next attempt at once; beyond, they fail at once.
+    pub waiting: usize,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        let backoff =
+            Backoff { first: Duration::from_millis(200), at_most: Duration::from_secs(2) };
+        Self { attempts: 4, backoff, retry_after: Duration::from_secs(10), waiting: 64 }
+    }
+}
+
 /// How a client behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -114,6 +135,8 @@ pub struct Settings {
     pub at_most: Duration,
     /// The waits between tries to connect.
     pub backoff: Backoff,
+    /// How requests are made again that failed for a reason that may pass.
+    pub retry: RetrySettings,
     /// When to connect.
     pub start: Start,
     /// How long a connection that nobody uses is kept; for ever if none is given.
@@ -147,6 +170,7 @@ impl Default for Settings {
             silence: Duration::from_secs(60),
             at_most: Duration::from_secs(10 * 60),
             backoff: Backoff::default(),
+            retry: RetrySettings::default(),
             start: Start::Eager,
             idle: None,
             lifetime: None,

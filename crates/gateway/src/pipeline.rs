@@ -150,12 +150,11 @@ impl Pipeline {
         let caller = call.caller.clone();
         let sees = |target: &Target| policies.may_know(&caller, target);
         let patience = if call.has_waited { Duration::ZERO } else { policies.deadline.usual };
-        let resolved = self.catalog.resolve_within(call, sees, patience).await?;
-        record.found(&resolved.target);
-        let resolved = match resolved.target.is_cached() {
-            true => Box::pin(self.relisted(resolved)).await?,
-            false => resolved,
-        };
+        let mut resolved = self.catalog.resolve_within(call, sees, patience).await?;
+        if resolved.target.is_cached() {
+            record.found(&resolved.target);
+            resolved = Box::pin(self.relisted(resolved)).await?;
+        }
         let resolved = fill_defaults(resolved);
         record.found(&resolved.target);
         for ward in &policies.wards {

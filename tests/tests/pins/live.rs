@@ -95,19 +95,52 @@ async fn hearing(stand: &Stand) -> gantry_tests::http::Answer {
 }
 
 #[tokio::test]
-async fn another_program_of_that_name_is_held_back_as_a_whole() {
+async fn another_program_of_that_name_has_pins_of_its_own() {
     let stand = Stand::open("other", json!("first-sight"), "Says a word.").await;
     stand.until_listed(&["look", "say"]).await;
     stand.yard.configure(servers(&stand.words, &["another"]));
+    let told = "server `words` has another program, arguments or address than before";
+    gantry_tests::processes::until(told, || stand.yard.log().contains(told)).await;
+    stand.until_listed(&["look", "say"]).await;
+    stand.yard.call("words_say", json!({})).await.expect("it is not held back");
+    stand.yard.close().await;
+}
+
+#[tokio::test]
+async fn another_program_of_that_name_is_held_back_as_a_whole_where_pins_are_locked() {
+    let stand = Stand::open("locked-other", json!("locked"), "Says a word.").await;
+    stand.yard.until_state("words", "ready").await;
+    accept_all(&stand).await;
+    stand.until_listed(&["look", "say"]).await;
+    stand.yard.configure(servers(&stand.words, &["another"]));
     stand.until_listed(&[]).await;
+    let held = || async {
+        let told = stand.yard.admin("GET", "/api/servers").await;
+        told["held"].as_array().map_or(0, Vec::len)
+    };
+    while held().await != 3 {}
     let refused = stand.yard.call("words_say", json!({})).await.expect_err("it is held back");
-    assert!(refused.contains("another program or address has its server's name"), "{refused}");
-    let told = stand.yard.admin("GET", "/api/servers").await;
-    assert_eq!(told["held"].as_array().map(Vec::len), Some(3), "{told}");
+    assert!(refused.contains("it is not in the lock file"), "{refused}");
     let accepted = stand.tools(&["pin", "--server", "words"]).await;
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
     stand.until_listed(&["look", "say"]).await;
+    // The first one is still pinned.
+    stand.yard.configure(servers(&stand.words, &[]));
+    stand.yard.until_state("words", "ready").await;
+    stand.until_listed(&["look", "say"]).await;
+    assert_eq!(held().await, 0);
     stand.yard.close().await;
+}
+
+/// Accepts all that is held back, once it is all seen.
+async fn accept_all(stand: &Stand) {
+    let held = async || {
+        let told = stand.yard.admin("GET", "/api/servers").await;
+        told["held"].as_array().map_or(0, Vec::len)
+    };
+    while held().await != 3 {}
+    let accepted = stand.tools(&["pin", "--all"]).await;
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
 }
 
 #[tokio::test]

@@ -276,14 +276,14 @@ async fn one_that_changes_its_tools_while_it_is_called() {
 
 #[tokio::test]
 async fn one_that_dies_while_it_is_called() {
-    let lost = &[Fails(&["`odd`", "went away before it answered", "may have done its work"])];
+    let lost = &[Fails(&["`odd`", "was lost before a byte of its answer came", "check before"])];
     case(&["dies"], lost).spoken().await;
 }
 
 #[tokio::test]
 async fn one_that_dies_and_then_refuses_connections() {
     let calls = &[
-        Fails(&["`odd`", "went away before it answered"]),
+        Fails(&["`odd`", "was lost before its answer was complete"]),
         Fails(&["`odd`", "cannot be reached", "refused"]),
     ];
     case(&["dies"], calls).posted().await;

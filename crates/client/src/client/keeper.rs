@@ -109,7 +109,7 @@ impl Keeper {
                 () = self.shared.wanted.notified() => return Next::AtOnce,
                 order = inbox.recv() => match order {
                     Some((Order::Stop, _done)) => return Next::Never,
-                    Some((Order::Restart | Order::Replace(_), _done)) => {}
+                    Some((Order::Restart | Order::Replace(_) | Order::Try, _done)) => {}
                     None => return Next::Never,
                 },
             }
@@ -146,7 +146,7 @@ impl Keeper {
                 order = inbox.recv() => match order {
                     Some((Order::Stop, _)) | None => return None,
                     // What is wanted is being done.
-                    Some((Order::Restart | Order::Replace(_), _done)) => {}
+                    Some((Order::Restart | Order::Replace(_) | Order::Try, _done)) => {}
                 },
             }
         }
@@ -177,6 +177,7 @@ impl Keeper {
                 order = inbox.recv() => match order {
                     Some((Order::Stop, _)) | None => return Over::Stopped,
                     Some((Order::Restart, _done)) => return Over::Replaced("it was restarted"),
+                    Some((Order::Try, _done)) => {}
                     Some((Order::Replace(old), _done)) => if Arc::ptr_eq(&old, connection) {
                         return match connection.is_outdated() {
                             true => Over::Outdated,
@@ -290,7 +291,11 @@ impl Keeper {
             };
             match order {
                 Some((Order::Stop, _done)) => return Next::Never,
-                Some((Order::Restart, _done)) => return Next::AtOnce,
+                Some((Order::Restart | Order::Try, _done)) => {
+                    // Before it is told that this is done: nobody is to see the failure again.
+                    self.shared.life.send_replace(Life::Coming);
+                    return Next::AtOnce;
+                }
                 Some((Order::Replace(_), _done)) => {}
                 None => return Next::Never,
             }

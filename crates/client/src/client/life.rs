@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::Health;
@@ -39,6 +39,8 @@ pub(super) enum Order {
     Restart,
     /// End it for good.
     Stop,
+    /// Connect now, if that is being put off.
+    Try,
     /// This one is of no use any more.
     Replace(Arc<Connection>),
 }
@@ -55,6 +57,8 @@ pub(super) struct Shared {
     pub(super) wanted: Notify,
     pub(super) cache: Cache,
     pub(super) restarts: AtomicU64,
+    /// Room for requests that wait to be made again.
+    pub(super) retrying: Semaphore,
     orders: mpsc::Sender<(Order, oneshot::Sender<()>)>,
     /// Taken by the keeper.
     inbox: Mutex<Option<Inbox>>,
@@ -76,6 +80,7 @@ impl Shared {
             wanted: Notify::new(),
             cache: Cache::default(),
             restarts: AtomicU64::new(0),
+            retrying: Semaphore::new(settings.retry.waiting.min(Semaphore::MAX_PERMITS)),
             orders,
             inbox: Mutex::new(Some(inbox)),
             known: Mutex::default(),

@@ -3,6 +3,7 @@
 mod correct;
 mod floods;
 mod renewal;
+mod retries;
 mod session;
 
 use std::time::Duration;

@@ -170,7 +170,7 @@ impl<'a> Underway<'a> {
         clock: &mut Clock,
         asking: &mut Asking<'_>,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
-        let mut logging: Option<BoxFuture<'_, ()>> = None;
+        let (mut logging, mut is_begun): (Option<BoxFuture<'_, ()>>, bool) = (None, false);
         loop {
             select! {
                 biased;
@@ -185,13 +185,23 @@ impl<'a> Underway<'a> {
                 heard = self.call.mailbox.next(), if logging.is_none() => match heard {
                     Heard::Answer(outcome) => return Ok(outcome),
                     Heard::Malformed(reason) => return Err(ClientError::Malformed(reason)),
-                    Heard::Lost(reason) => return Err(ClientError::Lost(reason)),
+                    Heard::Lost(reason) => {
+                        return Err(match is_begun {
+                            true => ClientError::Lost(reason),
+                            false => ClientError::Reset(reason),
+                        });
+                    }
                     Heard::Progress(params) => {
+                        is_begun = true;
                         clock.hear();
                         line.progress(params);
                     }
-                    Heard::Log(level, params) => logging = Some(line.log(level, params)),
+                    Heard::Log(level, params) => {
+                        is_begun = true;
+                        logging = Some(line.log(level, params));
+                    }
                     Heard::Question(asked) => {
+                        is_begun = true;
                         clock.stop();
                         asking.ask(asked);
                     }
@@ -199,7 +209,10 @@ impl<'a> Underway<'a> {
                     Heard::Acknowledged => {}
                 },
                 said = source.step(self.link), if logging.is_none() => match said? {
-                    Some(Step::Message(said)) => self.link.hear(said, Some(&self.call)),
+                    Some(Step::Message(said)) => {
+                        is_begun = true;
+                        self.link.hear(said, Some(&self.call));
+                    }
                     Some(Step::HangUp(retry)) => line.hang_up(retry),
                     None => return Err(ClientError::Lost(
                         "the server ended the response without an answer".to_owned(),

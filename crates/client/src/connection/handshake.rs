@@ -105,7 +105,9 @@ async fn agree(
 /// Whatever went wrong here, no request of anyone's was sent.
 pub(super) fn unreachable(error: ClientError) -> ClientError {
     match error {
-        ClientError::Unauthorized { .. } | ClientError::Unreachable(_) => error,
+        ClientError::Unauthorized { .. }
+        | ClientError::Unreachable(_)
+        | ClientError::ConnectionRefused(_) => error,
         ClientError::Answered(error) => {
             ClientError::Unreachable(format!("the server refused the handshake: {error}"))
         }

@@ -131,7 +131,13 @@ impl Link {
             },
             Way::Http { wire, .. } => match wire.post(message, &[]).await {
                 Ok(Posted::Refused { status, retry_after, .. }) => {
-                    let refusal = HttpError { status, retry_after, error: None, is_unsent: false };
+                    let refusal = HttpError {
+                        status,
+                        retry_after,
+                        error: None,
+                        is_unsent: false,
+                        attempts: 1,
+                    };
                     Err(ClientError::Http(Box::new(refusal)))
                 }
                 Ok(_) => Ok(()),

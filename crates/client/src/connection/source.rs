@@ -178,7 +178,7 @@ fn refusal(link: &Link, status: u16, retry_after: Option<Duration>, body: &Bytes
     match error {
         Some(error) if !matches!(status, 429 | 502 | 503) => ClientError::Answered(error),
         error => {
-            let refusal = HttpError { status, retry_after, error, is_unsent: false };
+            let refusal = HttpError { status, retry_after, error, is_unsent: false, attempts: 1 };
             ClientError::Http(Box::new(refusal))
         }
     }

@@ -118,6 +118,9 @@ impl Http {
             Broken::Unsent(error) => {
                 ClientError::Unreachable(format!("`{origin}` closed the connection: {error}"))
             }
+            Broken::Reset(error) => {
+                ClientError::Reset(format!("`{origin}` did not answer the request: {error}"))
+            }
             Broken::Lost(error) => {
                 ClientError::Lost(format!("`{origin}` did not answer the request: {error}"))
             }

@@ -16,7 +16,7 @@ use self::feed::Feed;
 use self::post::Postbox;
 use super::http::{Http, Kind, Origin, Request, request_target};
 use super::{Outgoing, Pipe};
-use crate::error::ClientError;
+use crate::error::{ClientError, HttpError};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
@@ -51,6 +51,10 @@ async fn open_feed(
     headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     let url = request_target(&endpoint.url);
     let (head, body) = http.send(Request::get(&url, &headers)).await?;
+    if matches!(head.status.as_u16(), 429 | 502 | 503) {
+        let (status, retry_after) = (head.status.as_u16(), head.retry_after);
+        return Err(ClientError::Http(Box::new(HttpError::unsent(status, retry_after))));
+    }
     if head.status != StatusCode::OK || head.kind != Kind::Events {
         return Err(ClientError::Unreachable(format!(
             "`{}` has no stream of events at `{}` (HTTP status {}); check the path of the address",

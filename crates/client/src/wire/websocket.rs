@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::http::{Origin, Stream, dial, of_endpoint};
 use super::{Outgoing, Pipe};
-use crate::error::ClientError;
+use crate::error::{ClientError, HttpError};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
@@ -114,6 +114,9 @@ fn refused(origin: &Origin, error: &Error) -> ClientError {
         let challenge = response.headers().get(header::WWW_AUTHENTICATE);
         let challenge = challenge.and_then(|value| value.to_str().ok()).map(str::to_owned);
         return ClientError::Unauthorized { status: status.as_u16(), challenge };
+    }
+    if matches!(status.as_u16(), 429 | 502 | 503) {
+        return ClientError::Http(Box::new(HttpError::unsent(status.as_u16(), None)));
     }
     ClientError::Unreachable(format!(
         "`{origin}` has no WebSocket there (HTTP status {status}); check the path of the address"

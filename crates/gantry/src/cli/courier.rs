@@ -61,7 +61,7 @@ async fn post(url: &str, letter: &RawJson) -> Result<(u16, RawJson), ClientError
     let post = Post::new(&endpoint)?;
     let posted = match post.json(letter.bytes().clone(), LONGEST).await {
         // It has surely not seen the letter.
-        Err(ClientError::Unreachable(_)) => {
+        Err(ClientError::Unreachable(_) | ClientError::ConnectionRefused(_)) => {
             tokio::time::sleep(wait).await;
             post.json(letter.bytes().clone(), LONGEST).await
         }

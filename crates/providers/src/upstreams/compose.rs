@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use gantry_gateway::{Listing, Matcher, PromptEntry, ToolEntry};
+use gantry_gateway::{Effect, Listing, Matcher, PromptEntry, ToolEntry};
 use gantry_protocol::RawJson;
 use gantry_protocol::headers::HeaderParam;
 
@@ -64,6 +64,8 @@ pub(super) struct ToolRoute {
     pub(super) route: Route,
     pub(super) headers: Arc<[HeaderParam]>,
     pub(super) tasks: Tasks,
+    /// Whether it only reads, or a second call changes nothing more.
+    pub(super) is_repeatable: bool,
     /// The entry as it is offered, and the one it was made from.
     entry: Arc<ToolEntry>,
     base: Arc<ToolEntry>,
@@ -200,6 +202,7 @@ fn tool_route(
     Ok(ToolRoute {
         route: Route { server: part.server.clone(), own: tool.own.clone() },
         headers: entry.headers.clone().into(),
+        is_repeatable: is_repeatable(&entry),
         tasks: tool.tasks,
         base: tool.entry.clone(),
         entry,
@@ -249,6 +252,12 @@ impl std::fmt::Debug for Routes {
         let counts = [&self.tools.len(), &self.prompts.len(), &self.resources.len()];
         formatter.debug_tuple("Routes").field(&counts).finish()
     }
+}
+
+/// Whether a tool says that it only reads, or that a second call changes nothing more.
+fn is_repeatable(tool: &ToolEntry) -> bool {
+    let is_idempotent = tool.definition.at(&["annotations", "idempotentHint"]);
+    tool.effect() == Effect::ReadOnly || is_idempotent.and_then(|it| it.read()) == Some(true)
 }
 
 #[cfg(test)]

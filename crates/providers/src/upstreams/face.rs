@@ -136,7 +136,8 @@ impl View {
         let (server, request) = match &resolved.target {
             Target::Tool(entry) => {
                 let tool = self.routes.tools.get(&entry.name)?;
-                let request = Request { headers: tool.headers.clone(), ..request(&tool.route.own) };
+                let (headers, is_repeatable) = (tool.headers.clone(), tool.is_repeatable);
+                let request = Request { headers, is_repeatable, ..request(&tool.route.own) };
                 let request = match tool.tasks.are_wanted(&call.caller) {
                     true => serve::as_task(request),
                     false => request,

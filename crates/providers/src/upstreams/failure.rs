@@ -18,6 +18,8 @@ pub(super) struct Failed<'a> {
     /// Whether the server has no handshake: only such a server means by some codes what they say of
     /// the hop between it and the gateway.
     pub(super) is_stateless: bool,
+    /// Whether a second call does no harm.
+    pub(super) is_repeatable: bool,
     pub(super) redaction: &'a Redactor,
 }
 
@@ -67,12 +69,28 @@ impl Failed<'_> {
         if http.status == 429 {
             return self.limited(http);
         }
-        let text = format!("{http}; `gantry status {server}` shows its state");
-        match http.error {
-            Some(error) => self.answered(error),
-            None => {
-                let text = format!("the server `{server}` failed: {}", redaction.text(&text));
-                CallError::new(ErrorKind::Unavailable, text)
+        // The error of the protocol says more than the status.
+        if let Some(error) = http.error {
+            return self.answered(error);
+        }
+        let what = http.to_string();
+        let what = redaction.text(&what);
+        let advice = match http.status {
+            _ if http.is_unsent => "the call was not sent; wait, then call again",
+            404 | 405 => "check `url` in its configuration entry",
+            400..500 => "it did not accept the request",
+            _ => self.consequence(),
+        };
+        let text = format!("the server `{server}` failed: {what}; {advice}");
+        CallError::new(ErrorKind::Unavailable, text)
+    }
+
+    /// What follows for the call when nobody knows whether it was carried out.
+    fn consequence(&self) -> &'static str {
+        match self.is_repeatable {
+            true => "calling again is safe, since this only reads or may be repeated",
+            false => {
+                "it is not known whether the call was carried out; check before you call again"
             }
         }
     }
@@ -123,11 +141,15 @@ impl Failed<'_> {
                 );
                 (ErrorKind::Malformed, text)
             }
-            ClientError::Lost(reason) => {
+            ClientError::Reset(reason) | ClientError::Lost(reason) => {
                 let reason = redaction.text(reason).into_owned();
+                let how = match error {
+                    ClientError::Reset(_) => "before a byte of its answer came",
+                    _ => "before its answer was complete",
+                };
                 let text = format!(
-                    "the server `{server}` went away before it answered, and may have done its \
-                     work: {reason}; {more}"
+                    "the connection to the server `{server}` was lost {how}: {reason}; {}; {more}",
+                    self.consequence()
                 );
                 (ErrorKind::Unavailable, text)
             }

@@ -143,7 +143,8 @@ impl Errand {
     fn failed(&self, is_stateless: bool) -> Failed<'_> {
         let (server, redaction) = (self.server.name(), &self.server.redaction);
         let aliases = self.aliases.as_deref();
-        Failed { server, method: &self.request.method, aliases, is_stateless, redaction }
+        let (method, is_repeatable) = (&self.request.method, self.request.is_repeatable);
+        Failed { server, method, aliases, is_stateless, is_repeatable, redaction }
     }
 }
 

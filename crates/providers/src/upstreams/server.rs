@@ -225,9 +225,14 @@ impl Server {
         };
         let mut shown = self.shown.subscribe();
         let method = list.method();
-        let redaction = &self.redaction;
-        let failed =
-            Failed { server: name, method: &method, aliases: None, is_stateless: false, redaction };
+        let failed = Failed {
+            server: name,
+            method: &method,
+            aliases: None,
+            is_stateless: false,
+            is_repeatable: true,
+            redaction: &self.redaction,
+        };
         client.peer().await.map_err(|error| failed.error(error))?;
         loop {
             let [tools, prompts] = *shown.borrow_and_update();

@@ -1,6 +1,7 @@
 //! Servers behind a gateway, with real programs.
 
 mod bench;
+mod caches;
 mod names;
 mod sharing;
 

@@ -72,7 +72,7 @@ async fn the_end_is_told_to_all_who_wait() {
     assert_eq!(reason, "it died");
     for answer in [first, second] {
         assert!(
-            matches!(&answer, Err(ClientError::Lost(reason)) if reason == "it died"),
+            matches!(&answer, Err(ClientError::Reset(reason)) if reason == "it died"),
             "{answer:?}"
         );
     }

@@ -119,7 +119,7 @@ async fn answers_are_read_in_the_newest_form() {
             Ok(task),
             r#"task {"pollIntervalMs":6,"resultType":"task","status":"working","taskId":"1","ttlMs":5}"#,
         ),
-        (false, Err(json!({"code": -32002, "message": "m"})), "code: -32602"),
+        (false, Err(json!({"code": -32002, "message": "m"})), "code: -32002"),
         (
             false,
             Err(url),

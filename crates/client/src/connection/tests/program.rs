@@ -64,7 +64,7 @@ async fn its_end_is_told_with_its_last_words() {
     let connection = open(script, legacy()).await.expect("it is greeted");
     let answer = connection.request(call("t"), &Silent).await;
     let reason = "the program ended with status 3; its last words: no more";
-    assert!(matches!(&answer, Err(ClientError::Lost(told)) if told == reason), "{answer:?}");
+    assert!(matches!(&answer, Err(ClientError::Reset(told)) if told == reason), "{answer:?}");
     assert_eq!(ended(&connection).await, reason);
     assert_eq!(connection.log(), "oh\nno more\n");
 }

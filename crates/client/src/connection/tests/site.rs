@@ -37,7 +37,7 @@ impl Seen {
     }
 }
 
-/// A status, further headers, and a body.
+/// A status, further headers, and a body. With no status the connection is closed without a word.
 pub(crate) type Reply = (u16, &'static str, Value);
 
 /// What a server answers to each request.
@@ -55,7 +55,14 @@ impl Site {
     pub(crate) async fn open(
         rule: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap(), rule)
+    }
+
+    /// The same at an address that is bound already.
+    pub(crate) fn at(
+        listener: TcpListener,
+        rule: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static,
+    ) -> Self {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (sender, seen) = mpsc::channel(64);
         let rule = Arc::new(rule);
@@ -130,6 +137,10 @@ async fn serve(
     let reply = rule(&seen);
     sender.send(seen).await.unwrap();
     let Some((status, headers, body)) = reply else { return std::future::pending().await };
+    // No response at all.
+    if status == 0 {
+        return;
+    }
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let response = format!(
         "HTTP/1.1 {status} x\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",

@@ -92,9 +92,14 @@ fn unknown(origin: &Origin, error: &io::Error) -> ClientError {
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> ClientError {
-    ClientError::Unreachable(format!(
-        "`{origin}` cannot be reached: {error}; check that the server runs, and its port"
-    ))
+    let text =
+        format!("`{origin}` cannot be reached: {error}; check that the server runs, and its port");
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted => ClientError::ConnectionRefused(text),
+        _ => ClientError::Unreachable(text),
+    }
 }
 
 impl AsyncRead for Stream {

@@ -42,7 +42,10 @@ pub(super) struct Lane {
 pub(super) enum Broken {
     /// The connection was closed before anything was sent.
     Unsent(io::Error),
-    /// It was closed afterwards: nobody knows what the server has done.
+    /// It was closed afterwards, before a byte of the response: nobody knows what the server has
+    /// done.
+    Reset(io::Error),
+    /// It was closed in the middle of the response's head.
     Lost(io::Error),
     /// What the server says is not HTTP.
     Malformed(String),
@@ -80,6 +83,7 @@ impl Lane {
             sent => sent,
         };
         match (sent, self.head().await) {
+            (Err(error), Err(Broken::Reset(_))) => Err(Broken::Reset(error)),
             (Err(error), Err(_)) => Err(Broken::Lost(error)),
             // A server that hung up in the middle may have said why before.
             (sent, head) => {
@@ -175,10 +179,12 @@ impl Lane {
     }
 
     async fn head(&mut self) -> Result<Head, Broken> {
+        let mut is_begun = false;
         loop {
             match Head::read(&self.inbox).map_err(Broken::Malformed)? {
                 Some((length, head)) => {
                     self.inbox.advance(length);
+                    is_begun = true;
                     match head.status {
                         StatusCode::SWITCHING_PROTOCOLS => {
                             let why = "it wants to speak something else";
@@ -191,9 +197,15 @@ impl Lane {
                 None if self.inbox.len() < HEAD => {}
                 None => return Err(Broken::Malformed("its head is too long".to_owned())),
             }
-            if self.fill(CHUNK).await.map_err(Broken::Lost)? == 0 {
-                return Err(Broken::Lost(ErrorKind::UnexpectedEof.into()));
-            }
+            let ended = match self.fill(CHUNK).await {
+                Ok(1..) => continue,
+                Ok(0) => ErrorKind::UnexpectedEof.into(),
+                Err(error) => error,
+            };
+            return Err(match self.inbox.is_empty() && !is_begun {
+                true => Broken::Reset(ended),
+                false => Broken::Lost(ended),
+            });
         }
     }
 

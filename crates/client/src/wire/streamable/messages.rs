@@ -154,9 +154,12 @@ impl Messages {
 
     fn take_up(&mut self, response: Result<(Head, Body), ClientError>) -> Result<(), ClientError> {
         let (head, body) = match response {
-            Err(error @ (ClientError::Unreachable(_) | ClientError::Lost(_))) => {
-                return self.resume(Some(error));
-            }
+            Err(
+                error @ (ClientError::Unreachable(_)
+                | ClientError::ConnectionRefused(_)
+                | ClientError::Reset(_)
+                | ClientError::Lost(_)),
+            ) => return self.resume(Some(error)),
             Err(error) => return Err(self.beyond_help(&error.to_string())),
             Ok(response) => response,
         };

@@ -123,7 +123,7 @@ async fn what_is_made_of_a_response() {
         ("redirect to a path", Play::Say(response("303 S", "location: /mcp/?y\r\n", "")), {
             "lost: `127.0.0.1:PORT` redirects to the path `/mcp/`,"
         }),
-        ("closed", Play::SayAndClose(String::new()), "lost"),
+        ("closed", Play::SayAndClose(String::new()), "reset"),
         ("cut", Play::SayAndClose(json("{}").replace("2\r\n\r\n", "9\r\n\r\n")), "lost"),
         ("not http", Play::SayAndClose("SSH-2.0-x\r\n".to_owned()), "malformed"),
         (

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gantry_client::{Era, Start};
+use gantry_client::{Era, Settings, Start};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
 use gantry_providers::tools::manifest::timeout;
@@ -13,6 +13,9 @@ use super::super::servers::texts;
 use super::Entry;
 
 const TIME: &str = "milliseconds, or \"30s\"";
+
+/// The most attempts, and the most calls that wait for one.
+const MOST: u32 = 1000;
 
 /// Numbers below this are more likely seconds than milliseconds.
 const SHORT: Duration = Duration::from_millis(500);
@@ -147,6 +150,7 @@ fn times(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
     client.connect_within = startup.unwrap_or(client.connect_within);
     client.idle = time("idle")?;
     client.lifetime = time("lifetime")?;
+    retry(entry, client)?;
     let Some(restart) = entry.value.get("restart") else { return Ok(()) };
     if !restart.is_object() {
         let expected = "an object: {\"first\": \"250ms\", \"atMost\": \"30s\"}";
@@ -158,6 +162,34 @@ fn times(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
     let wait = |key| entry.reader.value(&restart, key, TIME, timeout::read);
     client.backoff.first = wait("first")?.unwrap_or(client.backoff.first);
     client.backoff.at_most = wait("atMost")?.unwrap_or(client.backoff.at_most);
+    Ok(())
+}
+
+/// How calls are made again that failed for a reason that may pass.
+fn retry(entry: &Entry<'_>, client: &mut Settings) -> Result<(), ConfigError> {
+    let Some(said) = entry.value.get("retry") else { return Ok(()) };
+    let retry = &mut client.retry;
+    if said.read::<bool>() == Some(false) {
+        retry.attempts = 1;
+        return Ok(());
+    }
+    if !said.is_object() {
+        return Err(entry.form(&said, "retry", "false, or an object: {\"attempts\": 4}"));
+    }
+    if entry.is_strict {
+        let keys = ["attempts", "first", "atMost", "retryAfter", "waiting"];
+        entry.reader.check_keys(&said, &keys, &[])?;
+    }
+    let count = |key| {
+        let read = |value: &RawJson| value.read::<u32>().filter(|it| (1..=MOST).contains(it));
+        entry.reader.value(&said, key, "a whole number from 1 to 1000", read)
+    };
+    let wait = |key| entry.reader.value(&said, key, TIME, timeout::read);
+    retry.attempts = count("attempts")?.unwrap_or(retry.attempts);
+    retry.waiting = count("waiting")?.map_or(retry.waiting, |it| it as usize);
+    retry.backoff.first = wait("first")?.unwrap_or(retry.backoff.first);
+    retry.backoff.at_most = wait("atMost")?.unwrap_or(retry.backoff.at_most);
+    retry.retry_after = wait("retryAfter")?.unwrap_or(retry.retry_after);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::Entry;
 const OURS: &[&str] = &[
     "command", "args", "env", "cwd", "envFile", "url", "headers", "type", "enabled", "disabled",
     "timeout", "prefix", "include", "exclude", "tools", "task", "share", "era", "start", "idle",
-    "lifetime", "refresh", "restart", "roots", "limits", "name",
+    "lifetime", "refresh", "restart", "retry", "roots", "limits", "name",
 ];
 
 /// Words of other programs for the same things.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gantry_client::{Era, FloodLimits, ListLimits, Start, Target};
+use gantry_client::{Backoff, Era, FloodLimits, ListLimits, RetrySettings, Start, Target};
 use gantry_providers::upstreams::{Share, Upstream};
 
 use super::parse;
@@ -67,6 +67,41 @@ fn limits() {
         let text = format!(r#"{{"mcpServers": {{"s": {{"command": "x", "limits": {limits}}}}}}}"#);
         let error = parse(&text).expect_err(limits).to_string();
         assert!(error.contains(reason), "{limits}: {error}");
+    }
+}
+
+#[test]
+fn retries() {
+    let retry = |said: &str| {
+        let entry = format!(r#"{{"command": "x", "retry": {said}}}"#);
+        server(&entry).client.retry
+    };
+    let usual = RetrySettings::default();
+    assert_eq!(server(r#"{"command": "x"}"#).client.retry, usual);
+    assert_eq!(retry("{}"), usual);
+    assert_eq!(retry("false"), RetrySettings { attempts: 1, ..usual.clone() });
+    let second = Duration::from_secs(1);
+    let given = RetrySettings {
+        attempts: 2,
+        backoff: Backoff { first: second, at_most: 3 * second },
+        retry_after: 4 * second,
+        waiting: 5,
+    };
+    let said =
+        r#"{"attempts": 2, "first": "1s", "atMost": "3s", "retryAfter": "4s", "waiting": 5}"#;
+    assert_eq!(retry(said), given);
+    assert_eq!(usual.attempts, 4);
+    for (said, reason) in [
+        ("7", "`retry`"),
+        ("true", "`retry`"),
+        (r#"{"attemps": 1}"#, "unknown key `attemps`; write `attempts`"),
+        (r#"{"attempts": 0}"#, "`attempts`"),
+        (r#"{"attempts": 1001}"#, "`attempts`"),
+        (r#"{"first": "soon"}"#, "`first`"),
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"s": {{"command": "x", "retry": {said}}}}}}}"#);
+        let error = parse(&text).expect_err(said).to_string();
+        assert!(error.contains(reason), "{said}: {error}");
     }
 }
 

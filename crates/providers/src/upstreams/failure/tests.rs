@@ -14,7 +14,10 @@ fn told_by(is_stateless: bool, method: &Method, error: ClientError) -> CallError
     let mut aliases = Aliases::new("github", |_| false);
     aliases.add("a:b");
     let (aliases, redaction) = (Some(&aliases), &Redactor::default());
-    Failed { server: "github", method, aliases, is_stateless, redaction }.error(error)
+    let is_repeatable = *method != Method::ToolsCall;
+    let failed =
+        Failed { server: "github", method, aliases, is_stateless, is_repeatable, redaction };
+    failed.error(error)
 }
 
 fn answered(code: i64, data: Option<&str>) -> ClientError {
@@ -27,7 +30,13 @@ fn unauthorized(status: u16) -> ClientError {
 
 fn refused(status: u16, retry_after: Option<u32>) -> ClientError {
     let retry_after = retry_after.map(|seconds| SECOND * seconds);
-    ClientError::Http(Box::new(HttpError { status, retry_after, error: None, is_unsent: false }))
+    ClientError::Http(Box::new(HttpError {
+        status,
+        retry_after,
+        error: None,
+        is_unsent: false,
+        attempts: 1,
+    }))
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -76,7 +85,13 @@ fn a_status_with_an_error_of_the_protocol_says_both() {
     let with = |status, data: &str| {
         let error =
             RpcError { code: -32010, message: "too many".to_owned(), data: Some(raw(data)) };
-        let http = HttpError { status, retry_after: None, error: Some(error), is_unsent: false };
+        let http = HttpError {
+            status,
+            retry_after: None,
+            error: Some(error),
+            is_unsent: false,
+            attempts: 1,
+        };
         told(&Method::ToolsCall, ClientError::Http(Box::new(http)))
     };
     let error = with(429, r#"{"retryAfterMs":1500}"#);
@@ -89,6 +104,56 @@ fn a_status_with_an_error_of_the_protocol_says_both() {
     );
     let error = with(503, r#"{"n":1}"#);
     assert_eq!((error.kind, error.data), (Kind::Handler { code: -32010 }, Some(raw(r#"{"n":1}"#))));
+}
+
+#[test]
+fn what_happened_is_told_and_what_follows() {
+    let logs = "`gantry logs github` shows what it wrote";
+    let unknown = "it is not known whether the call was carried out; check before you call again";
+    let safe = "calling again is safe, since this only reads or may be repeated";
+    let (call, read) = (Method::ToolsCall, Method::ResourcesRead);
+    let text = || "it closed".to_owned();
+    let lost = "the connection to the server `github` was lost before";
+    for (method, error, expected) in [
+        (
+            &call,
+            ClientError::Reset(text()),
+            format!("{lost} a byte of its answer came: it closed; {unknown}; {logs}"),
+        ),
+        (
+            &read,
+            ClientError::Reset(text()),
+            format!("{lost} a byte of its answer came: it closed; {safe}; {logs}"),
+        ),
+        (
+            &call,
+            ClientError::Lost(text()),
+            format!("{lost} its answer was complete: it closed; {unknown}; {logs}"),
+        ),
+        (
+            &call,
+            ClientError::ConnectionRefused(text()),
+            format!("the server `github` cannot be reached: it closed; {logs}"),
+        ),
+        (
+            &call,
+            refused(503, None),
+            format!(
+                "the server `github` failed: the server answered with HTTP status 503 (Service \
+                 Unavailable); {unknown}"
+            ),
+        ),
+        (
+            &read,
+            refused(502, None),
+            format!(
+                "the server `github` failed: the server answered with HTTP status 502 (Bad \
+                 Gateway); {safe}"
+            ),
+        ),
+    ] {
+        assert_eq!(told(method, error).public, expected);
+    }
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Requests that are made again because they failed for a reason that may pass.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::life::{Order, Shared};
+use crate::error::ClientError;
+
+/// One request and its attempts.
+pub(super) struct Attempts<'a> {
+    shared: &'a Shared,
+    is_repeatable: bool,
+    ends_at: Option<Instant>,
+    made: u32,
+}
+
+impl<'a> Attempts<'a> {
+    /// The first attempt was begun then, and all may take so long together.
+    pub(super) fn new(
+        shared: &'a Shared,
+        is_repeatable: bool,
+        begun: Instant,
+        at_most: Duration,
+    ) -> Self {
+        Self { shared, is_repeatable, ends_at: begun.checked_add(at_most), made: 1 }
+    }
+
+    /// Whether an error is of a kind that another attempt may remedy. Most are not, and most
+    /// requests need to know no more.
+    pub(super) fn may_pass(error: &ClientError) -> bool {
+        matches!(
+            error,
+            ClientError::ConnectionRefused(_) | ClientError::Reset(_) | ClientError::Http(_)
+        )
+    }
+
+    /// Waits before the next attempt, and gives the time that is left for it. The error is given
+    /// back if there is to be none: for its kind, since the request may have been carried out and
+    /// must not be twice, or because there is no time or no room to wait.
+    pub(super) async fn next(&mut self, error: ClientError) -> Result<Duration, ClientError> {
+        let settings = &self.shared.settings.retry;
+        let wait = pause(&error, self.is_repeatable)
+            .filter(|asked| self.made < settings.attempts && *asked <= settings.retry_after)
+            .map(|asked| asked.max(settings.backoff.after(self.made)));
+        let now = Instant::now();
+        let wait = wait.filter(|wait| self.ends_at.is_none_or(|ends_at| now + *wait < ends_at));
+        let place = self.shared.retrying.try_acquire();
+        let (Some(wait), Ok(_place)) = (wait, place) else { return Err(error.after(self.made)) };
+        tracing::debug!(%error, ?wait, attempt = self.made, "a request is made again");
+        sleep(wait).await;
+        self.made += 1;
+        // A server that could not be reached is tried now, and not when its own waits are over.
+        if error.is_unsent() {
+            self.shared.order(Order::Try).await;
+        }
+        let left = self.ends_at.map(|ends_at| ends_at.saturating_duration_since(Instant::now()));
+        Ok(left.unwrap_or(Duration::MAX))
+    }
+
+    /// The error of the last attempt.
+    pub(super) fn give_up(&self, error: ClientError) -> ClientError {
+        error.after(self.made)
+    }
+}
+
+/// The least wait before another attempt; none if there must be none. What was not sent may always
+/// be sent again, anything else only if it is repeatable.
+fn pause(error: &ClientError, is_repeatable: bool) -> Option<Duration> {
+    match error {
+        ClientError::ConnectionRefused(_) => Some(Duration::ZERO),
+        ClientError::Reset(_) if is_repeatable => Some(Duration::ZERO),
+        ClientError::Http(error) if is_repeatable || error.is_unsent => match error.status {
+            502 | 503 => Some(error.retry_after.unwrap_or_default()),
+            // Without the header there is nothing to wait for.
+            429 => error.retry_after,
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::HttpError;
+
+    #[test]
+    fn what_is_made_again() {
+        let http = |status, retry_after: Option<u64>, is_unsent| {
+            let retry_after = retry_after.map(Duration::from_secs);
+            let error = HttpError { status, retry_after, error: None, is_unsent, attempts: 1 };
+            ClientError::Http(Box::new(error))
+        };
+        let text = || "gone".to_owned();
+        // The waits of a repeatable request, and of one that is not.
+        let cases = [
+            (ClientError::ConnectionRefused(text()), Some(0), Some(0)),
+            (ClientError::Reset(text()), Some(0), None),
+            (ClientError::Lost(text()), None, None),
+            (ClientError::Unreachable(text()), None, None),
+            (ClientError::Malformed(text()), None, None),
+            (ClientError::Timeout(Duration::from_secs(1)), None, None),
+            (ClientError::Unauthorized { status: 401, challenge: None }, None, None),
+            (ClientError::Busy(1), None, None),
+            (http(502, None, false), Some(0), None),
+            (http(503, None, false), Some(0), None),
+            (http(503, Some(7), false), Some(7), None),
+            (http(503, None, true), Some(0), Some(0)),
+            (http(429, Some(7), false), Some(7), None),
+            (http(429, Some(7), true), Some(7), Some(7)),
+            (http(429, None, false), None, None),
+            (http(500, Some(7), false), None, None),
+            (http(504, None, false), None, None),
+            (http(404, None, false), None, None),
+        ];
+        for (error, repeatable, other) in cases {
+            let waits = [true, false].map(|is_repeatable| pause(&error, is_repeatable));
+            let expected = [repeatable, other].map(|wait| wait.map(Duration::from_secs));
+            assert_eq!(waits, expected, "{error:?}");
+            assert!(expected[0].is_none() || Attempts::may_pass(&error), "{error:?}");
+        }
+    }
+}
