@@ -158,6 +158,35 @@ impl Watch {
     }
 }
 
+/// The most processes of one tree whose memory is counted.
+const COUNTED: usize = 512;
+
+/// The bytes of memory that a process and all its descendants hold now. Pages that several of them
+/// share count for each; a descendant whose parent has ended is not found.
+pub(super) fn memory_of_tree(process: u32) -> u64 {
+    let (mut total, mut counted) = (0, 0);
+    let mut open = vec![process];
+    while let Some(id) = open.pop() {
+        total += memory_of(id);
+        counted += 1;
+        if counted + open.len() < COUNTED {
+            open.extend(children_of(id));
+        }
+    }
+    total
+}
+
+/// The processes that one has started itself.
+fn children_of(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let listed = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    listed
+        .flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
 /// The bytes of memory that a process holds now; none when there is no such process.
 pub(super) fn memory_of(process: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm"));

@@ -1,6 +1,7 @@
 //! A child that is spoken to line by line for as long as it is wanted. One task owns the process
 //! and its pipes; when it ends, for whatever reason, the whole process group has ended.
 
+mod last_words;
 mod overlong;
 mod pen;
 mod talk;
@@ -14,11 +15,12 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::group::memory_of;
+use super::group::memory_of_tree;
 use super::sink::{Sink, Tail};
 use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
 use crate::throttle::Throttle;
+use last_words::last_words;
 pub use overlong::SKIPPED;
 use pen::Pen;
 pub use pen::{LineSender, Turn};
@@ -26,9 +28,6 @@ use talk::{CHUNK, Input, Output, Talk};
 
 /// What notes of ours begin with.
 const NOTE: &str = "[gantry]";
-
-/// Characters of the last words that an end is told with.
-const LAST_WORDS: usize = 300;
 
 /// How much a program that is spoken to line by line may use up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,9 +117,9 @@ impl Session {
         self.id
     }
 
-    /// The bytes of memory that the process holds now; none when it has ended.
+    /// The bytes of memory that the process and all that it started hold now; none when it has ended.
     pub fn memory(&self) -> u64 {
-        if self.shared.end.borrow().is_some() { 0 } else { memory_of(self.id) }
+        if self.shared.end.borrow().is_some() { 0 } else { memory_of_tree(self.id) }
     }
 
     /// The end of what it wrote to standard error so far, with the notes between.
@@ -133,9 +132,9 @@ impl Session {
         &self.shared.stderr
     }
 
-    /// The last line that it wrote to standard error so far.
+    /// The line of what it wrote to standard error that most likely says what is wrong.
     pub fn last_words(&self) -> Option<String> {
-        last_line(&self.stderr())
+        last_words(&self.stderr())
     }
 
     /// Adds a line of our own to what it wrote to standard error.
@@ -184,17 +183,8 @@ fn describe(end: &End, stderr: &str) -> String {
         End::TimedOut => "the program took too long".to_owned(),
         End::Lost(reason) => reason.clone(),
     };
-    match last_line(stderr) {
+    match last_words(stderr) {
         Some(words) => format!("{end}; its last words: {words}"),
         None => end,
     }
-}
-
-/// The last line that says something, cut if it is long. A note of ours comes last only when the
-/// program has said nothing itself.
-fn last_line(text: &str) -> Option<String> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let own = lines.clone().rfind(|line| !line.starts_with(NOTE));
-    let line = own.or_else(|| lines.next_back())?;
-    Some(line.chars().take(LAST_WORDS).collect())
 }

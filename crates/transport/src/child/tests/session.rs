@@ -166,6 +166,15 @@ async fn a_long_line_is_skipped_and_noted() {
     assert_eq!(session.last_words().as_deref(), Some("[gantry] ours"), "it said nothing itself");
 }
 
+/// Packages are often started by a wrapper, which is small itself.
+#[tokio::test]
+async fn the_memory_of_its_descendants_counts() {
+    let script = "sh -c 'x=$(head -c 20000000 /dev/zero | tr \"\\0\" x); echo ready; cat'; true";
+    let (session, mut lines) = start(script, &LIMITS);
+    assert_eq!(next(&mut lines.incoming).await.as_deref(), Ok("ready"));
+    assert!(session.memory() > 20_000_000, "{}", session.memory());
+}
+
 /// Whichever end of its line says what it answers.
 #[tokio::test]
 async fn of_an_answer_that_is_too_long_it_is_told_whose_it_was() {
