@@ -199,8 +199,8 @@ impl Workshop {
         let before = self.problems.swap(Arc::new(problems.clone()));
         // When the first look is over, whoever opened the registry tells of the problems.
         if self.publisher.get().is_some() {
-            for problem in problems.iter().filter(|it| !before.contains(it)) {
-                tracing::warn!(%problem, "a tool is not in order");
+            for problem in Problem::by_cause(problems.iter().filter(|it| !before.contains(it))) {
+                tracing::warn!(problem, "a tool is not in order");
             }
             tracing::info!(tools = self.registry.load().count(), "the tool folders have changed");
         }

@@ -44,6 +44,8 @@ struct State {
     /// Looks after those that wait, for as long as there are any.
     keeper: Option<AbortHandle>,
     stopped: bool,
+    /// Why a process could last not be started.
+    told: Option<String>,
 }
 
 /// A name and a version: older versions of a tool may be called too.
@@ -224,8 +226,12 @@ impl Standby {
                 drop(waiter);
             }
             Err(error) => {
-                tracing::warn!(reason = %error.public, "no process can wait for a tool");
                 queue.died();
+                // One cause, such as `uv` that is missing, is told once for all tools.
+                if state.told.as_ref() != Some(&error.public) {
+                    tracing::warn!(reason = %error.public, "no process can wait for a tool");
+                    state.told = Some(error.public);
+                }
             }
         }
     }
