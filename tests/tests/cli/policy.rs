@@ -27,7 +27,13 @@ fn bench(name: &str) -> Bench {
 #[test]
 fn an_explanation_names_what_decides() {
     let bench = bench("policy-explain");
-    let cases: [(&[&str], i32, &[&str]); 7] = [
+    for words in [&["ci-1"][..], &["bob"], &["narrow", "--allow", "x.*"], &["gone"]] {
+        let made = bench.run(&[&["token", "create", "--name"], words].concat());
+        assert_eq!(made.code, Some(0), "{words:?}: {made:?}");
+    }
+    assert_eq!(bench.run(&["token", "revoke", "gone"]).code, Some(0));
+    let cases: [(&[&str], i32, &[&str]); 8] = [
+        (&["--as", "narrow", "n=3"], 5, &["`narrow` may not use", "its token is not good for it"]),
         (&[], 0, &["`local` may use `test.one` once a person approves: rule `mine` decides"]),
         (&["--as", "ci-1", "n=3"], 0, &["`ci-1` may use `test.one`: rule `small` decides"]),
         (&["--as", "ci-1", "--args", "{\"n\": 3}"], 0, &["small", "fits and decides"]),
@@ -59,7 +65,9 @@ fn an_explanation_names_what_decides() {
     let told = bench.run(&explain).json();
     assert_eq!((&told["allowed"], &told["by"]), (&json!(false), &json!("default")), "{told}");
     assert_eq!(told["rules"][1]["why"], "its condition does not hold", "{told}");
-    let wrong: [(&[&str], i32); 4] = [
+    let wrong: [(&[&str], i32); 6] = [
+        (&["--tool", "test.one", "--as", "nobody"], 4),
+        (&["--tool", "test.one", "--as", "gone"], 5),
         (&["--tool", "none"], 4),
         (&["--resource", "x:none"], 4),
         (&["--tool", "test.one", "--args", "[]"], 2),

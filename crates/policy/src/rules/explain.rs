@@ -8,7 +8,7 @@ use gantry_protocol::{Method, RawJson};
 
 use super::compiled::{Compiled, Fit};
 use super::rule::{Rule, RuleEffect};
-use super::set::{CallerFacts, RuleSet};
+use super::set::{CallerFacts, RuleSet, Ruling};
 use super::thing::Thing;
 
 /// What the rules say of a call, and why.
@@ -59,7 +59,7 @@ pub enum Judged {
 }
 
 impl RuleSet {
-    /// Tries every rule in its order until one decides.
+    /// What is decided, by the code that decides calls, with every rule up to the one that decides.
     pub fn explain(
         &self,
         caller: &Caller,
@@ -69,50 +69,42 @@ impl RuleSet {
     ) -> Explanation {
         let who = self.caller(caller);
         let is_seen = self.shows(caller, &who, target);
-        let thing = Thing::called(target);
-        let scope = caller.scope.as_ref().map(|scope| self.scope(scope).fits(&thing));
-        let refused = |by: &str| (false, false, by.into());
-        let mut findings = Vec::new();
-        let (allowed, needs_approval, by) = match scope {
-            Some(Fit::None) => refused("token scope"),
-            _ => {
-                let judge = |it: &Compiled| judge(it, &who, &thing, target, method, arguments);
-                let (decides, floor) = self.first(judge, &mut findings);
-                match (decides, floor) {
-                    (Some(Rule { effect: RuleEffect::Allow, .. }), Some(floor)) => {
-                        (true, true, floor.name.clone())
-                    }
-                    (Some(rule), _) => (
-                        rule.effect != RuleEffect::Deny,
-                        rule.effect == RuleEffect::Approve,
-                        rule.name.clone(),
-                    ),
-                    (None, Some(floor)) if self.default_allows => (true, true, floor.name.clone()),
-                    (None, _) if self.default_allows => (true, false, "default".into()),
-                    (None, _) => refused("default"),
+        let (allowed, needs_approval, by) =
+            match self.rule(caller, target, method, arguments, |_| {}) {
+                Ruling::By(Compiled { rule, .. }) => {
+                    let is_allowed = rule.effect != RuleEffect::Deny;
+                    (is_allowed, rule.effect == RuleEffect::Approve, rule.name.clone())
                 }
-            }
-        };
+                Ruling::Unopposed => (true, false, "default".into()),
+                Ruling::Default => (false, false, "default".into()),
+                Ruling::Scope => {
+                    let (by, findings) = ("token scope".into(), Vec::new());
+                    return Explanation {
+                        allowed: false,
+                        needs_approval: false,
+                        by,
+                        findings,
+                        is_seen,
+                    };
+                }
+            };
+        let thing = Thing::called(target);
+        let findings = self.findings(|it| judge(it, &who, &thing, target, method, arguments));
         Explanation { allowed, needs_approval, by, findings, is_seen }
     }
 
-    /// The rule that decides, and the first that wants an approval whatever decides.
-    fn first(
-        &self,
-        judge: impl Fn(&Compiled) -> Judged,
-        findings: &mut Vec<Finding>,
-    ) -> (Option<&Rule>, Option<&Rule>) {
-        let mut floor = None;
-        let decides = self.rules.iter().find_map(|compiled| {
-            let (rule, judged) = (&compiled.rule, judge(compiled));
-            if judged == Judged::Restricts {
-                floor = floor.or(Some(rule));
+    /// Every rule in its order, until one decides.
+    fn findings(&self, judge: impl Fn(&Compiled) -> Judged) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for compiled in &self.rules {
+            let finding = Finding { rule: compiled.rule.clone(), judged: judge(compiled) };
+            let decides = finding.judged.decides();
+            findings.push(finding);
+            if decides {
+                break;
             }
-            let decides = judged.decides();
-            findings.push(Finding { rule: rule.clone(), judged });
-            decides.then_some(rule)
-        });
-        (decides, floor)
+        }
+        findings
     }
 }
 

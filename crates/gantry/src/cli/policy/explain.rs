@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use clap::{ArgGroup, Args};
 use clap_complete::ArgValueCompleter;
+use gantry::config::Config;
 use gantry::policy::{Explanation, Finding};
 use gantry::{Caller, Method, ObjectWriter, RawJson};
 use gantry_gateway::{Call, CanonicalName, Effect, PromptEntry, Scope, Target};
-use gantry_policy::trust::Standing;
+use gantry_policy::trust::{Outcome, Standing, decide};
 use gantry_protocol::JsonLimits;
 
 use crate::cli::args::Reach;
@@ -16,7 +17,7 @@ use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, Style, Table};
 use crate::cli::tools::Opened;
 use crate::cli::tools::standing::{effect_words, gate_words};
-use crate::cli::{completions, guard, origin, tools};
+use crate::cli::{callers, completions, guard, origin, tools};
 
 /// Which call to explain.
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ pub(crate) struct ExplainOptions {
     #[arg(long, value_name = "NAME")]
     face: Option<String>,
 
-    /// What the caller's token is good for, when that is not everything; may be given more than once.
+    /// What the token should be good for instead of what it is; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
     allow: Vec<String>,
 
@@ -69,7 +70,8 @@ pub(crate) struct ExplainOptions {
 pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
     let config = origin::configuration(options.reach.origin.config.as_deref())?;
     let opened = tools::reach(&options.reach, options.tool.as_deref()).await?;
-    let caller = Arc::new(options.caller());
+    let scope = options.scope(config.as_ref()).await?;
+    let caller = Arc::new(options.caller(scope));
     let (method, target) = options.target(&opened, &caller)?;
     let target = options.at_face(target);
     let arguments = options.arguments(&target)?;
@@ -94,13 +96,46 @@ pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
             }
         }
     }
-    if explained.allowed { Ok(()) } else { Err(Exit::silent(Code::Refused)) }
+    let held = opened.guarding.as_ref().and_then(|it| it.guard.pins().held_of(&target));
+    if let Some(held) = held.as_ref().filter(|_| !options.json) {
+        let reason = held.reason.word();
+        render::print(&format!("its definition is held back: {reason}; its calls do not run"))?;
+    }
+    let is_stopped = gate.is_some_and(|standing| matches!(decide(&standing), Outcome::Refuse(_)));
+    match explained.allowed && held.is_none() && !is_stopped {
+        true => Ok(()),
+        false => Err(Exit::silent(Code::Refused)),
+    }
 }
 
 impl ExplainOptions {
-    fn caller(&self) -> Caller {
+    /// What the token of the caller is good for; none for everything. Who has no token that is good
+    /// makes no calls.
+    async fn scope(&self, config: Option<&Config>) -> Result<Option<Scope>, Exit> {
+        let name = &self.principal;
+        if name == Caller::LOCAL {
+            return Ok(scope_of(&self.allow));
+        }
+        let keeping = guard::keeping(config).await?;
+        let tokens = callers::tokens(&keeping).await?.list();
+        let now = keeping.clock.seconds();
+        let good = tokens.iter().find(|it| it.name == *name && !it.is_dead(now));
+        let Some(token) = good else {
+            let is_over = tokens.iter().any(|it| it.name == *name);
+            let text = match is_over {
+                true => format!("the token `{name}` is revoked or has expired, and calls nothing"),
+                false => format!("there is no token `{name}`, so nobody calls by that name"),
+            };
+            let code = if is_over { Code::Refused } else { Code::NotFound };
+            let hint = "`gantry token list` shows the tokens; `local` is who needs none";
+            return Err(Exit::new(code, text).hint(hint));
+        };
+        let given = if self.allow.is_empty() { &token.allow } else { &self.allow };
+        Ok(scope_of(given))
+    }
+
+    fn caller(&self, scope: Option<Scope>) -> Caller {
         let client = self.client.as_ref();
-        let scope = Some(Scope { allow: self.allow.clone() }).filter(|it| !it.allow.is_empty());
         Caller {
             client_info: client.map(|name| ObjectWriter::new().value("name", name).finish()),
             scope: scope.map(Arc::new),
@@ -174,6 +209,10 @@ impl ExplainOptions {
         arguments::read(&schema, &base, &self.words, &files)
             .map_err(|error| wrong(error.to_string()))
     }
+}
+
+fn scope_of(allow: &[String]) -> Option<Scope> {
+    Some(Scope { allow: allow.to_vec() }).filter(|it| !it.allow.is_empty())
 }
 
 /// What policies know of a name that the endpoint does not show.
