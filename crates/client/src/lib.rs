@@ -33,5 +33,5 @@ pub use post::Post;
 pub use request::{Answer, InputRequired, List, Listed, Request, TaskWish};
 pub use settings::{Era, FloodLimits, ListLimits, RetrySettings, Settings, Start};
 pub use state::State;
-pub use target::{Endpoint, HttpKind, Target};
+pub use target::{Endpoint, HttpKind, Target, UnixSocket};
 pub use tool::Tool;

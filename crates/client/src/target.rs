@@ -1,5 +1,7 @@
 //! Where a server is.
 
+use std::path::PathBuf;
+
 use gantry_transport::child::Program;
 use http::Uri;
 
@@ -35,11 +37,22 @@ pub struct Endpoint {
     pub url: Uri,
     /// Headers that go with every request.
     pub headers: Vec<(String, Secret)>,
+    /// A Unix socket to connect to instead of the host and port of the address.
+    pub socket: Option<UnixSocket>,
+}
+
+/// A Unix socket that a process of a known user serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnixSocket {
+    /// Its path.
+    pub path: PathBuf,
+    /// The user that must serve it; nothing is sent to a process of another one.
+    pub owner: u32,
 }
 
 impl Endpoint {
     /// An address that needs no headers.
     pub fn new(url: Uri) -> Self {
-        Self { url, headers: Vec::new() }
+        Self { url, headers: Vec::new(), socket: None }
     }
 }

@@ -6,6 +6,7 @@ mod instance;
 mod kept;
 mod pins;
 mod servers;
+mod standing;
 mod token;
 mod tokens;
 mod tools;
@@ -28,10 +29,12 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 
 use crate::guard::Guard;
+use crate::reload::ReloadState;
 
 pub use instance::Instance;
 pub use kept::Kept;
 use servers::Page;
+pub use standing::Describe;
 use token::Token;
 
 /// The pages under [`Admin::PREFIX`].
@@ -43,6 +46,8 @@ pub struct Admin {
     guard: Option<Arc<Guard>>,
     tokens: Option<Arc<Tokens>>,
     instance: Option<Arc<Instance>>,
+    describe: Option<Describe>,
+    configuration: Option<Arc<ReloadState>>,
     /// None where the transport has identified the administrator.
     token: Option<Token>,
 }
@@ -57,7 +62,17 @@ impl Admin {
     /// Administration of these tools for who holds the token. What is registered is kept.
     pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
         let token = Some(Token::new(token.into()));
-        Self { tools, kept, servers: None, guard: None, tokens: None, instance: None, token }
+        Self {
+            tools,
+            kept,
+            servers: None,
+            guard: None,
+            tokens: None,
+            instance: None,
+            describe: None,
+            configuration: None,
+            token,
+        }
     }
 
     /// Administration of these servers too.
@@ -88,6 +103,20 @@ impl Admin {
         self
     }
 
+    /// Says at `/api/instance` and `/api/servers` how the files of the configuration stand.
+    #[must_use]
+    pub fn configuration(mut self, state: Arc<ReloadState>) -> Self {
+        self.configuration = Some(state);
+        self
+    }
+
+    /// Describes at `/api/tools/NAME/standing` how each tool stands with the policies.
+    #[must_use]
+    pub fn describe(mut self, describe: Describe) -> Self {
+        self.describe = Some(describe);
+        self
+    }
+
     /// The same pages without a token, for the control socket, which accepts the administrator only.
     #[must_use]
     pub fn without_token(mut self) -> Self {
@@ -115,6 +144,9 @@ impl Admin {
     fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
         let path = path(request);
         let name = path.strip_prefix("tools/");
+        if let Some(answered) = name.and_then(|name| self.standing(request.method(), name)) {
+            return answered.map_or_else(not_allowed, respond);
+        }
         match (request.method(), path, name) {
             (&Method::GET, "tools", _) => respond(self.list()),
             (&Method::POST, "tools", _) => respond(self.register(request.body())),
@@ -170,7 +202,11 @@ impl Annex for Admin {
             if let Some(instance) = admin.instance.as_ref().filter(|_| path(&request) == "instance")
             {
                 return match *request.method() {
-                    Method::GET => respond((StatusCode::OK, instance.to_json())),
+                    Method::GET => {
+                        let files = admin.configuration.as_ref().map(|it| it.files());
+                        let instance = (**instance).clone().reading(files.unwrap_or_default());
+                        respond((StatusCode::OK, instance.to_json()))
+                    }
                     _ => not_allowed("GET"),
                 };
             }
@@ -210,7 +246,8 @@ impl Annex for Admin {
                 Some(Err(allowed)) => return not_allowed(allowed),
                 Some(Ok(page)) => {
                     let guard = admin.guard.as_deref();
-                    return respond(page.answer(admin.servers.as_ref(), guard).await);
+                    let state = admin.configuration.as_deref();
+                    return respond(page.answer(admin.servers.as_ref(), guard, state).await);
                 }
                 None => {}
             }

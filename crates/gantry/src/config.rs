@@ -14,6 +14,7 @@ mod http;
 mod include;
 mod inherit;
 pub(crate) mod jsonc;
+mod layers;
 mod limits;
 mod merge;
 mod metrics;
@@ -46,6 +47,7 @@ pub use audit::AuditConfig;
 pub use auth::Auth;
 pub use call_limits::CallLimits;
 pub use client_limits::ClientLimits;
+pub use dialect::timeout_in_seconds;
 pub use error::ConfigError;
 pub use http::HttpLimits;
 pub use limits::ToolLimits;
@@ -54,7 +56,7 @@ pub use otlp::Otlp;
 pub(crate) use otlp::collector;
 pub use place::Place;
 pub use policy::{Policy, TrustConfig};
-pub use search::{find, places};
+pub use search::{find, layers, of_erasmus, of_project, of_user, places, stated};
 pub use show::transport;
 pub use standby::Standby;
 pub use variables::{ValueError, state_folder};
@@ -81,8 +83,10 @@ pub const SCHEMA: &str = include_str!("config/schema.json");
 /// What the configuration says. What it does not say is left to the one who asks.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// The file.
+    /// The file; of several layers the one that counts most.
     pub file: PathBuf,
+    /// The files that were not included by another one, the one that counts most first.
+    pub layers: Vec<PathBuf>,
     /// Where to listen.
     pub listen: Option<String>,
     /// Whether callers over HTTP must say who they are.
@@ -164,6 +168,27 @@ impl Config {
         }
     }
 
+    /// Reads a configuration of several layers. What an earlier one says stands; the others add what
+    /// it does not say.
+    pub fn read_layers(layers: &[PathBuf], environment: Lookup<'_>) -> Result<Self, ConfigError> {
+        Self::trace_layers(layers, environment).1
+    }
+
+    /// The same, and every file that was looked at, also when one was wrong.
+    pub fn trace_layers(
+        layers: &[PathBuf],
+        environment: Lookup<'_>,
+    ) -> (Vec<PathBuf>, Result<Self, ConfigError>) {
+        let gathered = Gathered::default();
+        let read = layers::read(layers, environment, &gathered);
+        let files = gathered.files.borrow().clone();
+        let concluded = read.map(|mut config| {
+            config.conclude(gathered);
+            config
+        });
+        (files, concluded)
+    }
+
     /// Reads the text of a configuration. Paths in it are taken from the file's folder.
     pub fn parse(file: &Path, text: &[u8], environment: Lookup<'_>) -> Result<Self, ConfigError> {
         Self::follow(file, text, environment).1
@@ -179,6 +204,7 @@ impl Config {
         let read = read::document(file, text, environment, &gathered, &[]);
         let files = gathered.files.borrow().clone();
         let concluded = read.map(|mut config| {
+            config.layers = vec![config.file.clone()];
             config.conclude(gathered);
             config
         });

@@ -34,7 +34,7 @@ mod server;
 pub mod telemetry;
 pub mod vault;
 
-pub use admin::{Admin, Instance, Kept};
+pub use admin::{Admin, Describe, Instance, Kept};
 pub use gantry_client as client;
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{

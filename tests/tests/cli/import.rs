@@ -57,6 +57,12 @@ fn every_client_is_found_and_read() {
             json!({"command": "./x", "env": {"K": "${A_B}"}}),
         ),
         (
+            "cline",
+            ".cline/data/settings/cline_mcp_settings.json",
+            r#"{"mcpServers": {"x": {"command": "npx", "timeout": 60, "disabled": false}}}"#,
+            json!({"command": "npx", "timeout": 60000}),
+        ),
+        (
             "codex",
             ".codex/config.toml",
             "[mcp_servers.x]\nurl = \"https://h\"\nbearer_token_env_var = \"T\"\n",
@@ -116,7 +122,7 @@ fn what_is_left_is_told() {
             "key": {"command": "z", "env": {"API_KEY": "abc"}}}}"#,
     );
     let before = fs::read_to_string(bench.path().join("gantry.json")).expect("a file");
-    let shown = run(&bench, &["import", "other.json", "--dry-run"]);
+    let shown = run(&bench, &["import", "other.json", "--dry-run", "-s", "project"]);
     assert!(shown.err.contains("would take 2 servers"), "{shown:?}");
     assert_eq!(fs::read_to_string(bench.path().join("gantry.json")).expect("a file"), before);
     let expected = [
@@ -133,7 +139,7 @@ fn what_is_left_is_told() {
         "                  note: `API_KEY` is a secret in plain sight",
     ];
     assert_eq!(shown.out.lines().collect::<Vec<_>>(), expected);
-    let taken = run(&bench, &["import", "other.json", "--json"]).json();
+    let taken = run(&bench, &["import", "other.json", "--json", "-s", "project"]).json();
     assert_eq!(taken["servers"][1]["taken"], true, "{taken}");
     let written = fs::read_to_string(bench.path().join("gantry.json")).expect("a file");
     let line = r#"{"there": {"command": "x"}, "my-server": {"command": "y"}, "key": {"command": "z", "env": {"API_KEY": "abc"}}}"#;
@@ -151,7 +157,7 @@ fn what_is_not_there_is_told() {
         (&["import", "nobody"], 4, "the clients are claude, claude-code"),
         (&["import", "broken.json"], 3, "broken.json:1:1: not valid JSON"),
         (&["import", "broken.toml"], 3, "broken.toml: not valid TOML: line 1"),
-        (&["import", "gantry.json"], 2, "into itself"),
+        (&["import", "gantry.json", "-s", "project"], 2, "into itself"),
     ];
     for (words, code, expected) in cases {
         let run = run(&bench, words);

@@ -9,7 +9,11 @@ use crate::bench::{Bench, path, program};
 #[test]
 fn help_and_usage() {
     let bench = Bench::new("help");
-    let cases: [(&[&str], _, _); 4] = [
+    let cases: [(&[&str], _, _); 8] = [
+        (&["help"], 0, "Commands:"),
+        (&["help", "call"], 0, "text=@FILE"),
+        (&["help", "tools", "show"], 0, "--json"),
+        (&["help", "nonsense"], 2, ""),
         (&["--help"], 0, "   70  a bug: please report it"),
         (&["call", "--help"], 0, "text=@FILE"),
         (&["version"], 0, "gantry "),
@@ -19,6 +23,21 @@ fn help_and_usage() {
         let run = bench.run(words);
         assert_eq!(run.code, Some(code), "{words:?}: {run:?}");
         assert!(run.out.contains(expected), "{words:?}: {run:?}");
+    }
+}
+
+#[test]
+fn what_holds_for_every_verb_is_apart_and_short() {
+    let bench = Bench::new("help-global");
+    for verb in ["add", "call", "serve", "status"] {
+        for words in [[verb, "-h"], [verb, "--help"]] {
+            let run = bench.run(&words);
+            let (_, global) = run.out.split_once("Global options:\n").expect("a heading");
+            let global = global.split("\n\n").next().unwrap_or_default();
+            assert!(global.contains("--log-format <FORMAT>"), "{words:?}: {run:?}");
+            assert!(global.lines().count() <= 2, "{words:?}: {global}");
+            assert_eq!(run.out.matches("log-format").count(), 1, "{words:?}: {run:?}");
+        }
     }
 }
 

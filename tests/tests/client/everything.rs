@@ -180,9 +180,9 @@ async fn over_events() {
 #[tokio::test]
 async fn over_websocket() {
     let target = |server: &Listening| {
-        let Endpoint { url, headers } = server.door("/ws");
+        let Endpoint { url, headers, .. } = server.door("/ws");
         let url = url.to_string().replace("http://", "ws://").parse().expect("an address");
-        Target::WebSocket(Endpoint { url, headers })
+        Target::WebSocket(Endpoint { headers, ..Endpoint::new(url) })
     };
     over("WebSocket", target, |_| true).await;
 }

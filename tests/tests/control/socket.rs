@@ -140,7 +140,7 @@ async fn a_long_path_gives_way_to_a_shorter_one() {
 }
 
 #[tokio::test]
-async fn it_serves_administration_and_nothing_else() {
+async fn it_serves_administration_and_mcp_and_nothing_else() {
     let bench = bench("pages");
     let gateway = Gateway::start(&bench, &[], &[]).await;
     let socket = directory(&bench).join(format!("{}.sock", gateway.pid()));
@@ -152,7 +152,10 @@ async fn it_serves_administration_and_nothing_else() {
         ("GET /api/nothing HTTP/1.1\r\n\r\n", "404"),
         ("GET /healthz HTTP/1.1\r\n\r\n", "404"),
         ("GET /metrics HTTP/1.1\r\n\r\n", "404"),
-        ("POST /mcp HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", "404"),
+        ("POST /mcp HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", "415"),
+        ("POST /call HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", "404"),
+        ("GET /sse HTTP/1.1\r\n\r\n", "404"),
+        ("GET /ws HTTP/1.1\r\n\r\n", "404"),
         ("GET /ui/approvals HTTP/1.1\r\n\r\n", "404"),
         (too_large.as_str(), "413"),
         ("nonsense\r\n\r\n", "400"),

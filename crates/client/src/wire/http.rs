@@ -30,7 +30,7 @@ use self::lane::{Broken, Lane};
 use self::pool::Pool;
 use crate::error::ClientError;
 use crate::settings::Settings;
-use crate::target::Endpoint;
+use crate::target::{Endpoint, UnixSocket};
 
 /// Redirects that say of a request that it was not served, and is to be sent elsewhere as it is.
 const AS_IT_IS: [StatusCode; 2] = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
@@ -39,6 +39,7 @@ const AS_IT_IS: [StatusCode; 2] = [StatusCode::TEMPORARY_REDIRECT, StatusCode::P
 #[derive(Debug)]
 pub(crate) struct Http {
     origin: Arc<Origin>,
+    socket: Option<UnixSocket>,
     pool: Arc<Pool>,
     headers: HeaderMap,
     connect_within: Duration,
@@ -54,6 +55,7 @@ impl Http {
         }
         Ok(Self {
             origin: Arc::new(origin),
+            socket: endpoint.socket.clone(),
             pool: Arc::new(Pool::new(settings.in_flight)),
             headers,
             connect_within: settings.connect_within,
@@ -104,7 +106,8 @@ impl Http {
             }
         }
         // On the heap is what most requests do not need: it would make every one of them larger.
-        let stream = Box::pin(dial(&self.origin, self.connect_within)).await?;
+        let dialed = dial(&self.origin, self.socket.as_ref(), self.connect_within);
+        let stream = Box::pin(dialed).await?;
         let mut lane = Box::new(Lane::new(stream));
         match lane.ask(request).await {
             Ok(head) => Ok((head, lane)),

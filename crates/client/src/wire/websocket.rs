@@ -57,7 +57,7 @@ async fn connect(
     let limit = Some(settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
     let attempt = async |request| {
-        let stream = dial(origin, settings.connect_within).await?;
+        let stream = dial(origin, endpoint.socket.as_ref(), settings.connect_within).await?;
         let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config));
         Ok::<_, ClientError>(opened.await.map(|(socket, _)| socket))
     };

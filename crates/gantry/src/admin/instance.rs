@@ -17,6 +17,8 @@ pub struct Instance {
     pub state: PathBuf,
     /// Its configuration file, if it has one.
     pub config: Option<PathBuf>,
+    /// The files that it reads, and those that it would read if they were there.
+    pub files: Vec<PathBuf>,
     /// Where it listens for HTTP, if it does.
     pub listen: Option<String>,
     /// Whether it serves a client on standard input and output.
@@ -24,6 +26,11 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// The same with these files.
+    pub(super) fn reading(self, files: Vec<PathBuf>) -> Self {
+        Self { files, ..self }
+    }
+
     pub(super) fn to_json(&self) -> RawJson {
         RawJson::of(self).unwrap_or(RawJson::NULL)
     }

@@ -14,6 +14,7 @@ use http::{Method, StatusCode};
 
 use super::{Answer, refuse};
 use crate::guard::Guard;
+use crate::reload::ReloadState;
 
 /// A page of servers.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,11 +53,16 @@ impl Page {
     }
 
     /// The answer; a gateway without servers has none to show.
-    pub(super) async fn answer(self, servers: Option<&Upstreams>, guard: Option<&Guard>) -> Answer {
+    pub(super) async fn answer(
+        self,
+        servers: Option<&Upstreams>,
+        guard: Option<&Guard>,
+        configuration: Option<&ReloadState>,
+    ) -> Answer {
         let standings = || servers.map(Upstreams::status).unwrap_or_default();
         let breakers = guard.map(Guard::breakers);
         match self {
-            Self::List => list(&standings(), guard),
+            Self::List => list(&standings(), guard, configuration),
             Self::Show(name) => match show(&standings(), breakers, &name) {
                 (StatusCode::OK, row) => (StatusCode::OK, marked(row, &name, &marks(guard))),
                 refused => refused,
@@ -82,7 +88,11 @@ impl Page {
     }
 }
 
-fn list(standings: &[Status], guard: Option<&Guard>) -> Answer {
+fn list(
+    standings: &[Status],
+    guard: Option<&Guard>,
+    configuration: Option<&ReloadState>,
+) -> Answer {
     let breakers = guard.map(Guard::breakers);
     let marks = marks(guard);
     let row = |it: &Status| marked(row(it, breakers), &it.name, &marks);
@@ -96,7 +106,8 @@ fn list(standings: &[Status], guard: Option<&Guard>) -> Answer {
     let list = ObjectWriter::new()
         .array("servers", &rows)
         .value_some("held", guard.map(names))
-        .value_some("pins", guard.map(lines));
+        .value_some("pins", guard.map(lines))
+        .raw_some("configuration", configuration.map(state).as_ref());
     (StatusCode::OK, list.finish())
 }
 
@@ -117,6 +128,14 @@ fn marked(row: RawJson, server: &str, marks: &BTreeMap<Arc<str>, Marks>) -> RawJ
         .set_some("unannotated", number(marks.unannotated))
         .set_some("marks", marks.text(server).as_deref().map(RawJson::string))
         .apply()
+}
+
+/// Whether what the files of the configuration say is in force.
+fn state(configuration: &ReloadState) -> RawJson {
+    ObjectWriter::new()
+        .value("reloading", &configuration.is_behind())
+        .value_some("problem", configuration.problem())
+        .finish()
 }
 
 fn show(standings: &[Status], breakers: Option<&Breakers>, name: &str) -> Answer {
@@ -231,7 +250,10 @@ mod tests {
         let all = [status()];
         let (code, shown) = show(&all, None, "a");
         assert_eq!((code, shown.compact().as_str()), (StatusCode::OK, expected));
-        assert_eq!(list(&all, None).1.compact().as_str(), format!(r#"{{"servers":[{expected}]}}"#));
+        assert_eq!(
+            list(&all, None, None).1.compact().as_str(),
+            format!(r#"{{"servers":[{expected}]}}"#)
+        );
         assert_eq!(show(&all, None, "b").0, StatusCode::NOT_FOUND);
         let own = [("me 1".to_owned(), "y\n".to_owned())];
         let expected = r#"{"name":"a","log":"x\n","connections":[{"name":"me 1","log":"y\n"}]}"#;
@@ -248,7 +270,7 @@ mod tests {
         ];
         for (page, expected) in cases {
             let named = format!("{page:?}");
-            assert_eq!(page.answer(None, None).await.0, expected, "{named}");
+            assert_eq!(page.answer(None, None, None).await.0, expected, "{named}");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! `gantry add` and `gantry add-json`: a server more in the configuration.
+//! `gantry add` and `gantry add-json`: more servers in the configuration.
 
+mod json;
 mod words;
 
 use clap::{Args, ValueEnum};
 use gantry::RawJson;
-use gantry_protocol::JsonLimits;
 
 use super::book::{Book, Shelf};
 use super::exit::{Code, Exit};
 use super::import::translate;
-use super::{exposure, render};
+use super::{exposure, render, running};
 
 /// What to add.
 #[derive(Debug, Args)]
@@ -47,14 +47,21 @@ pub(crate) struct AddOptions {
 
 /// What to add, as it stands in other configurations.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    gantry add-json files '{\"command\": \"npx\", \"args\": [\"-y\", \"server-files\"]}'\n  \
+    gantry add-json '{\"mcpServers\": {\"files\": {\"command\": \"npx\"}}}'\n  \
+    gantry add-json - < mcp.json")]
 pub(crate) struct AddJsonOptions {
-    /// What the server is called here: letters, digits, `-`, `_` and `.`.
-    pub(crate) name: String,
+    /// What the server is called here, when the JSON is one entry: letters, digits, `-`, `_` and `.`.
+    #[arg(value_name = "NAME")]
+    pub(crate) first: String,
 
-    /// Its entry, such as {"command": "npx", "args": ["-y", "…"]}.
-    pub(crate) json: String,
+    /// An entry, such as {"command": "npx", "args": ["-y", "…"]}, or a block of several, such as
+    /// {"mcpServers": {…}}; `-` reads it from standard input.
+    #[arg(value_name = "JSON")]
+    pub(crate) json: Option<String>,
 
-    /// Take the place of a server of that name.
+    /// Take the place of servers of these names.
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -77,49 +84,59 @@ pub(crate) enum Transport {
     Ws,
 }
 
-pub(crate) fn run(options: &AddOptions) -> Result<(), Exit> {
+pub(crate) async fn run(options: &AddOptions) -> Result<(), Exit> {
     let entry = words::entry(options)?;
-    add(&options.name, &entry, &options.shelf, options.force)
+    check_name(&options.name)?;
+    add(&[(options.name.clone(), entry)], &options.shelf, options.force).await
 }
 
-pub(crate) fn run_json(options: &AddJsonOptions) -> Result<(), Exit> {
-    let usage = |text: String| Exit::new(Code::Usage, text);
-    let json = RawJson::parse(options.json.clone(), JsonLimits::default())
-        .map_err(|error| usage(format!("the entry is not valid JSON: {error}")))?;
-    let translated = translate::translate(&json);
-    let translated = translated.map_err(|why| {
-        let hint = "write an entry such as {\"command\": \"npx\", \"args\": [\"-y\", \"…\"]}";
-        usage(format!("the entry cannot be taken: {why}")).hint(hint)
-    })?;
-    for note in &translated.notes {
-        render::say(&format!("note: {note}"));
+pub(crate) async fn run_json(options: &AddJsonOptions) -> Result<(), Exit> {
+    let (name, json) = match &options.json {
+        Some(json) => (Some(options.first.as_str()), json.clone()),
+        None => (None, options.first.clone()),
+    };
+    let entries = json::entries(name, &json)?;
+    for (name, translated) in &entries {
+        check_name(name)?;
+        for note in &translated.notes {
+            render::say(&format!("note: `{name}`: {note}"));
+        }
     }
-    add(&options.name, &translated.entry, &options.shelf, options.force)
+    let entries: Vec<(String, RawJson)> =
+        entries.into_iter().map(|(name, translated)| (name, translated.entry)).collect();
+    add(&entries, &options.shelf, options.force).await
 }
 
-/// Writes an entry, and says what was written and where.
-fn add(name: &str, entry: &RawJson, shelf: &Shelf, force: bool) -> Result<(), Exit> {
-    check_name(name)?;
+/// Writes entries, all or none, and says what was written and where.
+async fn add(entries: &[(String, RawJson)], shelf: &Shelf, force: bool) -> Result<(), Exit> {
     let mut book = Book::open(shelf.file()?)?;
-    let is_there = book.has(name);
-    if is_there && !force {
+    if let Some((name, _)) = entries.iter().find(|(name, _)| !force && book.has(name)) {
         let text = format!("the server `{name}` is in {} already", book.file.display());
         let hint = "give it another name, or `--force` to take its place";
         return Err(Exit::new(Code::Failed, text).hint(hint));
     }
-    let written = book.put(name, entry)?;
+    let mut written = Vec::new();
+    for (name, entry) in entries {
+        let done = if book.has(name) { "replaced" } else { "added" };
+        written.push((name, done, book.put(name, entry)?));
+    }
     book.save()?;
-    let done = if is_there { "replaced" } else { "added" };
-    render::say(&format!("{done} `{name}` in {}", book.file.display()));
-    for name in exposure::exposed(entry) {
+    for (name, done, _) in &written {
+        render::say(&format!("{done} `{name}` in {}", book.file.display()));
+    }
+    for name in entries.iter().flat_map(|(_, entry)| exposure::exposed(entry)) {
         render::say(&format!(
             "hint: `{name}` stands in the file for all who can read it; \
              '${{VARIABLE}}' would be read from the environment, and \
              `gantry secret adopt` moves a secret to where secrets are kept"
         ));
     }
-    let shown = render::pretty(&exposure::masked(&written));
-    render::print(&format!("{}: {shown}", RawJson::string(name).as_str()))
+    running::warn_of_unread(&book.file).await;
+    for (name, _, entry) in &written {
+        let shown = render::pretty(&exposure::masked(entry));
+        render::print(&format!("{}: {shown}", RawJson::string(name).as_str()))?;
+    }
+    Ok(())
 }
 
 /// Lets a name pass that can be the beginning of the names of tools, and a part of an address.

@@ -83,7 +83,11 @@ pub(crate) fn run(vault: &Vault, options: &AdoptOptions) -> Result<(), Exit> {
 
 /// The file to change. One that other programs read stays as it is: they know no references.
 fn open(options: &AdoptOptions) -> Result<Book, Exit> {
-    let file = options.shelf.file()?;
+    let file = match options.server.as_deref() {
+        Some(name) => options.shelf.holding(name)?,
+        None => options.shelf.existing()?.into_iter().next(),
+    };
+    let file = file.map_or_else(|| options.shelf.file(), Ok)?;
     if !file.exists() {
         let text = format!("there is no configuration {}", file.display());
         return Err(Exit::new(Code::NotFound, text).hint("give --config the path of one"));

@@ -29,12 +29,22 @@ use super::{completions, exit};
     name = "gantry",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_long_help = exit::table()
 )]
 pub(crate) struct Arguments {
-    /// How log lines are written.
-    #[arg(long, global = true, value_enum, default_value = "text", env = "GANTRY_LOG_FORMAT")]
+    /// How log lines are written: as `text` for people, or as `json`, one object a line.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text",
+        env = "GANTRY_LOG_FORMAT",
+        hide_possible_values = true,
+        hide_default_value = true,
+        hide_env = true,
+        help_heading = "Global options"
+    )]
     pub(crate) log_format: LogFormat,
 
     #[command(subcommand)]
@@ -144,6 +154,38 @@ impl Reach {
     }
 }
 
+/// Whose tools are meant: those of the running gateway, unless told otherwise.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ToolSource {
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+
+    /// The running gateway with this id, when there are several.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["url", "tools", "local"])]
+    pub(crate) instance: Option<String>,
+
+    /// Read the configuration and start its servers in this process, whether a gateway runs or not.
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) local: bool,
+}
+
+impl ToolSource {
+    /// Which running gateway is meant; none where this process is.
+    pub(crate) fn running(&self) -> Option<super::running::Reach> {
+        let is_here = self.local || self.reach.url.is_some() || !self.reach.origin.tools.is_empty();
+        let config = self.reach.origin.config.clone();
+        let instance = self.instance.clone();
+        (!is_here).then(|| super::running::Reach { instance, config, ..Default::default() })
+    }
+
+    /// The options again, for a command line that the user may copy.
+    pub(crate) fn words(&self) -> String {
+        let instance = self.instance.iter().map(|id| format!(" --instance {id}"));
+        let local = self.local.then(|| " --local".to_owned());
+        self.reach.words() + &instance.chain(local).collect::<String>()
+    }
+}
+
 /// How the gateway runs.
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
@@ -209,7 +251,7 @@ pub(crate) enum ToolsVerb {
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) source: ToolSource,
 
     /// Print the definitions as JSON.
     #[arg(long)]
@@ -224,7 +266,7 @@ pub(crate) struct ShowOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) source: ToolSource,
 
     /// Print the definition as JSON.
     #[arg(long)]
@@ -258,7 +300,7 @@ pub(crate) struct CallOptions {
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) source: ToolSource,
 
     /// Print the whole result as JSON.
     #[arg(long)]
@@ -415,7 +457,7 @@ pub(crate) enum ConfigVerb {
     Check(ConfigCheckOptions),
     /// Print what is in force.
     Show(ConfigOptions),
-    /// Print which file is used.
+    /// Print which files are used, the one that counts most first.
     Path(ConfigOptions),
     /// Print the JSON Schema of the configuration, for editors.
     Schema,

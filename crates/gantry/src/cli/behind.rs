@@ -10,7 +10,7 @@ use gantry_gateway::Snapshot;
 use tokio::task::JoinHandle;
 
 use super::guard::Guarding;
-use super::{logging, origin};
+use super::{logging, origin, samples};
 
 /// What is configured while the gateway runs.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Behind {
     /// The policies, and who must hear that they have changed.
     guarding: Guarding,
     server: Server,
+    /// Whether the example tools were offered at the start.
+    shows_examples: bool,
 }
 
 /// Follows the configuration until it is stopped.
@@ -36,17 +38,14 @@ impl Behind {
         tools: Option<Tools>,
         guarding: Guarding,
         server: Server,
+        shows_examples: bool,
     ) -> Self {
-        Self { upstreams, tools, guarding, server }
+        Self { upstreams, tools, guarding, server, shows_examples }
     }
 
     /// Puts a configuration in force, and again whenever one of its files is saved.
-    pub(crate) fn follow(self, config: Option<&Config>) -> Following {
+    pub(crate) fn follow(self, config: Option<&Config>, reload: Reload) -> Following {
         let behind = Arc::new(self);
-        let reload = match config {
-            Some(config) => Reload::new(config),
-            None => Reload::awaiting(origin::places()),
-        };
         let mut in_force = config.cloned().unwrap_or_default();
         behind.serve(&in_force);
         let followed = behind.clone();
@@ -67,6 +66,10 @@ impl Behind {
     }
 
     fn change(&self, before: &Config, config: &Config) {
+        // There is a configuration now, and the examples were for when there is none.
+        if self.shows_examples && has_own(config) {
+            samples::remove(&self.server);
+        }
         if let Some(tools) = self.tools.as_ref().filter(|_| before.folders != config.folders) {
             // Reading folders may block, and must not hold up calls.
             tokio::task::block_in_place(|| tools.set_folders(config.folders.clone()));
@@ -107,6 +110,11 @@ impl Behind {
         }
         self.upstreams.configure(config.servers.clone(), config.profiles.clone());
     }
+}
+
+/// Whether a configuration has anything to offer.
+fn has_own(config: &Config) -> bool {
+    !config.servers.is_empty() || !config.folders.is_empty() || !config.inline.is_empty()
 }
 
 impl Following {

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use gantry::RawJson;
-use gantry::config::{Config, ConfigError};
+use gantry::config::{self, Config, ConfigError};
 use gantry::edit::{self, Document, EditError};
 
 use super::exit::{Code, Exit};
-use super::origin;
+use super::{origin, render};
 
 /// Where servers stand in a file, in the order in which a place for a new one is looked for.
 const SECTIONS: [&[&str]; 5] =
@@ -21,7 +21,7 @@ const SECTIONS: [&[&str]; 5] =
 /// Which configuration is written.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Shelf {
-    /// The configuration to change; by default the one in force, else ./gantry.json.
+    /// The configuration to change; by default that of the user.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
@@ -35,18 +35,55 @@ pub(crate) struct Shelf {
 pub(crate) enum Scope {
     /// That of the user, for every folder.
     User,
-    /// ./gantry.json.
+    /// ./gantry.json, for this folder.
     Project,
 }
 
 impl Shelf {
-    /// The file that is meant, whether it is there or not.
+    /// The file that something new is written to, whether it is there or not.
     pub(crate) fn file(&self) -> Result<PathBuf, Exit> {
+        match self.chosen()? {
+            Some(file) => Ok(file),
+            None => of_user(),
+        }
+    }
+
+    /// The files that may have what is changed, the one that counts most first.
+    pub(crate) fn existing(&self) -> Result<Vec<PathBuf>, Exit> {
+        match self.chosen()? {
+            Some(file) => Ok(vec![file]),
+            None => Ok(origin::layers(None)),
+        }
+    }
+
+    /// The file with a server of that name. Of several, one must be named.
+    pub(crate) fn holding(&self, name: &str) -> Result<Option<PathBuf>, Exit> {
+        let files = self.existing()?;
+        let mut found = Vec::new();
+        for file in &files {
+            if Book::open(file.clone())?.has(name) {
+                found.push(file);
+            }
+        }
+        match found.as_slice() {
+            [] => Ok(files.into_iter().next()),
+            [one] => Ok(Some((*one).clone())),
+            several => {
+                let text = format!("{} files have a server `{name}`", several.len());
+                let choices: Vec<String> =
+                    several.iter().map(|it| format!("\n  --config {}", it.display())).collect();
+                Err(Exit::new(Code::Usage, text).hint(format!("choose one:{}", choices.concat())))
+            }
+        }
+    }
+
+    /// The file that the command line or the environment names.
+    fn chosen(&self) -> Result<Option<PathBuf>, Exit> {
         match (&self.config, self.scope) {
-            (Some(file), _) => Ok(file.clone()),
-            (None, Some(Scope::Project)) => Ok(Self::of_project()),
-            (None, Some(Scope::User)) => of_user(),
-            (None, None) => Ok(origin::find(None).unwrap_or_else(Self::of_project)),
+            (Some(file), _) => Ok(Some(file.clone())),
+            (None, Some(Scope::Project)) => Ok(Some(Self::of_project())),
+            (None, Some(Scope::User)) => of_user().map(Some),
+            (None, None) => Ok(origin::stated(None)),
         }
     }
 
@@ -57,12 +94,31 @@ impl Shelf {
 }
 
 fn of_user() -> Result<PathBuf, Exit> {
-    let given = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
-    let base = given("XDG_CONFIG_HOME").or_else(|| given("HOME").map(|it| it.join(".config")));
-    base.map(|base| base.join("gantry/gantry.json")).ok_or_else(|| {
+    config::of_user(&origin::variable).ok_or_else(|| {
         Exit::new(Code::Configuration, "there is no place for the configuration of the user")
             .hint("set HOME or XDG_CONFIG_HOME")
     })
+}
+
+/// The files that are read now and would not be any more when a new one is written, as they are named
+/// in the new one.
+fn hidden_by(new: &Path) -> Vec<String> {
+    let absolute = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let new = absolute(new);
+    let [of_project, of_anvil] = config::of_project(&origin::here());
+    let of_user = config::of_user(&origin::variable);
+    let is_project = new == of_project;
+    let is_user = of_user.as_deref() == Some(&new);
+    let mut hidden = Vec::new();
+    if is_project && of_anvil.is_file() {
+        hidden.push("./anvil.json".to_owned());
+    }
+    let has_other = of_user.is_some_and(|file| file.is_file()) || of_anvil.is_file();
+    let of_erasmus = config::of_erasmus(&origin::variable).filter(|file| file.is_file());
+    if let Some(file) = of_erasmus.filter(|_| is_user || (is_project && !has_other)) {
+        hidden.push(file.display().to_string());
+    }
+    hidden
 }
 
 /// A file and the servers in it.
@@ -72,6 +128,8 @@ pub(crate) struct Book {
     document: Document,
     /// Whether the whole of it could be used when it was opened.
     was_in_order: bool,
+    /// Other files that are included so that they are still read.
+    hidden: Vec<String>,
 }
 
 impl Book {
@@ -87,9 +145,15 @@ impl Book {
             read => read.map_err(|error| unreadable(&file, &error))?,
         };
         let text = if text.trim().is_empty() { "{}\n".to_owned() } else { text };
-        let document = Document::parse(text).map_err(|error| wrong(&file, &error))?;
+        let is_new = !file.exists();
+        let mut document = Document::parse(text).map_err(|error| wrong(&file, &error))?;
+        let hidden = if is_new { hidden_by(&file) } else { Vec::new() };
+        if !hidden.is_empty() {
+            let list = RawJson::of(&hidden).unwrap_or(RawJson::NULL);
+            document.set(&["include"], &list).map_err(|error| wrong(&file, &error))?;
+        }
         let was_in_order = problem(&file, &document).is_none();
-        Ok(Self { file, document, was_in_order })
+        Ok(Self { file, document, was_in_order, hidden })
     }
 
     /// What the file says.
@@ -156,6 +220,10 @@ impl Book {
 
     /// Writes the file.
     pub(crate) fn save(&self) -> Result<(), Exit> {
+        for other in &self.hidden {
+            let file = self.file.display();
+            render::say(&format!("note: {file} includes {other}, which was read in its place"));
+        }
         edit::save(&self.file, self.document.text()).map(drop).map_err(|error| {
             let text = format!("{} cannot be written: {error}", self.file.display());
             Exit::new(Code::Failed, text).hint("give --config a file that can be written")

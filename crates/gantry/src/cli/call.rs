@@ -1,9 +1,10 @@
-//! `gantry call`: a call in this process, past the same policies as any other.
+//! `gantry call`: a call of the running gateway, or in this process past the same policies.
 
 mod approval;
 mod input;
 mod output;
 mod plan;
+mod session;
 
 use std::sync::Arc;
 
@@ -14,38 +15,78 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::args::CallOptions;
 use super::exit::{Code, Exit};
 use super::render::{self, ProgressLine, Style};
+use super::running::Session;
 use super::tools;
 use approval::Desk;
 pub(crate) use approval::said;
+use input::Wanted;
+pub(crate) use input::read_file;
 
 pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
     if let Some(file) = &options.plan {
         return plan::run(options, file).await;
     }
     let wanted = input::wanted(options)?;
-    let opened = tools::reach(&options.reach, Some(&wanted.name)).await?;
-    let tool = opened.find(&wanted.name)?;
-    let schema = tool.definition.get("inputSchema").unwrap_or(RawJson::EMPTY_OBJECT);
-    let arguments = input::arguments(options, &wanted, &schema)?;
-    let params =
-        ObjectWriter::new().value("name", &wanted.name).raw("arguments", &arguments).finish();
-    let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller(&options.reach)));
-    call.wants_progress = true;
-    call.log_level = Some(Level::Info);
     let mut desk = Desk::new(options.yes);
-    let outcome = watch(opened.server.gateway().start(call), &mut desk).await;
-    opened.close().await;
-    let outcome = outcome?;
+    let outcome = match tools::running(&options.source).await? {
+        Some(session) => ask(&session, options, &wanted, &mut desk).await?,
+        None => run_here(options, &wanted, &mut desk).await?,
+    };
     if options.contract {
         return output::contract(&outcome);
     }
     match outcome {
         Ok(Reply::Result(result)) => {
-            output::show(&result, options.json).map_err(|exit| desk.advise(exit, &tool.name))
+            output::show(&result, options.json).map_err(|exit| desk.advise(exit, &wanted.name))
         }
-        Ok(_) => Err(Exit::bug(format!("`{}` gave something that is no result", tool.name))),
-        Err(error) => Err(desk.advise(refused(&error), &tool.name)),
+        Ok(_) => Err(Exit::bug(format!("`{}` gave something that is no result", wanted.name))),
+        Err(error) => Err(desk.advise(refused(&error), &wanted.name)),
     }
+}
+
+/// Makes the call in the running gateway, which knows the tool by more names than its list has.
+async fn ask(
+    session: &Session,
+    options: &CallOptions,
+    wanted: &Wanted,
+    desk: &mut Desk,
+) -> Result<Outcome, Exit> {
+    let definitions = session.tools().await?;
+    let found = tools::definition(&definitions, &wanted.name);
+    let schema = found.as_ref().and_then(|it| it.get("inputSchema"));
+    let schema = schema.unwrap_or(RawJson::EMPTY_OBJECT);
+    let params = params(options, wanted, &schema)?;
+    let outcome = session::send(session, Method::ToolsCall, params, desk).await?;
+    match outcome {
+        // Only the gateway knows whether a name that it does not list can be called.
+        Err(error) if found.is_none() && error.kind == ErrorKind::InvalidParams => {
+            Err(tools::unlisted(&definitions, &wanted.name, &options.source))
+        }
+        outcome => Ok(outcome),
+    }
+}
+
+async fn run_here(
+    options: &CallOptions,
+    wanted: &Wanted,
+    desk: &mut Desk,
+) -> Result<Outcome, Exit> {
+    let reach = &options.source.reach;
+    let opened = tools::reach(reach, Some(&wanted.name)).await?;
+    let tool = opened.find(&wanted.name)?;
+    let schema = tool.definition.get("inputSchema").unwrap_or(RawJson::EMPTY_OBJECT);
+    let params = params(options, wanted, &schema)?;
+    let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller(reach)));
+    call.wants_progress = true;
+    call.log_level = Some(Level::Info);
+    let outcome = watch(opened.server.gateway().start(call), desk).await;
+    opened.close().await;
+    outcome
+}
+
+fn params(options: &CallOptions, wanted: &Wanted, schema: &RawJson) -> Result<RawJson, Exit> {
+    let arguments = input::arguments(options, wanted, schema)?;
+    Ok(ObjectWriter::new().value("name", &wanted.name).raw("arguments", &arguments).finish())
 }
 
 /// Steps the call to its end and tells what it says on the way. An interrupt drops it, which ends

@@ -52,10 +52,10 @@ pub(crate) fn names(begun: &OsStr) -> Vec<CompletionCandidate> {
 /// The names of the configuration's servers that begin like this.
 pub(crate) fn servers(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
-    let book = origin::find(typed().config.as_deref()).and_then(|file| Book::open(file).ok());
-    let names = book.map(|book| book.names()).unwrap_or_default();
-    names
-        .into_iter()
+    let layers = origin::layers(typed().config.as_deref());
+    let books = layers.into_iter().filter_map(|file| Book::open(file).ok());
+    books
+        .flat_map(|book| book.names())
         .filter(|name| name.starts_with(&*begun))
         .map(CompletionCandidate::new)
         .collect()

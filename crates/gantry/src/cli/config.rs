@@ -17,9 +17,13 @@ pub(crate) fn run(verb: ConfigVerb) -> Result<(), Exit> {
         ConfigVerb::Check(options) => check(&read(&options.which)?, options.json),
         ConfigVerb::Show(options) => render::print(&render::pretty(&read(&options)?.to_json())),
         ConfigVerb::Path(options) => {
-            let file = origin::find(options.config.as_deref()).ok_or_else(none)?;
-            let file = std::path::absolute(&file).unwrap_or(file);
-            render::print(&file.display().to_string())
+            let layers = origin::layers(options.config.as_deref());
+            if layers.is_empty() {
+                return Err(none());
+            }
+            let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+            let lines = layers.into_iter().map(|file| format!("{}\n", absolute(file).display()));
+            render::print(&lines.collect::<String>())
         }
         ConfigVerb::Schema => render::print(SCHEMA),
     }
@@ -46,7 +50,9 @@ fn check(config: &Config, as_json: bool) -> Result<(), Exit> {
     let enabled = config.servers.iter().filter(|server| !server.disabled);
     match enabled.filter(|server| server.target.is_err()).count() {
         0 => {
-            render::say(&format!("{} is in order", config.file.display()));
+            for file in &config.layers {
+                render::say(&format!("{} is in order", file.display()));
+            }
             Ok(())
         }
         count => {

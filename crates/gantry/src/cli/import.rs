@@ -13,6 +13,7 @@ use super::book::{Book, Shelf};
 use super::exit::{Code, Exit};
 use super::exposure;
 use super::render::{self, Style, Table};
+use super::running;
 use super::serve::DEFAULT_ADDRESS;
 use clients::{CLIENTS, Client};
 use read::Found;
@@ -44,7 +45,7 @@ struct Outcome {
     notes: Vec<String>,
 }
 
-pub(crate) fn run(options: &ImportOptions) -> Result<(), Exit> {
+pub(crate) async fn run(options: &ImportOptions) -> Result<(), Exit> {
     let Some(source) = options.source.as_deref() else { return overview(options.json) };
     let files = files(source)?;
     let mut book = Book::open(target(&options.shelf, &files)?)?;
@@ -62,6 +63,9 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), Exit> {
     let noun = if count == 1 { "server" } else { "servers" };
     let done = if options.dry_run { "would take" } else { "took" };
     render::say(&format!("{done} {count} {noun} into {}", book.file.display()));
+    if count > 0 && !options.dry_run {
+        running::warn_of_unread(&book.file).await;
+    }
     Ok(())
 }
 

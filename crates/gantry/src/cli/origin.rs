@@ -9,7 +9,7 @@ use gantry_providers::tools::manifest;
 
 use super::args::Origin;
 use super::exit::{Code, Exit};
-use super::{logging, samples};
+use super::{logging, render, samples};
 
 /// What there is to offer.
 #[derive(Debug)]
@@ -25,21 +25,34 @@ pub(crate) struct Offer {
 
 /// Finds and reads the configuration; none when there is none.
 pub(crate) fn configuration(given: Option<&Path>) -> Result<Option<Config>, Exit> {
-    let Some(file) = find(given) else { return Ok(None) };
+    let layers = layers(given);
+    if layers.is_empty() {
+        return Ok(None);
+    }
     let wrong = |error: config::ConfigError| Exit::new(Code::Configuration, error.to_string());
-    let config = Config::read(&file, &variable).map_err(wrong)?;
+    let config = Config::read_layers(&layers, &variable).map_err(wrong)?;
     logging::hide(&config);
     Ok(Some(config))
 }
 
-/// The file of the configuration; none when there is none.
+/// The file of the configuration that counts most; none when there is none.
 pub(crate) fn find(given: Option<&Path>) -> Option<PathBuf> {
-    config::find(given, &variable, &std::env::current_dir().unwrap_or_default())
+    layers(given).into_iter().next()
 }
 
-/// Where the configuration would be found, in this order.
-pub(crate) fn places() -> Vec<PathBuf> {
-    config::places(&variable, &std::env::current_dir().unwrap_or_default())
+/// The files of the configuration, the one that counts most first.
+pub(crate) fn layers(given: Option<&Path>) -> Vec<PathBuf> {
+    config::layers(given, &variable, &here())
+}
+
+/// The one file that is named, by an option or a variable.
+pub(crate) fn stated(given: Option<&Path>) -> Option<PathBuf> {
+    config::stated(given, &variable)
+}
+
+/// The current folder.
+pub(crate) fn here() -> PathBuf {
+    std::env::current_dir().unwrap_or_default()
 }
 
 /// The value of a variable of this process.
@@ -53,6 +66,19 @@ pub(crate) fn folders(origin: &Origin, config: Option<&Config>) -> Vec<PathBuf> 
         [] => config.map(|config| config.folders.clone()).unwrap_or_default(),
         given => given.to_vec(),
     }
+}
+
+/// Makes the folders of the command line that are not there: a gateway watches them, and tools may come
+/// later.
+pub(crate) fn make_folders(origin: &Origin) -> Result<(), Exit> {
+    for folder in origin.tools.iter().filter(|folder| !folder.exists()) {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let text = format!("cannot make the tool folder {}: {error}", folder.display());
+            Exit::new(Code::Configuration, text).hint("give --tools a folder that can be made")
+        })?;
+        render::say(&format!("  made the folder {}, which was missing", folder.display()));
+    }
+    Ok(())
 }
 
 /// Reads everything that is offered.

@@ -5,9 +5,8 @@ use clap_complete::ArgValueCompleter;
 use gantry_providers::tools::manifest::nearest::nearest;
 
 use super::book::{Book, Shelf};
-use super::completions;
 use super::exit::{Code, Exit};
-use super::render;
+use super::{completions, render, running};
 
 /// What to remove.
 #[derive(Debug, Args)]
@@ -20,13 +19,15 @@ pub(crate) struct RemoveOptions {
     pub(crate) shelf: Shelf,
 }
 
-pub(crate) fn run(options: &RemoveOptions) -> Result<(), Exit> {
-    let mut book = Book::open(options.shelf.file()?)?;
+pub(crate) async fn run(options: &RemoveOptions) -> Result<(), Exit> {
+    let file = options.shelf.holding(&options.name)?;
+    let mut book = Book::open(file.map_or_else(|| options.shelf.file(), Ok)?)?;
     if !book.remove(&options.name)? {
         return Err(unknown(&options.name, &book));
     }
     book.save()?;
     render::say(&format!("removed `{}` from {}", options.name, book.file.display()));
+    running::warn_of_unread(&book.file).await;
     Ok(())
 }
 

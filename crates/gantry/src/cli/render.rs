@@ -123,20 +123,33 @@ pub(crate) fn failure(exit: &Exit) -> ExitCode {
 /// Says what is wrong with the tools that were left out.
 pub(crate) fn problems(problems: &[gantry::Problem]) {
     let style = Style::of_stderr();
-    for problem in problems {
-        say_styled(&format!("  {} {}", style.red("left out"), visible(&problem.to_string())));
+    for problem in gantry::Problem::by_cause(problems) {
+        say_styled(&format!("  {} {}", style.red("left out"), visible(&problem)));
     }
 }
 
-/// Says how many tools there are, and what is wrong with those that were left out.
-pub(crate) fn tools(count: usize, left_out: &[gantry::Problem]) {
-    let noun = if count == 1 { "tool" } else { "tools" };
-    let next = match (count, left_out) {
-        (0, []) => "; `gantry tools new python text.count` writes one",
-        _ => "",
-    };
-    say(&format!("  {count} {noun}{next}"));
+/// Says how many tools there are in folders, how many servers will bring more, and what is wrong with
+/// the tools that were left out.
+pub(crate) fn tools(count: usize, servers: usize, left_out: &[gantry::Problem]) {
+    say(&format!("  {}", offered(count, servers, left_out.is_empty())));
     problems(left_out);
+}
+
+fn offered(count: usize, servers: usize, is_whole: bool) -> String {
+    let number =
+        |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let tools = number(count, "tool");
+    match (count, servers) {
+        (0, 0) if is_whole => format!("{tools}; `gantry tools new python text.count` writes one"),
+        (_, 0) => tools,
+        (0, _) => {
+            format!("{} starting; `gantry status` shows them", number(servers, "server"))
+        }
+        _ => format!(
+            "{tools} of folders, and {} starting; `gantry status` shows them",
+            number(servers, "server")
+        ),
+    }
 }
 
 /// Prints what is known of tools.
@@ -180,4 +193,23 @@ pub(crate) fn listening(address: SocketAddr, access: &Access, client: &Path, adm
 /// The member of a client's entry that shows a token.
 fn bearer(token: &str) -> String {
     format!(", \"headers\": {{\"Authorization\": \"Bearer {token}\"}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offered;
+
+    #[test]
+    fn what_is_offered_at_the_start() {
+        let cases = [
+            (0, 0, true, "0 tools; `gantry tools new python text.count` writes one"),
+            (0, 0, false, "0 tools"),
+            (1, 0, true, "1 tool"),
+            (0, 1, true, "1 server starting; `gantry status` shows them"),
+            (2, 3, true, "2 tools of folders, and 3 servers starting; `gantry status` shows them"),
+        ];
+        for (tools, servers, is_whole, expected) in cases {
+            assert_eq!(offered(tools, servers, is_whole), expected);
+        }
+    }
 }

@@ -3,9 +3,10 @@
 
 mod exchange;
 mod instances;
+mod mcp;
 mod network;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,10 +19,12 @@ use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 
 use super::exit::{Code, Exit};
+use super::render;
 use exchange::{LARGEST, exchange};
 use network::Remote;
 
 pub(crate) use instances::Kind;
+pub(crate) use mcp::Session;
 
 /// How long an answer may take. A restart waits for a program to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -85,6 +88,12 @@ impl Running {
         }
         let found = instances::choose(reach, kind).await?;
         Ok(Self(Route::Control { id: found.id, socket: found.socket }))
+    }
+
+    /// The gateway that is meant, if it is running. Says which one it is.
+    pub(crate) async fn find_any(reach: &Reach) -> Result<Option<Self>, Exit> {
+        let found = instances::find(reach).await?;
+        Ok(found.map(|found| Self(Route::Control { id: found.id, socket: found.socket })))
     }
 
     /// Asks for a page of administration.
@@ -188,6 +197,18 @@ impl Running {
                 Exit::new(Code::Unreachable, text).hint("is that a gateway?")
             }
         }
+    }
+}
+
+/// Says which running gateways do not read a file that was written just now.
+pub(crate) async fn warn_of_unread(file: &Path) {
+    // What was asked for is done; a gateway that cannot be asked is told of where it matters.
+    let readers = instances::readers(file).await.unwrap_or_default();
+    let is_read = readers.iter().any(|(_, reads)| *reads);
+    for (gateway, _) in readers.iter().filter(|(_, reads)| !reads) {
+        let file = file.display();
+        let kind = if is_read { "note" } else { "warning" };
+        render::say(&format!("{kind}: the running gateway {gateway} does not read {file}"));
     }
 }
 

@@ -45,6 +45,16 @@ pub(crate) fn server() -> ServerBuilder {
         )
 }
 
+/// Takes the example tools away, once there are others.
+pub(crate) fn remove(server: &Server) {
+    let handlers = server.handlers();
+    for tool in ["echo", "word_count", "clock", "countdown"] {
+        handlers.remove_tool(tool);
+    }
+    handlers.remove_resource("gantry://welcome");
+    handlers.remove_prompt("summarize");
+}
+
 const WELCOME: &str = "# Welcome to Gantry\n\nThis server has no tools of yours yet.\n";
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,7 +5,8 @@ use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry::config::Auth;
+use gantry::config::{Auth, Config};
+use gantry::reload::Reload;
 use gantry::{
     Admin, DoorSettings, GatewaySettings, HttpServer, Instance, Kept, ListenError, Pages, Server,
     UpstreamSettings, Upstreams,
@@ -26,7 +27,7 @@ use super::lock::LockFile;
 use super::metrics::Measured;
 use super::origin::{self, Offer};
 use super::trim::Trimmer;
-use super::{courier, door, guard, ledger, render, state, telemetry};
+use super::{courier, door, guard, ledger, render, state, telemetry, tools};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -60,6 +61,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let page = config.as_ref().and_then(|config| config.limits.as_ref()?.page);
     middle.page_bytes = page.unwrap_or(middle.page_bytes);
     let settings = origin::settings(config.as_ref());
+    origin::make_folders(&options.origin)?;
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
     let kept = Kept::in_folder(state::tools()?);
     offer.problems.extend(kept.restore(&offer.tools));
@@ -74,6 +76,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let lock = LockFile::of(config.as_ref())?;
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
         .servers(upstreams.clone())
+        .describe(tools::describe())
         .guard(guard.clone());
     let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
     let is_listening = !options.stdio || options.listen.is_some();
@@ -85,9 +88,15 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         state: real(state::directory()?),
         config: config.as_ref().map(|config| real(config.file.clone())),
+        files: Vec::new(),
         listen: None,
         stdio: options.stdio,
     };
+    let reload = match (&config, origin::stated(options.origin.config.as_deref())) {
+        (Some(config), Some(_)) => Reload::new(config),
+        (config, _) => Reload::searching(origin::here(), config.as_ref(), origin::variable),
+    };
+    let admin = admin.configuration(reload.state());
     let controlled = Controlled { admin: admin.clone(), instance };
     let measured = Measured::new(upstreams.clone(), offer.tools.clone(), telemetry.clone());
     let (counted, audit) = (guard.clone(), guarding.audit.clone());
@@ -102,7 +111,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         .upstreams(upstreams.clone())
         .annex(Pages::PREFIX, Arc::new(Pages))
         .task_log(Arc::new(KeptTasks(store.clone())));
-    watch(&offer);
+    let shows_examples = offer.is_example;
+    watch(&offer, config.as_ref());
     let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
@@ -114,8 +124,9 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let records = telemetry.as_ref().and_then(|it| telemetry::follow(it, guard.audit()));
     let courier = courier::send(guard.trust().approvals().clone());
     let pinned = lock.keep(guard.pins().clone(), server.clone());
-    let behind = Behind::new(upstreams.clone(), folders, guarding.clone(), server.clone());
-    let behind = behind.follow(config.as_ref());
+    let behind =
+        Behind::new(upstreams.clone(), folders, guarding.clone(), server.clone(), shows_examples);
+    let behind = behind.follow(config.as_ref(), reload);
     // A client is told when it connects what is remembered of the servers.
     let _ = timeout(RECALL, upstreams.recalled()).await;
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
@@ -195,10 +206,14 @@ async fn open_doors(
 }
 
 /// Says what the folders hold, and goes on looking at them.
-fn watch(offer: &Offer) {
+fn watch(offer: &Offer, config: Option<&Config>) {
     let tools = offer.tools.clone();
+    let servers = config.map(|config| config.servers.iter().filter(|it| !it.disabled).count());
+    let servers = servers.unwrap_or_default();
     if !offer.is_example || tools.count() > 0 || !offer.problems.is_empty() {
-        render::tools(tools.count(), &offer.problems);
+        render::tools(tools.count(), servers, &offer.problems);
+    } else {
+        render::say("  example tools, until there are others; `gantry add` adds a server");
     }
     tokio::spawn(async move { tools.watch().await });
 }

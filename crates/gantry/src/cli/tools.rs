@@ -6,6 +6,7 @@ mod list;
 mod new;
 mod pin;
 mod reach;
+mod session;
 mod show;
 mod spec;
 pub(crate) mod standing;
@@ -24,6 +25,8 @@ use super::guard::Guarding;
 use super::{call, origin};
 pub(crate) use pin::tell_lines;
 pub(crate) use reach::reach;
+pub(crate) use session::{definition, running, unlisted};
+pub(crate) use standing::describe;
 
 pub(crate) async fn run(options: ToolsOptions) -> Result<(), Exit> {
     match options.verb.unwrap_or(ToolsVerb::List(options.list)) {

@@ -6,7 +6,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
 /// What other programs call their files.
-const FOREIGN: [&str; 9] = [
+const FOREIGN: [&str; 11] = [
     "anvil.json",
     "mcp.json",
     ".mcp.json",
@@ -16,7 +16,15 @@ const FOREIGN: [&str; 9] = [
     "opencode.json",
     "opencode.jsonc",
     "settings.json",
+    CLINE,
+    ROO,
 ];
+
+/// The file of Cline.
+const CLINE: &str = "cline_mcp_settings.json";
+
+/// The file of programs that were made from Cline.
+const ROO: &str = "mcp_settings.json";
 
 /// Where Erasmus keeps its servers, in the user's home.
 pub(super) const ERASMUS: &str = ".erasmus/mcp/config.json";
@@ -28,6 +36,20 @@ pub(super) fn is_own(file: &Path, is_first: bool) -> bool {
         || file.extension().is_some_and(|it| it == "toml")
         || file.ends_with(ERASMUS);
     name.ends_with("gantry.json") || (is_first && !is_foreign)
+}
+
+/// The longest time that Cline lets a server be given, in seconds.
+const LONGEST: f64 = 3600.0;
+
+/// The `timeout` of an entry in seconds, where Cline or a program made from it has written it: in
+/// their files, or beside a key of theirs. Nobody means so few milliseconds.
+pub fn timeout_in_seconds(file: &Path, entry: &RawJson) -> Option<f64> {
+    let value = entry.get("timeout").filter(|it| it.kind() == JsonKind::Number)?;
+    let seconds = value.read::<f64>().filter(|it| *it > 0.0)?;
+    let name = file.file_name().unwrap_or_default();
+    let is_marked = ["autoApprove", "alwaysAllow"].iter().any(|key| entry.get(key).is_some());
+    let is_theirs = name == CLINE || name == ROO || (is_marked && seconds <= LONGEST);
+    is_theirs.then_some(seconds)
 }
 
 /// Servers that stand under one key.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinHandle;
 
-use super::Reload;
-use crate::config::Config;
+use super::{Reload, Variable};
+use crate::config::{self, Config};
 
 /// A folder with a configuration that is watched.
 struct Scene {
@@ -26,7 +26,7 @@ impl Scene {
         let (sender, applied) = channel(64);
         let file = folder.join("gantry.json");
         let reload = match files {
-            [] => Reload::awaiting(vec![file, folder.join("anvil.json")]),
+            [] => Reload::searching(folder.clone(), None, nothing),
             _ => Reload::new(&Config::read(&file, &|_| None).expect("in order")),
         };
         let task = tokio::spawn(reload.run(nothing, move |config| {
@@ -55,6 +55,45 @@ impl Drop for Scene {
         self.task.abort();
         let _ = std::fs::remove_dir_all(Path::new(&self.folder));
     }
+}
+
+#[tokio::test]
+async fn the_users_file_comes_into_force_beside_that_of_the_project() {
+    let mut scene = Scene::new("reload-layers", &[]);
+    scene.task.abort();
+    let folder = scene.folder.clone();
+    std::fs::write(folder.join("gantry.json"), ONE.replace("more", "own")).expect("a file");
+    std::fs::write(folder.join("own.json"), "{}").expect("a file");
+    let environment: Variable = |name| {
+        // The test's own folder is named by its process.
+        let folder =
+            std::env::temp_dir().join(format!("gantry-reload-layers-{}", std::process::id()));
+        (name == "XDG_CONFIG_HOME").then(|| folder.join("user/deep").display().to_string())
+    };
+    let layers = config::layers(None, &environment, &folder);
+    let config = Config::read_layers(&layers, &environment).expect("in order");
+    let reload = Reload::searching(folder.clone(), Some(&config), environment);
+    let state = reload.state();
+    let (sender, applied) = channel(64);
+    scene.applied = applied;
+    scene.task = tokio::spawn(reload.run(environment, move |config| {
+        let names: Vec<_> = config.servers.iter().map(|it| it.name.as_str()).collect();
+        let _ = sender.try_send(names.join(" "));
+    }));
+    let user = folder.join("user/deep/gantry/gantry.json");
+    assert!(state.files().contains(&user) && !state.is_behind(), "{state:?}");
+    std::fs::create_dir_all(user.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&user, r#"{"mcpServers": {"one": {"command": "y"}, "two": {"command": "x"}}}"#)
+        .expect("a file");
+    assert!(state.is_behind());
+    scene.until("one two").await;
+    scene.save("gantry.json", "{");
+    while state.problem().is_none() {
+        tokio::task::yield_now().await;
+    }
+    assert!(state.problem().is_some_and(|it| it.contains("gantry.json:1")), "{state:?}");
+    scene.save("gantry.json", "{}");
+    scene.until("one two").await;
 }
 
 fn nothing(_: &str) -> Option<String> {

@@ -83,7 +83,7 @@ impl TelemetrySettings {
             (None, Some(text)) => pairs(&text).ok_or(TelemetryError::Headers)?,
             (None, None) => Vec::new(),
         };
-        let usual = Self::new(Endpoint { url, headers });
+        let usual = Self::new(Endpoint { headers, ..Endpoint::new(url) });
         let service = config.service.or_else(|| variable("OTEL_SERVICE_NAME"));
         Ok(Some(Self {
             service: service.unwrap_or(usual.service),

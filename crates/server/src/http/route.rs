@@ -17,7 +17,8 @@ use crate::settings::Eras;
 use crate::websocket;
 
 const NOTHING: &str = "nothing here; the MCP endpoint is /mcp\n";
-const NOTHING_ON_CONTROL: &str = "the control socket serves administration under /api only\n";
+const NOTHING_ON_CONTROL: &str =
+    "the control socket serves MCP at /mcp and administration under /api\n";
 
 /// That a request may be served.
 pub(super) struct Pass {
@@ -55,9 +56,11 @@ impl Hall {
     pub(super) fn admit(&self, local: SocketAddr, head: &Head) -> Result<Pass, Box<Answer>> {
         if let Some(pages) = &self.control {
             // The peer was identified when it connected, and no browser reaches a Unix socket.
-            let to =
-                mounted(pages, head, NOTHING_ON_CONTROL).and_then(|to| self.check(head, to))?;
-            return Ok(Pass { origin: None, to });
+            let to = match head.path() {
+                "/mcp" => Ok(Destination::Caller(self.lobby.local.clone())),
+                _ => mounted(pages, head, NOTHING_ON_CONTROL),
+            };
+            return Ok(Pass { origin: None, to: to.and_then(|to| self.check(head, to))? });
         }
         let origin = guard::admit(&self.lobby.names(), local, &head.headers, &self.refusals)?;
         if head.method == Method::OPTIONS {

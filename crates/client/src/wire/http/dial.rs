@@ -1,4 +1,5 @@
-//! A connection to an origin: looked up, connected, and encrypted if the address says so.
+//! A connection to an origin: looked up, connected, and encrypted if the address says so. Or one to a
+//! Unix socket, whose server is known by the credentials that the kernel reports.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,12 +11,13 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::origin::Origin;
 use crate::error::ClientError;
+use crate::target::UnixSocket;
 
 /// Whom we trust and what we speak, made once: reading the certificates takes milliseconds.
 static TLS: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
@@ -37,10 +39,36 @@ pub(crate) enum Stream {
     Plain(TcpStream),
     /// Encrypted.
     Secure(Box<TlsStream<TcpStream>>),
+    /// Over a Unix socket.
+    Unix(UnixStream),
 }
 
-/// Connects to an origin within a time.
-pub(crate) async fn dial(origin: &Origin, within: Duration) -> Result<Stream, ClientError> {
+/// Connects to a Unix socket, which takes no time worth a limit. Nothing is sent before it is known
+/// that the right user serves it.
+async fn connect_unix(socket: &UnixSocket) -> Result<Stream, ClientError> {
+    let UnixSocket { path, owner } = socket;
+    let failed = |error: io::Error| {
+        ClientError::Unreachable(format!("`{}` cannot be reached: {error}", path.display()))
+    };
+    let stream = UnixStream::connect(path).await.map_err(failed)?;
+    match stream.peer_cred().map_err(failed)?.uid() {
+        uid if uid == *owner => Ok(Stream::Unix(stream)),
+        uid => {
+            let text = format!("`{}` is served by another user, {uid}", path.display());
+            Err(ClientError::Unreachable(text))
+        }
+    }
+}
+
+/// Connects to an origin within a time, or to the socket that stands in for it.
+pub(crate) async fn dial(
+    origin: &Origin,
+    socket: Option<&UnixSocket>,
+    within: Duration,
+) -> Result<Stream, ClientError> {
+    if let Some(socket) = socket {
+        return connect_unix(socket).await;
+    }
     let connected = tokio::time::timeout(within, connect(origin, within)).await;
     connected.unwrap_or_else(|_| {
         Err(ClientError::Unreachable(format!(
@@ -111,6 +139,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
 }
@@ -124,6 +153,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -135,6 +165,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
             Self::Secure(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
         }
     }
 
@@ -142,6 +173,7 @@ impl AsyncWrite for Stream {
         match self {
             Self::Plain(stream) => stream.is_write_vectored(),
             Self::Secure(stream) => stream.is_write_vectored(),
+            Self::Unix(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -149,6 +181,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
@@ -156,6 +189,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

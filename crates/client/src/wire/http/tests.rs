@@ -270,7 +270,7 @@ async fn of_many_dead_connections_none_is_used() {
     let http = http(&Endpoint::new(format!("http://{address}/").parse().unwrap()));
     let mut ends = Vec::new();
     for _ in 0..MANY {
-        let near = super::dial(&http.origin, Duration::from_secs(10)).await.unwrap();
+        let near = super::dial(&http.origin, None, Duration::from_secs(10)).await.unwrap();
         http.pool.give(Box::new(super::Lane::new(near)));
         ends.push(listener.accept().await.unwrap());
     }

@@ -1,5 +1,7 @@
 //! The entry of a server, from the words of the command line.
 
+use std::path::Path;
+
 use gantry::{ObjectWriter, RawJson};
 
 use super::{AddOptions, Transport};
@@ -14,6 +16,8 @@ pub(super) fn entry(options: &AddOptions) -> Result<RawJson, Exit> {
     let Some((first, rest)) = words.split_first() else {
         return Err(usage("there is nothing to add", "give an address, or `--` and a command"));
     };
+    let whole = with_scheme(first, rest, options.transport);
+    let first = whole.as_deref().unwrap_or(first);
     let is_address = first.contains("://");
     match options.transport {
         None if is_address => of_address(options, first, rest, None),
@@ -23,6 +27,37 @@ pub(super) fn entry(options: &AddOptions) -> Result<RawJson, Exit> {
         Some(Transport::Sse) => of_address(options, first, rest, Some("sse")),
         Some(Transport::Ws) => of_address(options, first, rest, Some("ws")),
     }
+}
+
+/// The whole address, where one is given without its scheme: `example.com/mcp`, `localhost:3000/mcp`.
+/// What is a program here stays one.
+fn with_scheme(word: &str, rest: &[String], transport: Option<Transport>) -> Option<String> {
+    let (host, path) = word.split_once('/').map_or((word, None), |it| (it.0, Some(it.1)));
+    let (name, port) = host.split_once(':').map_or((host, None), |it| (it.0, Some(it.1)));
+    let is_label =
+        |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
+    let is_local = name == "localhost" || name.parse::<std::net::Ipv4Addr>().is_ok();
+    let is_domain = name.contains('.') && name.split('.').all(is_label);
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    let is_said = matches!(transport, Some(Transport::Http | Transport::Sse | Transport::Ws));
+    let is_place = path.is_some() || port.is_some() || is_said;
+    let is_host = (is_local || is_domain) && is_port && is_place;
+    if !is_host
+        || !rest.is_empty()
+        || transport == Some(Transport::Stdio)
+        || Path::new(word).exists()
+    {
+        return None;
+    }
+    // What listens on this machine rarely has a certificate.
+    let is_plain = name == "localhost" || name.starts_with("127.");
+    let scheme = match (transport, is_plain) {
+        (Some(Transport::Ws), true) => "ws",
+        (Some(Transport::Ws), false) => "wss",
+        (_, true) => "http",
+        (_, false) => "https",
+    };
+    Some(format!("{scheme}://{word}"))
 }
 
 fn contradiction(url: &str) -> Exit {
@@ -45,7 +80,7 @@ fn of_command(
         let text = format!("a command takes no headers, such as `{header}`");
         return Err(usage(&text, "give a variable with `--env`, or an address"));
     }
-    if args.is_empty() && command.contains(' ') && !std::path::Path::new(command).exists() {
+    if args.is_empty() && command.contains(' ') && !Path::new(command).exists() {
         let text = format!("there is no program `{command}`");
         return Err(usage(&text, &format!("write its words apart: -- {command}")));
     }

@@ -37,6 +37,11 @@ impl Desk {
         Self { yes, was_alone: false }
     }
 
+    /// Whether an approval can be answered here.
+    pub(super) fn can_answer(&self) -> bool {
+        self.yes || stdin().is_terminal()
+    }
+
     /// Answers a question. What a tool asks is not for here.
     pub(super) async fn answer(&mut self, question: Question) {
         let is_own = question.key == QUESTION || question.key.ends_with(&format!(".{QUESTION}"));

@@ -58,7 +58,7 @@ pub(super) fn arguments(
         let hint = match error {
             ArgumentError::Json { .. } => "put quotes around JSON: KEY:='{\"a\": 1}'".to_owned(),
             _ => {
-                let words = options.reach.words();
+                let words = options.source.words();
                 format!("`gantry tools show{words} {}` tells what it takes", wanted.name)
             }
         };
@@ -81,7 +81,7 @@ pub(super) fn unreadable(what: &str, path: &str, error: &std::io::Error) -> Exit
 }
 
 /// The text of a file; `-` is standard input.
-pub(super) fn read_file(path: &str) -> std::io::Result<String> {
+pub(crate) fn read_file(path: &str) -> std::io::Result<String> {
     if path != "-" {
         return std::fs::read_to_string(path);
     }

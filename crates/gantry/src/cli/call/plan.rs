@@ -1,15 +1,15 @@
-//! `gantry call --plan`: several calls in this process, with a table of what became of them.
+//! `gantry call --plan`: several calls in one request, with a table of what became of them.
 
 use std::sync::Arc;
 
 use gantry::config::plain_json;
 use gantry::{Level, Method, RawJson};
-use gantry_gateway::{Call, Reply, in_calls};
+use gantry_gateway::{Call, Outcome, Reply, in_calls};
 use gantry_protocol::JsonLimits;
 
 use super::approval::{self, Desk};
 use super::input::{read_file, unreadable};
-use super::{refused, watch};
+use super::{refused, session, watch};
 use crate::cli::args::CallOptions;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, Style, Table};
@@ -18,14 +18,11 @@ use crate::cli::tools;
 /// Runs the plan in a file.
 pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     let plan = read(file)?;
-    let opened = tools::reach(&options.reach, None).await?;
-    let mut call =
-        Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller(&options.reach)));
-    call.wants_progress = true;
-    call.log_level = Some(Level::Info);
     let mut desk = Desk::new(options.yes);
-    let outcome = watch(opened.server.gateway().start(call), &mut desk).await;
-    opened.close().await;
+    let outcome = match tools::running(&options.source).await? {
+        Some(session) => session::send(&session, Method::Batch, plan.clone(), &mut desk).await,
+        None => run_here(options, &plan, &mut desk).await,
+    };
     let result = match outcome? {
         Ok(Reply::Result(result)) => result,
         Ok(_) => return Err(Exit::bug("the batch gave something that is no result")),
@@ -39,6 +36,17 @@ pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
         true => Ok(()),
         false => Err(Exit::silent(Code::Failed)),
     }
+}
+
+async fn run_here(options: &CallOptions, plan: &RawJson, desk: &mut Desk) -> Result<Outcome, Exit> {
+    let reach = &options.source.reach;
+    let opened = tools::reach(reach, None).await?;
+    let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller(reach)));
+    call.wants_progress = true;
+    call.log_level = Some(Level::Info);
+    let outcome = watch(opened.server.gateway().start(call), desk).await;
+    opened.close().await;
+    outcome
 }
 
 /// The plan as plain JSON; comments and trailing commas are taken out.

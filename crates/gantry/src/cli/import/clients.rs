@@ -26,7 +26,7 @@ enum Base {
 use Base::{Here, Home, Settings};
 
 /// All of them. What belongs to the folder comes before what belongs to the user.
-pub(super) const CLIENTS: [Client; 8] = [
+pub(super) const CLIENTS: [Client; 9] = [
     Client {
         name: "claude",
         title: "Claude Desktop",
@@ -53,6 +53,17 @@ pub(super) const CLIENTS: [Client; 8] = [
             (Settings, "Code/User/mcp.json"),
             (Home, "Library/Application Support/Code/User/mcp.json"),
             (Home, ".copilot/mcp-config.json"),
+        ],
+    },
+    Client {
+        name: "cline",
+        title: "Cline",
+        places: &[
+            (Home, ".cline/data/settings/cline_mcp_settings.json"),
+            (
+                Settings,
+                "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            ),
         ],
     },
     Client {

@@ -33,10 +33,15 @@ pub(crate) fn servers(file: &Path) -> Result<Vec<Found>, Exit> {
         }
     };
     let here = std::env::current_dir().unwrap_or_default();
-    Ok(of_document(&json, &here.to_string_lossy()))
+    Ok(of_document(file, &json, &here.to_string_lossy()))
 }
 
-fn of_document(json: &RawJson, here: &str) -> Vec<Found> {
+/// The servers of a block of JSON that is of no file; none if it is not such a block.
+pub(crate) fn of_text(json: &RawJson) -> Vec<Found> {
+    of_document(Path::new(""), json, "")
+}
+
+fn of_document(file: &Path, json: &RawJson, here: &str) -> Vec<Found> {
     let mut entries: Vec<(String, RawJson)> = Vec::new();
     let sections = sections(json).filter_map(|section| json.at(section));
     // Claude Code keeps what belongs to a folder, but not in it, under the folder's path.
@@ -55,7 +60,7 @@ fn of_document(json: &RawJson, here: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (name, entry) in entries {
         if !found.iter().any(|it| it.name == name) {
-            found.push(Found { name, translated: translate(&entry) });
+            found.push(Found { name, translated: translate(file, &entry) });
         }
     }
     found
@@ -77,16 +82,18 @@ mod tests {
 
     /// Each server as `name: entry`, or `name! why`.
     fn told(json: &RawJson) -> Vec<String> {
-        let told = of_document(json, "/here").into_iter().map(|it| match it.translated {
-            Ok(translated) => format!("{}: {}", it.name, translated.entry.compact().as_str()),
-            Err(why) => format!("{}! {why}", it.name),
+        let told = of_document(Path::new("x.json"), json, "/here").into_iter().map(|it| {
+            match it.translated {
+                Ok(translated) => format!("{}: {}", it.name, translated.entry.compact().as_str()),
+                Err(why) => format!("{}! {why}", it.name),
+            }
         });
         told.collect()
     }
 
     #[test]
     fn every_client() {
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 10] = [
             (
                 r#"{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "fs"], "env": {"K": "v"}}}}"#,
                 &[r#"fs: {"command":"npx","args":["-y","fs"],"env":{"K":"v"}}"#],
@@ -126,6 +133,10 @@ mod tests {
             (
                 r#"{"mcpServers": {"a": 1, "b": {"type": "pigeon", "url": "https://h"}}}"#,
                 &["a! its entry is not an object", "b! its type `pigeon` is not known here"],
+            ),
+            (
+                r#"{"mcpServers": {"c": {"command": "x", "timeout": 60, "autoApprove": ["a"]}}}"#,
+                &[r#"c: {"command":"x","timeout":60000}"#],
             ),
             (r#"{"theme": "dark"}"#, &[]),
         ];

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use gantry::config::timeout_in_seconds;
 use gantry::{ObjectWriter, RawJson};
 use gantry_protocol::JsonLimits;
 use gantry_protocol::json::JsonKind;
@@ -60,8 +61,8 @@ const READ: [&str; 13] = [
     "source",
 ];
 
-/// Translates an entry, or says why there can be none.
-pub(crate) fn translate(entry: &RawJson) -> Result<Translated, String> {
+/// Translates an entry of a file, or says why there can be none.
+pub(crate) fn translate(file: &Path, entry: &RawJson) -> Result<Translated, String> {
     if !entry.is_object() {
         return Err("its entry is not an object".to_owned());
     }
@@ -79,6 +80,7 @@ pub(crate) fn translate(entry: &RawJson) -> Result<Translated, String> {
         Place::Address(kind, url) => of_address(&entry, kind, &url),
     };
     let seconds = entry.get("tool_timeout_sec").and_then(|it| it.read::<f64>());
+    let seconds = seconds.or(timeout_in_seconds(file, &entry));
     let is_disabled =
         flag(&entry, "disabled") == Some(true) || flag(&entry, "enabled") == Some(false);
     let mut written = written
@@ -271,7 +273,7 @@ mod tests {
         let entry = RawJson::from_static(
             r#"{"command": "x", "env": {"K": "${input:my-key} ${input:my-key}", "N": 1}, "alwaysAllow": ["a"]}"#,
         );
-        let translated = translate(&entry).expect("an entry");
+        let translated = translate(Path::new(""), &entry).expect("an entry");
         let expected = r#"{"command":"x","env":{"K":"${MY_KEY} ${MY_KEY}","N":"1"}}"#;
         assert_eq!(translated.entry.compact().as_str(), expected);
         assert_eq!(

@@ -43,6 +43,41 @@ pub(crate) enum Kind {
 
 /// The gateway that is meant. When several run, the one that is chosen is told.
 pub(super) async fn choose(reach: &Reach, kind: Kind) -> Result<Found, Exit> {
+    match select(reach, kind).await? {
+        Selected::One { found, is_only } => {
+            if !is_only {
+                render::say(&format!("asking the gateway {}", found.describe()));
+            }
+            Ok(found)
+        }
+        Selected::None(others) => Err(none(reach, &others)),
+    }
+}
+
+/// The gateway that is meant, if one is running. It is always named.
+pub(super) async fn find(reach: &Reach) -> Result<Option<Found>, Exit> {
+    match select(reach, Kind::Any).await? {
+        Selected::One { found, is_only } => {
+            let place = if is_only { found.brief() } else { found.describe() };
+            render::say(&format!("asking the running gateway {place}"));
+            Ok(Some(found))
+        }
+        Selected::None(_) => Ok(None),
+    }
+}
+
+/// What a search came to.
+enum Selected {
+    One {
+        found: Found,
+        /// Whether no other gateway runs.
+        is_only: bool,
+    },
+    /// None that is meant; these are running.
+    None(Vec<Found>),
+}
+
+async fn select(reach: &Reach, kind: Kind) -> Result<Selected, Exit> {
     let all = discover(reach.instance.as_deref()).await?;
     if let Some(id) = &reach.instance {
         let Some(found) = all.into_iter().next() else {
@@ -53,7 +88,7 @@ pub(super) async fn choose(reach: &Reach, kind: Kind) -> Result<Found, Exit> {
             let text = format!("the gateway `{id}` serves standard input only and has no tokens");
             return Err(Exit::new(Code::Usage, text));
         }
-        return Ok(found);
+        return Ok(Selected::One { found, is_only: true });
     }
     let mut candidates = all.clone();
     let own = real(&state::directory()?);
@@ -61,18 +96,17 @@ pub(super) async fn choose(reach: &Reach, kind: Kind) -> Result<Found, Exit> {
     candidates.retain(|it| kind == Kind::Any || it.about.listen.is_some());
     let config = origin::find(reach.config.as_deref()).map(|file| real(&file));
     let has_config = |it: &Found| it.about.config.as_deref().map(real) == config;
-    // A configuration that was merely found here decides between several gateways only.
-    if reach.config.is_some() || candidates.iter().any(has_config) {
+    let reads = |it: &Found| config.as_deref().is_some_and(|file| it.reads(file));
+    // A configuration that was merely found here decides between several gateways only. One that
+    // counts most there is more than one that is read too.
+    if candidates.iter().any(has_config) {
         candidates.retain(has_config);
+    } else if reach.config.is_some() || candidates.iter().any(reads) {
+        candidates.retain(reads);
     }
     match candidates.as_slice() {
-        [] => Err(none(reach, &all)),
-        [one] => {
-            if all.len() > 1 {
-                render::say(&format!("asking the gateway {}", one.describe()));
-            }
-            Ok(one.clone())
-        }
+        [] => Ok(Selected::None(all)),
+        [one] => Ok(Selected::One { found: one.clone(), is_only: all.len() == 1 }),
         several => {
             let text = format!("{} gateways are running", several.len());
             Err(Exit::new(Code::Usage, text).hint(format!("choose one:{}", list(several))))
@@ -99,7 +133,28 @@ fn list(all: &[Found]) -> String {
     all.iter().map(|it| format!("\n  --instance {}", it.describe())).collect()
 }
 
+/// Running gateways with the state directory of this user, of which each reads that file or not.
+pub(super) async fn readers(file: &Path) -> Result<Vec<(String, bool)>, Exit> {
+    let own = real(&state::directory()?);
+    let all = discover(None).await?.into_iter().filter(|it| real(&it.about.state) == own);
+    let file = real(file);
+    Ok(all.map(|it| (it.describe(), it.reads(&file))).collect())
+}
+
 impl Found {
+    /// Whether it reads a file, or would if the file were there.
+    fn reads(&self, file: &Path) -> bool {
+        self.about.config.iter().chain(&self.about.files).any(|it| real(it) == file)
+    }
+
+    /// Its id and where it listens.
+    fn brief(&self) -> String {
+        match &self.about.listen {
+            Some(address) => format!("{} (http://{address})", self.id),
+            None => format!("{} (standard input)", self.id),
+        }
+    }
+
     fn describe(&self) -> String {
         let Instance { state, config, listen, stdio, .. } = &self.about;
         let listen = listen.as_ref().map(|address| format!("http://{address}"));

@@ -6,12 +6,36 @@ use gantry::RawJson;
 use gantry_gateway::{Target, ToolEntry};
 
 use super::pin;
-use crate::cli::args::ListOptions;
+use crate::cli::args::{ListOptions, Reach};
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
 
 pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
-    let opened = super::reach(&options.reach, None).await?;
+    let definitions = match super::running(&options.source).await? {
+        Some(session) => {
+            render::problems(&session.problems().await?);
+            pin::tell_held(&session.held().await?);
+            session.tools().await?
+        }
+        None => listed_here(&options.source.reach).await?,
+    };
+    if options.json {
+        return render::print(&render::pretty(&RawJson::array(&definitions)));
+    }
+    let mut table = Table::default();
+    for tool in &definitions {
+        let name = tool.get("name").and_then(|it| it.to_text()).unwrap_or_default();
+        table.row([&name, &version(tool), &marks(tool), &description(tool)]);
+    }
+    if definitions.is_empty() {
+        render::say("there are no tools yet; `gantry tools new python text.count` writes one");
+    }
+    render::print(&table.to_text(Style::of_stdout()))
+}
+
+/// The tools of this process that are not held back.
+async fn listed_here(reach: &Reach) -> Result<Vec<RawJson>, Exit> {
+    let opened = super::reach(reach, None).await?;
     render::problems(&opened.problems);
     let snapshot = opened.server.gateway().catalog().snapshot();
     let pins = opened.guarding.as_ref().map(|it| it.guard.pins());
@@ -21,31 +45,24 @@ pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
     if let Some(pins) = pins {
         pin::tell_lines(&pins.lines().into_iter().map(|line| line.text).collect::<Vec<_>>());
     }
-    if options.json {
-        let tools = snapshot.tools().filter(is_in_order);
-        let definitions: Vec<&RawJson> = tools.map(|tool| &tool.definition).collect();
-        return render::print(&render::pretty(&RawJson::array(definitions)));
-    }
-    let mut table = Table::default();
-    for tool in snapshot.tools().filter(is_in_order) {
-        table.row([&tool.name, &version(tool), &marks(tool), &description(tool)]);
-    }
-    if snapshot.tools().next().is_none() {
-        render::say("there are no tools yet; `gantry tools new python text.count` writes one");
-    }
-    render::print(&table.to_text(Style::of_stdout()))
+    let tools = snapshot.tools().filter(is_in_order);
+    Ok(tools.map(|tool| tool.definition.clone()).collect())
 }
 
 /// The version of a tool; those in code have none.
-pub(super) fn version(tool: &ToolEntry) -> String {
-    let about = tool.definition.at(&["_meta", "gantry/tool", "version"]);
+pub(super) fn version(tool: &RawJson) -> String {
+    let about = tool.at(&["_meta", "gantry/tool", "version"]);
     about.and_then(|it| it.to_text()).unwrap_or_default()
 }
 
 /// What to know before a tool is called.
-fn marks(tool: &ToolEntry) -> String {
-    let about = |key| tool.definition.at(&["_meta", "gantry/tool", key]);
-    let destructive = about("destructive").and_then(|it| it.read::<bool>()) == Some(true);
+fn marks(tool: &RawJson) -> String {
+    let about = |key| tool.at(&["_meta", "gantry/tool", key]);
+    let is_true = |it: Option<RawJson>| it.and_then(|it| it.read::<bool>()) == Some(true);
+    let hint = |key| tool.at(&["annotations", key]);
+    // The hint means something only for a tool that changes its environment.
+    let is_marked = is_true(hint("destructiveHint")) && !is_true(hint("readOnlyHint"));
+    let destructive = is_true(about("destructive")) || is_marked;
     let deprecated = about("deprecated_in").is_some_and(|it| it.to_text().is_some());
     let marks = [(destructive, "destructive"), (deprecated, "deprecated")];
     let marks = marks.into_iter().filter_map(|(is_so, mark)| is_so.then_some(mark));
@@ -53,7 +70,31 @@ fn marks(tool: &ToolEntry) -> String {
 }
 
 /// The first line of what a tool says of itself.
-fn description(tool: &ToolEntry) -> String {
-    let text = tool.definition.get("description").and_then(|it| it.to_text()).unwrap_or_default();
+fn description(tool: &RawJson) -> String {
+    let text = tool.get("description").and_then(|it| it.to_text()).unwrap_or_default();
     text.trim().lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::marks;
+    use gantry::RawJson;
+
+    #[test]
+    fn tools_of_folders_and_of_servers_are_marked() {
+        let cases = [
+            (r#"{"_meta":{"gantry/tool":{"destructive":true}}}"#, "destructive"),
+            (r#"{"annotations":{"destructiveHint":true}}"#, "destructive"),
+            (r#"{"annotations":{"destructiveHint":true,"readOnlyHint":true}}"#, ""),
+            (r#"{"annotations":{"destructiveHint":false}}"#, ""),
+            ("{}", ""),
+            (
+                r#"{"annotations":{"destructiveHint":true},"_meta":{"gantry/tool":{"deprecated_in":"2.0.0"}}}"#,
+                "destructive, deprecated",
+            ),
+        ];
+        for (tool, expected) in cases {
+            assert_eq!(marks(&RawJson::from_static(tool)), expected, "{tool}");
+        }
+    }
 }

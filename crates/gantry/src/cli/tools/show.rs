@@ -1,7 +1,6 @@
 //! `gantry tools show`: what a tool takes and gives, and how it stands with the policies.
 
 use gantry::RawJson;
-use gantry_gateway::ToolEntry;
 use gantry_providers::tools::manifest::{Manifest, Runtime};
 
 use super::list::version;
@@ -10,41 +9,85 @@ use crate::cli::args::ShowOptions;
 use crate::cli::arguments::{Form, Shape};
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
+use crate::cli::running::Session;
+
+/// A tool, and what is known of it.
+struct Shown {
+    definition: RawJson,
+    /// What is known of its program.
+    program: Vec<(&'static str, String)>,
+    standing: RawJson,
+    /// The rows of a table that say the same.
+    rows: Vec<(String, String)>,
+}
 
 pub(super) async fn run(options: &ShowOptions) -> Result<(), Exit> {
-    let opened = super::reach(&options.reach, Some(&options.name)).await?;
-    let tool = opened.find(&options.name)?;
-    let standing = ToolStanding::of(&tool, &opened);
+    let shown = match super::running(&options.source).await? {
+        Some(session) => asked(&session, options).await?,
+        None => found_here(options).await?,
+    };
     if options.json {
         // Whatever the definition has under this name is another's word.
-        let told = tool.definition.edit().set("gantry", standing.to_json()).apply();
+        let told = shown.definition.edit().set("gantry", shown.standing).apply();
         return render::print(&render::pretty(&told));
     }
-    let (manifest, style) = (opened.manifest(&options.name), Style::of_stdout());
-    let mut page = page(&tool, manifest.as_deref(), style);
-    page.push_str(&section("Standing", &standing.table(&options.name), style));
+    let style = Style::of_stdout();
+    let mut page = page(&shown.definition, &shown.program, style);
+    let mut rows = Table::indented(2);
+    shown.rows.iter().for_each(|(name, value)| rows.row([name, value]));
+    page.push_str(&section("Standing", &rows, style));
     let title = style.bold("Call it");
-    let example = example(&options.name, &shape(&tool, "inputSchema"), &options.reach.words());
+    let input = shape(&shown.definition, "inputSchema");
+    let example = example(&options.name, &input, &options.source.words());
     page.push_str(&format!("\n{title}\n  {}\n", render::one_line(&example)));
     render::print(&page)
 }
 
-fn page(tool: &ToolEntry, manifest: Option<&Manifest>, style: Style) -> String {
-    let text = |key: &str| tool.definition.get(key).and_then(|it| it.to_text());
-    let title =
-        format!("{} {}", style.bold(&render::one_line(&tool.name)), style.dim(&version(tool)));
+async fn found_here(options: &ShowOptions) -> Result<Shown, Exit> {
+    let opened = super::reach(&options.source.reach, Some(&options.name)).await?;
+    let tool = opened.find(&options.name)?;
+    let guard = opened.guarding.as_ref().map(|it| &*it.guard);
+    let standing = ToolStanding::of(&tool, guard);
+    Ok(Shown {
+        definition: tool.definition.clone(),
+        program: opened.manifest(&options.name).as_deref().map(program).unwrap_or_default(),
+        standing: standing.to_json(),
+        rows: standing.rows(&options.name),
+    })
+}
+
+async fn asked(session: &Session, options: &ShowOptions) -> Result<Shown, Exit> {
+    let definitions = session.tools().await?;
+    let found = super::definition(&definitions, &options.name);
+    let found = found.ok_or_else(|| super::unlisted(&definitions, &options.name, &options.source));
+    let definition = found?;
+    let name = definition.get("name").and_then(|it| it.to_text()).unwrap_or_default();
+    let told = session.standing(&name).await?;
+    let standing = told.get("standing").unwrap_or(RawJson::EMPTY_OBJECT);
+    let rows = told.get("rows").and_then(|it| it.read()).unwrap_or_default();
+    // Tools of servers and of code have no file.
+    let registered = session.registered(&options.name).await.or(session.registered(&name).await);
+    let file = registered.and_then(|it| it.get("source")?.to_text());
+    let program = file.map(|file| ("file", file)).into_iter().collect();
+    Ok(Shown { definition, program, standing, rows })
+}
+
+fn page(tool: &RawJson, program: &[(&str, String)], style: Style) -> String {
+    let text = |key: &str| tool.get(key).and_then(|it| it.to_text());
+    let name = text("name").unwrap_or_default();
+    let title = format!("{} {}", style.bold(&render::one_line(&name)), style.dim(&version(tool)));
     let mut page = format!("{}\n", title.trim_end());
     for line in text("title").iter().chain(&text("description")).flat_map(|it| it.lines()) {
         page.push_str(&format!("  {}\n", render::one_line(line)));
     }
     page.push_str(&section("Arguments", &members(&shape(tool, "inputSchema"), true), style));
     page.push_str(&section("Result", &members(&shape(tool, "outputSchema"), false), style));
-    page.push_str(&section("About", &about(tool, manifest), style));
+    page.push_str(&section("About", &about(tool, program), style));
     page
 }
 
-fn shape(tool: &ToolEntry, key: &str) -> Shape {
-    Shape::of(&tool.definition.get(key).unwrap_or(RawJson::EMPTY_OBJECT))
+fn shape(tool: &RawJson, key: &str) -> Shape {
+    Shape::of(&tool.get(key).unwrap_or(RawJson::EMPTY_OBJECT))
 }
 
 fn section(title: &str, table: &Table, style: Style) -> String {
@@ -88,21 +131,22 @@ fn kind(shape: &Shape) -> String {
     forms.iter().map(name).collect::<Vec<_>>().join(" or ")
 }
 
-fn about(tool: &ToolEntry, manifest: Option<&Manifest>) -> Table {
+fn about(tool: &RawJson, program: &[(&str, String)]) -> Table {
     let mut table = Table::indented(2);
-    let hints = tool.definition.get("annotations");
+    let hints = tool.get("annotations");
     for hint in hints.iter().flat_map(RawJson::members).filter(|it| it.key().ends_with("Hint")) {
         let key = hint.key();
         table.row([key.trim_end_matches("Hint"), hint.value().as_str()]);
     }
-    if let Some(manifest) = manifest {
-        table.row(["runtime", runtime(manifest.runtime)]);
-        if let Some(timeout) = manifest.timeout {
-            table.row(["timeout", &format!("{timeout:?}")]);
-        }
-        table.row(["file", &manifest.source.display().to_string()]);
-    }
+    program.iter().for_each(|(key, value)| table.row([key, value]));
     table
+}
+
+fn program(manifest: &Manifest) -> Vec<(&'static str, String)> {
+    let timeout = manifest.timeout.map(|timeout| ("timeout", format!("{timeout:?}")));
+    let runtime = ("runtime", runtime(manifest.runtime).to_owned());
+    let file = ("file", manifest.source.display().to_string());
+    std::iter::once(runtime).chain(timeout).chain([file]).collect()
 }
 
 fn runtime(runtime: Runtime) -> &'static str {

@@ -3,17 +3,27 @@
 
 use std::sync::Arc;
 
-use gantry::{ObjectWriter, RawJson};
+use gantry::guard::Guard;
+use gantry::{Describe, ObjectWriter, RawJson};
 use gantry_gateway::{Effect, Target, ToolEntry};
 use gantry_policy::pins::{Held, Pin, Reason};
 use gantry_policy::trust::{Outcome, Standing, decide};
 use gantry_policy::{Suspicion, suspicions};
 
-use super::Opened;
-use crate::cli::render::Table;
+/// What a running gateway tells of how a tool stands: as JSON, and as the rows of a table.
+pub(crate) fn describe() -> Describe {
+    Describe(Arc::new(|tool, guard| {
+        let standing = ToolStanding::of(tool, Some(guard));
+        let row = |(key, value): &(String, String)| {
+            RawJson::array([&RawJson::string(key), &RawJson::string(value)])
+        };
+        let rows: Vec<RawJson> = standing.rows(&tool.name).iter().map(row).collect();
+        ObjectWriter::new().raw("standing", &standing.to_json()).array("rows", &rows).finish()
+    }))
+}
 
 /// How a tool stands.
-pub(super) struct ToolStanding {
+pub(crate) struct ToolStanding {
     server: Option<Arc<str>>,
     effect: Effect,
     /// Both are unknown for a server that is only visited.
@@ -33,9 +43,8 @@ enum PinState {
 }
 
 impl ToolStanding {
-    pub(super) fn of(tool: &Arc<ToolEntry>, opened: &Opened) -> Self {
+    pub(crate) fn of(tool: &Arc<ToolEntry>, guard: Option<&Guard>) -> Self {
         let target = Target::Tool(tool.clone());
-        let guard = opened.guarding.as_ref().map(|it| &it.guard);
         let gate = guard.map(|guard| guard.trust().standing(&target, false));
         Self {
             server: tool.origin.as_ref().filter(|_| guard.is_some()).map(|it| it.server.clone()),
@@ -56,28 +65,29 @@ impl ToolStanding {
     }
 
     /// For people, beside what the tool says of itself.
-    pub(super) fn table(&self, name: &str) -> Table {
-        let mut table = Table::indented(2);
+    pub(crate) fn rows(&self, name: &str) -> Vec<(String, String)> {
+        let mut rows = Vec::new();
+        let mut row = |key: &str, value: &str| rows.push((key.to_owned(), value.to_owned()));
         if let Some(server) = &self.server {
-            table.row(["server", server]);
+            row("server", server);
         }
-        table.row(["effect", effect_words(self.effect)]);
+        row("effect", effect_words(self.effect));
         if let Some(gate) = &self.gate {
-            table.row(["trust", &gate_words(gate)]);
+            row("trust", &gate_words(gate));
         }
         if let Some(pin) = &self.pin {
-            table.row(["pin", &pin.words()]);
+            row("pin", &pin.words());
             if matches!(pin, PinState::Held(_) | PinState::Changed(_)) {
-                table.row(["", &format!("`gantry tools pin --diff {name}` shows why")]);
+                row("", &format!("`gantry tools pin --diff {name}` shows why"));
             }
         }
         for Suspicion { place, what, excerpt, .. } in &self.suspicions {
-            table.row(["suspicious", &format!("{place}: {what}: {excerpt}")]);
+            row("suspicious", &format!("{place}: {what}: {excerpt}"));
         }
-        table
+        rows
     }
 
-    pub(super) fn to_json(&self) -> RawJson {
+    pub(crate) fn to_json(&self) -> RawJson {
         let flags: Vec<RawJson> = self.suspicions.iter().map(Suspicion::to_json).collect();
         ObjectWriter::new()
             .value_some("server", self.server.as_deref())

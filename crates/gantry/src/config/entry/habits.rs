@@ -9,6 +9,7 @@ use gantry_providers::tools::manifest::timeout;
 use gantry_providers::upstreams::{Override, Share, Upstream};
 
 use super::super::ConfigError;
+use super::super::dialect::timeout_in_seconds;
 use super::super::servers::texts;
 use super::Entry;
 
@@ -130,7 +131,12 @@ fn times(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
     server.refresh = time("refresh")?;
     let client = &mut server.client;
     let seconds = |key| entry.reader.value(&entry.value, key, "a number of seconds", seconds);
-    let request = time("timeout")?.or(time("requestTimeout")?);
+    let in_seconds = timeout_in_seconds(&entry.reader.source.file, &entry.value)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let request = match in_seconds {
+        Some(request) => Some(request),
+        None => time("timeout")?.or(time("requestTimeout")?),
+    };
     if let Some((key, value)) = entry.first(&["timeout", "requestTimeout"])
         && value.kind() == JsonKind::Number
         && request.is_some_and(|it| it < SHORT)

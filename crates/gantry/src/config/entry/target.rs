@@ -66,7 +66,7 @@ fn web(entry: &Entry<'_>, kind: Kind, key: &str, value: &RawJson) -> Result<Targ
     if url.scheme().is_none() || url.authority().is_none() {
         return Err(entry.form(value, key, EXPECTED));
     }
-    let endpoint = Endpoint { url, headers: headers(entry)? };
+    let endpoint = Endpoint { headers: headers(entry)?, ..Endpoint::new(url) };
     let kind = match (kind, endpoint.url.scheme_str().unwrap_or_default()) {
         (Kind::Web | Kind::WebSocket, "ws" | "wss") => return Ok(Target::WebSocket(endpoint)),
         (Kind::Web, "http" | "https") => HttpKind::Auto,
