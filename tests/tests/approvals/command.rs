@@ -6,7 +6,7 @@ use crate::desk::{Desk, TOOL, refusal, wipe};
 
 #[tokio::test]
 async fn a_call_at_no_terminal_needs_a_word() {
-    let desk = Desk::open("call", json!({})).await;
+    let desk = Desk::open("call", json!({"approvals": {"wait": 200}})).await;
     let (code, said) = desk.gantry(&["call", TOOL, "path=a"]).await;
     assert!(code == 5 && said.contains("--yes") && said.contains("trust grant"), "{said}");
     assert_eq!(desk.runs(), 0);

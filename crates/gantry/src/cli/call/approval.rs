@@ -68,8 +68,18 @@ impl Desk {
             true => Exit::new(Code::Refused, exit.message).hint(format!(
                 "approve this call with --yes, or trust the tool: `gantry trust grant {tool}`"
             )),
+            false if self.is_unasked(&exit) => {
+                exit.hint("`--yes` on this command approves the call at once")
+            }
             false => exit,
         }
+    }
+
+    /// Whether the running gateway waits for an approval that nobody was asked for here.
+    fn is_unasked(&self, exit: &Exit) -> bool {
+        exit.code == Code::Refused
+            && !self.can_answer()
+            && exit.message.contains("`gantry approve ")
     }
 }
 
