@@ -25,8 +25,9 @@ fn tool(name: &str, more: Value) -> Value {
     let mut tool = json!({"name": name, "description": "Does it.",
         "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
         "annotations": {"readOnlyHint": true}});
-    for (key, value) in more.as_object().expect("an object") {
-        tool[key] = value.clone();
+    let Value::Object(more) = more else { panic!("an object") };
+    for (key, value) in more {
+        tool[key] = value;
     }
     tool
 }

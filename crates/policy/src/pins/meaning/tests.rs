@@ -19,21 +19,29 @@ fn class(kind: Kind, before: &Value, now: &Value) -> Option<Class> {
 
 /// A tool with that input.
 fn takes(schema: Value) -> Value {
-    json!({"name": "t", "inputSchema": schema})
+    let mut tool = json!({"name": "t"});
+    tool["inputSchema"] = schema;
+    tool
 }
 
 /// A tool with that output.
 fn gives(schema: Value) -> Value {
-    json!({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema})
+    let mut tool = takes(json!({"type": "object"}));
+    tool["outputSchema"] = schema;
+    tool
 }
 
 /// A tool with a parameter `a`.
 fn param(a: Value) -> Value {
-    takes(json!({"type": "object", "properties": {"a": a}, "required": ["a"]}))
+    let mut schema = json!({"type": "object", "properties": {}, "required": ["a"]});
+    schema["properties"]["a"] = a;
+    takes(schema)
 }
 
 fn hints(annotations: Value) -> Value {
-    json!({"name": "t", "inputSchema": {"type": "object"}, "annotations": annotations})
+    let mut tool = takes(json!({"type": "object"}));
+    tool["annotations"] = annotations;
+    tool
 }
 
 #[test]

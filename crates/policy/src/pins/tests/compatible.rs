@@ -7,8 +7,9 @@ fn with(more: Value) -> Value {
     let mut tool = json!({"name": "a", "description": "Adds.",
         "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
         "annotations": {"readOnlyHint": true}});
-    for (key, value) in more.as_object().expect("an object") {
-        tool[key] = value.clone();
+    let Value::Object(more) = more else { panic!("an object") };
+    for (key, value) in more {
+        tool[key] = value;
     }
     tool
 }
