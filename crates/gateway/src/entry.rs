@@ -377,6 +377,7 @@ impl ToolEntry {
             own: earlier.clone(),
             offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
             canonical: self.canonical.clone(),
+            is_cached: self.is_cached,
         })
     }
 

@@ -165,7 +165,7 @@ impl Pipeline {
         check_credential(&resolved.call.caller)?;
         // Its server was not asked for it, since the caller does not see it.
         if resolved.target.is_cached() {
-            return Err(self.catalog.absent(&resolved.call));
+            return Err(self.catalog.absent(&resolved.call, sees));
         }
         // After the wards, which say less of a tool that the caller may not know of.
         if resolved.call.wants_task {

@@ -118,7 +118,7 @@ mod tests {
             -32002 => -32602,
             code => code,
         };
-        let data = gantry_protocol::RawJson::from_static(r#"{"n":1.50}"#);
+        let data = RawJson::from_static(r#"{"n":1.50}"#);
         for revision in Revision::ALL {
             for code in (-32110..=-31990).chain([-32768, -1, 0, 1, i64::MIN, i64::MAX]) {
                 let error = CallError::new(ErrorKind::Handler { code }, "it says no");

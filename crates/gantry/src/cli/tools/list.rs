@@ -14,7 +14,7 @@ pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
     let definitions = match super::running(&options.source).await? {
         Some(session) => {
             render::problems(&session.problems().await?);
-            pin::tell_held(&session.held().await?);
+            pin::tell_lines(&session.changed().await?);
             session.tools().await?
         }
         None => listed_here(&options.source.reach).await?,

@@ -65,10 +65,10 @@ impl Session {
         Ok(told.get("problems").iter().flat_map(RawJson::elements).map(problem).collect())
     }
 
-    /// The tools that are held back.
-    pub(super) async fn held(&self) -> Result<Vec<String>, Exit> {
+    /// A line for each server whose definitions are not as they were pinned.
+    pub(super) async fn changed(&self) -> Result<Vec<String>, Exit> {
         let told = self.running.get("/api/servers").await?;
-        Ok(told.get("held").and_then(|it| it.read()).unwrap_or_default())
+        Ok(told.get("pins").and_then(|it| it.read()).unwrap_or_default())
     }
 
     /// What the registry of the gateway has under a name, if it is the name of a program.

@@ -13,7 +13,7 @@ const SAFE: i64 = 9_007_199_254_740_991;
 
 fn class(kind: Kind, before: &Value, now: &Value) -> Option<Class> {
     let raw = |value: &Value| RawJson::parse(value.to_string(), JsonLimits::default()).unwrap();
-    let key = Key { server: Arc::from("s"), kind, name: Arc::from("t") };
+    let key = Key { server: Arc::from("s"), kind, name: Arc::from("t"), identity: Arc::from("") };
     compare(&key, &raw(before), &raw(now)).first().map(|it| it.class)
 }
 
