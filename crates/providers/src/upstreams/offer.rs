@@ -151,7 +151,7 @@ fn tools(
         }
         let tasks = Tasks::read(upstream, &own, source);
         let execution = tasks.shown(source, lists.makes_tasks);
-        match tool(upstream, origin, own.clone(), source, tasks, execution) {
+        match tool(upstream, origin, &own, source, tasks, execution) {
             Ok((mut entry, tasks)) => {
                 entry.is_cached = is_cached;
                 let (entry, source) = (Arc::new(entry), source.clone());
@@ -167,16 +167,16 @@ fn tools(
 fn tool(
     upstream: &Upstream,
     origin: &Arc<Origin>,
-    own: String,
+    own: &str,
     source: &RawJson,
     tasks: Tasks,
     execution: Option<RawJson>,
 ) -> Result<(ToolEntry, Tasks), EntryError> {
-    let instead = upstream.overrides.get(&own);
+    let instead = upstream.overrides.get(own);
     let text = |pick: fn(&Override) -> &Option<String>| {
         instead.and_then(|it| pick(it).as_deref()).map(RawJson::string)
     };
-    let name = naming::own(&own);
+    let name = naming::own(own);
     let definition = source
         .edit()
         .set_some("name", (name != own).then(|| RawJson::string(&name)))
@@ -197,7 +197,7 @@ fn tool(
     entry.fill_defaults = false;
     entry.origin = Some(origin.clone());
     // What is configured here is no word of the server's.
-    entry.own = Arc::new(Own { name: own.clone(), definition: source.clone() });
+    entry.own = Arc::new(Own { name: own.to_owned(), definition: source.clone() });
     if tasks.can_wait(source) {
         entry.task_support = TaskSupport::Optional;
     }

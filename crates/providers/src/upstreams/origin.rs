@@ -19,7 +19,7 @@ pub(super) fn of(upstream: &Upstream) -> Arc<Origin> {
 pub(super) fn identity(upstream: &Upstream) -> String {
     match &upstream.target {
         Ok(Target::Program(program)) => {
-            let words = program.args.iter().map(|word| word.as_bytes());
+            let words = program.args.iter().map(String::as_bytes);
             let program = program.program.as_os_str().as_encoded_bytes();
             format!("program:{}", digest([program].into_iter().chain(words)))
         }
