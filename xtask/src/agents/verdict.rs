@@ -107,7 +107,7 @@ fn has_results(request: &Value) -> bool {
 /// The last result of the tool that the model was told.
 fn result(requests: &[Value]) -> Option<&str> {
     let results = requests.iter().filter_map(|request| request.get("results")?.as_array());
-    results.filter_map(|results| results.last()?.as_str()).last()
+    results.rev().find_map(|results| results.last()?.as_str())
 }
 
 fn names(request: &Value) -> Vec<&str> {
