@@ -101,7 +101,7 @@ impl Drop for Folder {
     }
 }
 
-fn manifest(name: &str, program: &Path, standby: usize) -> Value {
+pub(crate) fn manifest(name: &str, program: &Path, standby: usize) -> Value {
     let schema = json!({
         "type": "object",
         "properties": {"text": {"type": "string"}},

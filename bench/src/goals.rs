@@ -135,6 +135,7 @@ pub(crate) const GOALS: &[Goal] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Registration,
+    Administration,
     List,
     Lookup,
     Validation,
@@ -167,6 +168,7 @@ pub(crate) struct Promise {
 #[rustfmt::skip]
 pub(crate) const PROMISES: &[Promise] = &[
     Promise { level: Level::Registration, text: "registration of a tool among 1,000, p99", bound: Bound::Below(1.0) },
+    Promise { level: Level::Administration, text: "registration over /api/tools among 5,000, p99", bound: Bound::Below(1.0) },
     Promise { level: Level::List, text: "list of 1,000 tools, p99, one connection", bound: Bound::Below(5.0) },
     Promise { level: Level::Lookup, text: "look-up of a schema among 1,000 tools, p99", bound: Bound::Below(1.0) },
     Promise { level: Level::Validation, text: "validation of arguments, p99", bound: Bound::Below(1.0) },

@@ -89,6 +89,7 @@ pub(crate) const PARTS: &[Part] = &[
     part("native tools", native::measure, &[Row::NativeStart, Row::NativeStandby, Row::NativeStandbyPaced]),
     part("Python tools", python::measure, &[Row::PythonStandby, Row::PythonFlatOut]),
     part("registry", levels::measure, &[]),
+    part("administration", levels::measure_administration, &[]),
     part("scan", levels::measure_scan, &[]),
 ];
 

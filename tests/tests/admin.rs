@@ -156,8 +156,6 @@ async fn what_cannot_be_registered_says_why() {
         manifest
     };
     let cases = [
-        (lacking("outputSchema"), 400, "the tool has no output schema"),
-        (lacking("version"), 400, "the tool has no version"),
         (lacking("command"), 400, "the tool has no command"),
         (json!([]), 400, "not a JSON object"),
         (json!({"name": "made.tool", "comand": "x"}), 400, "unknown key `comand`"),
@@ -184,7 +182,7 @@ async fn tools_of_folders_go_with_their_files() {
     let (status, refused) = office.ask("DELETE", "/api/tools/filed.tool", &Value::Null).await;
     assert_eq!(status, 404, "{refused}");
     assert!(message(&refused).contains("go with their files"), "{refused}");
-    assert_eq!(office.foundry.names().await, ["filed.tool"]);
+    assert_eq!(office.foundry.names().await, ["filed_tool"]);
 }
 
 #[tokio::test]
@@ -198,4 +196,29 @@ async fn a_damaged_token_is_told() {
     assert_eq!(output.status.code(), Some(3));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("`admin-token`") && told.contains("remove it"), "{told}");
+}
+
+#[tokio::test]
+async fn an_entry_without_version_is_registered_with_a_warning() {
+    let mut office = Office::open().await;
+    let input = json!({"type": "object", "properties": {"key": {"type": "string"}}});
+    let entry = json!({
+        "name": "memory_put", "description": "Stores.", "inputSchema": input,
+        "metadata": {"module": "memory", "destructive": false, "cache_ttl": 1},
+        "command": ["sh", "-c", "echo '{\"stored\": true}'"],
+    });
+    let (status, answer) = office.register(&entry).await;
+    assert_eq!((status, &answer["name"]), (201, &json!("memory.memory_put")), "{answer}");
+    let warnings = answer["warnings"].to_string();
+    for words in ["no version, so 1.0.0 is assumed", "no output schema"] {
+        assert!(warnings.contains(words), "{answer}");
+    }
+    assert_eq!(office.register(&entry).await.0, 200, "the same again changes nothing");
+    assert_eq!(office.foundry.names().await, ["memory_memory_put"]);
+    for name in ["memory_put", "memory.memory_put", "memory_memory_put"] {
+        let result = office.foundry.call(name, json!({})).await;
+        assert_eq!(result["structuredContent"], json!({"stored": true}), "{name}: {result}");
+    }
+    let listed = office.foundry.ask("tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"][0]["annotations"]["destructiveHint"], false, "{listed}");
 }

@@ -62,14 +62,14 @@ async fn each_is_listed_with_schemas_and_hints() {
         .collect();
     let reads = |name| (name, Some(true), None);
     let expected = [
-        reads("chart.bars"),
-        reads("disk.usage"),
-        ("files.delete", None, Some(true)),
-        reads("files.hash"),
-        reads("git.summary"),
-        ("text.count", None, None),
-        reads("text.distance"),
-        reads("text.to_html"),
+        reads("chart_bars"),
+        reads("disk_usage"),
+        ("files_delete", None, Some(true)),
+        reads("files_hash"),
+        reads("git_summary"),
+        ("text_count", None, None),
+        reads("text_distance"),
+        reads("text_to_html"),
     ];
     assert_eq!(shown, expected);
 }

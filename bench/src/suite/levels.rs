@@ -4,14 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gantry::{Failure, Handlers, RawJson, Tool};
+use bytes::Bytes;
+use gantry::{Admin, Annex, Failure, Handlers, Kept, RawJson, Server, Tool, ToolSettings, Tools};
 use gantry_gateway::{Gateway, Identity};
+use hyper::Request;
 use serde_json::{Value, json};
 
 use super::{Stage, start};
 use crate::client::request::Work;
 use crate::fault::Fault;
-use crate::folder::Folder;
+use crate::folder::{Folder, manifest};
 use crate::goals::Level;
 use crate::report::{Report, Section};
 use crate::rounds::median;
@@ -85,6 +87,39 @@ fn missing() -> Fault {
 
 fn name(number: usize) -> String {
     format!("bench.echo_{number}")
+}
+
+/// Measures registration as users do it, over the administration, among the tools of a large folder.
+pub(crate) fn measure_administration(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+    let folder = Folder::many(&stage.programs.echo()?, FILES)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|source| Fault::Machine { action: "make a runtime".to_owned(), source })?;
+    let _entered = runtime.enter();
+    let tools = Tools::open(vec![folder.tools()], ToolSettings::default());
+    let server = Server::new("gantry-bench", "1.0.0").tools(tools.clone()).build();
+    let _server = server.map_err(|error| Fault::Tools(error.to_string()))?;
+    let admin = Admin::new(tools, Kept::in_folder(folder.state()), "").without_token();
+    let program = stage.programs.echo()?;
+    let times = times(|number| {
+        let body = manifest(&format!("bench.more_{number}"), &program, 0).to_string();
+        let request = Request::post("/api/tools").body(Bytes::from(body));
+        let request = request.map_err(|error| Fault::Tools(error.to_string()))?;
+        let answer = runtime.block_on(admin.serve(request));
+        match answer.status().as_u16() {
+            201 => Ok(()),
+            _ => Err(Fault::Tools(String::from_utf8_lossy(answer.body()).into_owned())),
+        }
+    })?;
+    let (middle, tail) = (quantile(&times, 0.5), quantile(&times, 0.99));
+    report.level(Level::Administration, tail / 1e3);
+    report.sections.push(Section {
+        title: "registration over /api/tools with 5,000 tools".to_owned(),
+        head: &["what", "p50 us", "p99 us"],
+        rows: vec![vec!["one more".to_owned(), format!("{middle:.1}"), format!("{tail:.1}")]],
+        note: "Includes the manifest's file in the state directory.".to_owned(),
+    });
+    Ok(())
 }
 
 /// Measures the start over a large folder, up to the first list.

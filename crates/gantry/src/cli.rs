@@ -37,6 +37,7 @@ mod running;
 mod samples;
 mod secret;
 mod serve;
+mod served;
 mod state;
 mod stats;
 mod status;

@@ -31,6 +31,7 @@ mod show;
 mod source;
 mod standby;
 mod table;
+mod tool_names;
 mod variables;
 
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gantry_client::Secret;
+use gantry_gateway::NameStyle;
 use gantry_policy::PinSettings;
 use gantry_protocol::RawJson;
 use gantry_providers::upstreams::{Profile, Upstream};
@@ -115,6 +117,8 @@ pub struct Config {
     pub policy: Policy,
     /// Whether and how programs are started ahead.
     pub standby: Option<Standby>,
+    /// What names look like that clients see.
+    pub tool_names: Option<NameStyle>,
     /// What programs may use up.
     pub tool_limits: ToolLimits,
     /// What clients may hold.

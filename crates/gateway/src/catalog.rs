@@ -2,10 +2,12 @@
 
 mod awaiting;
 mod cursor;
+mod directory;
 mod listing;
 mod parts;
 mod resolve;
 mod snapshot;
+mod sorted;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,13 +23,14 @@ use crate::watching::Watching;
 
 pub use listing::Listing;
 pub(crate) use snapshot::PageSettings;
-pub use snapshot::Snapshot;
+use snapshot::Shelf;
+pub use snapshot::{Snapshot, ToolVersions};
+pub use sorted::SortedMap;
 
 /// The catalog: what each provider has published, merged.
 pub struct Catalog {
     current: Arc<ArcSwap<Snapshot>>,
     shelves: Mutex<Shelves>,
-    pages: PageSettings,
     /// Who looks at what comes into force.
     screens: Vec<Arc<dyn Screen>>,
     events: Arc<Events>,
@@ -42,21 +45,15 @@ struct Shelves {
     last: u64,
 }
 
-/// One provider's part of the catalog.
-struct Shelf {
-    provider: Arc<dyn Provider>,
-    listing: Arc<Listing>,
-}
-
 impl Catalog {
     pub(crate) fn new(
         pages: PageSettings,
         screens: Vec<Arc<dyn Screen>>,
         events: Arc<Events>,
     ) -> Self {
-        let current = Arc::new(ArcSwap::from_pointee(Snapshot::merge(&[], &pages)));
+        let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(&pages)));
         let watching = Watching::over(current.clone());
-        Self { current, shelves: Mutex::default(), pages, screens, events, watching }
+        Self { current, shelves: Mutex::default(), screens, events, watching }
     }
 
     /// What the catalog holds now.
@@ -74,7 +71,7 @@ impl Catalog {
         let mut shelves = self.shelves();
         shelves.last += 1;
         let number = shelves.last;
-        shelves.all.insert(number, Shelf { provider, listing: Arc::default() });
+        shelves.all.insert(number, Shelf::new(number, provider, Listing::default()));
         Publisher { catalog: self.clone(), shelf: number }
     }
 
@@ -91,7 +88,7 @@ impl Catalog {
     /// Puts a listing in the place of a shelf's old one.
     fn publish(&self, shelf: u64, listing: Listing) {
         self.change(|shelves| match shelves.get_mut(&shelf) {
-            Some(shelf) => shelf.listing = Arc::new(listing),
+            Some(it) => *it = Shelf::new(shelf, it.provider.clone(), listing),
             None => tracing::debug!("a provider that was withdrawn lists something"),
         });
     }
@@ -109,9 +106,7 @@ impl Catalog {
     fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Shelf>)) {
         let mut shelves = self.shelves();
         change(&mut shelves.all);
-        let shelf = |it: &Shelf| (it.provider.clone(), it.listing.clone());
-        let parts: Vec<_> = shelves.all.values().map(shelf).collect();
-        let mut next = Snapshot::merge(&parts, &self.pages);
+        let mut next = self.current.load().merge(shelves.all.values());
         // Nobody is shown what was not judged.
         self.screens.iter().for_each(|screen| screen.screen(&mut next));
         let next = Arc::new(next);
@@ -121,6 +116,32 @@ impl Catalog {
             self.events.list_changed(kind);
         }
         self.watching.tell();
+    }
+
+    /// Puts the versions of one tool in the place of those that the provider lists. That costs the
+    /// same however many tools there are, unless several would have its name.
+    fn replace(&self, number: u64, versions: &ToolVersions) {
+        let mut shelves = self.shelves();
+        let Some(shelf) = shelves.all.get_mut(&number) else {
+            tracing::debug!("a provider that was withdrawn lists something");
+            return;
+        };
+        let before = self.current.load_full();
+        shelf.replace(versions);
+        let next = before.with_versions(shelf, versions);
+        let mut next = next.unwrap_or_else(|| before.merge(shelves.all.values()));
+        let changed: Vec<_> = versions.listed.iter().chain(&versions.older).cloned().collect();
+        self.screens.iter().for_each(|screen| screen.screen_tools(&mut next, &changed));
+        let next = Arc::new(next);
+        self.current.store(next.clone());
+        drop(shelves);
+        let definition = |snapshot: &Snapshot| {
+            let tool = snapshot.tool(&versions.name).filter(|it| it.name == versions.name);
+            tool.map(|it| it.definition.clone())
+        };
+        if definition(&before) != definition(&next) {
+            self.events.list_changed(ListKind::Tools);
+        }
     }
 
     fn shelves(&self) -> MutexGuard<'_, Shelves> {
@@ -158,6 +179,11 @@ impl Publisher {
     /// Replaces everything this provider lists. Clients hear only of lists that really changed.
     pub fn publish(&self, listing: Listing) {
         self.catalog.publish(self.shelf, listing);
+    }
+
+    /// Replaces the versions of one tool in what this provider lists, and nothing else.
+    pub fn replace(&self, versions: &ToolVersions) {
+        self.catalog.replace(self.shelf, versions);
     }
 
     /// Takes the provider out of the catalog for good, with everything it lists. Calls under way

@@ -7,7 +7,7 @@ use gantry_protocol::RawJson;
 use gantry_protocol::headers::{self, HeaderAnnotationError, HeaderParam};
 use gantry_protocol::meta::key;
 
-use crate::names::{AddressAlias, CanonicalName};
+use crate::names::{AddressAlias, CanonicalName, ClientNames};
 use crate::schema::{Schema, SchemaError, SchemaLimits};
 
 /// Why a definition cannot be listed.
@@ -126,9 +126,9 @@ impl Effect {
 }
 
 /// A tool.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ToolEntry {
-    /// Its name.
+    /// Its name in the listing of its provider. Clients may see another one: `client_names` has it.
     pub name: String,
     /// Its version, if it says one.
     pub version: Option<String>,
@@ -163,6 +163,12 @@ pub struct ToolEntry {
     pub canonical: Option<Arc<CanonicalName>>,
     /// Whether the definition comes from a cache: its server has not listed it in this run.
     pub is_cached: bool,
+    /// For how long clients may keep what they know of it, when that is not as long as usual.
+    pub cache_ttl: Option<Duration>,
+    /// Its name as its author wrote it, where `name` is longer.
+    pub written: Option<Arc<str>>,
+    /// Its names for clients, where there is more to say than `name`. The catalog sets them.
+    pub client_names: Option<Arc<ClientNames>>,
 }
 
 /// A resource.
@@ -192,9 +198,9 @@ pub struct TemplateEntry {
 }
 
 /// A prompt.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PromptEntry {
-    /// Its name.
+    /// Its name in the listing of its provider. Clients may see another one: `client_names` has it.
     pub name: String,
     /// The whole definition.
     pub definition: RawJson,
@@ -208,6 +214,17 @@ pub struct PromptEntry {
     pub canonical: Option<Arc<CanonicalName>>,
     /// Whether the definition comes from a cache: its server has not listed it in this run.
     pub is_cached: bool,
+    /// Its names for clients, where there is more to say than `name`. The catalog sets them.
+    pub client_names: Option<Arc<ClientNames>>,
+}
+
+/// What a thing is called, whichever endpoint shows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CanonicalEntry<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) full: Option<&'a str>,
+    pub(crate) own: &'a str,
+    pub(crate) server: Option<&'a str>,
 }
 
 /// Members of a definition that the configuration may set.
@@ -295,6 +312,9 @@ impl ToolEntry {
             offered: None,
             canonical: None,
             is_cached: false,
+            cache_ttl: None,
+            written: None,
+            client_names: None,
             name,
             version,
             definition,
@@ -340,6 +360,9 @@ impl ToolEntry {
             offered: self.offered.clone(),
             canonical,
             is_cached: self.is_cached,
+            cache_ttl: self.cache_ttl,
+            written: self.written.clone(),
+            client_names: None,
         })
     }
 
@@ -347,7 +370,7 @@ impl ToolEntry {
     /// against. What the configuration says of it, and the way of its calls, stay as they are. Schemas
     /// that were compiled for the same earlier definition are taken from `known`.
     pub fn defined_as(&self, earlier: &Arc<Own>, known: Option<&Self>) -> Result<Self, EntryError> {
-        let definition = shown(&self.name, &self.definition, &self.own.definition, earlier);
+        let definition = shown(self.shown(), &self.definition, &self.own.definition, earlier);
         let compiled = || {
             let limits = self.input.limits();
             Self::within(definition.clone(), limits)
@@ -378,7 +401,15 @@ impl ToolEntry {
             offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
             canonical: self.canonical.clone(),
             is_cached: self.is_cached,
+            cache_ttl: self.cache_ttl,
+            written: self.written.clone(),
+            client_names: self.client_names.clone(),
         })
+    }
+
+    /// The name that clients of this endpoint see.
+    pub fn shown(&self) -> &str {
+        self.client_names.as_ref().map_or(&self.name, |it| &it.shown)
     }
 
     /// The arguments that its calls run with: those given, and the defaults of those that are not,
@@ -431,6 +462,7 @@ impl PromptEntry {
             offered: None,
             canonical: None,
             is_cached: false,
+            client_names: None,
         })
     }
 
@@ -439,13 +471,19 @@ impl PromptEntry {
     pub fn defined_as(&self, earlier: &Arc<Own>) -> Self {
         Self {
             name: self.name.clone(),
-            definition: shown(&self.name, &self.definition, &self.own.definition, earlier),
+            definition: shown(self.shown(), &self.definition, &self.own.definition, earlier),
             origin: self.origin.clone(),
             own: earlier.clone(),
             offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
             canonical: self.canonical.clone(),
             is_cached: self.is_cached,
+            client_names: self.client_names.clone(),
         }
+    }
+
+    /// The name that clients of this endpoint see.
+    pub fn shown(&self) -> &str {
+        self.client_names.as_ref().map_or(&self.name, |it| &it.shown)
     }
 
     /// Its name in the list of all servers, whichever endpoint shows it.

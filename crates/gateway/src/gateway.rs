@@ -21,6 +21,7 @@ use crate::entry::ToolEntry;
 use crate::error::CallError;
 use crate::events::{Audience, Events, Interest, Subscription};
 use crate::exchange::Exchange;
+use crate::names::NameStyle;
 use crate::page::ListKind;
 use crate::pipeline::{Pipeline, Policies, STARTING_TTL_MS};
 use crate::policy::{
@@ -76,6 +77,8 @@ pub struct Settings {
     pub list_ttl_ms: u64,
     /// Whether lists are the same for everyone and may be kept by shared caches.
     pub lists_are_public: bool,
+    /// What the names of tools and prompts look like in lists.
+    pub names: NameStyle,
     /// How long changes of a list are gathered into one notification.
     pub settle: Duration,
     /// Tools that have rows of their own in the metrics; the rest is summed up as `other`.
@@ -110,6 +113,7 @@ impl Default for Settings {
             page_bytes: 1024 * 1024,
             list_ttl_ms: 60_000,
             lists_are_public: false,
+            names: NameStyle::default(),
             settle: Duration::from_millis(20),
             tools_labelled: 200,
             tools_counted: 10_000,

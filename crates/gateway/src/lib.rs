@@ -39,7 +39,7 @@ pub use badge::Badge;
 pub use batch::in_calls;
 pub use call::{Call, Input};
 pub use caller::{Caller, Scope};
-pub use catalog::{Catalog, Listing, Publisher, Snapshot};
+pub use catalog::{Catalog, Listing, Publisher, Snapshot, SortedMap, ToolVersions};
 pub use change::{Change, Class, changes, demanded, suffices};
 pub use current::with_current;
 pub use entry::{
@@ -52,7 +52,10 @@ pub use exchange::{CallNumber, Exchange, Progress};
 pub use failure::ErrorDetail;
 pub use gantry_protocol::Trace;
 pub use gateway::{Description, Gateway, GatewayBuilder, Identity, Offered, Settings};
-pub use names::{AddressAlias, CanonicalName, TargetKind, TargetNames, qualified};
+pub use names::{
+    AddressAlias, CanonicalName, ClientNames, LONGEST_NAME, NameStyle, SHORTEST_NAME, TargetKind,
+    TargetNames, contract_name, qualified,
+};
 pub use outbox::Notice;
 pub use page::{ListKind, Page};
 pub use pipeline::{Pipeline, STAGES};

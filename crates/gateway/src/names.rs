@@ -4,6 +4,10 @@
 //! endpoint, and the server can choose the latter freely. Every policy and the audit log take the
 //! names from here, so that none of them depends on the endpoint through which a call came.
 
+mod client;
+
+pub use client::{ClientNames, LONGEST_NAME, NameStyle, SHORTEST_NAME, contract_name};
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -51,7 +55,10 @@ pub struct TargetNames<'a> {
     canonical: Cow<'a, str>,
     full: Option<&'a str>,
     own: &'a str,
-    shown: &'a str,
+    /// What its provider lists it as at this endpoint.
+    listed: &'a str,
+    written: Option<&'a str>,
+    client: Option<&'a ClientNames>,
     is_contested: bool,
 }
 
@@ -62,11 +69,17 @@ impl<'a> TargetNames<'a> {
         match target {
             Target::Tool(tool) => {
                 let names = (tool.name.as_str(), tool.own.name.as_str());
-                Self::named(TargetKind::Tool, server, names, tool.canonical.as_deref())
+                let client = tool.client_names.as_deref();
+                let canonical = tool.canonical.as_deref();
+                let written = tool.written.as_deref();
+                let names = Self::named(TargetKind::Tool, server, names, canonical, client);
+                Self { written, ..names }
             }
             Target::Prompt(prompt) => {
                 let names = (prompt.name.as_str(), prompt.own.name.as_str());
-                Self::named(TargetKind::Prompt, server, names, prompt.canonical.as_deref())
+                let client = prompt.client_names.as_deref();
+                let canonical = prompt.canonical.as_deref();
+                Self::named(TargetKind::Prompt, server, names, canonical, client)
             }
             Target::Resource(resource) => {
                 Self::addressed(server, &resource.uri, resource.alias.as_ref())
@@ -80,17 +93,21 @@ impl<'a> TargetNames<'a> {
     fn named(
         kind: TargetKind,
         server: Option<&'a str>,
-        (shown, own): (&'a str, &'a str),
+        (listed, own): (&'a str, &'a str),
         canonical: Option<&'a CanonicalName>,
+        client: Option<&'a ClientNames>,
     ) -> Self {
         Self {
             kind,
             server,
-            canonical: Cow::Borrowed(canonical.map_or(shown, |it| &*it.name)),
+            canonical: Cow::Borrowed(canonical.map_or(listed, |it| &*it.name)),
             full: canonical.and_then(|it| it.full.as_deref()),
             own,
-            shown,
-            is_contested: canonical.is_some_and(|it| it.is_contested),
+            listed,
+            written: None,
+            client,
+            is_contested: canonical.is_some_and(|it| it.is_contested)
+                || client.is_some_and(|it| it.is_taken),
         }
     }
 
@@ -103,7 +120,17 @@ impl<'a> TargetNames<'a> {
             None => (Cow::Borrowed(uri), uri),
         };
         let kind = TargetKind::Resource;
-        Self { kind, server, canonical, full: None, own, shown: uri, is_contested: false }
+        Self {
+            kind,
+            server,
+            canonical,
+            full: None,
+            own,
+            listed: uri,
+            written: None,
+            client: None,
+            is_contested: false,
+        }
     }
 
     /// The canonical name: the one in the list of all servers, whichever endpoint the call used. For
@@ -124,7 +151,18 @@ impl<'a> TargetNames<'a> {
 
     /// What the endpoint calls it that the call came through.
     pub fn shown(&self) -> &'a str {
-        self.shown
+        self.client.map_or(self.listed, |it| &it.shown)
+    }
+
+    /// The canonical name in the form that clients see, where that is another one.
+    pub fn canonical_shown(&self) -> Option<&'a str> {
+        self.client.map(|it| &*it.canonical).filter(|it| *it != self.canonical)
+    }
+
+    /// Whether clients see it under a name that follows from the canonical one.
+    pub fn is_shown_canonically(&self) -> bool {
+        let shown = self.shown();
+        shown == self.canonical || self.canonical_shown() == Some(shown)
     }
 
     /// What it would be called if that had not been too long or taken, where it was.
@@ -132,24 +170,34 @@ impl<'a> TargetNames<'a> {
         self.full
     }
 
-    /// The name by which a permission may go, other than that of its server and its own name.
+    /// The names by which a permission may go, other than that of its server and its own name: the
+    /// canonical one, and the form of it that clients see.
     ///
     /// A permission must not go by a name that the server chooses: one that calls its tool
     /// `github_push` would be taken for another server at its own endpoint. The canonical name
     /// begins with the prefix from the configuration, which the server cannot choose; but a server
     /// `my` that calls a tool `db_drop` gets the name `my_db_drop`, which begins like those of the
     /// server `my_db`. Such a name is contested, and permits nothing.
-    pub fn permitting(&self) -> Option<&str> {
-        Some(&*self.canonical).filter(|_| !self.is_contested)
+    pub fn permitting(&self) -> impl Iterator<Item = &str> {
+        let names = [Some(&*self.canonical), self.canonical_shown()];
+        let is_contested = self.is_contested;
+        names.into_iter().flatten().filter(move |_| !is_contested)
     }
 
     /// The names by which a restriction goes: all of them. A server that chooses a name only takes
     /// rights away from itself.
     pub fn restricting(&self) -> impl Iterator<Item = &str> {
-        let more = [Some(self.own), Some(self.shown), self.full];
         let canonical: &str = &self.canonical;
-        let more = more.into_iter().flatten().filter(move |name| *name != canonical);
-        std::iter::once(canonical).chain(more)
+        std::iter::once(canonical).chain(self.other_names().filter(move |it| *it != canonical))
+    }
+
+    /// All names but the canonical one. Some may come more than once.
+    pub fn other_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let client = self.client.into_iter().flat_map(|it| {
+            [Some(&*it.canonical), Some(&*it.shown), Some(&*it.distinct), it.contract.as_deref()]
+        });
+        let more = [Some(self.own), Some(self.listed), self.full, self.written];
+        more.into_iter().chain(client).flatten()
     }
 
     /// Whether a pattern means it by server and own name, `SERVER/NAME`. Both parts are patterns.
@@ -157,14 +205,16 @@ impl<'a> TargetNames<'a> {
         let (Some((server, name)), Some(its)) = (qualified(pattern), self.server) else {
             return false;
         };
-        matches(server, its) && (matches(name, self.own) || matches(name, &self.canonical))
+        let shown = self.canonical_shown();
+        let mut names = [self.own, &*self.canonical].into_iter().chain(shown);
+        matches(server, its) && names.any(|it| matches(name, it))
     }
 
     /// Whether a pattern of something that permits means it.
     pub fn is_permitted_by(&self, pattern: &str) -> bool {
         match self.server.and(qualified(pattern)) {
             Some(_) => self.is_qualified_by(pattern),
-            None => self.permitting().is_some_and(|name| matches(pattern, name)),
+            None => self.permitting().any(|name| matches(pattern, name)),
         }
     }
 

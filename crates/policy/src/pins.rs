@@ -78,8 +78,8 @@ impl Pins {
     /// No pins yet.
     pub fn new(settings: PinSettings) -> Self {
         Self(Arc::new(Inner {
+            verdicts: ArcSwap::from_pointee(Verdicts::none(settings.clone())),
             book: Mutex::new(Book::new(settings)),
-            verdicts: ArcSwap::default(),
             news: watch::Sender::default(),
         }))
     }
@@ -129,8 +129,17 @@ impl Pins {
         self.held_of(target).is_none()
     }
 
+    /// Whether things of servers, or of the gateway's own, are pinned.
+    fn concerns(&self, is_of_server: bool) -> bool {
+        let settings = &self.0.verdicts.load().settings;
+        settings.mode != PinMode::Off && (is_of_server || settings.own)
+    }
+
     /// Why a thing is held back, if it is.
     pub fn held_of(&self, target: &Target) -> Option<Arc<Held>> {
+        if !self.concerns(target.origin().is_some()) {
+            return None;
+        }
         let subject = Subject::of(target)?;
         if let Some(verdict) = self.0.verdicts.load().of(subject.address()) {
             return verdict.cloned();

@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use gantry_gateway::policy::{Admission, Decision, Ward};
-use gantry_gateway::{CallError, Effect, ErrorKind, Exchange, Resolved, Snapshot, Target};
+use gantry_gateway::{
+    CallError, Effect, ErrorKind, Exchange, NameStyle, Resolved, Snapshot, Target,
+};
 
 use crate::approvals::{Approvals, Need};
 use crate::cabinet::CabinetError;
@@ -103,6 +105,7 @@ impl Trust {
         by: &str,
         snapshot: &Snapshot,
     ) -> Result<Ruling, TrustError> {
+        let subject = canonical(subject, snapshot);
         let (bound, tool) = (bound(&subject, snapshot), own_name(&subject, snapshot));
         if bound.is_none() && subject != Subject::Gateway && level != Level::Untrusted {
             return Err(TrustError::Unknown(subject));
@@ -122,7 +125,10 @@ impl Trust {
 
     /// Takes a decision back. Gives whether there was one.
     pub async fn revoke(&self, subject: &Subject, by: &str) -> Result<bool, TrustError> {
-        let known = self.rulings().into_iter().find(|it| it.subject == *subject);
+        let rulings = self.rulings();
+        let exact = rulings.iter().find(|it| it.subject == *subject);
+        let known = exact.or_else(|| rulings.iter().find(|it| is_shown_as(&it.subject, subject)));
+        let subject = known.map_or(subject, |it| &it.subject);
         if known.as_ref().is_some_and(|it| it.level != Level::Untrusted) {
             self.change(subject, None);
         }
@@ -228,6 +234,25 @@ fn refusal(target: &Target, reason: Reason) -> CallError {
         _ => format!("`gantry trust grant {name}` trusts it"),
     };
     CallError::new(ErrorKind::Blocked, format!("`{name}` is not run: {}; {advice}", reason.text()))
+}
+
+/// The same subject, a tool by its canonical name whichever of its names a person gave.
+fn canonical(subject: Subject, snapshot: &Snapshot) -> Subject {
+    match &subject {
+        Subject::Tool(name) => match snapshot.tool(name) {
+            Some(tool) => Subject::Tool(tool.canonical_name().to_owned()),
+            None => subject,
+        },
+        Subject::Gateway | Subject::Server(_) => subject,
+    }
+}
+
+/// Whether clients see the tool of one subject under the name of the other one.
+fn is_shown_as(subject: &Subject, name: &Subject) -> bool {
+    match (subject, name) {
+        (Subject::Tool(tool), Subject::Tool(name)) => NameStyle::default().fit(tool) == *name,
+        _ => false,
+    }
 }
 
 /// What a decision about this holds for, and for nothing else.

@@ -5,10 +5,12 @@ mod folders;
 pub mod manifest;
 mod registry;
 mod runner;
+mod served;
 mod settings;
 pub mod specification;
 mod watch;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -19,11 +21,13 @@ use gantry_gateway::{
     CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target,
 };
 use gantry_protocol::RawJson;
+use tokio::sync::Notify;
 
 use folders::{Folders, Reading};
 use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
+use served::ServedTools;
 pub use settings::ToolSettings;
 pub use watch::Watch;
 
@@ -43,14 +47,20 @@ struct Workshop {
     problems: ArcSwap<Vec<Problem>>,
     runner: Runner,
     publisher: OnceLock<Publisher>,
+    /// Says that there is something to write down.
+    served: Notify,
 }
 
 /// Where the tools come from.
 #[derive(Debug)]
 struct Sources {
     folders: Folders,
-    /// Those that came by [`Tools::register`].
-    added: Vec<Arc<Manifest>>,
+    /// What the folders hold, by name.
+    found: HashMap<String, Vec<Arc<Manifest>>>,
+    /// Those that came by [`Tools::register`], by name.
+    added: HashMap<String, Vec<Arc<Manifest>>>,
+    /// What was served before.
+    served: ServedTools,
 }
 
 /// How many processes there are.
@@ -74,7 +84,12 @@ pub enum Registration {
 impl Tools {
     /// The tools of these folders. Those that are not in order are left out, each with the reason.
     pub fn open(folders: Vec<PathBuf>, settings: ToolSettings) -> Self {
-        let sources = Sources { folders: Folders::new(folders), added: Vec::new() };
+        let sources = Sources {
+            folders: Folders::new(folders),
+            found: HashMap::new(),
+            added: HashMap::new(),
+            served: ServedTools::default(),
+        };
         let tools = Self(Arc::new(Workshop {
             runner: Runner::new(settings.clone()),
             settings,
@@ -82,6 +97,7 @@ impl Tools {
             registry: ArcSwap::default(),
             problems: ArcSwap::default(),
             publisher: OnceLock::new(),
+            served: Notify::new(),
         }));
         tools.0.look();
         tools
@@ -122,16 +138,16 @@ impl Tools {
         if known.is_some_and(|known| *known == *manifest) {
             return Ok(Registration::Unchanged);
         }
-        let is_same = |it: &Manifest| it.name == manifest.name && it.version == manifest.version;
-        let others = sources.added.iter().filter(|it| !is_same(it)).cloned();
+        let name = manifest.name.as_str();
+        let known = sources.added.get(name).into_iter().flatten();
+        let others = known.filter(|it| it.version != manifest.version).cloned();
         let added: Vec<_> = others.chain([manifest.clone()]).collect();
-        let refused = self.0.renew(&sources.folders.latest().manifests, &added);
+        let refused = self.0.renew_one(&mut sources, name, &added);
         if let Some((_, problem)) = refused.into_iter().find(|it| Arc::ptr_eq(&it.0, &manifest)) {
-            self.0.renew(&sources.folders.latest().manifests, &sources.added);
             return Err(problem);
         }
-        sources.added = added;
-        self.0.publish();
+        sources.added.insert(name.to_owned(), added);
+        self.0.publish_one(name);
         Ok(Registration::New)
     }
 
@@ -139,15 +155,42 @@ impl Tools {
     /// folders go with their files. Tells whether there was any.
     pub fn unregister(&self, name: &str, version: Option<&str>) -> bool {
         let mut sources = self.0.sources();
-        let before = sources.added.len();
-        let goes = |it: &Manifest| it.name == name && version.is_none_or(|one| it.version == one);
-        sources.added.retain(|it| !goes(it));
-        let found = sources.added.len() < before;
-        if found {
-            self.0.renew(&sources.folders.latest().manifests, &sources.added);
-            self.0.publish();
+        let added = sources.added.remove(name).unwrap_or_default();
+        let (gone, kept): (Vec<_>, Vec<_>) =
+            added.into_iter().partition(|it| version.is_none_or(|one| it.version == one));
+        for manifest in &gone {
+            // Whoever takes it away on purpose may register another one.
+            sources.served.forget(manifest, manifest.version.parse().ok().as_ref());
         }
-        found
+        if !kept.is_empty() {
+            sources.added.insert(name.to_owned(), kept.clone());
+        }
+        if !gone.is_empty() {
+            self.0.renew_one(&mut sources, name, &kept);
+            self.0.publish_one(name);
+        }
+        !gone.is_empty()
+    }
+
+    /// Holds tools to what was served before, which was written down under these keys, and remembers
+    /// what is served from now on. Gives what is wrong with tools that are left out for that. Must be
+    /// called before anything is published.
+    pub fn restore_served(&self, documents: Vec<(String, String)>) -> Vec<Problem> {
+        let mut sources = self.0.sources();
+        sources.served.restore(documents);
+        self.0.registry.store(Arc::default());
+        self.0.renew(&mut sources);
+        self.0.problems.load().as_ref().clone()
+    }
+
+    /// Waits until there is something to write down of what is served.
+    pub async fn served_changed(&self) {
+        self.0.served.notified().await;
+    }
+
+    /// What is to be written down since the last time, by key; nothing for what is forgotten.
+    pub fn take_served(&self) -> Vec<(String, Option<String>)> {
+        self.0.sources().served.take_changes()
     }
 
     /// Connects the tools to the catalog they are listed in. Later calls change nothing. Must be
@@ -192,27 +235,71 @@ impl Workshop {
         if !sources.folders.look() {
             return;
         }
-        let Reading { manifests, problems } = sources.folders.latest();
-        let refused = self.renew(manifests, &sources.added);
-        let refused = refused.into_iter().map(|(_, problem)| problem);
-        let problems: Vec<Problem> = problems.iter().cloned().chain(refused).collect();
-        let before = self.problems.swap(Arc::new(problems.clone()));
+        let before = self.problems.load_full();
+        self.renew(&mut sources);
+        let problems = self.problems.load_full();
         // When the first look is over, whoever opened the registry tells of the problems.
         if self.publisher.get().is_some() {
-            for problem in Problem::by_cause(problems.iter().filter(|it| !before.contains(it))) {
-                tracing::warn!(problem, "a tool is not in order");
+            let new = |it: &&Problem| !before.contains(it);
+            let (warnings, left_out): (Vec<_>, Vec<_>) =
+                problems.iter().filter(new).partition(|it| it.is_warning);
+            for problem in Problem::by_cause(warnings) {
+                tracing::warn!("{problem}");
+            }
+            for problem in Problem::by_cause(left_out) {
+                tracing::warn!(problem, "a tool is not valid and was left out");
             }
             tracing::info!(tools = self.registry.load().count(), "the tool folders have changed");
         }
         self.publish();
     }
 
-    /// Puts a new registry in force.
-    fn renew(&self, found: &[Arc<Manifest>], added: &[Arc<Manifest>]) -> Vec<Refusal> {
-        let all: Vec<_> = found.iter().chain(added).cloned().collect();
-        let (registry, refused) = self.registry.load().renew(&all, &self.settings);
+    /// Puts a new registry in force, of all that the folders hold and all that was added.
+    fn renew(&self, sources: &mut Sources) {
+        let Sources { folders, found, added, served } = sources;
+        let Reading { manifests, problems } = folders.latest();
+        found.clear();
+        for manifest in manifests {
+            found.entry(manifest.name.clone()).or_default().push(manifest.clone());
+        }
+        let all: Vec<_> = manifests.iter().chain(added.values().flatten()).cloned().collect();
+        let (registry, refused) = self.registry.load().renew(&all, served, &self.settings);
         self.registry.store(Arc::new(registry));
+        let refused = refused.into_iter().map(|(_, problem)| problem);
+        self.problems.store(Arc::new(problems.iter().cloned().chain(refused).collect()));
+        if served.has_changes() {
+            self.served.notify_one();
+        }
+    }
+
+    /// Puts a registry in force in which only the tools of one name may differ, unless the last one
+    /// that was added is refused.
+    fn renew_one(
+        &self,
+        sources: &mut Sources,
+        name: &str,
+        added: &[Arc<Manifest>],
+    ) -> Vec<Refusal> {
+        let found = sources.found.get(name).into_iter().flatten();
+        let all: Vec<_> = found.chain(added).cloned().collect();
+        let registry = self.registry.load();
+        let (next, refused) = registry.renew_one(name, &all, &mut sources.served, &self.settings);
+        if added.last().is_none_or(|new| !refused.iter().any(|it| Arc::ptr_eq(&it.0, new))) {
+            self.registry.store(Arc::new(next));
+        }
+        if sources.served.has_changes() {
+            self.served.notify_one();
+        }
         refused
+    }
+
+    /// Publishes the tools of one name.
+    fn publish_one(&self, name: &str) {
+        if let Some(publisher) = self.publisher.get() {
+            let registry = self.registry.load();
+            publisher.replace(&registry.versions(name));
+            self.runner.refresh_one(name, &registry.manifests_of(name));
+        }
     }
 
     fn publish(&self) {

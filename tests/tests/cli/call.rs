@@ -135,7 +135,7 @@ fn lists_and_pages() {
     assert_eq!(listed.out, "test.echo  1.0.0  For a test.\n", "{listed:?}");
     assert!(listed.err.contains("left out") && listed.err.contains("broken.tool.json:"));
     let listed = bench.run(&["tools", "list", "--tools", "tools", "--json"]).json();
-    assert_eq!(listed[0]["name"], "test.echo", "{listed}");
+    assert_eq!(listed[0]["name"], "test_echo", "{listed}");
     let shown = bench.run(&["tools", "show", "--tools", "tools", "test.echo"]);
     for part in [
         "text",

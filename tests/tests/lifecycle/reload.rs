@@ -42,7 +42,7 @@ async fn what_is_saved_comes_into_force_and_what_is_broken_does_not() {
     program.logged("`listen` has changed; it comes into force at the next start").await;
     program.write(LIST).await;
     let listed: Value = program.receive().await.expect("an answer");
-    assert_eq!(listed["result"]["tools"][0]["name"], "test.one", "{listed}");
+    assert_eq!(listed["result"]["tools"][0]["name"], "test_one", "{listed}");
     program.end_input();
     assert_eq!(program.end().await.code, Some(0));
     let _ = fs::remove_dir_all(folder);

@@ -165,6 +165,7 @@ fn every_setting_of_the_middle_has_a_test() {
         page_bytes: _,
         list_ttl_ms: _,
         lists_are_public: _,
+        names: _,
         settle: _,
         tools_labelled: _,
         tools_counted: _,
@@ -176,6 +177,8 @@ fn every_setting_of_the_middle_has_a_test() {
     } = GatewaySettings::default();
     let tests: [(&str, fn()); 20] = [
         ("deadline", middle::deadline),
+        // `names/shown.rs`
+        ("names", INSIDE),
         ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
         ("notices", middle::notices),

@@ -6,7 +6,7 @@ use gantry_tests::request::{Request, call, initialize, message, request, text};
 use gantry_tests::yard::{Yard, said};
 use serde_json::{Value, json};
 
-use crate::CANONICAL;
+use crate::{CANONICAL, CONTRACT, SHOWN};
 
 /// The ids of requests on standard input, of which no two are alike.
 static LAST_ID: AtomicU64 = AtomicU64::new(1);
@@ -14,11 +14,18 @@ static LAST_ID: AtomicU64 = AtomicU64::new(1);
 /// What the server itself calls the tool.
 const OWN: &str = "table.drop";
 
+/// What clients see at the server's own endpoint.
+const OWN_SHOWN: &str = "table_drop";
+
 /// A way to call the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// `/mcp`, by its name in the aggregate list.
     Main,
+    /// `/mcp`, by its canonical name, which has a dot.
+    MainCanonical,
+    /// `/mcp/db`, by the name that clients see there.
+    AloneShown,
     /// `/mcp/db`, by the server's own name.
     Alone,
     /// `/mcp/db` in a session of an older revision.
@@ -27,6 +34,8 @@ pub(crate) enum Endpoint {
     Profile,
     /// `/call`.
     Contract,
+    /// `/call`, by the names of server and tool.
+    ContractOfServer,
     /// A batch at `/mcp`.
     Batch,
     /// A batch at `/mcp/db`.
@@ -37,27 +46,40 @@ pub(crate) enum Endpoint {
 
 impl Endpoint {
     /// All of them.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Main,
+        Self::MainCanonical,
+        Self::AloneShown,
         Self::Alone,
         Self::Session,
         Self::Profile,
         Self::Contract,
+        Self::ContractOfServer,
         Self::Batch,
         Self::BatchAlone,
         Self::Stdio,
     ];
 
     /// Those that ask for a token.
-    pub(crate) const HTTP: [Self; 7] = [
+    pub(crate) const HTTP: [Self; 10] = [
         Self::Main,
+        Self::MainCanonical,
+        Self::AloneShown,
         Self::Alone,
         Self::Session,
         Self::Profile,
         Self::Contract,
+        Self::ContractOfServer,
         Self::Batch,
         Self::BatchAlone,
     ];
+
+    /// What the endpoint calls it, where that does not follow from the canonical name.
+    pub(crate) fn requested(self) -> Option<&'static str> {
+        let is_alone =
+            matches!(self, Self::Alone | Self::AloneShown | Self::Session | Self::BatchAlone);
+        is_alone.then_some(OWN_SHOWN)
+    }
 
     /// Calls the tool without arguments: the text of its result, or of the refusal.
     pub(crate) async fn call(self, yard: &mut Yard) -> Result<String, String> {
@@ -82,9 +104,11 @@ impl Endpoint {
         let address = yard.address;
         let ask = async |it: Request| sign(it).ask(address).await;
         match self {
-            Self::Main => said(&ask(call(CANONICAL, args)).await),
+            Self::Main => said(&ask(call(SHOWN, args)).await),
+            Self::MainCanonical => said(&ask(call(CANONICAL, args)).await),
+            Self::AloneShown => said(&ask(call(OWN_SHOWN, args).to("/mcp/db")).await),
             Self::Alone => said(&ask(call(OWN, args).to("/mcp/db")).await),
-            Self::Profile => said(&ask(call(CANONICAL, args).to("/mcp/work")).await),
+            Self::Profile => said(&ask(call(SHOWN, args).to("/mcp/work")).await),
             Self::Session => {
                 let greeting = sign(initialize("2025-06-18").to("/mcp/db"));
                 let mut greeting = greeting.send(address).await;
@@ -95,8 +119,9 @@ impl Endpoint {
                     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
                 said(&ask(message(body).to("/mcp/db").of(&session)).await)
             }
-            Self::Contract => {
-                let body = json!({"tool_name": CANONICAL, "arguments": args}).to_string();
+            Self::Contract | Self::ContractOfServer => {
+                let name = if self == Self::Contract { CANONICAL } else { CONTRACT };
+                let body = json!({"tool_name": name, "arguments": args}).to_string();
                 let answer = ask(text(&body).to("/call")).await;
                 match answer["status"] == "success" {
                     true => Ok(answer.to_string()),
@@ -105,7 +130,7 @@ impl Endpoint {
             }
             Self::Batch => in_batch(&ask(batch(CANONICAL, args)).await),
             Self::BatchAlone => in_batch(&ask(batch(OWN, args).to("/mcp/db")).await),
-            Self::Stdio => said(&over_stdio(yard, call(CANONICAL, args)).await),
+            Self::Stdio => said(&over_stdio(yard, call(SHOWN, args)).await),
         }
     }
 }
@@ -115,7 +140,7 @@ impl Endpoint {
 pub(crate) async fn is_known(yard: &mut Yard, is_hidden: bool) -> bool {
     match is_hidden {
         false => {
-            over_stdio(yard, request("tools/list", json!({}))).await.to_string().contains(CANONICAL)
+            over_stdio(yard, request("tools/list", json!({}))).await.to_string().contains(SHOWN)
         }
         true => match Endpoint::Stdio.call(yard).await {
             Ok(_) => true,

@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod resources;
+mod shown;
 
 use std::fs;
 
@@ -17,8 +18,15 @@ use endpoint::Endpoint;
 /// The tool in the aggregate list. Its server `db` has another prefix than its name.
 const CANONICAL: &str = "base_table.drop";
 
+/// The name that clients see in the aggregate list.
+const SHOWN: &str = "base_table_drop";
+
+/// Its name in the contract.
+const CONTRACT: &str = "db.table_drop";
+
 /// All patterns by which an operator may restrict the tool.
-const PATTERNS: [&str; 4] = [CANONICAL, "base_table.*", "db/table.drop", "table.drop"];
+const PATTERNS: [&str; 6] =
+    [CANONICAL, "base_table.*", "db/table.drop", "table.drop", SHOWN, CONTRACT];
 
 /// A policy that stops the tool: its configuration for a pattern, and what its refusal says.
 struct Policy {
@@ -112,7 +120,7 @@ async fn every_policy_holds_at_every_endpoint() {
 
 #[tokio::test]
 async fn distrust_holds_at_every_endpoint() {
-    for (number, name) in [CANONICAL, "db/table.drop"].into_iter().enumerate() {
+    for (number, name) in [CANONICAL, "db/table.drop", SHOWN, CONTRACT].into_iter().enumerate() {
         let mut yard = open(&format!("names-trust-{number}"), json!({})).await;
         decide(&yard, name, "untrusted").await;
         for endpoint in Endpoint::ALL {
@@ -147,10 +155,13 @@ async fn token_scopes_mean_the_same_at_every_endpoint() {
     // The endpoint's own name is the server's choice, and no token is good for what it chooses.
     let scopes = [
         (CANONICAL, true),
+        (SHOWN, true),
         ("base_*", true),
         ("db/*", true),
         ("db/table.drop", true),
         ("table.drop", false),
+        ("table_drop", false),
+        (CONTRACT, false),
         ("work/*", false),
         ("other_*", false),
     ];
@@ -185,10 +196,12 @@ async fn one_search_of_the_audit_log_finds_every_call() {
     assert_eq!(records.len(), Endpoint::ALL.len() + 1, "{found}");
     for record in &records {
         assert_eq!((&record["tool"], &record["server"]), (&json!(CANONICAL), &json!("db")));
-        let is_alone = record["face"] == "db";
-        let requested = if is_alone { json!("table.drop") } else { Value::Null };
-        assert_eq!(record["requested"], requested, "{record}");
     }
+    let requested = |it: &str| records.iter().filter(|record| record["requested"] == *it).count();
+    // The refused one was at the server's own endpoint too.
+    let alone = Endpoint::ALL.iter().filter_map(|it| it.requested()).count() + 1;
+    assert_eq!(requested("table_drop"), alone, "{found}");
+    assert_eq!(records.iter().filter(|it| !it["requested"].is_null()).count(), alone, "{found}");
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ async fn a_python_file_is_a_tool() {
 async fn a_script_is_a_tool() {
     let mut foundry = Foundry::open(folder()).await;
     let names = foundry.names().await;
-    assert_eq!(names, ["text.count", "text.fail"], "the broken one takes nothing else down");
+    assert_eq!(names, ["text_count", "text_fail"], "the broken one takes nothing else down");
     let result = foundry.call("text.count", json!({"text": "one two three"})).await;
     assert_eq!(result["structuredContent"], json!({"words": 3}), "{result}");
     let result = foundry.call("text.count", json!({})).await;

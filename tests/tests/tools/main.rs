@@ -14,6 +14,7 @@ mod orphans;
 mod output;
 mod results;
 mod schemas;
+mod served;
 mod soak;
 mod start;
 mod stop;

@@ -13,7 +13,7 @@ async fn left_out(folder: Folder) -> (Vec<String>, Foundry) {
     let mut foundry = Foundry::open(folder).await;
     let result = foundry.call("good.tool", json!({})).await;
     assert_eq!(result["structuredContent"], json!({"a": 1}), "{result}");
-    assert_eq!(foundry.names().await, ["good.tool"]);
+    assert_eq!(foundry.names().await, ["good_tool"]);
     let place = format!("{}/", foundry.folder.tools("").display());
     let place = place.replace("//", "/");
     let log = foundry.log().replace(&place, "");
@@ -120,7 +120,7 @@ async fn a_program_that_may_not_run_is_told_with_the_command_that_helps() {
 async fn a_name_is_module_and_tool_in_small_letters() {
     let long = format!("a.{}", "b".repeat(127));
     let names = [
-        "count",
+        "Count",
         "Text.count",
         "text.Count",
         "text-a.count",

@@ -35,7 +35,7 @@ async fn a_bad_schema_is_told_with_its_file() {
     }
     offer(&folder, "good.tool", json!({"type": "object", "properties": {}}));
     let mut foundry = Foundry::open(folder).await;
-    assert_eq!(foundry.names().await, ["good.tool"]);
+    assert_eq!(foundry.names().await, ["good_tool"]);
     let log = foundry.log();
     for (number, (schema, expected)) in cases.iter().enumerate() {
         let file = format!("bad.schema{number}.tool.json:");

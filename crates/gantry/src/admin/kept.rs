@@ -71,6 +71,7 @@ impl Kept {
             line: None,
             message,
             advice: "mend the file, or remove it".to_owned(),
+            is_warning: false,
         };
         let bytes =
             fs::read(file).map_err(|error| problem(format!("it cannot be read: {error}")))?;

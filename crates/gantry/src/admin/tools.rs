@@ -1,8 +1,8 @@
 //! `/api/tools`: what is registered, and what is to be.
 
 use bytes::Bytes;
-use gantry_gateway::ToolEntry;
 use gantry_gateway::contract::ErrorType;
+use gantry_gateway::{NameStyle, ToolEntry};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use gantry_providers::{Manifest, Problem, Registration};
@@ -23,8 +23,9 @@ impl Admin {
     pub(super) fn show(&self, name: &str) -> Answer {
         let (name, version) = split(name);
         let manifests = self.tools.manifests();
-        let is_meant =
-            |it: &Manifest| it.name == name && version.is_none_or(|one| it.version == one);
+        let is_called =
+            |it: &Manifest| it.name == name || NameStyle::default().fit(&it.name) == name;
+        let is_meant = |it: &Manifest| is_called(it) && version.is_none_or(|one| it.version == one);
         match manifests.iter().find(|it| is_meant(it)) {
             Some(manifest) => (StatusCode::OK, row(manifest)),
             None => unknown(name),
@@ -108,11 +109,14 @@ fn unkept(text: &str) -> Answer {
 
 /// A tool as the list shows it. What its process is given is not shown: it may be a secret.
 fn row(manifest: &Manifest) -> RawJson {
+    let warnings: Vec<RawJson> = manifest.warnings.iter().map(problem).collect();
+    let warnings = (!warnings.is_empty()).then(|| RawJson::array(&warnings));
     ObjectWriter::new()
         .value("name", &manifest.name)
         .value("version", &manifest.version)
         .value("source", &manifest.source.to_string_lossy())
         .raw("definition", &manifest.definition())
+        .raw_some("warnings", warnings.as_ref())
         .finish()
 }
 
@@ -123,5 +127,6 @@ fn problem(problem: &Problem) -> RawJson {
         .value_some("line", problem.line)
         .value("message", &problem.message)
         .value("advice", &problem.advice)
+        .value_some("warning", problem.is_warning.then_some(true))
         .finish()
 }

@@ -141,6 +141,7 @@ fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
         ("uv", before.uv != config.uv),
         ("standby", before.standby != config.standby),
         ("telemetry", before.telemetry != config.telemetry),
+        ("toolNames", before.tool_names != config.tool_names),
         ("toolLimits", before.tool_limits != config.tool_limits),
         ("clientLimits", before.client_limits != config.client_limits),
         ("tools", manifests(before) != manifests(config)),

@@ -55,7 +55,7 @@ async fn ask(
     let found = tools::definition(&definitions, &wanted.name);
     let schema = found.as_ref().and_then(|it| it.get("inputSchema"));
     let schema = schema.unwrap_or(RawJson::EMPTY_OBJECT);
-    let params = params(options, wanted, &schema)?;
+    let params = params(options, wanted, &wanted.name, &schema)?;
     let outcome = session::send(session, Method::ToolsCall, params, desk).await?;
     match outcome {
         // Only the gateway knows whether a name that it does not list can be called.
@@ -75,7 +75,9 @@ async fn run_here(
     let opened = tools::reach(reach, Some(&wanted.name)).await?;
     let tool = opened.find(&wanted.name)?;
     let schema = tool.definition.get("inputSchema").unwrap_or(RawJson::EMPTY_OBJECT);
-    let params = params(options, wanted, &schema)?;
+    // One that is listed under another name is called by that; a version belongs to the name.
+    let called = if wanted.name.contains('@') { &*wanted.name } else { tool.shown() };
+    let params = params(options, wanted, called, &schema)?;
     let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller(reach)));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
@@ -84,9 +86,15 @@ async fn run_here(
     outcome
 }
 
-fn params(options: &CallOptions, wanted: &Wanted, schema: &RawJson) -> Result<RawJson, Exit> {
+/// The params of a call of this name.
+fn params(
+    options: &CallOptions,
+    wanted: &Wanted,
+    called: &str,
+    schema: &RawJson,
+) -> Result<RawJson, Exit> {
     let arguments = input::arguments(options, wanted, schema)?;
-    Ok(ObjectWriter::new().value("name", &wanted.name).raw("arguments", &arguments).finish())
+    Ok(ObjectWriter::new().value("name", called).raw("arguments", &arguments).finish())
 }
 
 /// Steps the call to its end and tells what it says on the way. An interrupt drops it, which ends

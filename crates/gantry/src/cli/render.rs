@@ -123,8 +123,12 @@ pub(crate) fn failure(exit: &Exit) -> ExitCode {
 /// Says what is wrong with the tools that were left out.
 pub(crate) fn problems(problems: &[gantry::Problem]) {
     let style = Style::of_stderr();
-    for problem in gantry::Problem::by_cause(problems) {
-        say_styled(&format!("  {} {}", style.red("left out"), visible(&problem)));
+    let kinds = [(true, style.bold("warning")), (false, style.red("left out"))];
+    for (is_warning, word) in kinds {
+        let of_kind = problems.iter().filter(|it| it.is_warning == is_warning);
+        for problem in gantry::Problem::by_cause(of_kind) {
+            say_styled(&format!("  {word} {}", visible(&problem)));
+        }
     }
 }
 

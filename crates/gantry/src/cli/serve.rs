@@ -26,8 +26,9 @@ use super::kept_tasks::KeptTasks;
 use super::lock::LockFile;
 use super::metrics::Measured;
 use super::origin::{self, Offer};
+use super::served::Served;
 use super::trim::Trimmer;
-use super::{courier, door, guard, ledger, render, state, telemetry, tools};
+use super::{courier, door, guard, ledger, render, served, state, telemetry, tools};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -60,6 +61,8 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let mut middle = GatewaySettings::default();
     let page = config.as_ref().and_then(|config| config.limits.as_ref()?.page);
     middle.page_bytes = page.unwrap_or(middle.page_bytes);
+    let style = config.as_ref().and_then(|config| config.tool_names);
+    middle.names = style.unwrap_or(middle.names);
     let settings = origin::settings(config.as_ref());
     origin::make_folders(&options.origin)?;
     let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
@@ -70,6 +73,12 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     behind.startup_wait = startup_wait.unwrap_or(behind.startup_wait);
     let upstreams = Upstreams::new(behind);
     let store = state::store(config.as_ref())?;
+    for problem in served::restore(&offer.tools, &store).await {
+        if !offer.problems.contains(&problem) {
+            offer.problems.push(problem);
+        }
+    }
+    let served_tools = Served::keep(offer.tools.clone(), store.clone());
     let telemetry = telemetry::open(config.as_ref())?;
     let guarding = guard::open(config.as_ref(), telemetry.clone()).await?;
     let guard = guarding.guard.clone();
@@ -138,6 +147,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     pinned.stop().await;
     callers.stop().await;
     ledger.stop().await;
+    served_tools.stop().await;
     budgets.stop().await;
     time.stop().await;
     anchors.stop().await;

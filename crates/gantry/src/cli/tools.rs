@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::{Problem, Server, ToolSettings, Tools, Upstreams};
-use gantry_gateway::ToolEntry;
+use gantry_gateway::{NameStyle, ToolEntry};
 use gantry_providers::tools::manifest::Manifest;
 use gantry_providers::tools::manifest::nearest::nearest;
 
@@ -88,7 +88,9 @@ impl Opened {
     /// The tool of that name or `name@version`, or what the user may have meant.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<ToolEntry>, Exit> {
         let snapshot = self.server.gateway().catalog().snapshot();
-        if let Some(tool) = snapshot.tool(name) {
+        // Another gateway lists its tools under the names that clients see.
+        let listed = || snapshot.tool(&NameStyle::default().fit(name));
+        if let Some(tool) = snapshot.tool(name).or_else(listed) {
             return Ok(tool.clone());
         }
         if let Some(older) = self.manifest(name) {
@@ -114,6 +116,8 @@ impl Opened {
             Some((name, version)) => (name, Some(version)),
             None => (name, None),
         };
+        let snapshot = self.server.gateway().catalog().snapshot();
+        let name = snapshot.tool(name).map_or(name, |tool| &tool.name);
         let mut all = self.tools.manifests().into_iter();
         all.find(|it| it.name == name && version.is_none_or(|version| it.version == version))
     }

@@ -9,7 +9,8 @@ use gantry_providers::tools::manifest::{size, timeout};
 use super::ConfigError;
 use super::read::Reader;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
+    "strict",
     "children",
     "queue",
     "timeout",
@@ -27,6 +28,7 @@ const KEYS: [&str; 10] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is documented where it is applied to")]
 pub struct ToolLimits {
+    pub strict: Option<bool>,
     pub children: Option<usize>,
     pub queue: Option<Duration>,
     pub timeout: Option<Duration>,
@@ -45,6 +47,7 @@ impl ToolLimits {
         fn set<T: Copy>(setting: &mut T, said: Option<T>) {
             *setting = said.unwrap_or(*setting);
         }
+        set(&mut settings.strict, self.strict);
         set(&mut settings.children, self.children);
         set(&mut settings.queue, self.queue);
         set(&mut settings.timeout, self.timeout);
@@ -68,6 +71,7 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<ToolLimits, C
     let length = |key| Ok(bytes(key)?.map(|it| usize::try_from(it).unwrap_or(usize::MAX)));
     let above_zero = |value: &RawJson| value.read().filter(|number: &usize| *number > 0);
     Ok(ToolLimits {
+        strict: reader.value(value, "strict", "true or false", RawJson::read)?,
         children: reader.value(value, "children", "a number above zero", above_zero)?,
         queue: time("queue")?,
         timeout: time("timeout")?,

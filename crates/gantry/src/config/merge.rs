@@ -18,6 +18,7 @@ impl Config {
         self.startup_wait = self.startup_wait.or(other.startup_wait);
         self.uv = self.uv.take().or(other.uv);
         self.pins = self.pins.take().or(other.pins);
+        self.tool_names = self.tool_names.or(other.tool_names);
         self.standby = self.standby.take().or(other.standby);
         self.telemetry = self.telemetry.take().or(other.telemetry);
         if self.names == Names::default() {

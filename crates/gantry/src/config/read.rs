@@ -14,7 +14,7 @@ use super::variables::{ValueError, expand};
 use super::{ClientLimits, Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
 use super::{
     audit, auth, call_limits, client_limits, dialect, http, include, limits, metrics, names, otlp,
-    pins, policy, profiles, servers, standby,
+    pins, policy, profiles, servers, standby, tool_names,
 };
 
 const KEYS: &[&str] = &[
@@ -32,6 +32,7 @@ const KEYS: &[&str] = &[
     "startupWait",
     "uv",
     "standby",
+    "toolNames",
     "toolLimits",
     "clientLimits",
     "limits",
@@ -110,6 +111,10 @@ impl Reader<'_> {
             state: self.state(document)?,
             startup_wait: self.startup_wait(document)?,
             uv: self.uv(document)?,
+            tool_names: document
+                .get("toolNames")
+                .map(|it| tool_names::read(self, &it))
+                .transpose()?,
             tool_limits: match document.get("toolLimits") {
                 Some(value) => limits::read(self, &value)?,
                 None => ToolLimits::default(),

@@ -10,7 +10,9 @@ use gantry_protocol::{RawJson, Redactor};
 use gantry_providers::upstreams::{Profile, Upstream};
 use gantry_transport::child::Program;
 
-use super::{AuditConfig, Auth, Config, HttpLimits, MetricsConfig, Standby, inherit, pins};
+use super::{
+    AuditConfig, Auth, Config, HttpLimits, MetricsConfig, Standby, inherit, pins, tool_names,
+};
 
 impl Config {
     /// What is in force.
@@ -39,6 +41,7 @@ impl Config {
             .value_some("startupWait", self.startup_wait.map(|wait| wait.as_millis() as u64))
             .value_some("uv", self.uv.as_deref().map(path))
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
+            .raw_some("toolNames", self.tool_names.as_ref().map(tool_names::to_json).as_ref())
             .raw_some("clientLimits", self.client_limits.to_json().as_ref())
             .raw_some("limits", self.limits.as_ref().map(|limits| &limits.written))
             .raw_some("policy", self.policy.to_json(&self.trust).as_ref())

@@ -44,15 +44,22 @@ impl Parts {
 mod tests {
     use super::*;
     use crate::catalog::snapshot::PageSettings;
+    use crate::names::NameStyle;
 
     #[test]
     fn views_share_a_part_only_if_all_their_keys_are_the_same() {
-        let pages = PageSettings { size: 1, bytes: 1, ttl_ms: 0, public: false };
+        let pages = PageSettings {
+            size: 1,
+            bytes: 1,
+            ttl_ms: 0,
+            public: false,
+            names: NameStyle::default(),
+        };
         let parts = Parts::default();
         let part = |keys: &[u128]| {
             let view = |key: &u128| View { key: *key, is_secret: true, sees: Arc::new(|_| true) };
             let views: Vec<View> = keys.iter().map(view).collect();
-            parts.find(&views, || Snapshot::merge(&[], &pages))
+            parts.find(&views, || Snapshot::empty(&pages))
         };
         let known = part(&[7, 8]);
         let cases: [(&[u128], bool); 6] = [
@@ -70,11 +77,17 @@ mod tests {
 
     #[test]
     fn the_oldest_part_gives_way() {
-        let pages = PageSettings { size: 1, bytes: 1, ttl_ms: 0, public: false };
+        let pages = PageSettings {
+            size: 1,
+            bytes: 1,
+            ttl_ms: 0,
+            public: false,
+            names: NameStyle::default(),
+        };
         let parts = Parts::default();
         for key in 0..2 * KEPT as u128 {
             let view = View { key, is_secret: true, sees: Arc::new(|_| true) };
-            parts.find(&[view], || Snapshot::merge(&[], &pages));
+            parts.find(&[view], || Snapshot::empty(&pages));
         }
         assert_eq!(parts.with(|parts| parts.len()), KEPT);
     }

@@ -7,7 +7,8 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, ParamsHead, RawJson};
 
 use super::Catalog;
-use super::snapshot::{Listed, Snapshot, find};
+use super::directory::Listed;
+use super::snapshot::Snapshot;
 use crate::call::Call;
 use crate::entry::ToolEntry;
 use crate::error::{CallError, ErrorKind};
@@ -137,28 +138,17 @@ impl Catalog {
 impl Snapshot {
     fn find_tool(&self, head: &ParamsHead) -> Result<Found, CallError> {
         let name = text(head.name.as_ref(), "name")?;
-        let Some(listed) = find(&self.tools, &name).or_else(|| self.find_version(&name)) else {
-            return Err(tool_not_found(&name));
-        };
+        let listed = self.find_tool_entry(&name).ok_or_else(|| tool_not_found(&name))?;
         Ok(found(listed, Target::Tool))
     }
 
-    /// A tool in a version that the caller insists on, `name@version`. No name has that sign.
-    fn find_version(&self, name: &str) -> Option<&Listed<ToolEntry>> {
-        let (name, version) = name.split_once('@')?;
-        let is_meant = |listed: &&Listed<ToolEntry>| {
-            listed.entry.name == name && listed.entry.version.as_deref() == Some(version)
-        };
-        find(&self.tools, name).filter(is_meant).or_else(|| self.older.iter().find(is_meant))
-    }
-
     fn find_prompt(&self, name: &str) -> Result<Found, CallError> {
-        let listed = find(&self.prompts, name).ok_or_else(|| prompt_not_found(name))?;
+        let listed = self.find_prompt_entry(name).ok_or_else(|| prompt_not_found(name))?;
         Ok(found(listed, Target::Prompt))
     }
 
     fn find_resource(&self, uri: &str) -> Result<Found, CallError> {
-        if let Some(listed) = find(&self.resources, uri) {
+        if let Some(listed) = self.listed_resource(uri) {
             return Ok(found(listed, Target::Resource));
         }
         // A server lists what it means. What a client puts into a template may mean one thing to

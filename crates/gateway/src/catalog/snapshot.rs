@@ -1,14 +1,18 @@
 //! One state of the catalog: sorted, merged, its lists serialized when first asked for.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
 use super::cursor;
+use super::directory::{Directory, Listed, renamed};
 use super::listing::Listing;
 use super::parts::Parts;
+use super::sorted::SortedMap;
 use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::names::NameStyle;
 use crate::page::{ListKind, Page};
 use crate::policy::View;
 use crate::provider::{Matcher, Provider, Target};
@@ -22,83 +26,185 @@ pub(crate) struct PageSettings {
     pub(crate) bytes: usize,
     pub(crate) ttl_ms: u64,
     pub(crate) public: bool,
+    /// What names look like on them.
+    pub(crate) names: NameStyle,
 }
 
 /// Pages of a list, by the number of their first item.
 type PagesByStart = Vec<(usize, Arc<Page>)>;
 
-/// One state of the catalog. It never changes; a change makes a new one.
+/// One state of the catalog. It never changes; a change makes a new one, and shares with it what did
+/// not change.
+#[derive(Clone)]
 pub struct Snapshot {
-    pub(super) tools: Vec<Listed<ToolEntry>>,
-    /// Older versions of tools, which are few.
-    pub(super) older: Vec<Listed<ToolEntry>>,
-    pub(super) resources: Vec<Listed<ResourceEntry>>,
-    pub(super) templates: Vec<(Listed<TemplateEntry>, Matcher)>,
-    pub(super) prompts: Vec<Listed<PromptEntry>>,
+    tools: Directory<ToolEntry>,
+    /// Older versions of tools, by `name@version`.
+    older: SortedMap<Listed<ToolEntry>>,
+    pub(super) resources: Arc<Vec<Listed<ResourceEntry>>>,
+    pub(super) templates: Arc<Vec<(Listed<TemplateEntry>, Matcher)>>,
+    prompts: Directory<PromptEntry>,
     pages: PageSettings,
     /// The pages of each list.
-    lists: [OnceLock<PagesByStart>; 4],
+    lists: [Arc<OnceLock<PagesByStart>>; 4],
     /// What of it some callers see, each made when first asked for.
-    parts: Parts,
+    parts: Arc<Parts>,
 }
 
-/// Something listed, and who serves it.
-pub(super) struct Listed<T> {
-    pub(super) entry: Arc<T>,
+/// What one provider lists, and its number in the order of all.
+pub(super) struct Shelf {
+    pub(super) number: u64,
     pub(super) provider: Arc<dyn Provider>,
+    pub(super) tools: SortedMap<Arc<ToolEntry>>,
+    pub(super) older: SortedMap<Arc<[Arc<ToolEntry>]>>,
+    /// What is listed beside tools.
+    pub(super) rest: Arc<Listing>,
 }
 
-impl<T> Clone for Listed<T> {
-    fn clone(&self) -> Self {
-        Self { entry: self.entry.clone(), provider: self.provider.clone() }
+/// All versions of one tool that a provider lists.
+#[derive(Debug, Clone)]
+pub struct ToolVersions {
+    /// The name under which the provider lists it.
+    pub name: String,
+    /// The one in the list; none if there is none any more.
+    pub listed: Option<Arc<ToolEntry>>,
+    /// Older ones, which can be called by `name@version`.
+    pub older: Vec<Arc<ToolEntry>>,
+}
+
+impl Shelf {
+    pub(super) fn new(number: u64, provider: Arc<dyn Provider>, listing: Listing) -> Self {
+        let Listing { tools, older, resources, templates, prompts } = listing;
+        let by_name = |it: Arc<ToolEntry>| (it.name.as_str().into(), it);
+        let mut versions: BTreeMap<String, Vec<Arc<ToolEntry>>> = BTreeMap::new();
+        for entry in older {
+            versions.entry(entry.name.clone()).or_default().push(entry);
+        }
+        let versions = versions.into_iter().map(|(name, all)| (name.into(), all.into()));
+        let rest = Listing { resources, templates, prompts, ..Listing::default() };
+        Self {
+            number,
+            provider,
+            tools: SortedMap::new(tools.into_iter().map(by_name).collect()),
+            older: SortedMap::new(versions.collect()),
+            rest: Arc::new(rest),
+        }
+    }
+
+    /// Puts the versions of a tool in the place of those before.
+    pub(super) fn replace(&mut self, versions: &ToolVersions) {
+        let name: Arc<str> = versions.name.as_str().into();
+        match versions.older.is_empty() {
+            true => drop(self.older.remove(&name)),
+            false => drop(self.older.insert(name.clone(), versions.older.clone().into())),
+        }
+        match &versions.listed {
+            Some(entry) => drop(self.tools.insert(name, entry.clone())),
+            None => drop(self.tools.remove(&name)),
+        }
     }
 }
 
-/// Things have a name to sort and find them by.
-pub(super) trait Named {
-    fn name(&self) -> &str;
-    fn definition(&self) -> &RawJson;
-}
-
-macro_rules! named {
-    ($($entry:ident by $name:ident),*) => {$(
-        impl Named for $entry {
-            fn name(&self) -> &str { &self.$name }
-            fn definition(&self) -> &RawJson { &self.definition }
-        }
-    )*};
-}
-named!(ToolEntry by name, ResourceEntry by uri, TemplateEntry by uri_template, PromptEntry by name);
-
 impl Snapshot {
-    /// Merges what all providers list. Of two things with one name the earlier provider's stays.
-    pub(super) fn merge(parts: &[(Arc<dyn Provider>, Arc<Listing>)], pages: &PageSettings) -> Self {
-        let matchers = parts.iter().flat_map(|(provider, listing)| {
-            let list = |(entry, matcher): &(Arc<TemplateEntry>, Matcher)| {
-                (Listed { entry: entry.clone(), provider: provider.clone() }, matcher.clone())
-            };
-            listing.templates.iter().map(list)
-        });
-        let mut templates: Vec<_> = matchers.collect();
-        templates.sort_by(|(one, _), (other, _)| one.entry.name().cmp(other.entry.name()));
-        templates.dedup_by(|(later, _), (first, _)| later.entry.name() == first.entry.name());
-        let older = parts.iter().flat_map(|(provider, listing)| {
-            let list = |entry: &Arc<ToolEntry>| Listed {
-                entry: entry.clone(),
-                provider: provider.clone(),
-            };
-            listing.older.iter().map(list)
-        });
+    /// One that lists nothing.
+    pub(super) fn empty(pages: &PageSettings) -> Self {
         Self {
-            older: older.collect(),
-            tools: collect(parts, |listing| &listing.tools),
-            resources: collect(parts, |listing| &listing.resources),
-            templates,
-            prompts: collect(parts, |listing| &listing.prompts),
+            tools: Directory::default(),
+            older: SortedMap::default(),
+            resources: Arc::default(),
+            templates: Arc::default(),
+            prompts: Directory::default(),
             pages: pages.clone(),
             lists: Default::default(),
-            parts: Parts::default(),
+            parts: Arc::default(),
         }
+    }
+
+    /// Merges what all providers list. What is the same as in this state is not made again.
+    pub(super) fn merge<'a>(&self, shelves: impl Iterator<Item = &'a Shelf> + Clone) -> Self {
+        let (mut tools, mut prompts) = (Vec::new(), Vec::new());
+        for shelf in shelves.clone() {
+            let listed = shelf.tools.values().cloned().collect();
+            tools.push((shelf.number, shelf.provider.clone(), listed));
+            prompts.push((shelf.number, shelf.provider.clone(), shelf.rest.prompts.clone()));
+        }
+        let matchers = shelves.clone().flat_map(|shelf| {
+            let list = |(entry, matcher): &(Arc<TemplateEntry>, Matcher)| {
+                (Listed { entry: entry.clone(), provider: shelf.provider.clone() }, matcher.clone())
+            };
+            shelf.rest.templates.iter().map(list)
+        });
+        let mut templates: Vec<_> = matchers.collect();
+        let text = |it: &(Listed<TemplateEntry>, Matcher)| it.0.entry.uri_template.clone();
+        templates.sort_by_key(text);
+        templates.dedup_by(|later, first| text(later) == text(first));
+        let style = &self.pages.names;
+        let mut next = Self {
+            tools: Directory::new(tools, style, &self.tools),
+            older: SortedMap::default(),
+            resources: Arc::new(resources(shelves.clone())),
+            templates: Arc::new(templates),
+            prompts: Directory::new(prompts, style, &self.prompts),
+            pages: self.pages.clone(),
+            lists: Default::default(),
+            parts: Arc::default(),
+        };
+        let mut all = Vec::new();
+        for shelf in shelves {
+            let named = shelf.older.iter();
+            all.extend(named.flat_map(|(name, older)| next.older_of(shelf, name, older)));
+        }
+        next.older = SortedMap::new(all);
+        next
+    }
+
+    /// The same with other versions of one tool. None if that concerns the names of others.
+    pub(super) fn with_versions(&self, shelf: &Shelf, versions: &ToolVersions) -> Option<Self> {
+        let (style, name) = (&self.pages.names, &versions.name);
+        let tools = match &versions.listed {
+            Some(entry) => self.tools.with((shelf.number, &shelf.provider), entry, style)?,
+            None => self.tools.without(shelf.number, name, style)?,
+        };
+        let mut next = Self { tools, parts: Arc::default(), ..self.clone() };
+        next.lists[ListKind::Tools as usize] = Arc::default();
+        let (from, to) = (format!("{name}@"), format!("{name}A"));
+        let is_ours = |it: &&Listed<ToolEntry>| Arc::ptr_eq(&it.provider, &shelf.provider);
+        let gone = self.older.range(&from, &to).filter(|(_, it)| is_ours(it));
+        for (key, _) in gone {
+            next.older.remove(key);
+        }
+        for (key, listed) in next.older_of(shelf, name, &versions.older) {
+            if next.older.get(&key).is_none() {
+                next.older.insert(key, listed);
+            }
+        }
+        Some(next)
+    }
+
+    /// Older versions under the names for clients that the newest one has.
+    fn older_of(
+        &self,
+        shelf: &Shelf,
+        name: &str,
+        older: &[Arc<ToolEntry>],
+    ) -> Vec<(Arc<str>, Listed<ToolEntry>)> {
+        let is_ours = |it: &&Listed<ToolEntry>| {
+            it.entry.name == name && Arc::ptr_eq(&it.provider, &shelf.provider)
+        };
+        let newest = self.tools.find(name).filter(is_ours);
+        let names = newest.and_then(|it| it.entry.client_names.clone());
+        let listed = |entry: &Arc<ToolEntry>| {
+            let version = entry.version.as_deref().unwrap_or_default();
+            let key: Arc<str> = format!("{}@{version}", entry.name).into();
+            let known = self.older.get(&key).filter(|it| {
+                Arc::ptr_eq(&it.entry.own, &entry.own) && it.entry.client_names == names
+            });
+            let entry = match known {
+                Some(known) => known.entry.clone(),
+                None => Arc::new(renamed(&**entry, names.clone())),
+            };
+            (key, Listed { entry, provider: shelf.provider.clone() })
+        };
+        older.iter().map(listed).collect()
     }
 
     /// Shows other tools in the place of those listed: the same under the same name, but for their
@@ -107,8 +213,13 @@ impl Snapshot {
         &mut self,
         mut instead: impl FnMut(Arc<ToolEntry>) -> Option<Arc<ToolEntry>>,
     ) {
-        replace(&mut self.tools, &mut instead);
-        replace(&mut self.older, &mut instead);
+        self.tools.replace(&mut instead);
+        let replaced = |(key, it): (&Arc<str>, &Listed<ToolEntry>)| {
+            let listed =
+                Listed { entry: instead(it.entry.clone())?, provider: it.provider.clone() };
+            Some((key.clone(), listed))
+        };
+        self.older = SortedMap::new(self.older.iter().filter_map(replaced).collect());
     }
 
     /// The same for prompts.
@@ -116,7 +227,7 @@ impl Snapshot {
         &mut self,
         mut instead: impl FnMut(Arc<PromptEntry>) -> Option<Arc<PromptEntry>>,
     ) {
-        replace(&mut self.prompts, &mut instead);
+        self.prompts.replace(&mut instead);
     }
 
     /// What of it is shown by all these views.
@@ -125,54 +236,71 @@ impl Snapshot {
     }
 
     fn part(&self, sees: impl Fn(&Target) -> bool) -> Self {
-        fn keep<T>(list: &[Listed<T>], sees: impl Fn(Arc<T>) -> bool) -> Vec<Listed<T>> {
-            list.iter().filter(|it| sees(it.entry.clone())).cloned().collect()
-        }
         let template = |it: &&(Listed<TemplateEntry>, Matcher)| {
             let entry = &it.0.entry;
             sees(&Target::Template(entry.clone(), entry.uri_template.clone()))
         };
+        let resource = |it: &&Listed<ResourceEntry>| sees(&Target::Resource(it.entry.clone()));
+        let older = self.older.iter().filter(|(_, it)| sees(&Target::Tool(it.entry.clone())));
         Self {
-            tools: keep(&self.tools, |it| sees(&Target::Tool(it))),
-            older: keep(&self.older, |it| sees(&Target::Tool(it))),
-            resources: keep(&self.resources, |it| sees(&Target::Resource(it))),
-            templates: self.templates.iter().filter(template).cloned().collect(),
-            prompts: keep(&self.prompts, |it| sees(&Target::Prompt(it))),
+            tools: self.tools.part(|it| sees(&Target::Tool(it.clone()))),
+            older: SortedMap::new(older.map(|(key, it)| (key.clone(), it.clone())).collect()),
+            resources: Arc::new(self.resources.iter().filter(resource).cloned().collect()),
+            templates: Arc::new(self.templates.iter().filter(template).cloned().collect()),
+            prompts: self.prompts.part(|it| sees(&Target::Prompt(it.clone()))),
             pages: self.pages.clone(),
             lists: Default::default(),
-            parts: Parts::default(),
+            parts: Arc::default(),
         }
     }
 
-    /// The tool of that name.
+    /// The tool that a name means: the one that clients see under it, or that has it otherwise.
     pub fn tool(&self, name: &str) -> Option<&Arc<ToolEntry>> {
-        find(&self.tools, name).map(|listed| &listed.entry)
+        self.find_tool_entry(name).map(|listed| &listed.entry)
     }
 
-    /// All tools, in the order of their names.
+    pub(super) fn find_tool_entry(&self, name: &str) -> Option<&Listed<ToolEntry>> {
+        self.tools.find(name).or_else(|| self.find_version(name))
+    }
+
+    /// A tool in a version that the caller insists on, `name@version`. No name has that sign.
+    fn find_version(&self, name: &str) -> Option<&Listed<ToolEntry>> {
+        let (name, version) = name.split_once('@')?;
+        let newest = self.tools.find(name)?;
+        if newest.entry.version.as_deref() == Some(version) {
+            return Some(newest);
+        }
+        self.older.get(&format!("{}@{version}", newest.entry.name))
+    }
+
+    pub(super) fn find_prompt_entry(&self, name: &str) -> Option<&Listed<PromptEntry>> {
+        self.prompts.find(name)
+    }
+
+    /// All tools, in the order of the names that clients see.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
-        self.tools.iter().map(|listed| &listed.entry)
+        self.tools.iter().map(|(_, listed)| &listed.entry)
     }
 
     /// Older versions of tools, which are in no list.
     pub fn older(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
-        self.older.iter().map(|listed| &listed.entry)
+        self.older.values().map(|listed| &listed.entry)
     }
 
-    /// All prompts, in the order of their names.
+    /// All prompts, in the order of the names that clients see.
     pub fn prompts(&self) -> impl Iterator<Item = &Arc<PromptEntry>> {
-        self.prompts.iter().map(|listed| &listed.entry)
+        self.prompts.iter().map(|(_, listed)| &listed.entry)
     }
 
     /// Everything that is listed, templates as they are listed.
     pub fn targets(&self) -> Vec<Target> {
-        let tools = self.tools.iter().map(|it| Target::Tool(it.entry.clone()));
+        let tools = self.tools().map(|it| Target::Tool(it.clone()));
         let resources = self.resources.iter().map(|it| Target::Resource(it.entry.clone()));
         let templates = self
             .templates
             .iter()
             .map(|(it, _)| Target::Template(it.entry.clone(), it.entry.uri_template.clone()));
-        let prompts = self.prompts.iter().map(|it| Target::Prompt(it.entry.clone()));
+        let prompts = self.prompts().map(|it| Target::Prompt(it.clone()));
         tools.chain(resources).chain(templates).chain(prompts).collect()
     }
 
@@ -188,7 +316,7 @@ impl Snapshot {
 
     /// The lists that differ between this state and the next, templates counted as resources.
     pub(super) fn changes_to(&self, next: &Self) -> Vec<ListKind> {
-        let differs = |kind: ListKind| self.definitions(kind) != next.definitions(kind);
+        let differs = |kind: ListKind| self.items(kind) != next.items(kind);
         let resources = differs(ListKind::Resources) || differs(ListKind::Templates);
         let changed = [
             (ListKind::Tools, differs(ListKind::Tools)),
@@ -206,23 +334,23 @@ impl Snapshot {
             return pages.first().map(|(_, page)| page.clone());
         };
         let after = cursor::decode(kind, cursor)?;
-        let names = self.names(kind);
-        let start = names.partition_point(|name| *name <= after.as_str());
+        let items = self.items(kind);
+        let start = items.partition_point(|(name, _)| *name <= after.as_str());
         if let Ok(index) = pages.binary_search_by_key(&start, |(start, _)| *start)
-            && start < names.len()
+            && start < items.len()
         {
             return pages.get(index).map(|(_, page)| page.clone());
         }
         // The list changed since the page before: what follows is made for this client alone.
-        Some(Arc::new(self.build_page(kind, start).0))
+        Some(Arc::new(self.build_page(kind, &items, start).0))
     }
 
-    fn build_pages(&self, kind: ListKind) -> Vec<(usize, Arc<Page>)> {
-        let (mut start, mut pages) = (0, Vec::new());
+    fn build_pages(&self, kind: ListKind) -> PagesByStart {
+        let (mut start, mut pages, items) = (0, Vec::new(), self.items(kind));
         loop {
-            let (page, end) = self.build_page(kind, start);
+            let (page, end) = self.build_page(kind, &items, start);
             pages.push((start, Arc::new(page)));
-            if end >= self.count(kind) {
+            if end >= items.len() {
                 return pages;
             }
             start = end;
@@ -230,9 +358,9 @@ impl Snapshot {
     }
 
     /// How many of the first items fit on one page: at least one.
-    fn fitting(&self, items: &[&RawJson]) -> usize {
+    fn fitting(&self, items: &[(&str, &RawJson)]) -> usize {
         let mut bytes = 0usize;
-        let fits = |item: &&&RawJson| {
+        let fits = |(_, item): &&(&str, &RawJson)| {
             bytes = bytes.saturating_add(item.bytes().len() + 1);
             bytes <= self.pages.bytes
         };
@@ -240,84 +368,76 @@ impl Snapshot {
     }
 
     /// A page from that item on, and the number of the first item behind it.
-    fn build_page(&self, kind: ListKind, start: usize) -> (Page, usize) {
-        let definitions = self.definitions(kind);
-        let rest = definitions.get(start..).unwrap_or_default();
-        let end = definitions.len().min(start.saturating_add(self.fitting(rest)));
-        let items = definitions.get(start..end).unwrap_or_default();
-        let size: usize = items.iter().map(|item| item.bytes().len() + 1).sum();
-        let names = self.names(kind);
-        let next = (end < names.len()).then(|| cursor::encode(kind, names[end - 1]));
+    fn build_page(&self, kind: ListKind, all: &[(&str, &RawJson)], start: usize) -> (Page, usize) {
+        let rest = all.get(start..).unwrap_or_default();
+        let end = all.len().min(start.saturating_add(self.fitting(rest)));
+        let items = all.get(start..end).unwrap_or_default();
+        let size: usize = items.iter().map(|(_, item)| item.bytes().len() + 1).sum();
+        let last = items.last().filter(|_| end < all.len());
+        let next = last.map(|(name, _)| cursor::encode(kind, name));
         let scope = if self.pages.public { "public" } else { "private" };
         let result = ObjectWriter::with_capacity(size + 256)
-            .array(kind.member(), items.iter().copied())
+            .array(kind.member(), items.iter().map(|(_, item)| *item))
             .value_some("nextCursor", next)
-            .value("ttlMs", &self.pages.ttl_ms)
+            .value("ttlMs", &self.ttl_ms(kind))
             .value("cacheScope", scope)
             .value("resultType", "complete")
             .finish();
         (Page::new(result), end)
     }
 
-    fn names(&self, kind: ListKind) -> Vec<&str> {
-        match kind {
-            ListKind::Tools => self.tools.iter().map(|it| it.entry.name()).collect(),
-            ListKind::Resources => self.resources.iter().map(|it| it.entry.name()).collect(),
-            ListKind::Templates => self.templates.iter().map(|it| it.0.entry.name()).collect(),
-            ListKind::Prompts => self.prompts.iter().map(|it| it.entry.name()).collect(),
-        }
+    /// How long clients may keep a list: no longer than anything in it allows.
+    fn ttl_ms(&self, kind: ListKind) -> u64 {
+        let tools = self.tools().filter(|_| kind == ListKind::Tools);
+        let least = tools.filter_map(|tool| tool.cache_ttl).min();
+        let least = least.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
+        least.map_or(self.pages.ttl_ms, |least| least.min(self.pages.ttl_ms))
     }
 
-    fn definitions(&self, kind: ListKind) -> Vec<&RawJson> {
+    /// Everything in a list, with its name or address, in the order of these.
+    fn items(&self, kind: ListKind) -> Vec<(&str, &RawJson)> {
         match kind {
-            ListKind::Tools => self.tools.iter().map(|it| it.entry.definition()).collect(),
-            ListKind::Resources => self.resources.iter().map(|it| it.entry.definition()).collect(),
-            ListKind::Templates => {
-                self.templates.iter().map(|it| it.0.entry.definition()).collect()
+            ListKind::Tools => {
+                self.tools.iter().map(|(name, it)| (name, &it.entry.definition)).collect()
             }
-            ListKind::Prompts => self.prompts.iter().map(|it| it.entry.definition()).collect(),
+            ListKind::Resources => {
+                self.resources.iter().map(|it| (&*it.entry.uri, &it.entry.definition)).collect()
+            }
+            ListKind::Templates => {
+                let entries = self.templates.iter().map(|(it, _)| &it.entry);
+                entries.map(|it| (&*it.uri_template, &it.definition)).collect()
+            }
+            ListKind::Prompts => {
+                self.prompts.iter().map(|(name, it)| (name, &it.entry.definition)).collect()
+            }
         }
+    }
+
+    /// The resource of that address.
+    pub(super) fn listed_resource(&self, uri: &str) -> Option<&Listed<ResourceEntry>> {
+        let found = self.resources.binary_search_by(|listed| listed.entry.uri.as_str().cmp(uri));
+        self.resources.get(found.ok()?)
     }
 }
 
-fn replace<T: Named>(
-    list: &mut Vec<Listed<T>>,
-    instead: &mut impl FnMut(Arc<T>) -> Option<Arc<T>>,
-) {
-    list.retain_mut(|listed| match instead(listed.entry.clone()) {
-        // The list is sorted by names.
-        Some(entry) if entry.name() == listed.entry.name() => {
-            listed.entry = entry;
-            true
-        }
-        _ => false,
-    });
-}
-
-/// Finds by name in a sorted list.
-pub(super) fn find<'a, T: Named>(list: &'a [Listed<T>], name: &str) -> Option<&'a Listed<T>> {
-    let index = list.binary_search_by(|listed| listed.entry.name().cmp(name)).ok()?;
-    list.get(index)
-}
-
-fn collect<T: Named>(
-    parts: &[(Arc<dyn Provider>, Arc<Listing>)],
-    pick: impl Fn(&Listing) -> &Vec<Arc<T>>,
-) -> Vec<Listed<T>> {
-    let list = |(provider, listing): &(Arc<dyn Provider>, Arc<Listing>)| {
-        let provider = provider.clone();
-        let entries = pick(listing).clone();
-        entries.into_iter().map(move |entry| Listed { entry, provider: provider.clone() })
+/// All resources, sorted. Of two with one address the earlier provider's stays.
+fn resources<'a>(shelves: impl Iterator<Item = &'a Shelf>) -> Vec<Listed<ResourceEntry>> {
+    let list = |shelf: &'a Shelf| {
+        let listed = |entry: &Arc<ResourceEntry>| Listed {
+            entry: entry.clone(),
+            provider: shelf.provider.clone(),
+        };
+        shelf.rest.resources.iter().map(listed)
     };
-    let mut all: Vec<_> = parts.iter().flat_map(list).collect();
-    // The sort is stable, so of two with one name the earlier provider's comes first.
-    all.sort_by(|one, other| one.entry.name().cmp(other.entry.name()));
+    let mut all: Vec<_> = shelves.flat_map(list).collect();
+    // The sort is stable, so of two with one address the earlier provider's comes first.
+    all.sort_by(|one, other| one.entry.uri.cmp(&other.entry.uri));
     all.dedup_by(|later, first| {
-        let same = later.entry.name() == first.entry.name();
+        let same = later.entry.uri == first.entry.uri;
         if same {
-            let (name, kept, hidden) =
-                (first.entry.name(), first.provider.name(), later.provider.name());
-            tracing::warn!(name, kept, hidden, "two providers list the same name; rename one");
+            let (uri, kept, hidden) =
+                (&first.entry.uri, first.provider.name(), later.provider.name());
+            tracing::warn!(uri, kept, hidden, "two providers list the same address; rename one");
         }
         same
     });

@@ -12,7 +12,7 @@ use super::Publisher;
 use crate::{
     Absence, Call, CallError, Caller, ErrorKind, Event, Exchange, Gateway, Identity, Interest,
     ListKind, Listing, Origin, Outcome, PromptEntry, Provider, Reply, Resolved, Settings, Step,
-    Subscription, ToolEntry,
+    Subscription, ToolEntry, ToolVersions,
 };
 
 struct Named(&'static str);
@@ -229,13 +229,13 @@ async fn cursors_of_others_are_refused() {
 }
 
 #[tokio::test]
-async fn of_two_with_one_name_the_earlier_providers_stays() {
+async fn of_two_with_one_name_the_earlier_providers_keeps_it() {
     let gateway = gateway(100);
     let one = gateway.attach(Arc::new(Named("one")));
     let two = gateway.attach(Arc::new(Named("two")));
     two.publish(tools(&["same", "other"]));
     one.publish(tools(&["same"]));
-    assert_eq!(page(&gateway, None).await.0, ["other", "same"]);
+    assert_eq!(page(&gateway, None).await.0, ["other", "same", "same_de3572d8"]);
     let served = async || {
         let Ok(Reply::Result(result)) =
             call(&gateway, Method::ToolsCall, r#"{"name":"same"}"#).await
@@ -246,7 +246,7 @@ async fn of_two_with_one_name_the_earlier_providers_stays() {
     };
     assert_eq!(served().await, "one");
     one.publish(tools(&[]));
-    assert_eq!(served().await, "two", "what was hidden shows again");
+    assert_eq!(served().await, "two", "it has its own name again");
 }
 
 async fn told(subscription: &mut Subscription) -> bool {
@@ -271,8 +271,8 @@ async fn only_real_changes_are_told() {
         (&one, tools(&["a", "b"]), true),
         (&one, tools(&["a", "b"]), false),
         (&one, tools(&["b", "a"]), false),
-        (&two, tools(&["a"]), false),
-        (&two, described("hidden behind the first"), false),
+        (&two, tools(&["a"]), true),
+        (&two, described("under another name"), true),
         (&one, tools(&["b"]), true),
         (&two, described("now it shows"), true),
         (&two, described("now it shows"), false),
@@ -355,4 +355,77 @@ async fn a_reference_that_can_be_read_in_two_ways_is_refused() {
             Some(part) => assert!(told.is_err_and(|it| it.contains(part)), "{params}"),
         }
     }
+}
+
+/// What clients see, and what a name means: the listed name of the tool.
+async fn shown(gateway: &Arc<Gateway>) -> Vec<String> {
+    page(gateway, None).await.0
+}
+
+#[tokio::test]
+async fn names_for_clients_are_distinct_and_every_name_works() {
+    let gateway = gateway(100);
+    let (first, second) =
+        (gateway.attach(Arc::new(Named("first"))), gateway.attach(Arc::new(Named("second"))));
+    // The second provider cannot take a name from the first one, whatever it calls its tools.
+    second.publish(tools(&["text_count", "text.count", "a_b"]));
+    first.publish(tools(&["text.count", "a.b_c", "a_b.c", "plain"]));
+    let seen = shown(&gateway).await;
+    let plain: Vec<_> = seen.iter().filter(|it| !it.contains("_c_") && it.len() < 15).collect();
+    assert_eq!(plain, ["a_b", "a_b_c", "plain", "text_count"], "{seen:?}");
+    assert_eq!(seen.len(), 7);
+    let meaning = |name: &str| {
+        let snapshot = gateway.catalog().snapshot();
+        snapshot.tool(name).map(|tool| tool.name.clone())
+    };
+    let cases = [
+        ("text_count", Some("text.count")),
+        ("text.count", Some("text.count")),
+        ("a_b_c", Some("a.b_c")),
+        ("a.b_c", Some("a.b_c")),
+        ("a_b.c", Some("a_b.c")),
+        ("a_b", Some("a_b")),
+        ("a.b", None),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(meaning(name).as_deref(), expected, "{name} of {seen:?}");
+    }
+    for name in seen.iter().filter(|it| !plain.contains(it)) {
+        let tool = gateway.catalog().snapshot().tool(name).cloned().expect("it is listed");
+        let names = crate::Target::Tool(tool);
+        let names = names.names();
+        assert_eq!(names.shown(), name);
+        assert!(names.is_restricted_by(name));
+    }
+    let answer = call(&gateway, Method::ToolsCall, r#"{"name":"text_count"}"#).await;
+    let Ok(Reply::Result(result)) = answer else { panic!("{answer:?}") };
+    assert_eq!(result.as_str(), "\"first\"");
+}
+
+#[tokio::test]
+async fn one_tool_after_the_other_gives_what_all_at_once_give() {
+    let names = ["b", "a.b_c", "t", "a_b.c", "a_b_c", "x.y", "b", "x_y"];
+    let steps = gateway(100);
+    let (other, publisher) =
+        (steps.attach(Arc::new(Named("other"))), steps.attach(Arc::new(Named("one"))));
+    other.publish(tools(&["x_y"]));
+    let versions = |name: &str, listed: bool| ToolVersions {
+        name: name.to_owned(),
+        listed: listed.then(|| tool(name, "")),
+        older: Vec::new(),
+    };
+    for (number, _) in names.iter().enumerate() {
+        publisher.replace(&versions(names[number], true));
+        let whole = gateway(100);
+        whole.attach(Arc::new(Named("other"))).publish(tools(&["x_y"]));
+        let mut all = names[..=number].to_vec();
+        all.sort_unstable();
+        all.dedup();
+        whole.attach(Arc::new(Named("one"))).publish(tools(&all));
+        assert_eq!(shown(&steps).await, shown(&whole).await, "after {all:?}");
+    }
+    for name in names {
+        publisher.replace(&versions(name, false));
+    }
+    assert_eq!(shown(&steps).await, ["x_y"]);
 }

@@ -30,6 +30,7 @@ impl Gateway {
             bytes: settings.page_bytes,
             ttl_ms: settings.list_ttl_ms,
             public: settings.lists_are_public,
+            names: settings.names,
         };
         let catalog = Arc::new(Catalog::new(pages, policies.screens.clone(), events.clone()));
         policies.catalogs.join(&catalog);

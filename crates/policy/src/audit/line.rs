@@ -130,7 +130,7 @@ fn put_target(out: &mut String, summary: &CallSummary<'_>, longest: usize) {
     // Under the same name whichever endpoint it came through, so that a search finds every call.
     let names = target.names();
     put(out, key, names.canonical(), longest);
-    if names.shown() != names.canonical() {
+    if !names.is_shown_canonically() {
         put(out, ",\"requested\":", names.shown(), longest);
     }
     if let Target::Tool(tool) = target

@@ -66,7 +66,7 @@ impl<T: Clone> Patterns<T> {
             return None;
         }
         let by_server = self.qualified.iter().find(|it| names.is_qualified_by(&it.pattern));
-        let known = by_server.or_else(|| names.permitting().and_then(|name| self.find(name)));
+        let known = by_server.or_else(|| names.permitting().find_map(|name| self.find(name)));
         let exact = names.restricting().filter_map(|name| self.exact.get(name));
         let wild = self.wild.iter().filter(|it| names.is_restricted_by(&it.pattern));
         // What fits the canonical name too was weighed already, by how specific it is.

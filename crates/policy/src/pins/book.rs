@@ -34,6 +34,8 @@ pub(super) struct Verdicts {
     judged: HashMap<usize, Judged>,
     held: usize,
     pinned: usize,
+    /// By which it was judged.
+    pub(super) settings: PinSettings,
 }
 
 /// A thing that was judged. It is kept, so that its address is no other's.
@@ -59,6 +61,11 @@ impl Judged {
 }
 
 impl Verdicts {
+    /// None yet, by these settings.
+    pub(super) fn none(settings: PinSettings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
     pub(super) fn is_judged(&self, address: usize) -> bool {
         self.judged.contains_key(&address)
     }
@@ -228,7 +235,13 @@ impl Book {
         let judged: HashMap<usize, Judged> = self.seen.iter().map(judge).collect();
         let held = judged.values().filter(|it| it.held().is_some()).count();
         let pinned = judged.values().filter(|it| it.pinned.is_some()).count();
-        let verdicts = Verdicts { number: before.number + 1, judged, held, pinned };
+        let verdicts = Verdicts {
+            number: before.number + 1,
+            judged,
+            held,
+            pinned,
+            settings: self.settings.clone(),
+        };
         let mut latest: BTreeMap<&Key, u64> = BTreeMap::new();
         for seen in self.seen.values() {
             let number = latest.entry(&seen.key).or_default();

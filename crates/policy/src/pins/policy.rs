@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use gantry_gateway::policy::{Admission, Decision, Screen, Sight, View, Ward};
-use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot, Target};
+use gantry_gateway::{
+    CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot, Target, ToolEntry,
+};
 
 use super::{Pins, Subject};
 
@@ -15,6 +17,14 @@ impl Screen for Pins {
     fn screen(&self, next: &mut Snapshot) {
         self.look(next);
         self.show_pinned(next);
+    }
+
+    fn screen_tools(&self, next: &mut Snapshot, changed: &[Arc<ToolEntry>]) {
+        // Registering a tool of our own must not cost a look at all others.
+        let is_concerned = |tool: &Arc<ToolEntry>| self.concerns(tool.origin.is_some());
+        if changed.iter().any(is_concerned) {
+            self.screen(next);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::{Origin, Own, PromptEntry, Target, ToolEntry};
+use gantry_gateway::{NameStyle, Origin, Own, PromptEntry, Target, ToolEntry, contract_name};
 use gantry_protocol::RawJson;
 
 use super::canonical::canonical;
@@ -108,6 +108,10 @@ impl Seen {
 
     /// Whether a person means it by that name.
     pub(super) fn is_called(&self, name: &str) -> bool {
-        self.shown == name || *self.key.name == *name || self.key.path() == name
+        self.shown == name
+            || *self.key.name == *name
+            || self.key.path() == name
+            || NameStyle::default().fit(&self.shown) == name
+            || contract_name(&self.key.server, &self.key.name) == name
     }
 }

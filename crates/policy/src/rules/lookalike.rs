@@ -61,7 +61,8 @@ impl<'a> Pair<'a> {
             server: thing.server.and_then(|name| servers.get(name)).map(String::as_str),
             main: thing.main.to_lowercase().into(),
             own: thing.own.to_lowercase().into(),
-            others: thing.others.clone().map(|it| it.map(|it| it.to_lowercase().into())),
+            shown: thing.shown.as_ref().map(|it| it.to_lowercase().into()),
+            others: thing.others.iter().map(|it| it.to_lowercase().into()).collect(),
             ..thing
         };
         Self { thing, folded }

@@ -25,9 +25,11 @@ pub(super) struct Thing<'a> {
     pub(super) main: Cow<'a, str>,
     /// What its server calls it.
     pub(super) own: Cow<'a, str>,
+    /// The form of the canonical name that clients see.
+    pub(super) shown: Option<Cow<'a, str>>,
     /// Other names, which only restrict: of an address what is left of it where a server takes no
     /// notice of its ending.
-    pub(super) others: [Option<Cow<'a, str>>; 2],
+    pub(super) others: Vec<Cow<'a, str>>,
     /// Whether the canonical name may permit.
     pub(super) main_permits: bool,
     /// Whether this is a template as it is listed, which stands for many addresses.
@@ -44,7 +46,7 @@ impl<'a> Thing<'a> {
     pub(super) fn of(target: &'a Target) -> Self {
         let names = TargetNames::of(target);
         let (kind, server) = (names.kind, names.server);
-        let main_permits = names.permitting().is_some();
+        let main_permits = names.permitting().next().is_some();
         if kind == TargetKind::Resource {
             let is_template =
                 matches!(target, Target::Template(entry, uri) if entry.uri_template == *uri);
@@ -58,13 +60,14 @@ impl<'a> Thing<'a> {
                 let bare = resource_uri::without_ending(it).filter(|_| !is_template);
                 bare.map(|bare| Cow::Owned(bare.to_owned()))
             };
-            let others = [bare(&main), bare(&own)];
-            return Self { kind, server, main, own, others, main_permits, is_template };
+            let (shown, others) = (None, [bare(&main), bare(&own)].into_iter().flatten().collect());
+            return Self { kind, server, main, own, shown, others, main_permits, is_template };
         }
-        let others = [Some(names.shown().into()), names.full().map(Cow::Borrowed)];
-        let own = names.own().into();
-        let main = names.into_canonical();
-        Self { kind, server, main, own, others, main_permits, is_template: false }
+        let (own, shown) = (names.own(), names.canonical_shown());
+        let is_other = |it: &&str| *it != own && *it != names.canonical() && Some(*it) != shown;
+        let others = names.other_names().filter(is_other).map(Cow::Borrowed).collect();
+        let (own, shown, main) = (own.into(), shown.map(Cow::Borrowed), names.into_canonical());
+        Self { kind, server, main, own, shown, others, main_permits, is_template: false }
     }
 
     /// The names by which a pattern may go that does not name a server. `is_of_server` says that
@@ -74,9 +77,11 @@ impl<'a> Thing<'a> {
         // Any server may list any address, at its own endpoint and elsewhere, and who allows one
         // allows it whosever it is. So the address before it got an alias gives nothing away.
         let is_own_meant = restricts || is_of_server || self.kind == TargetKind::Resource;
-        let main = (restricts || self.main_permits || is_of_server).then_some(&*self.main);
+        let is_main_meant = restricts || self.main_permits || is_of_server;
+        let main = is_main_meant.then_some(&*self.main);
+        let shown = self.shown.as_deref().filter(|_| is_main_meant);
         let own = is_own_meant.then_some(&*self.own);
-        let others = self.others.iter().filter(move |_| restricts).flatten().map(|it| &**it);
-        main.into_iter().chain(own).chain(others)
+        let others = self.others.iter().filter(move |_| restricts).map(|it| &**it);
+        main.into_iter().chain(shown).chain(own).chain(others)
     }
 }

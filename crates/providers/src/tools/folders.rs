@@ -5,8 +5,12 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::manifest::{self, Manifest, Problem, candidates, read_file};
+use super::manifest::{self, Manifest, Problem, candidates, read_file, unregistered};
+
+/// How long what a file says is kept without reading it again, unless its tools say otherwise.
+const CACHE_TTL: Duration = Duration::from_secs(300);
 
 /// The folders, and what was read from their files so far.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ struct Page {
     stamp: Stamp,
     manifests: Vec<Arc<Manifest>>,
     problems: Vec<Problem>,
+    /// When it was read.
+    read: Instant,
 }
 
 /// Tells whether a file is still the same: size, times and number. The time of the last change of
@@ -66,12 +72,15 @@ impl Folders {
         let files: Vec<PathBuf> = files.collect();
         let mut pages = HashMap::with_capacity(files.len());
         let mut reading = Reading { manifests: Vec::with_capacity(files.len()), problems };
-        for file in files {
-            let page = self.page(&file);
+        for file in &files {
+            let page = self.page(file);
             reading.manifests.extend(page.manifests.iter().cloned());
             reading.problems.extend(page.problems.iter().cloned());
-            pages.insert(file, page);
+            pages.insert(file.clone(), page);
         }
+        reading.problems.extend(unregistered(&files, &reading.manifests));
+        let warnings = reading.manifests.iter().flat_map(|it| it.warnings.iter().cloned());
+        reading.problems.extend(warnings);
         self.read = pages;
         let changed = !self.latest.same(&reading);
         self.latest = reading;
@@ -87,7 +96,8 @@ impl Folders {
         let kept = self.read.remove(file);
         let kept = kept.filter(|page| page.stamp == stamp && page.problems.is_empty());
         match kept.filter(Page::programs_are_there) {
-            Some(page) => page,
+            Some(page) if page.is_fresh() => page,
+            Some(page) => page.read_again(file, stamp),
             None => Page::read(file, stamp),
         }
     }
@@ -95,7 +105,8 @@ impl Folders {
 
 impl Page {
     fn read(file: &Path, stamp: Stamp) -> Self {
-        let mut page = Self { stamp, manifests: Vec::new(), problems: Vec::new() };
+        let (manifests, problems) = (Vec::new(), Vec::new());
+        let mut page = Self { stamp, manifests, problems, read: Instant::now() };
         for read in read_file(file, &|name| std::env::var(name).ok()) {
             match read {
                 Ok(manifest) => page.manifests.push(Arc::new(manifest)),
@@ -103,6 +114,21 @@ impl Page {
             }
         }
         page
+    }
+
+    /// Whether what was read may be kept for now: for as long as its tools say, or the usual time.
+    fn is_fresh(&self) -> bool {
+        let least = self.manifests.iter().filter_map(|it| it.cache_ttl()).min();
+        self.read.elapsed() < least.unwrap_or(CACHE_TTL)
+    }
+
+    /// Reads the file again. If it says the same, the tools stay what they are.
+    fn read_again(self, file: &Path, stamp: Stamp) -> Self {
+        let page = Self::read(file, stamp);
+        match page.manifests == self.manifests && page.problems.is_empty() {
+            true => Self { read: page.read, ..self },
+            false => page,
+        }
     }
 
     fn programs_are_there(&self) -> bool {

@@ -9,6 +9,7 @@ pub(super) mod json;
 pub mod nearest;
 mod problem;
 mod program;
+mod registrar;
 mod scan;
 mod schema;
 mod script;
@@ -18,6 +19,7 @@ pub(super) mod tests;
 pub mod timeout;
 mod unique;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ use super::specification;
 
 pub use check::{is_name, is_version};
 pub use problem::Problem;
-pub(super) use scan::candidates;
+pub(super) use scan::{candidates, unregistered};
 
 /// The most bytes of a file that are looked at.
 const LARGEST: u64 = 1024 * 1024;
@@ -68,6 +70,8 @@ const TASK: RawJson = RawJson::from_static(r#"{"taskSupport":"optional"}"#);
 pub struct Manifest {
     /// The name, `module.tool`.
     pub name: String,
+    /// The name as its author wrote it, without a module or in other letters.
+    pub written: Option<String>,
     /// The semantic version.
     pub version: String,
     /// What it does, for the model.
@@ -104,6 +108,9 @@ pub struct Manifest {
     pub metadata: Option<RawJson>,
     /// The file that said all this.
     pub source: PathBuf,
+    /// What its author left out or wrote loosely, and what is assumed instead. In strict mode the
+    /// first of these refuses the tool.
+    pub warnings: Vec<Problem>,
 }
 
 impl Manifest {
@@ -113,13 +120,43 @@ impl Manifest {
         ObjectWriter::with_capacity(512)
             .value("name", &self.name)
             .value_some("title", self.title.as_ref())
-            .value("description", &self.description)
+            .value("description", &self.told())
             .raw("inputSchema", &self.input_schema)
             .raw_some("outputSchema", self.output_schema.as_ref())
-            .raw_some("annotations", self.annotations.as_ref())
+            .raw_some("annotations", self.hints().as_ref())
             .raw_some("execution", self.task.then_some(&TASK))
             .raw("_meta", &meta)
             .finish()
+    }
+
+    /// The description that clients get: models do not see metadata.
+    fn told(&self) -> Cow<'_, str> {
+        let deprecated = self.metadata.as_ref().and_then(|it| it.get("deprecated_in")?.to_text());
+        match deprecated {
+            Some(version) => format!("{} (Deprecated in {version}.)", self.description).into(),
+            None => Cow::Borrowed(&self.description),
+        }
+    }
+
+    /// The annotations, with what the metadata says of destruction.
+    fn hints(&self) -> Option<RawJson> {
+        let said = self.metadata.as_ref().and_then(|it| it.get("destructive")?.read::<bool>());
+        let hints = self.annotations.clone();
+        let is_said = |it: &RawJson| it.get("destructiveHint").is_some();
+        match said.filter(|_| !hints.as_ref().is_some_and(is_said)) {
+            None => hints,
+            Some(said) => {
+                let hints = hints.unwrap_or(RawJson::EMPTY_OBJECT);
+                let said = RawJson::from_static(if said { "true" } else { "false" });
+                Some(hints.edit().set("destructiveHint", said).apply())
+            }
+        }
+    }
+
+    /// For how long what was found out of its file may be kept, if it says so: `cache_ttl`.
+    pub(super) fn cache_ttl(&self) -> Option<Duration> {
+        let seconds = self.metadata.as_ref().and_then(|it| it.get("cache_ttl")?.read::<u64>());
+        seconds.map(Duration::from_secs)
     }
 
     /// The metadata of a registration, with what was left out filled in.

@@ -6,17 +6,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gantry_gateway::{
-    Change, Class, EntryError, Listing, ToolEntry, Version, changes, demanded, suffices,
+    Change, Class, EntryError, Listing, SortedMap, ToolEntry, ToolVersions, Version, changes,
+    demanded, suffices,
 };
+use gantry_protocol::RawJson;
 
 use super::ToolSettings;
 use super::manifest::{Manifest, Problem, line_of};
+use super::served::{ServedTools, command};
 
 /// The registered tools. It never changes; a change makes a new one.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     /// The versions of each tool, the oldest first. The last is the one that is listed.
-    tools: BTreeMap<String, Vec<Arc<Registered>>>,
+    tools: SortedMap<Arc<[Arc<Registered>]>>,
 }
 
 /// One version of a tool.
@@ -39,6 +42,23 @@ impl Registry {
     /// Every version of every tool, the newest of each first.
     pub(super) fn manifests(&self) -> impl Iterator<Item = &Arc<Manifest>> {
         self.tools.values().flat_map(|versions| versions.iter().rev().map(|it| &it.manifest))
+    }
+
+    /// Every version of one tool.
+    pub(super) fn manifests_of(&self, name: &str) -> Vec<Arc<Manifest>> {
+        self.before(name).iter().map(|it| it.manifest.clone()).collect()
+    }
+
+    /// What clients are shown of one tool.
+    pub(super) fn versions(&self, name: &str) -> ToolVersions {
+        let entry = |it: &Arc<Registered>| it.entry.clone();
+        let versions = self.before(name);
+        let older = versions.split_last().map_or(&[][..], |(_, older)| older);
+        ToolVersions {
+            name: name.to_owned(),
+            listed: versions.last().map(entry),
+            older: older.iter().map(entry).collect(),
+        }
     }
 
     /// A version of a tool.
@@ -65,33 +85,67 @@ impl Registry {
     pub(super) fn renew(
         &self,
         manifests: &[Arc<Manifest>],
+        served: &mut ServedTools,
         settings: &ToolSettings,
     ) -> (Self, Vec<Refusal>) {
-        let mut groups: BTreeMap<&str, Vec<(Version, &Arc<Manifest>)>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, Vec<Arc<Manifest>>> = BTreeMap::new();
         for manifest in manifests {
-            // A manifest is not made without a version that can be read.
-            let version = manifest.version.parse().unwrap_or(Version::new(0, 0, 0));
-            groups.entry(&manifest.name).or_default().push((version, manifest));
+            groups.entry(&manifest.name).or_default().push(manifest.clone());
         }
-        let (mut next, mut refused) = (Self::default(), Vec::new());
-        for (name, mut group) in groups {
-            group.sort_by(|(one, _), (other, _)| one.cmp(other));
-            let mut race = Race { before: self.before(name), accepted: Vec::new(), settings };
-            for (version, manifest) in group {
-                if let Err(problem) = race.enter(version, manifest) {
-                    refused.push((manifest.clone(), problem));
-                }
-            }
-            let kept = race.finish();
+        let (mut tools, mut refused) = (Vec::new(), Vec::new());
+        for (name, group) in groups {
+            let kept = self.admit(name, &group, served, settings, &mut refused);
             if !kept.is_empty() {
-                next.tools.insert(name.to_owned(), kept);
+                tools.push((name.into(), kept.into()));
             }
         }
-        (next, refused)
+        (Self { tools: SortedMap::new(tools) }, refused)
+    }
+
+    /// The same where only the tools of one name may have changed. That costs the same however many
+    /// there are.
+    pub(super) fn renew_one(
+        &self,
+        name: &str,
+        manifests: &[Arc<Manifest>],
+        served: &mut ServedTools,
+        settings: &ToolSettings,
+    ) -> (Self, Vec<Refusal>) {
+        let (mut tools, mut refused) = (self.tools.clone(), Vec::new());
+        let kept = self.admit(name, manifests, served, settings, &mut refused);
+        match kept.is_empty() {
+            true => drop(tools.remove(name)),
+            false => drop(tools.insert(name.into(), kept.into())),
+        }
+        (Self { tools }, refused)
+    }
+
+    /// The versions of one tool that get in.
+    fn admit(
+        &self,
+        name: &str,
+        manifests: &[Arc<Manifest>],
+        served: &mut ServedTools,
+        settings: &ToolSettings,
+        refused: &mut Vec<Refusal>,
+    ) -> Vec<Arc<Registered>> {
+        // A manifest is not made without a version that can be read.
+        let version = |it: &Manifest| it.version.parse().unwrap_or(Version::new(0, 0, 0));
+        let mut group: Vec<_> = manifests.iter().map(|it| (version(it), it)).collect();
+        group.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let newest = group.last().map(|(version, _)| version.clone());
+        let (before, accepted) = (self.before(name), Vec::new());
+        let mut race = Race { before, accepted, newest, served, settings };
+        for (version, manifest) in group {
+            if let Err(problem) = race.enter(version, manifest) {
+                refused.push((manifest.clone(), problem));
+            }
+        }
+        race.finish()
     }
 
     fn before(&self, name: &str) -> &[Arc<Registered>] {
-        self.tools.get(name).map_or(&[], Vec::as_slice)
+        self.tools.get(name).map_or(&[], |versions| versions)
     }
 }
 
@@ -99,7 +153,17 @@ impl Registry {
 struct Race<'a> {
     before: &'a [Arc<Registered>],
     accepted: Vec<Arc<Registered>>,
+    /// The newest that wants to get in.
+    newest: Option<Version>,
+    served: &'a mut ServedTools,
     settings: &'a ToolSettings,
+}
+
+/// A version that is or was in force.
+struct Known {
+    version: Version,
+    command: String,
+    definition: RawJson,
 }
 
 impl Race<'_> {
@@ -131,14 +195,52 @@ impl Race<'_> {
         manifest: &Arc<Manifest>,
     ) -> Result<Arc<Registered>, Problem> {
         let new = Registered::new(version, manifest, self.settings)?;
-        let known = || self.before.iter().chain(&self.accepted);
-        let below = known().filter(|it| it.version <= new.version);
-        if let Some(below) = below.max_by(|one, other| one.version.cmp(&other.version)) {
+        let known = self.known(manifest);
+        if let Some(same) = known.iter().find(|it| it.version == new.version) {
+            new.check_same(same)?;
+            return Ok(Arc::new(new));
+        }
+        let newest = |one: &&Known, other: &&Known| one.version.cmp(&other.version);
+        let below = known.iter().filter(|it| it.version < new.version).max_by(newest);
+        let above = known.iter().filter(|it| it.version > new.version).min_by(newest);
+        if let Some(below) = below {
             new.check_rise(below)?;
-        } else if let Some(above) = known().find(|it| it.manifest.source == manifest.source) {
-            return Err(fallen(manifest, &above.manifest));
+        }
+        if let Some(above) = above {
+            // It takes the place of a newer one, and was never served itself.
+            let replaced = self.before.iter().chain(&self.accepted);
+            let mut replaced = replaced.filter(|it| it.version > new.version);
+            if replaced.any(|it| it.manifest.source == manifest.source) {
+                return Err(fallen(manifest, &above.version));
+            }
+            new.check_fits_below(above)?;
+            let top = known.iter().max_by(newest).unwrap_or(above);
+            if self.newest.as_ref() == Some(&new.version) {
+                new.check_replaces(top)?;
+            }
         }
         Ok(Arc::new(new))
+    }
+
+    /// The versions that are in force, those that got in already, and those that were served.
+    fn known(&self, manifest: &Manifest) -> Vec<Known> {
+        let mut known: Vec<Known> = Vec::new();
+        let in_force = self.accepted.iter().chain(self.before).map(|it| Known {
+            version: it.version.clone(),
+            command: command(&it.manifest),
+            definition: it.entry.definition.clone(),
+        });
+        let served = self.served.of(manifest).iter().map(|it| Known {
+            version: it.version.clone(),
+            command: it.command.clone(),
+            definition: it.definition.clone(),
+        });
+        for version in in_force.chain(served) {
+            if known.iter().all(|it| it.version != version.version) {
+                known.push(version);
+            }
+        }
+        known
     }
 
     /// The accepted ones, as many as are kept.
@@ -146,7 +248,11 @@ impl Race<'_> {
         self.accepted.sort_by(|one, other| one.version.cmp(&other.version));
         let kept = self.settings.older_versions.saturating_add(1);
         let surplus = self.accepted.len().saturating_sub(kept);
-        self.accepted.split_off(surplus)
+        let kept = self.accepted.split_off(surplus);
+        for it in &kept {
+            self.served.note(&it.manifest, &it.version, &it.entry.definition);
+        }
+        kept
     }
 }
 
@@ -156,9 +262,14 @@ impl Registered {
         manifest: &Arc<Manifest>,
         settings: &ToolSettings,
     ) -> Result<Self, Problem> {
+        if let Some(warning) = manifest.warnings.first().filter(|_| settings.strict) {
+            return Err(Problem { is_warning: false, ..warning.clone() });
+        }
         let entry = ToolEntry::new(manifest.definition());
         let mut entry = entry.map_err(|error| unfit(manifest, &error))?;
         entry.timeout = Some(settings.deadline_of(manifest));
+        entry.written = manifest.written.as_deref().map(Arc::from);
+        entry.cache_ttl = manifest.cache_ttl();
         Ok(Self { manifest: manifest.clone(), entry: Arc::new(entry), version })
     }
 
@@ -172,15 +283,83 @@ impl Registered {
         if same { Ok(()) } else { Err(taken(manifest, told)) }
     }
 
+    /// Whether this is what was served under the version. Texts may differ: no caller notices.
+    fn check_same(&self, served: &Known) -> Result<(), Problem> {
+        if command(&self.manifest) != served.command {
+            return Err(other_command(&self.manifest, served));
+        }
+        let changes = changes(&served.definition, &self.entry.definition);
+        match changes.first() {
+            None => Ok(()),
+            Some(worst) if worst.class > Class::Patch => {
+                Err(unrisen(&self.manifest, served, worst.class, &changes))
+            }
+            Some(change) => {
+                let (name, version, what) =
+                    (&self.manifest.name, &self.manifest.version, &change.text);
+                tracing::info!("`{name}` {version} has another text from now on: {what}");
+                Ok(())
+            }
+        }
+    }
+
     /// Whether the version has risen as the change demands.
-    fn check_rise(&self, before: &Self) -> Result<(), Problem> {
-        let changes = changes(&before.entry.definition, &self.entry.definition);
+    fn check_rise(&self, before: &Known) -> Result<(), Problem> {
+        let changes = changes(&before.definition, &self.entry.definition);
         let class = changes.first().map(|worst| worst.class);
         if suffices(&before.version, &self.version, class) {
             return Ok(());
         }
         Err(unrisen(&self.manifest, before, class.unwrap_or(Class::Patch), &changes))
     }
+
+    /// Whether an older version is one from which the newer one has risen as the change demands.
+    fn check_fits_below(&self, above: &Known) -> Result<(), Problem> {
+        let changes = changes(&self.entry.definition, &above.definition);
+        let class = changes.first().map(|worst| worst.class);
+        if suffices(&self.version, &above.version, class) {
+            return Ok(());
+        }
+        Err(differs(&self.manifest, above, &changes))
+    }
+
+    /// Whether an older version can be listed in the place of a newer one: callers of that must be
+    /// able to go on.
+    fn check_replaces(&self, newer: &Known) -> Result<(), Problem> {
+        let changes = changes(&newer.definition, &self.entry.definition);
+        match changes.first() {
+            Some(worst) if worst.class == Class::Major => {
+                Err(differs(&self.manifest, newer, &changes))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn differs(manifest: &Manifest, newer: &Known, changes: &[Change]) -> Problem {
+    let (name, version, served) = (&manifest.name, &manifest.version, &newer.version);
+    let what = changes.first().map_or("its definition differs", |it| it.text.as_str());
+    let text = format!(
+        "`{name}` {version} differs from {served}, which was served before, more than the versions \
+         say ({what})"
+    );
+    let class = changes.first().map_or(Class::Patch, |it| it.class);
+    let advice = format!("give it a version above {served}: {}", demanded(served, class));
+    Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
+}
+
+fn other_command(manifest: &Manifest, served: &Known) -> Problem {
+    let (name, version) = (&manifest.name, &manifest.version);
+    let text = format!(
+        "`{name}` {version} was served with another command: {} instead of {}",
+        served.command,
+        command(manifest)
+    );
+    let advice = format!(
+        "raise the version to {} or above, or restore the command",
+        demanded(&served.version, Class::Patch)
+    );
+    Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
 }
 
 fn taken(manifest: &Manifest, other: &Manifest) -> Problem {
@@ -190,21 +369,21 @@ fn taken(manifest: &Manifest, other: &Manifest) -> Problem {
     Problem::new(&manifest.source, line_of(manifest, "name"), text, advice)
 }
 
-fn fallen(manifest: &Manifest, above: &Manifest) -> Problem {
+fn fallen(manifest: &Manifest, above: &Version) -> Problem {
     let (name, version) = (&manifest.name, &manifest.version);
-    let text = format!("the version of `{name}` fell from {} to {version}", above.version);
-    let advice = "raise it, or take the tool away first; until then the old definition is in force";
+    let text = format!("the version of `{name}` fell from {above} to {version}");
+    let advice = format!("raise it above {above}; until then the old definition is in force");
     Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
 }
 
-fn unrisen(manifest: &Manifest, before: &Registered, class: Class, changes: &[Change]) -> Problem {
+fn unrisen(manifest: &Manifest, before: &Known, class: Class, changes: &[Change]) -> Problem {
     let what = changes.first().map_or("its definition changed", |change| change.text.as_str());
     let more = match changes.len() {
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
     let (name, version) = (&manifest.name, &manifest.version);
-    let text = if *version == before.manifest.version {
+    let text = if *version == before.version.to_string() {
         format!("`{name}` has changed ({what}{more}), but its version is still {version}")
     } else {
         let earlier = &before.version;
@@ -213,7 +392,7 @@ fn unrisen(manifest: &Manifest, before: &Registered, class: Class, changes: &[Ch
         )
     };
     let advice = format!(
-        "raise the version to {} or above; until then the old definition is in force",
+        "raise the version to {} or above; until then the new definition is not in force",
         demanded(&before.version, class)
     );
     Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)

@@ -93,6 +93,11 @@ impl Runner {
 
     /// Takes up what the folders hold now: what waits for other tools, or for what these were
     /// before, ends; what must always wait is started. Needs a runtime.
+    pub(super) fn refresh_one(&self, name: &str, tools: &[Arc<Manifest>]) {
+        self.standby.refresh_one(name, tools);
+    }
+
+    /// The same where all of them may have changed.
     pub(super) fn refresh(&self, tools: &[Arc<Manifest>]) {
         self.standby.refresh(tools);
         let scripts: std::collections::HashSet<&Path> =

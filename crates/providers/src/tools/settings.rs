@@ -23,6 +23,8 @@ pub struct ToolSettings {
     pub child: ChildLimits,
     /// How often the folders are looked at when nothing is heard of them.
     pub rescan: Duration,
+    /// Whether a manifest that leaves out its version or output schema is refused.
+    pub strict: bool,
     /// How many older versions of a tool can still be called, by `name@version`.
     pub older_versions: usize,
     /// Where `uv` is; looked for on `PATH` by default.
@@ -50,6 +52,7 @@ impl Default for ToolSettings {
             memory: None,
             child: ChildLimits::default(),
             rescan: Duration::from_secs(5),
+            strict: false,
             older_versions: 3,
             uv: PathBuf::from("uv"),
             resolve: Duration::from_secs(120),

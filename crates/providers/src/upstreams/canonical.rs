@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use gantry_gateway::{AddressAlias, CanonicalName};
+use gantry_gateway::{AddressAlias, CanonicalName, NameStyle};
 
 use super::aliases::Aliases;
 use super::compose::Part;
-use super::naming::{Given, Names, begins_with, fit};
+use super::naming::{Given, LONGEST, Names, begins_with, fit};
 
 /// The canonical names of all servers.
 #[derive(Debug, Default)]
@@ -77,7 +77,13 @@ impl CanonicalNames {
 impl Named {
     fn new(given: Given, contenders: &[&str]) -> Self {
         let Given { name, full, clash } = given;
-        let begins = |text: &str| contenders.iter().any(|prefix| begins_with(text, prefix));
+        // What clients see has no dots, and may begin like the names of another server only then.
+        let begins = |text: &str| {
+            let shown = NameStyle { dots: false, length: LONGEST }.clean(text);
+            contenders.iter().any(|prefix| {
+                begins_with(text, prefix) || begins_with(&shown, &prefix.replace('.', "_"))
+            })
+        };
         let is_contested = begins(&name) || full.as_deref().is_some_and(begins);
         let (name, full) = (name.into(), full.map(Arc::from));
         Self { canonical: Arc::new(CanonicalName { name, full, is_contested }), clash }

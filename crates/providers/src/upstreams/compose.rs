@@ -225,6 +225,7 @@ fn name_prompts(parts: &[Part], scope: Scope<'_>, names: &CanonicalNames, compos
             if scope.has_server(&part.server) {
                 composed.listing.prompts.push(Arc::new(PromptEntry {
                     canonical: named.beside(&name),
+                    client_names: None,
                     name: name.clone(),
                     definition,
                     origin: prompt.origin.clone(),

@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-/// The longest name that the protocol allows.
-pub(super) const LONGEST: usize = 128;
+use gantry_gateway::{LONGEST_NAME, NameStyle, SHORTEST_NAME};
 
-/// A hash in digits, and the `_` before it.
-const SUFFIX: usize = 9;
+/// The longest name that the protocol allows.
+pub(super) const LONGEST: usize = LONGEST_NAME;
 
 /// The names given so far, and to whose thing each.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ pub(super) struct Given {
 impl Names {
     /// No names yet; none will be longer than `length`.
     pub(super) fn new(length: usize) -> Self {
-        Self { given: HashMap::new(), length: length.clamp(2 * SUFFIX, LONGEST) }
+        Self { given: HashMap::new(), length: length.clamp(SHORTEST_NAME, LONGEST) }
     }
 
     /// Gives a name to what a server calls `own`. Must be called in the same order for the names
@@ -73,10 +72,7 @@ impl Names {
 /// A name of allowed characters that is not too long. One that is shortened keeps its beginning,
 /// and ends in what tells it from others that begin alike.
 pub(super) fn fit(name: &str, length: usize) -> String {
-    match name.chars().count() {
-        count if count <= length => clean(name),
-        _ => with_suffix(name, name, length),
-    }
+    style(length).fit(name)
 }
 
 /// Whether a name may be that of a thing of a server with this prefix.
@@ -103,25 +99,20 @@ pub(super) fn file(server: &str) -> String {
 }
 
 fn with_suffix(name: &str, hashed: &str, length: usize) -> String {
-    let mut name = clean(name);
-    name.truncate(length - SUFFIX);
-    format!("{name}_{:08x}", hash(hashed))
+    style(length).with_suffix(name, hashed)
 }
 
-/// ASCII only, so that characters are bytes.
 fn clean(name: &str) -> String {
-    name.chars().map(|it| if is_allowed(it) { it } else { '_' }).collect()
+    style(LONGEST).clean(name)
+}
+
+/// Canonical names may have dots. What clients see is up to the catalog.
+fn style(length: usize) -> NameStyle {
+    NameStyle { dots: true, length }
 }
 
 fn is_allowed(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
-}
-
-/// FNV-1a, folded. Names are kept by clients, so it must never change.
-fn hash(text: &str) -> u32 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let hash = text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
-    (hash >> 32) as u32 ^ hash as u32
 }
 
 #[cfg(test)]

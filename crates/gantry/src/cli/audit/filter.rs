@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use gantry_gateway::pattern;
+use gantry_gateway::{NameStyle, pattern};
 use gantry_protocol::timestamp;
 use gantry_store::audit::VolumeFile;
 
@@ -89,7 +89,8 @@ impl Filter {
             && self.until.as_ref().is_none_or(|until| record.at <= *until)
             && self.text.as_ref().is_none_or(|text| record.object.as_str().contains(text))
             && fits(&self.principal, &|| record.text("principal"))
-            && fits(&self.tool, &|| record.target())
+            && (fits(&self.tool, &|| record.target())
+                || fits(&self.tool, &|| NameStyle::default().fit(&record.target())))
             && fits(&self.server, &|| record.text("server"))
             && fits(&self.outcome, &|| record.text("outcome"))
     }

@@ -7,7 +7,7 @@ use clap_complete::ArgValueCompleter;
 use gantry::config::Config;
 use gantry::policy::{Explanation, Finding};
 use gantry::{Caller, Method, ObjectWriter, RawJson};
-use gantry_gateway::{Call, CanonicalName, Effect, PromptEntry, Scope, Target};
+use gantry_gateway::{Call, CanonicalName, ClientNames, Effect, PromptEntry, Scope, Target};
 use gantry_policy::trust::{Outcome, Standing, decide};
 use gantry_protocol::JsonLimits;
 
@@ -172,8 +172,12 @@ impl ExplainOptions {
         match &target {
             Target::Tool(tool) => {
                 let canonical = Some(canonical(&target));
+                let names = tool.client_names.clone();
                 let renamed = tool.shown_as(&tool.own.name, canonical);
-                renamed.map_or(target.clone(), |tool| Target::Tool(Arc::new(tool)))
+                renamed.map_or(target.clone(), |mut tool| {
+                    tool.client_names = at_face(names);
+                    Target::Tool(Arc::new(tool))
+                })
             }
             Target::Prompt(prompt) => Target::Prompt(Arc::new(PromptEntry {
                 name: prompt.own.name.clone(),
@@ -183,6 +187,7 @@ impl ExplainOptions {
                 offered: prompt.offered.clone(),
                 canonical: Some(canonical(&target)),
                 is_cached: prompt.is_cached,
+                client_names: at_face(prompt.client_names.clone()),
             })),
             Target::Resource(_) | Target::Template(..) => target,
         }
@@ -213,6 +218,11 @@ impl ExplainOptions {
 
 fn scope_of(allow: &[String]) -> Option<Scope> {
     Some(Scope { allow: allow.to_vec() }).filter(|it| !it.allow.is_empty())
+}
+
+/// The names for clients at a face that shows a thing under its own name.
+fn at_face(names: Option<Arc<ClientNames>>) -> Option<Arc<ClientNames>> {
+    names.map(|it| Arc::new(ClientNames { shown: it.canonical.clone(), ..(*it).clone() }))
 }
 
 /// What policies know of a name that the endpoint does not show.

@@ -30,10 +30,11 @@ pub(super) fn run(options: &CheckOptions) -> Result<(), Exit> {
         render::print(&render::pretty(&findings.to_json()))?;
     } else {
         render::print(&findings.to_text(Style::of_stdout()))?;
-        let (tools, problems) = (findings.tools.len(), findings.problems.len());
+        let problems = findings.errors();
+        let tools = findings.tools.len();
         render::say(&format!("{} in order, {}", tally(tools, "tool"), tally(problems, "problem")));
     }
-    if findings.problems.is_empty() { Ok(()) } else { Err(Exit::silent(Code::Failed)) }
+    if findings.errors() == 0 { Ok(()) } else { Err(Exit::silent(Code::Failed)) }
 }
 
 fn paths(options: &CheckOptions) -> Result<Vec<PathBuf>, Exit> {
@@ -73,11 +74,19 @@ impl Findings {
         for read in described {
             let registered = read.and_then(|tool| registry.register(tool.clone()).map(|_| tool));
             match registered {
-                Ok(tool) => self.tools.push(Arc::new(tool)),
+                Ok(tool) => {
+                    self.problems.extend(tool.warnings.iter().cloned());
+                    self.tools.push(Arc::new(tool));
+                }
                 Err(problem) => self.problems.push(problem),
             }
         }
         Ok(())
+    }
+
+    /// How many problems keep a tool out.
+    fn errors(&self) -> usize {
+        self.problems.iter().filter(|it| !it.is_warning).count()
     }
 
     fn to_text(&self, style: Style) -> String {
@@ -91,7 +100,9 @@ impl Findings {
             let place = style.bold(&render::one_line(&format!("{}{line}", shown(&problem.file))));
             let message = render::one_line(&problem.message);
             let advice = render::visible(&problem.advice);
-            format!("{place}: {} {message}\n    {advice}", style.red("error:"))
+            let is_warning = problem.is_warning;
+            let word = if is_warning { style.bold("warning:") } else { style.red("error:") };
+            format!("{place}: {} {message}\n    {advice}", word)
         });
         good.chain(bad).collect::<Vec<_>>().join("\n")
     }
@@ -111,6 +122,7 @@ impl Findings {
                 .value("line", &problem.line)
                 .value("message", &problem.message)
                 .value("advice", &problem.advice)
+                .value_some("warning", problem.is_warning.then_some(true))
                 .finish()
         });
         let (tools, problems): (Vec<_>, Vec<_>) = (tools.collect(), problems.collect());
@@ -131,6 +143,7 @@ fn not_a_tool(path: &Path) -> Problem {
         advice: "a tool is a Python file with `[tool.gantry]` in its script block, or a manifest \
                  called NAME.tool.json or tool.json"
             .to_owned(),
+        is_warning: false,
     }
 }
 

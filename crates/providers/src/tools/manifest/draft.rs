@@ -15,6 +15,9 @@ use super::nearest::nearest;
 use super::problem::Problem;
 use super::{Answer, Lookup, size, timeout};
 
+/// The version of a tool that says none.
+const UNVERSIONED: &str = "1.0.0";
+
 /// The variables of a process, by name.
 type Variables = Vec<(String, String)>;
 
@@ -31,6 +34,9 @@ pub(super) struct Draft<'a> {
     /// Where the manifest begins: what is missing is reported there.
     start: usize,
     fields: Vec<Field>,
+    /// Whether schemas may say less than a caller needs.
+    is_lenient: bool,
+    warnings: RefCell<Vec<Problem>>,
 }
 
 impl<'a> Draft<'a> {
@@ -55,7 +61,22 @@ impl<'a> Draft<'a> {
                 return Err(Problem::new(file, line, text, "remove one of them"));
             }
         }
-        Ok(Self { file, start, fields })
+        Ok(Self { file, start, fields, is_lenient: false, warnings: RefCell::default() })
+    }
+
+    /// The same, of a dialect in which schemas may say less.
+    pub(super) fn lenient(self) -> Self {
+        Self { is_lenient: true, ..self }
+    }
+
+    /// Notes what was left out, and what is assumed instead.
+    pub(super) fn warn(&self, problem: Problem) {
+        self.warnings.borrow_mut().push(problem.as_warning());
+    }
+
+    /// What was left out.
+    pub(super) fn warnings(&self) -> Vec<Problem> {
+        self.warnings.take()
     }
 
     /// A problem at a key, or at the manifest's beginning when the key is not there.
@@ -65,9 +86,13 @@ impl<'a> Draft<'a> {
         message: impl Into<String>,
         advice: impl Into<String>,
     ) -> Problem {
+        Problem::new(self.file, Some(self.line(key)), message, advice)
+    }
+
+    /// The line of a key, or where the manifest begins.
+    pub(super) fn line(&self, key: &str) -> usize {
         let field = self.fields.iter().find(|field| field.key == key);
-        let line = field.map_or(self.start, |field| field.line);
-        Problem::new(self.file, Some(line), message, advice)
+        field.map_or(self.start, |field| field.line)
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&RawJson> {
@@ -112,16 +137,26 @@ impl<'a> Draft<'a> {
         };
         match elements::lacking(&schema, side) {
             None => Ok(schema),
+            Some((text, advice)) if self.is_lenient => {
+                self.warn(self.problem(key, text, advice));
+                Ok(schema)
+            }
             Some((text, advice)) => Err(self.problem(key, text, advice)),
         }
     }
 
-    /// The output schema. None for a tool that answers with content, which says so with `output`.
+    /// The output schema. None for a tool that answers with content, which says so with `output`, and
+    /// for one that says nothing: it is taken, and its results are not checked.
     pub(super) fn output_schema(&self, key: &str) -> Result<Option<RawJson>, Problem> {
         // In a script the schema itself stands under this key.
         let is_schema = |value: &&RawJson| key == "output" && value.is_object();
         let Some(output) = self.get("output").filter(|value| !is_schema(value)) else {
-            return self.schema(key, Side::Output).map(Some);
+            if self.get(key).is_some() {
+                return self.schema(key, Side::Output).map(Some);
+            }
+            let (text, advice) = elements::absent(key, Side::Output);
+            self.warn(self.problem(key, format!("{text}, so its results are not checked"), advice));
+            return Ok(None);
         };
         if output.as_text() != Some("content") {
             let advice = "write \"content\" for a tool that answers with MCP content";
@@ -165,17 +200,38 @@ impl<'a> Draft<'a> {
         })
     }
 
-    pub(super) fn name(&self) -> Result<String, Problem> {
+    /// The name, and what its author wrote if that is another one. A name without a module gets
+    /// that of its metadata, or else its folder's name.
+    pub(super) fn name(&self) -> Result<(String, Option<String>), Problem> {
         let name = self.needed("name", "`name` is module and tool, such as \"text.count\"")?;
         if is_name(&name) {
-            return Ok(name);
+            return Ok((name, None));
+        }
+        let bare = if self.is_lenient { as_word(&name) } else { name.clone() };
+        let module = || {
+            let said = self.get("metadata").and_then(|it| it.get("module")?.to_text());
+            let folder = self.file.parent().and_then(Path::file_name);
+            let folder = folder.map(|it| as_word(&it.to_string_lossy()));
+            let said = said.map(|it| it.split('.').map(as_word).collect::<Vec<_>>().join("."));
+            said.or(folder).filter(|it| !it.is_empty()).unwrap_or_else(|| "tools".to_owned())
+        };
+        let whole = format!("{}.{bare}", module());
+        if !bare.contains('.') && is_name(&whole) {
+            return Ok((whole, Some(name)));
         }
         let advice = "write module and tool in small letters, digits and `_`, with a dot between \
                       them, such as `text.count`";
         Err(self.problem("name", format!("`{name}` is no name for a tool"), advice))
     }
 
+    /// The version; the first one if none is given.
     pub(super) fn version(&self) -> Result<String, Problem> {
+        if self.get("version").is_none() {
+            let text = format!("the tool has no version, so {UNVERSIONED} is assumed");
+            let advice = "add one: `version` is three numbers, such as \"1.0.0\"";
+            self.warn(self.problem("version", text, advice));
+            return Ok(UNVERSIONED.to_owned());
+        }
         let version = self.needed("version", "`version` is three numbers, such as \"1.0.0\"")?;
         if is_version(&version) {
             return Ok(version);
@@ -238,6 +294,15 @@ impl<'a> Draft<'a> {
         };
         self.problem("env", text, advice)
     }
+}
+
+/// A text as one word of a name.
+fn as_word(text: &str) -> String {
+    let letter = |it: char| match it.to_ascii_lowercase() {
+        it @ ('a'..='z' | '0'..='9' | '_' | '.') => it,
+        _ => '_',
+    };
+    text.chars().map(letter).collect::<String>().replace('.', "_")
 }
 
 fn is_variable(name: &str) -> bool {

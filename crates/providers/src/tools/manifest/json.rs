@@ -9,7 +9,7 @@ use gantry_protocol::json::{JsonError, JsonKind, JsonLimits};
 use super::draft::{Draft, Field};
 use super::elements::Side;
 use super::problem::{Problem, line_at};
-use super::{LARGEST, Lookup, Manifest, Runtime, program, unique};
+use super::{LARGEST, Lookup, Manifest, Runtime, program, registrar, unique};
 
 /// The keys of a manifest.
 pub(in crate::tools) const KEYS: &[&str] = &[
@@ -43,7 +43,11 @@ pub(super) fn read(
 ) -> Result<Manifest, Problem> {
     let text = Bytes::from(bytes);
     let document = parse(file, &text)?;
-    from_fields(file, 1, fields(&text, &document), environment)
+    let fields = fields(&text, &document);
+    if registrar::is_meant(&document) {
+        return registrar::read(file, fields, environment);
+    }
+    from_fields(file, 1, fields, environment)
 }
 
 /// The manifest of fields that were written in this or another notation.
@@ -53,19 +57,28 @@ pub(super) fn from_fields(
     fields: Vec<Field>,
     environment: Lookup<'_>,
 ) -> Result<Manifest, Problem> {
-    let draft = Draft::new(file, start, fields, KEYS)?;
-    let (name, version) = (draft.name()?, draft.version()?);
+    from_draft(&Draft::new(file, start, fields, KEYS)?, file, environment)
+}
+
+/// The manifest of a draft with the keys of one in JSON.
+pub(super) fn from_draft(
+    draft: &Draft<'_>,
+    file: &Path,
+    environment: Lookup<'_>,
+) -> Result<Manifest, Problem> {
+    let ((name, written), version) = (draft.name()?, draft.version()?);
     let description = draft.description()?;
     let input_schema = draft.schema("inputSchema", Side::Input)?.compact();
     let output_schema = draft.output_schema("outputSchema")?.map(|schema| schema.compact());
-    let runtime = runtime(&draft)?;
+    let runtime = runtime(draft)?;
     let folder = file.parent().unwrap_or(Path::new("/"));
-    let mut line = command_line(&draft, file, runtime)?;
-    let command = program::find(&draft, folder, &line.remove(0), runtime, environment)?;
+    let mut line = command_line(draft, file, runtime)?;
+    let command = program::find(draft, folder, &line.remove(0), runtime, environment)?;
     line.extend(draft.texts("args")?);
     let (env, secrets) = draft.env(environment)?;
     Ok(Manifest {
         name,
+        written,
         version,
         description,
         runtime,
@@ -73,10 +86,10 @@ pub(super) fn from_fields(
         args: line,
         env,
         secrets,
-        directory: program::directory(&draft, folder)?,
+        directory: program::directory(draft, folder)?,
         input_schema,
         output_schema,
-        annotations: annotations(&draft)?,
+        annotations: annotations(draft)?,
         title: draft.text("title")?,
         answer: draft.answer()?,
         task: draft.task()?,
@@ -84,6 +97,7 @@ pub(super) fn from_fields(
         memory: draft.memory()?,
         metadata: draft.metadata()?.map(|metadata| metadata.compact()),
         source: file.to_owned(),
+        warnings: draft.warnings(),
     })
 }
 

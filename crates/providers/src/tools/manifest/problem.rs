@@ -14,6 +14,8 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub advice: String,
+    /// Whether the tool is taken all the same.
+    pub is_warning: bool,
 }
 
 impl Problem {
@@ -23,7 +25,13 @@ impl Problem {
         message: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
-        Self { file: file.to_owned(), line, message: message.into(), advice: advice.into() }
+        let (message, advice) = (message.into(), advice.into());
+        Self { file: file.to_owned(), line, message, advice, is_warning: false }
+    }
+
+    /// The same as something that does not keep the tool out.
+    pub(in crate::tools) fn as_warning(self) -> Self {
+        Self { is_warning: true, ..self }
     }
 }
 

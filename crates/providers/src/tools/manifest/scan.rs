@@ -1,10 +1,13 @@
 //! The files of a folder that may be tools.
 
 use std::fs::DirEntry;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::super::specification::FILE_NAME;
-use super::Problem;
+use super::{Manifest, Problem};
 
 /// The most entries of one folder that are looked at.
 const MOST_FILES: usize = 10_000;
@@ -50,6 +53,49 @@ fn candidate(entry: &DirEntry, root: &Path) -> Vec<PathBuf> {
         Err(_) => false,
     };
     inside.into_iter().filter(fits).collect()
+}
+
+/// The programs of a folder that no manifest is about, given its files and the tools that are known.
+pub(in crate::tools) fn unregistered(files: &[PathBuf], known: &[Arc<Manifest>]) -> Vec<Problem> {
+    let is_used = |file: &Path| {
+        known.iter().any(|tool| {
+            let mut args = tool.args.iter().map(|it| tool.directory.join(it));
+            tool.command == file || tool.source == file || args.any(|it| it == *file)
+        })
+    };
+    let report = |file: &PathBuf| {
+        let name = file.file_name()?.to_str()?;
+        let stem = name.split('.').next().unwrap_or(name);
+        let is_described = |other: &PathBuf| {
+            let other = other.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+            let of = other.strip_suffix(".tool.json");
+            of.is_some_and(|of| of == name || of == stem)
+        };
+        let is_meant = !name.ends_with(".tool.json") && name != "tool.json";
+        if !is_meant || files.iter().any(is_described) || !is_program(file) || is_used(file) {
+            return None;
+        }
+        let text = "this program is in a folder of tools, but nothing describes it";
+        let advice = match name.ends_with(".py") {
+            true => "add a `[tool.gantry]` table to its script block; `gantry tools new python \
+                     NAME` writes an example"
+                .to_owned(),
+            false => format!("write {name}.tool.json beside it, or move it out of the folder"),
+        };
+        Some(Problem::new(file, None, text, advice).as_warning())
+    };
+    files.iter().filter_map(report).collect()
+}
+
+/// Whether a file can be started: it is executable, or begins like a script.
+fn is_program(file: &Path) -> bool {
+    let Ok(found) = file.metadata() else { return false };
+    if !found.is_file() {
+        return false;
+    }
+    let mut start = [0; 2];
+    let read = std::fs::File::open(file).and_then(|mut it| it.read_exact(&mut start));
+    found.permissions().mode() & 0o111 != 0 || (read.is_ok() && start == *b"#!")
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {

@@ -98,8 +98,10 @@ fn manifest(
     };
     let draft = Draft::new(file, start, fields(file, block, table)?, KEYS)?;
     let (env, secrets) = draft.env(environment)?;
+    let (name, written) = draft.name()?;
     Ok(Manifest {
-        name: draft.name()?,
+        name,
+        written,
         version: draft.version()?,
         description: draft.description()?,
         runtime: Runtime::PythonUvScript,
@@ -118,6 +120,7 @@ fn manifest(
         memory: draft.memory()?,
         metadata: draft.metadata()?,
         source: file.to_owned(),
+        warnings: draft.warnings(),
     })
 }
 

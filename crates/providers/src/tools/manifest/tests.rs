@@ -3,6 +3,7 @@
 mod folder;
 mod json;
 mod script;
+mod seeds;
 mod words;
 
 use std::fs;

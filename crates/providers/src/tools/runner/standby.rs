@@ -125,9 +125,21 @@ impl Standby {
 
     /// Ends what waits for tools that are gone or have changed, and starts what must always wait.
     pub(super) fn refresh(self: &Arc<Self>, tools: &[Arc<Manifest>]) {
+        self.refresh_those(tools, |_| true);
+    }
+
+    /// The same where only the tools of one name may have changed.
+    pub(super) fn refresh_one(self: &Arc<Self>, name: &str, tools: &[Arc<Manifest>]) {
+        self.refresh_those(tools, |key| key.0 == name);
+    }
+
+    fn refresh_those(self: &Arc<Self>, tools: &[Arc<Manifest>], is_meant: impl Fn(&Key) -> bool) {
         let now: HashMap<Key, &Arc<Manifest>> = tools.iter().map(|it| (key(it), it)).collect();
         let mut old = Vec::new();
         self.state().queues.retain(|key, queue| {
+            if !is_meant(key) {
+                return true;
+            }
             let Some(manifest) = now.get(key) else {
                 old.extend(queue.waiting.drain(..));
                 return false;

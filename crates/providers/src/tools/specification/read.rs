@@ -82,7 +82,13 @@ pub(super) fn problem(
     message: impl Into<String>,
     advice: impl Into<String>,
 ) -> Problem {
-    Problem { file: path.to_owned(), line, message: message.into(), advice: advice.into() }
+    Problem {
+        file: path.to_owned(),
+        line,
+        message: message.into(),
+        advice: advice.into(),
+        is_warning: false,
+    }
 }
 
 fn fields(path: &Path, part: &Part<'_>) -> Result<Vec<Field>, Problem> {

@@ -62,6 +62,8 @@ fn tool(folder: &Path) -> Manifest {
     let words = json!({"type": "integer", "description": "How many."});
     Manifest {
         name: "text.count".to_owned(),
+        written: None,
+        warnings: Vec::new(),
         version: "1.2.3".to_owned(),
         description: "Counts words.".to_owned(),
         runtime: Runtime::Process,

@@ -189,7 +189,7 @@ fn canonical_names_are_the_same_at_every_endpoint() {
             let names = target.names();
             let path = format!("{} {}", names.server.unwrap(), names.own());
             let full = names.full().map(str::to_owned);
-            (path, (names.canonical().to_owned(), full, names.permitting().is_some()))
+            (path, (names.canonical().to_owned(), full, names.permitting().next().is_some()))
         };
         tools.chain(prompts).chain(resources).map(name).collect::<BTreeMap<_, _>>()
     };

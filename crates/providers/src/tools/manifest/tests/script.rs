@@ -87,7 +87,6 @@ fn wrong_scripts() {
         ("", "5: the tool has no input schema; add `[tool.gantry.input.properties.NAME]`"),
         ("input = {}\noutput = 'text'", "10: `output` has the wrong form; write \"content\""),
         ("input = {}\noutput = 1", "10: `output` is not a table; write `[tool.gantry.output.prop"),
-        ("input = {} # output", "5: the tool has no output schema; add `[tool.gantry.output.prop"),
         ("[tool.gantry.input.properties.a]", "9: `a` in the input schema has no type; add `type`"),
         ("readonly = true\ninput = {}", "9: unknown key `readonly`; write `read_only`"),
         ("input = {}\nread_only = 'yes'", "10: `read_only` has the wrong form; write true or"),

@@ -134,6 +134,8 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
             let base = base.clone();
             Manifest {
                 name,
+                written: None,
+                warnings: Vec::new(),
                 version,
                 description,
                 runtime,
@@ -143,7 +145,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
                 secrets,
                 directory,
                 input_schema,
-                output_schema,
+                output_schema: Some(output_schema),
                 annotations,
                 title,
                 answer: if timeout.is_some() { Answer::Line } else { Answer::End },

@@ -1,0 +1,393 @@
+//! What clients find by name: under the name that they see, and under every other name that means
+//! it. Two things that would be shown under one name get two, the same after each start.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use gantry_protocol::RawJson;
+
+use super::sorted::SortedMap;
+use crate::entry::{CanonicalEntry, PromptEntry, ToolEntry};
+use crate::names::{ClientNames, NameStyle, contract_name};
+use crate::provider::Provider;
+
+/// Something listed, and who serves it.
+pub(super) struct Listed<T> {
+    pub(super) entry: Arc<T>,
+    pub(super) provider: Arc<dyn Provider>,
+}
+
+/// The things of one kind, by name.
+pub(super) struct Directory<T> {
+    /// By the name that clients see.
+    shown: SortedMap<Item<T>>,
+    /// The names that clients see by every other name.
+    aliases: SortedMap<Arc<[Alias]>>,
+    /// Names that several things would have.
+    contested: Arc<HashSet<String>>,
+}
+
+/// A thing as its provider listed it and as it is shown.
+struct Item<T> {
+    listed: Listed<T>,
+    /// As the provider listed it.
+    base: Arc<T>,
+    /// The same with its names, before a screen showed something else in its place.
+    made: Arc<T>,
+    shelf: u64,
+}
+
+/// What another name means. Of several the least counts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Alias {
+    shelf: u64,
+    kind: AliasKind,
+    shown: Arc<str>,
+}
+
+/// How well a name fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum AliasKind {
+    /// It is the canonical name, or what the provider lists it as.
+    Name,
+    /// It is what its author wrote.
+    Written,
+    /// It is what it would be called if that had not been too long.
+    Full,
+    /// It is made of the names of server and tool.
+    Contract,
+}
+
+/// A thing, and the name that it would have for clients.
+struct Wanted<T> {
+    name: String,
+    shelf: u64,
+    provider: Arc<dyn Provider>,
+    entry: Arc<T>,
+}
+
+/// One provider's things: its number in the order of all, and what it lists.
+pub(super) type Part<T> = (u64, Arc<dyn Provider>, Vec<Arc<T>>);
+
+/// Something with names.
+pub(super) trait Named: Clone {
+    /// What its provider lists it as.
+    fn listed_as(&self) -> &str;
+    fn definition(&self) -> &RawJson;
+    fn canonical(&self) -> CanonicalEntry<'_>;
+    fn written(&self) -> Option<&Arc<str>>;
+    fn client_names(&self) -> Option<&Arc<ClientNames>>;
+    fn set_client_names(&mut self, names: Option<Arc<ClientNames>>, definition: RawJson);
+}
+
+macro_rules! named {
+    ($entry:ident, $written:expr) => {
+        impl Named for $entry {
+            fn listed_as(&self) -> &str {
+                &self.name
+            }
+            fn definition(&self) -> &RawJson {
+                &self.definition
+            }
+            fn canonical(&self) -> CanonicalEntry<'_> {
+                CanonicalEntry {
+                    name: self.canonical_name(),
+                    full: self.canonical.as_ref().and_then(|it| it.full.as_deref()),
+                    own: &self.own.name,
+                    server: self.origin.as_ref().map(|it| &*it.server),
+                }
+            }
+            fn written(&self) -> Option<&Arc<str>> {
+                let written: fn(&Self) -> Option<&Arc<str>> = $written;
+                written(self)
+            }
+            fn client_names(&self) -> Option<&Arc<ClientNames>> {
+                self.client_names.as_ref()
+            }
+            fn set_client_names(&mut self, names: Option<Arc<ClientNames>>, definition: RawJson) {
+                (self.client_names, self.definition) = (names, definition);
+            }
+        }
+    };
+}
+named!(ToolEntry, |it| it.written.as_ref());
+named!(PromptEntry, |_| None);
+
+impl<T: Named> Wanted<T> {
+    /// Of two that would have one name, the lesser keeps it.
+    fn rank(&self) -> (&str, u64, bool, &str) {
+        let listed = self.entry.listed_as();
+        (&self.name, self.shelf, self.name != listed, listed)
+    }
+}
+
+impl<T: Named> Directory<T> {
+    /// Everything that these providers list. Of two things that would have one name, that of the
+    /// earlier provider keeps it, then the one that has the name as it is, then the one whose own
+    /// name comes first. What is the same as `before` is not made again.
+    pub(super) fn new(parts: Vec<Part<T>>, style: &NameStyle, before: &Self) -> Self {
+        let mut wanted: Vec<Wanted<T>> = Vec::new();
+        for (shelf, provider, entries) in parts {
+            for entry in entries {
+                let name = style.fit(entry.listed_as());
+                wanted.push(Wanted { name, shelf, provider: provider.clone(), entry });
+            }
+        }
+        wanted.sort_by(|one, other| one.rank().cmp(&other.rank()));
+        wanted.dedup_by(|later, first| {
+            let (name, provider) = (later.entry.listed_as(), later.provider.name());
+            let is_same = later.shelf == first.shelf && name == first.entry.listed_as();
+            if is_same {
+                tracing::warn!(name, provider, "a provider lists the same name twice; rename one");
+            }
+            is_same
+        });
+        let (mut taken, mut items, mut later) = (HashMap::new(), Vec::new(), Vec::new());
+        for Wanted { name, shelf, provider, entry } in wanted {
+            if taken.contains_key(&name) {
+                later.push((name, shelf, provider, entry));
+            } else {
+                taken.insert(name.clone(), entry.canonical().name.to_owned());
+                let item = Item::new(&name, false, (shelf, &provider, entry), style, before);
+                items.push((name.into(), item));
+            }
+        }
+        let mut contested = HashSet::new();
+        for (name, shelf, provider, entry) in later {
+            let mut free = (0u32..).map(|number| distinct(style, &entry.canonical(), number));
+            let shown = free.find(|it| !taken.contains_key(it)).unwrap_or_default();
+            let other = taken.get(&name).map_or("", String::as_str);
+            let canonical = entry.canonical().name;
+            // The canonical name of what is shown under the name permits for that, not for this.
+            let is_taken = canonical == other || canonical == name;
+            if before.shown.get(&shown).is_none_or(|it| it.base.listed_as() != entry.listed_as()) {
+                tracing::warn!(
+                    "`{canonical}` is shown to clients as `{shown}`, because `{other}` is shown as \
+                     `{name}`; both can be called; rename one of them to choose its name yourself"
+                );
+            }
+            taken.insert(shown.clone(), canonical.to_owned());
+            contested.insert(name);
+            let item = Item::new(&shown, is_taken, (shelf, &provider, entry), style, before);
+            items.push((shown.into(), item));
+        }
+        let mut all: Vec<(Arc<str>, Alias)> =
+            items.iter().flat_map(|(shown, item)| item.aliases(shown)).collect();
+        all.sort();
+        let mut aliases: Vec<(Arc<str>, Vec<Alias>)> = Vec::new();
+        for (name, alias) in all {
+            match aliases.last_mut() {
+                Some((last, list)) if *last == name => list.push(alias),
+                _ => aliases.push((name, vec![alias])),
+            }
+        }
+        let aliases = aliases.into_iter().map(|(name, list)| (name, list.into())).collect();
+        Self {
+            shown: SortedMap::new(items),
+            aliases: SortedMap::new(aliases),
+            contested: Arc::new(contested),
+        }
+    }
+
+    /// The same with this thing in the place of what the provider listed under its name. None if
+    /// that concerns the names of others, which takes everything to be named again.
+    pub(super) fn with(
+        &self,
+        (shelf, provider): (u64, &Arc<dyn Provider>),
+        entry: &Arc<T>,
+        style: &NameStyle,
+    ) -> Option<Self> {
+        let name = style.fit(entry.listed_as());
+        let mut next = self.without(shelf, entry.listed_as(), style)?;
+        if next.shown.get(&name).is_some() {
+            return None;
+        }
+        let item = Item::new(&name, false, (shelf, provider, entry.clone()), style, self);
+        let shown: Arc<str> = name.into();
+        for (name, alias) in item.aliases(&shown) {
+            let known = next.aliases.get(&name).into_iter().flat_map(|it| it.iter());
+            let mut list: Vec<Alias> = known.cloned().chain([alias]).collect();
+            list.sort();
+            next.aliases.insert(name, list.into());
+        }
+        next.shown.insert(shown, item);
+        Some(next)
+    }
+
+    /// The same without what the provider listed under a name.
+    pub(super) fn without(&self, shelf: u64, listed: &str, style: &NameStyle) -> Option<Self> {
+        let name = style.fit(listed);
+        if self.contested.contains(&name) {
+            return None;
+        }
+        let mut next = self.clone();
+        let is_meant = |it: &&Item<T>| it.shelf == shelf && it.base.listed_as() == listed;
+        if let Some(item) = self.shown.get(&name).filter(is_meant) {
+            let shown: Arc<str> = name.as_str().into();
+            for (name, alias) in item.aliases(&shown) {
+                let known = next.aliases.get(&name).into_iter().flat_map(|it| it.iter());
+                let list: Vec<Alias> = known.filter(|it| **it != alias).cloned().collect();
+                match list.is_empty() {
+                    true => drop(next.aliases.remove(&name)),
+                    false => drop(next.aliases.insert(name, list.into())),
+                }
+            }
+            next.shown.remove(&name);
+        }
+        Some(next)
+    }
+
+    /// What a name means: the thing that clients see under it, or else the one that it is another
+    /// name of. None if that is not certain.
+    pub(super) fn find(&self, name: &str) -> Option<&Listed<T>> {
+        let item = self.shown.get(name).or_else(|| match &**self.aliases.get(name)? {
+            [one] => self.shown.get(&one.shown),
+            [one, other, ..] if (one.shelf, one.kind) < (other.shelf, other.kind) => {
+                self.shown.get(&one.shown)
+            }
+            _ => None,
+        });
+        item.map(|it| &it.listed)
+    }
+
+    /// All of them, by the names that clients see.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Listed<T>)> {
+        self.shown.iter().map(|(name, item)| (&**name, &item.listed))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Shows others in the place of these, under the same names. Where there is none, nothing is.
+    pub(super) fn replace(&mut self, instead: &mut impl FnMut(Arc<T>) -> Option<Arc<T>>) {
+        let replaced = |(name, item): (&Arc<str>, &Item<T>)| {
+            let entry = instead(item.listed.entry.clone())?;
+            let listed = Listed { entry, provider: item.listed.provider.clone() };
+            Some((name.clone(), Item { listed, ..item.clone() }))
+        };
+        self.shown = SortedMap::new(self.shown.iter().filter_map(replaced).collect());
+    }
+
+    /// Those that are seen. What they are called does not depend on what is not.
+    pub(super) fn part(&self, sees: impl Fn(&Arc<T>) -> bool) -> Self {
+        let kept = self.shown.iter().filter(|(_, it)| sees(&it.listed.entry));
+        let kept = kept.map(|(name, it)| (name.clone(), it.clone())).collect();
+        Self { shown: SortedMap::new(kept), ..self.clone() }
+    }
+}
+
+/// The name of a thing whose name another one has.
+fn distinct(style: &NameStyle, names: &CanonicalEntry<'_>, number: u32) -> String {
+    let hashed = format!("{}\n{}\n{number}", names.server.unwrap_or_default(), names.own);
+    style.with_suffix(names.name, &hashed)
+}
+
+impl<T: Named> Item<T> {
+    fn new(
+        shown: &str,
+        is_taken: bool,
+        (shelf, provider, base): (u64, &Arc<dyn Provider>, Arc<T>),
+        style: &NameStyle,
+        before: &Directory<T>,
+    ) -> Self {
+        let names = client_names(&*base, shown, is_taken, style);
+        let known = before.shown.get(shown).filter(|it| Arc::ptr_eq(&it.base, &base));
+        let known = known.filter(|it| it.made.client_names() == names.as_ref());
+        let entry = match (known, names) {
+            (Some(known), _) => known.made.clone(),
+            (None, None) => base.clone(),
+            (None, names) => Arc::new(renamed(&*base, names)),
+        };
+        let made = entry.clone();
+        Self { listed: Listed { entry, provider: provider.clone() }, base, made, shelf }
+    }
+
+    /// Every other name, and what it means.
+    fn aliases(&self, shown: &Arc<str>) -> Vec<(Arc<str>, Alias)> {
+        let names = self.base.canonical();
+        let contract = self.made.client_names().and_then(|it| it.contract.as_deref());
+        let all = [
+            (AliasKind::Name, Some(names.name)),
+            (AliasKind::Name, Some(self.base.listed_as())),
+            (AliasKind::Written, self.base.written().map(|it| &**it)),
+            (AliasKind::Full, names.full.filter(|full| is_cut(full, names.name))),
+            (AliasKind::Contract, contract),
+        ];
+        let mut found: Vec<(Arc<str>, Alias)> = Vec::new();
+        for (kind, name) in all {
+            let name = name.filter(|name| **name != **shown);
+            if let Some(name) = name.filter(|name| found.iter().all(|(it, _)| **it != **name)) {
+                found.push((name.into(), Alias { shelf: self.shelf, kind, shown: shown.clone() }));
+            }
+        }
+        found
+    }
+}
+
+/// Whether a name is what remains of a longer one. Where it is another one because something else has
+/// the longer name, or had it and is away, that is no name of this.
+fn is_cut(full: &str, name: &str) -> bool {
+    let style = NameStyle { dots: true, length: name.len() };
+    full.len() > name.len() && style.fit(full) == name
+}
+
+/// The thing as clients see it under these names.
+pub(super) fn renamed<T: Named>(base: &T, names: Option<Arc<ClientNames>>) -> T {
+    let mut entry = base.clone();
+    let definition = match &names {
+        Some(names) if *names.shown != *base.listed_as() => {
+            base.definition().edit().set("name", RawJson::string(&names.shown)).apply()
+        }
+        _ => base.definition().clone(),
+    };
+    entry.set_client_names(names, definition);
+    entry
+}
+
+/// The names for clients; none if the name of the entry says it all.
+fn client_names<T: Named>(
+    base: &T,
+    shown: &str,
+    is_taken: bool,
+    style: &NameStyle,
+) -> Option<Arc<ClientNames>> {
+    let names = base.canonical();
+    let canonical = style.fit(names.name);
+    let says_all = shown == base.listed_as() && canonical == names.name && names.server.is_none();
+    let make = || ClientNames {
+        shown: shown.into(),
+        canonical: canonical.into(),
+        distinct: distinct(style, &names, 0).into(),
+        contract: names.server.map(|server| contract_name(server, names.own).into()),
+        is_taken,
+    };
+    (!says_all).then(|| Arc::new(make()))
+}
+
+impl<T> Default for Directory<T> {
+    fn default() -> Self {
+        let (shown, aliases, contested) = Default::default();
+        Self { shown, aliases, contested }
+    }
+}
+
+impl<T> Clone for Directory<T> {
+    fn clone(&self) -> Self {
+        let (shown, aliases) = (self.shown.clone(), self.aliases.clone());
+        Self { shown, aliases, contested: self.contested.clone() }
+    }
+}
+
+impl<T> Clone for Item<T> {
+    fn clone(&self) -> Self {
+        let (base, made) = (self.base.clone(), self.made.clone());
+        Self { listed: self.listed.clone(), base, made, shelf: self.shelf }
+    }
+}
+
+impl<T> Clone for Listed<T> {
+    fn clone(&self) -> Self {
+        Self { entry: self.entry.clone(), provider: self.provider.clone() }
+    }
+}
