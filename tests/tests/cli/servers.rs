@@ -235,7 +235,8 @@ fn what_readmes_print_is_taken() {
     }"#;
     let (one, two) =
         (json!({"command": "npx", "args": ["-y", "one"]}), json!({"url": "https://h/mcp"}));
-    let cases: [(&[&str], &str, &[(&str, &serde_json::Value)]); 7] = [
+    type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a serde_json::Value)]);
+    let cases: [Case<'_>; 7] = [
         (&[block], "", &[("one", &one), ("my-two", &two)]),
         (&["-"], block, &[("one", &one), ("my-two", &two)]),
         (&["one", block], "", &[("one", &one)]),

@@ -175,7 +175,7 @@ fn every_setting_of_the_middle_has_a_test() {
         batch_filled: _,
         batch_results: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 20] = [
+    let tests: [(&str, fn()); 21] = [
         ("deadline", middle::deadline),
         // `names/shown.rs`
         ("names", INSIDE),

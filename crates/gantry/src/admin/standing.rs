@@ -13,9 +13,12 @@ use super::servers::decode;
 use super::{Admin, Answer, refuse};
 use crate::guard::Guard;
 
+/// The description of a tool's trust and pins, as JSON.
+type Description = dyn Fn(&Arc<ToolEntry>, &Guard) -> RawJson + Send + Sync;
+
 /// Describes how a tool stands with the policies.
 #[derive(Clone)]
-pub struct Describe(pub Arc<dyn Fn(&Arc<ToolEntry>, &Guard) -> RawJson + Send + Sync>);
+pub struct Describe(pub Arc<Description>);
 
 impl fmt::Debug for Describe {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -26,7 +26,7 @@ pub fn layers(given: Option<&Path>, environment: Lookup<'_>, here: &Path) -> Vec
     // The folder may be where the user's file is.
     let real = |file: &Path| file.canonicalize().ok();
     let of_user = of_user
-        .filter(|user| !of_project.as_deref().is_some_and(|project| real(project) == real(user)));
+        .filter(|user| of_project.as_deref().is_none_or(|project| real(project) != real(user)));
     let layers: Vec<PathBuf> = of_project.into_iter().chain(of_user).collect();
     match layers.is_empty() {
         true => of_erasmus(environment).filter(|file| file.is_file()).into_iter().collect(),

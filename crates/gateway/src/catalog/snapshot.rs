@@ -18,7 +18,7 @@ use crate::policy::View;
 use crate::provider::{Matcher, Provider, Target};
 
 /// How lists are cut into pages, and how long clients may keep them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSettings {
     /// Items on one page.
     pub(crate) size: usize,
@@ -113,7 +113,7 @@ impl Snapshot {
             resources: Arc::default(),
             templates: Arc::default(),
             prompts: Directory::default(),
-            pages: pages.clone(),
+            pages: *pages,
             lists: Default::default(),
             parts: Arc::default(),
         }
@@ -144,7 +144,7 @@ impl Snapshot {
             resources: Arc::new(resources(shelves.clone())),
             templates: Arc::new(templates),
             prompts: Directory::new(prompts, style, &self.prompts),
-            pages: self.pages.clone(),
+            pages: self.pages,
             lists: Default::default(),
             parts: Arc::default(),
         };
@@ -248,7 +248,7 @@ impl Snapshot {
             resources: Arc::new(self.resources.iter().filter(resource).cloned().collect()),
             templates: Arc::new(self.templates.iter().filter(template).cloned().collect()),
             prompts: self.prompts.part(|it| sees(&Target::Prompt(it.clone()))),
-            pages: self.pages.clone(),
+            pages: self.pages,
             lists: Default::default(),
             parts: Arc::default(),
         }

@@ -43,7 +43,7 @@ impl ServedTools {
             match read(content) {
                 Some(versions) => drop(self.tools.insert(key, versions)),
                 None => {
-                    tracing::warn!(key, "the record of a served tool is damaged, and is not used")
+                    tracing::warn!(key, "the record of a served tool is damaged, and is not used");
                 }
             }
         }

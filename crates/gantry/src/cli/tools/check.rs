@@ -102,7 +102,7 @@ impl Findings {
             let advice = render::visible(&problem.advice);
             let is_warning = problem.is_warning;
             let word = if is_warning { style.bold("warning:") } else { style.red("error:") };
-            format!("{place}: {} {message}\n    {advice}", word)
+            format!("{place}: {word} {message}\n    {advice}")
         });
         good.chain(bad).collect::<Vec<_>>().join("\n")
     }

@@ -60,6 +60,7 @@ impl Session {
                 line: it.get("line").and_then(|it| it.read()),
                 message: text("message"),
                 advice: text("advice"),
+                is_warning: it.get("warning").and_then(|it| it.read()).unwrap_or_default(),
             }
         };
         Ok(told.get("problems").iter().flat_map(RawJson::elements).map(problem).collect())

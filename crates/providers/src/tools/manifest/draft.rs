@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
 
     /// Notes what was left out, and what is assumed instead.
     pub(super) fn warn(&self, problem: Problem) {
-        self.warnings.borrow_mut().push(problem.as_warning());
+        self.warnings.borrow_mut().push(problem.into_warning());
     }
 
     /// What was left out.

@@ -30,7 +30,7 @@ impl Problem {
     }
 
     /// The same as something that does not keep the tool out.
-    pub(in crate::tools) fn as_warning(self) -> Self {
+    pub(in crate::tools) fn into_warning(self) -> Self {
         Self { is_warning: true, ..self }
     }
 }
@@ -110,7 +110,8 @@ mod tests {
     fn what_has_one_cause_is_one_line() {
         let problem =
             |file: &str, message: &str| Problem::new(Path::new(file), None, message, "mend");
-        let cases: [(&[(&str, &str)], &[&str]); 4] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+        let cases: [Case<'_>; 4] = [
             (&[], &[]),
             (&[("a", "x")], &["a: x; mend"]),
             (&[("a", "x"), ("b", "y"), ("c", "x")], &["a, c: x; mend", "b: y; mend"]),

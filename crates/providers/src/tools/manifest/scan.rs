@@ -82,7 +82,7 @@ pub(in crate::tools) fn unregistered(files: &[PathBuf], known: &[Arc<Manifest>])
                 .to_owned(),
             false => format!("write {name}.tool.json beside it, or move it out of the folder"),
         };
-        Some(Problem::new(file, None, text, advice).as_warning())
+        Some(Problem::new(file, None, text, advice).into_warning())
     };
     files.iter().filter_map(report).collect()
 }

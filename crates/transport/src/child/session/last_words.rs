@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_line_that_says_why() {
         let npm = "npm error code E404\n\
-            npm error 404 Not Found - GET https://registry.npmjs.org/nope - Not found\n\
+            npm error 404 Not Found - GET https://registry.example/nope - Not found\n\
             npm error 404\n\
             npm error 404  'nope@*' is not in this registry.\n\
             npm error 404 Note that you can also install from a\n\
@@ -95,7 +95,7 @@ mod tests {
         let python = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    \
             import nope\nModuleNotFoundError: No module named 'nope'\n";
         let cases = [
-            (npm, "npm error 404 Not Found - GET https://registry.npmjs.org/nope - Not found"),
+            (npm, "npm error 404 Not Found - GET https://registry.example/nope - Not found"),
             (folder, "npm ERR! enoent Could not read package.json: Error: ENOENT: no such file"),
             (node, "Error: Cannot find module '/x'"),
             (python, "ModuleNotFoundError: No module named 'nope'"),

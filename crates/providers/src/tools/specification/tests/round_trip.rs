@@ -145,7 +145,7 @@ fn manifest(folder: &Path) -> impl Strategy<Value = Manifest> + use<> {
                 secrets,
                 directory,
                 input_schema,
-                output_schema: Some(output_schema),
+                output_schema,
                 annotations,
                 title,
                 answer: if timeout.is_some() { Answer::Line } else { Answer::End },
