@@ -117,7 +117,7 @@ impl Desk {
         let listed = async {
             loop {
                 let all = self.own(list()).ask(self.address).await;
-                if all.to_string().contains(TOOL) {
+                if all.to_string().contains(&TOOL.replace('.', "_")) {
                     return;
                 }
             }
