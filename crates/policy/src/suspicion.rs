@@ -35,7 +35,8 @@ pub enum Sort {
     Wording,
 }
 
-/// So many are told of one definition; more would not change what is done about it.
+/// So many of each sort are told of one definition; more would not change what is done about it. What
+/// is harmless must not take the place of what holds a definition back.
 const MOST: usize = 20;
 
 /// Everything in a definition that a person should look at, at most a few.
@@ -114,22 +115,29 @@ impl Search {
     }
 
     fn look(&mut self, text: &str, is_name: bool) {
-        if let Some((what, excerpt)) = characters::hidden(text) {
+        if self.has_room(Sort::Hidden)
+            && let Some((what, excerpt)) = characters::hidden(text)
+        {
             self.note(Sort::Hidden, what, excerpt);
         }
         if let Some((what, excerpt)) = characters::lookalike(text).filter(|_| is_name) {
             self.note(Sort::Lookalike, what, excerpt);
         }
         // Pictures are not read by the model.
-        if !text.starts_with("data:image/") {
+        if self.has_room(Sort::Wording) && !text.starts_with("data:image/") {
             for (what, excerpt) in wording::orders(text) {
                 self.note(Sort::Wording, what, excerpt);
             }
         }
     }
 
+    /// Whether more of a sort is told. To look for more would cost time and change nothing.
+    fn has_room(&self, sort: Sort) -> bool {
+        self.found.iter().filter(|it| it.sort == sort).count() < MOST
+    }
+
     fn note(&mut self, sort: Sort, what: String, excerpt: String) {
-        if self.found.len() < MOST {
+        if self.has_room(sort) {
             let place = self.path.join(".");
             self.found.push(Suspicion { place, sort, what, excerpt });
         }

@@ -1,12 +1,15 @@
 //! Characters that cannot be seen or that pretend to be others, and how they are made visible.
 
+use std::cell::OnceCell;
+
 use super::excerpt;
 
 /// A text in which every hidden character shows as `⟨U+200B⟩`. Ends of lines and tabs stay.
 pub fn visible(text: &str) -> String {
+    let around = Around::new(text);
     let mut shown = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
-        match name(character).filter(|_| !is_proper(text, at, character)) {
+        match name(character).filter(|_| !around.is_proper(at, character)) {
             Some(_) => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(character))),
             None => shown.push(character),
         }
@@ -19,8 +22,9 @@ pub(super) fn hidden(text: &str) -> Option<(String, String)> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
         return None;
     }
+    let around = Around::new(text);
     let is_hidden = |(at, character): &(usize, char)| {
-        name(*character).is_some() && !is_proper(text, *at, *character)
+        name(*character).is_some() && !around.is_proper(*at, *character)
     };
     let mut all = text.char_indices().filter(is_hidden);
     let (at, first) = all.next()?;
@@ -66,35 +70,55 @@ fn name(character: char) -> Option<&'static str> {
     })
 }
 
-/// Whether a character that cannot be seen does here what it is for: emoji of several parts,
-/// and scripts that need it to join letters or to order them.
-fn is_proper(text: &str, at: usize, character: char) -> bool {
-    let before = text[..at].chars().next_back();
-    let after = text[at + character.len_utf8()..].chars().next();
-    match u32::from(character) {
-        0xFE0E | 0xFE0F => before.is_some_and(|it| is_symbol(it) || "0123456789#*©®".contains(it)),
-        0x200D if before.is_some_and(is_symbol) => after.is_some_and(is_symbol),
-        0x200C | 0x200D => before.is_some_and(joins) && after.is_some_and(joins),
-        0xFE00..=0xFE0D | 0xE0100..=0xE01EF => before.is_some_and(is_ideograph),
-        0x061C | 0x200E | 0x200F => text.chars().any(runs_leftwards),
-        0x180B..=0x180F => before.is_some_and(|it| matches!(u32::from(it), 0x1800..=0x18AF)),
-        0xE0020..=0xE007F => is_in_flag(text, at),
-        _ => false,
+/// A text in which characters are looked at one by one.
+struct Around<'a> {
+    text: &'a str,
+    /// Whether any letter runs leftwards; looked for once, for a text may be full of marks.
+    runs_leftwards: OnceCell<bool>,
+}
+
+impl<'a> Around<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, runs_leftwards: OnceCell::new() }
+    }
+
+    /// Whether a character that cannot be seen does here what it is for: emoji of several parts,
+    /// and scripts that need it to join letters or to order them.
+    fn is_proper(&self, at: usize, character: char) -> bool {
+        let before = self.text[..at].chars().next_back();
+        let after = self.text[at + character.len_utf8()..].chars().next();
+        match u32::from(character) {
+            0xFE0E | 0xFE0F => {
+                before.is_some_and(|it| is_symbol(it) || "0123456789#*©®".contains(it))
+            }
+            0x200D if before.is_some_and(is_symbol) => after.is_some_and(is_symbol),
+            0x200C | 0x200D => before.is_some_and(joins) && after.is_some_and(joins),
+            0xFE00..=0xFE0D | 0xE0100..=0xE01EF => before.is_some_and(is_ideograph),
+            0x061C | 0x200E | 0x200F => {
+                *self.runs_leftwards.get_or_init(|| self.text.chars().any(runs_leftwards))
+            }
+            0x180B..=0x180F => before.is_some_and(|it| matches!(u32::from(it), 0x1800..=0x18AF)),
+            0xE0020..=0xE007F => is_in_flag(self.text, at),
+            _ => false,
+        }
     }
 }
 
-/// The flags of England, Scotland and Wales are the only ones that are written with tags.
+/// Whether a tag belongs to one of the flags of England, Scotland and Wales, which are the only ones
+/// that are written with tags. No more is looked at than such a flag has.
 fn is_in_flag(text: &str, at: usize) -> bool {
     const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
-    let Some(start) = text[..at].rfind('\u{1F3F4}') else { return false };
-    let tags = text[start..].chars().skip(1).map_while(|it| match u32::from(it) {
-        tag @ 0xE0020..=0xE007F => char::from_u32(tag - 0xE0000),
-        _ => None,
-    });
-    let tags: String = tags.collect();
-    // A tag takes four bytes, and so does the flag.
-    let is_within = at < start + 4 + tags.len() * 4;
-    is_within && tags.strip_suffix('\u{7F}').is_some_and(|it| FLAGS.contains(&it))
+    const TAGS: usize = 6;
+    let is_tag = |it: &char| matches!(u32::from(*it), 0xE0020..=0xE007F);
+    let Some((before, flag)) =
+        text[..at].chars().rev().take(TAGS).enumerate().find(|(_, it)| !is_tag(it))
+    else {
+        return false;
+    };
+    // A tag takes four bytes.
+    let tags = text[at - before * 4..].chars().take_while(is_tag).take(TAGS + 1);
+    let tags: String = tags.filter_map(|it| char::from_u32(u32::from(it) - 0xE0000)).collect();
+    flag == '\u{1F3F4}' && tags.strip_suffix('\u{7F}').is_some_and(|it| FLAGS.contains(&it))
 }
 
 fn is_symbol(character: char) -> bool {

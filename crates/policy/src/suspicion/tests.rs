@@ -1,5 +1,7 @@
 //! What is found, and what is not: ordinary descriptions must not be.
 
+use std::time::{Duration, Instant};
+
 use gantry_protocol::{JsonLimits, RawJson};
 
 use super::{Sort, suspicions, visible};
@@ -142,4 +144,33 @@ fn only_so_many_are_told() {
     let names: Vec<String> = (0..100).map(|number| format!("{number}\u{200b}")).collect();
     let tool = RawJson::of(&names).expect("JSON");
     assert_eq!(suspicions(&tool).len(), super::MOST);
+}
+
+/// A server writes its definitions as it likes, and a search of one takes as long as it is large.
+#[test]
+fn no_text_takes_longer_than_it_is_long() {
+    let cases = [
+        ("marks of direction", "\u{200E}".repeat(100_000)),
+        ("tags behind one flag", format!("\u{1F3F4}{}", "\u{E0061}".repeat(80_000))),
+        ("tags behind many flags", "\u{1F3F4}\u{E0061}\u{E0062}".repeat(30_000)),
+        ("tags without a flag", "\u{E0061}".repeat(80_000)),
+    ];
+    for (case, text) in cases {
+        let started = Instant::now();
+        let _ = (found(&text), visible(&text));
+        assert!(started.elapsed() < Duration::from_secs(5), "{case}: {:?}", started.elapsed());
+    }
+    let orders = vec!["<system>"; 20_000];
+    let started = Instant::now();
+    assert_eq!(suspicions(&RawJson::of(&orders).expect("JSON")).len(), super::MOST);
+    assert!(started.elapsed() < Duration::from_secs(5), "orders: {:?}", started.elapsed());
+}
+
+#[test]
+fn what_is_only_shown_hides_nothing_that_holds_back() {
+    let mut texts = vec!["<system>".to_owned(); 100];
+    texts.push("a\u{200b}".to_owned());
+    let found = suspicions(&RawJson::of(&texts).expect("JSON"));
+    assert!(found.iter().any(|it| it.sort == Sort::Hidden));
+    assert_eq!(found.len(), super::MOST + 1);
 }
