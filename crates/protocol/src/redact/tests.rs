@@ -1,5 +1,7 @@
 //! What is hidden, what is left, and that JSON stays JSON.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 #[test]
@@ -104,4 +106,26 @@ fn command_lines_are_shown_without_secrets_of_any_length() {
     }
     let line = ["--token", "anything", "rest"].map(str::to_owned);
     assert_eq!(redactor.arguments(&line), ["--token", "…", "rest"]);
+}
+
+/// A server writes its errors as it likes, and they are searched in linear time.
+#[test]
+fn no_text_takes_longer_than_it_is_long() {
+    let redactor = Redactor::new(["a-known-secret"]);
+    let cases = [
+        ("PRIVATE KEY-----x-----END", 80_000),
+        ("PRIVATE KEY-----", 120_000),
+        ("-----BEGIN", 200_000),
+        ("-----BEGIN PRIVATE KEY-----x-----END", 60_000),
+        ("token=", 300_000),
+        ("eyJ.", 500_000),
+        ("a.", 1_000_000),
+        ("Bearer ", 300_000),
+    ];
+    for (part, times) in cases {
+        let text = part.repeat(times);
+        let started = Instant::now();
+        let _ = redactor.text(&text);
+        assert!(started.elapsed() < Duration::from_secs(5), "{part}: {:?}", started.elapsed());
+    }
 }
