@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::document::Budget;
 use super::kinds::Kinds;
 use super::node::Node;
 use super::place::{Place, Side};
@@ -22,8 +23,8 @@ impl<'a> Walk<'a> {
     /// Compares nodes of which at least one offers forms. Says whether that was all there is to
     /// compare.
     pub(super) fn choices(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) -> bool {
-        let before = forms(old, |value| self.old_node(value));
-        let after = forms(new, |value| self.new_node(value));
+        let before = forms(old, self.budget, |value| self.old_node(value));
+        let after = forms(new, self.budget, |value| self.new_node(value));
         match (before, after) {
             (None, None) => {
                 self.exclusive(old, new, place);
@@ -38,13 +39,13 @@ impl<'a> Walk<'a> {
             }
             (Some(before), None) => {
                 let place = place.within(before.keyword);
-                let before = distribute(old, before);
+                let before = distribute(old, before, self.budget);
                 self.forms(&before, &split(new), &place);
                 true
             }
             (None, Some(after)) => {
                 let place = place.within(after.keyword);
-                let after = distribute(new, after);
+                let after = distribute(new, after, self.budget);
                 self.forms(&split(old), &after, &place);
                 true
             }
@@ -60,6 +61,9 @@ impl<'a> Walk<'a> {
         };
         let mut used = vec![false; wide.len()];
         for (index, form) in narrow.iter().enumerate() {
+            if self.budget.exhausted() {
+                return;
+            }
             let there = place.within(&index.to_string());
             let (found, partner) = self.partner(index, form, wide, &there);
             if is_compatible(&found) {
@@ -97,7 +101,7 @@ impl<'a> Walk<'a> {
         let first = index.min(wide.len() - 1);
         let mut best = (self.pair(form, &wide[first], place), first);
         for (other, candidate) in wide.iter().enumerate() {
-            if is_same(&best.0) {
+            if is_same(&best.0) || self.budget.exhausted() {
                 break;
             }
             if other == first {
@@ -145,14 +149,16 @@ impl<'a> Walk<'a> {
         if old.len() != new.len() {
             return false;
         }
-        let mut free: Vec<(usize, &'a Value)> = new.iter().enumerate().collect();
+        let mut free: BTreeSet<usize> = (0..new.len()).collect();
         old.iter().enumerate().all(|(index, form)| {
-            free.sort_by_key(|(other, _)| *other != index);
             let there = place.within(&index.to_string());
-            let partner = free.iter().position(|(_, other)| {
-                self.exactly(|walk| walk.schemas(Some(form), Some(other), &there))
+            let same = Some(index).filter(|index| free.contains(index));
+            let mut others = same.into_iter().chain(free.iter().copied().filter(|it| *it != index));
+            let partner = others.find(|other| {
+                self.budget.spend(1)
+                    && self.exactly(|walk| walk.schemas(Some(form), new.get(*other), &there))
             });
-            partner.map(|partner| free.remove(partner)).is_some()
+            partner.is_some_and(|partner| free.remove(&partner))
         })
     }
 
@@ -165,14 +171,26 @@ impl<'a> Walk<'a> {
         let place = place.within("allOf");
         let mut used = vec![false; narrow.len()];
         for (index, demand) in wide.iter().enumerate() {
-            let order = (0..narrow.len()).filter(|it| *it == index);
-            let order: Vec<usize> =
-                order.chain((0..narrow.len()).filter(|it| *it != index)).collect();
-            let tries: Vec<(usize, Vec<Change>)> =
-                order.into_iter().map(|it| (it, self.pair(&narrow[it], demand, &place))).collect();
-            let same = tries.iter().position(|(_, found)| is_same(found));
-            let best = same.or_else(|| tries.iter().position(|(_, found)| is_compatible(found)));
-            match best.map(|best| tries[best].clone()) {
+            if self.budget.exhausted() {
+                return;
+            }
+            let first = Some(index).filter(|it| *it < narrow.len());
+            let order = first.into_iter().chain((0..narrow.len()).filter(|it| *it != index));
+            let mut best: Option<(usize, Vec<Change>)> = None;
+            for other in order {
+                let found = self.pair(&narrow[other], demand, &place);
+                if is_same(&found) {
+                    best = Some((other, found));
+                    break;
+                }
+                if best.is_none() && is_compatible(&found) {
+                    best = Some((other, found));
+                }
+                if self.budget.exhausted() {
+                    break;
+                }
+            }
+            match best {
                 Some((partner, found)) => {
                     used[partner] = true;
                     self.found.extend(found);
@@ -193,7 +211,11 @@ impl<'a> Walk<'a> {
 }
 
 /// The forms that a node offers: those of `anyOf`, or of `oneOf` when no value fits two.
-fn forms<'a>(node: &Node<'a>, read: impl Fn(&'a Value) -> Node<'a>) -> Option<Forms<'a>> {
+fn forms<'a>(
+    node: &Node<'a>,
+    budget: &Budget,
+    read: impl Fn(&'a Value) -> Node<'a>,
+) -> Option<Forms<'a>> {
     let list = |keyword: &str| -> Option<Vec<Node<'a>>> {
         let list = node.keywords.get(keyword).copied()?.as_array()?;
         (!list.is_empty())
@@ -204,7 +226,8 @@ fn forms<'a>(node: &Node<'a>, read: impl Fn(&'a Value) -> Node<'a>) -> Option<Fo
     }
     let nodes = list("oneOf")?;
     let apart = |(index, one): (usize, &Node<'a>)| {
-        nodes[index + 1..].iter().all(|two| are_apart(one, two, &read))
+        let mut later = nodes[index + 1..].iter();
+        later.all(|two| !budget.exhausted() && are_apart(one, two, budget, &read))
     };
     let all_apart = nodes.len() <= MOST_FORMS && nodes.iter().enumerate().all(apart);
     all_apart.then_some(Forms { keyword: "oneOf", nodes })
@@ -214,7 +237,12 @@ fn forms<'a>(node: &Node<'a>, read: impl Fn(&'a Value) -> Node<'a>) -> Option<Fo
 const MOST_FORMS: usize = 64;
 
 /// Whether it can be seen that no value fits both.
-fn are_apart<'a>(one: &Node<'a>, two: &Node<'a>, read: impl Fn(&'a Value) -> Node<'a>) -> bool {
+fn are_apart<'a>(
+    one: &Node<'a>,
+    two: &Node<'a>,
+    budget: &Budget,
+    read: impl Fn(&'a Value) -> Node<'a>,
+) -> bool {
     let distinct = |one: &Node<'a>, two: &Node<'a>| match (few_values(one), few_values(two)) {
         (Some(one), Some(two)) => one.is_disjoint(&two),
         _ => (one.kinds() & two.kinds()).is_empty(),
@@ -224,13 +252,14 @@ fn are_apart<'a>(one: &Node<'a>, two: &Node<'a>, read: impl Fn(&'a Value) -> Nod
         matches!((tag(one), tag(two)), (Some(one), Some(two)) if distinct(&one, &two))
     };
     let objects = Kinds::OBJECT.contains(one.kinds() & two.kinds());
-    distinct(one, two) || (objects && one.required.intersection(&two.required).any(tagged))
+    let mut tags = one.required.intersection(&two.required);
+    distinct(one, two) || (objects && tags.any(|name| budget.spend(1) && tagged(name)))
 }
 
 /// The listed values, when they are few enough to be looked at for every other form.
 fn few_values(node: &Node<'_>) -> Option<BTreeSet<String>> {
     const FEW: usize = 256;
-    if node.listed_count() > FEW { None } else { node.values() }
+    if node.listed_count() > FEW || node.bulk > FEW { None } else { node.values() }
 }
 
 /// The node but for its forms.
@@ -241,15 +270,18 @@ fn without<'a>(node: &Node<'a>, forms: &Forms<'a>) -> Node<'a> {
     rest
 }
 
-/// Each form together with the rest of the node.
-fn distribute<'a>(node: &Node<'a>, forms: Forms<'a>) -> Vec<Node<'a>> {
+/// Each form together with the rest of the node, as far as the budget goes.
+fn distribute<'a>(node: &Node<'a>, forms: Forms<'a>, budget: &Budget) -> Vec<Node<'a>> {
     let rest = without(node, &forms);
+    let cost = 1 + rest.weight();
     let join = |form| {
         let mut joined = rest.clone();
         joined.absorb(form);
         joined
     };
-    forms.nodes.into_iter().map(join).collect()
+    // There is always one, which is what those who compare them rely on.
+    let all = forms.nodes.into_iter().enumerate();
+    all.take_while(|(index, _)| budget.spend(cost) || *index == 0).map(|(_, it)| join(it)).collect()
 }
 
 /// One node for each type that a node lists, for `anyOf` may say the same at greater length.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::document::{Budget, Dialect, Document};
 use super::kinds::Kinds;
+use super::walk::{BYTES, is_known};
 
 /// The longest chain of `$ref` and `allOf` that is followed in one place.
 const CHAIN: usize = 32;
@@ -52,6 +53,8 @@ pub(super) struct Node<'a> {
     pub(super) required: BTreeSet<&'a str>,
     /// What must hold besides and cannot stand beside the keywords.
     pub(super) besides: Vec<Node<'a>>,
+    /// Steps that all the data in it takes, however often it is compared.
+    pub(super) bulk: usize,
 }
 
 impl<'a> Node<'a> {
@@ -63,6 +66,7 @@ impl<'a> Node<'a> {
             notes: BTreeMap::new(),
             required: BTreeSet::new(),
             besides: Vec::new(),
+            bulk: 0,
         }
     }
 
@@ -84,7 +88,7 @@ impl<'a> Node<'a> {
 
     /// How much there is to compare, but for what lies deeper. Listed values weigh little.
     pub(super) fn weight(&self) -> usize {
-        self.keywords.len() + (self.required.len() + self.listed_count()) / 4
+        self.keywords.len() + self.bulk
     }
 
     /// How many values are listed.
@@ -132,10 +136,12 @@ impl<'a> Node<'a> {
         }
         self.mask = self.mask & other.mask;
         self.refuses_all |= other.refuses_all;
+        self.bulk += other.bulk;
         self.required.extend(&other.required);
         let clash = other.keywords.iter().any(|(key, value)| self.clashes(key, value));
         if clash {
-            let apart = Node { keywords: other.keywords, ..Node::empty() };
+            let bulk = other.bulk;
+            let apart = Node { keywords: other.keywords, bulk, ..Node::empty() };
             self.besides.push(apart);
         } else {
             self.keywords.extend(other.keywords);
@@ -182,6 +188,30 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
+/// How much of a member is looked at whenever it is compared: all of it if it is data, and nothing if
+/// it holds subschemas, which are compared by themselves.
+fn bulk_of(key: &str, value: &Value) -> usize {
+    match key {
+        "enum" | "const" | "required" | "dependentRequired" => size(value),
+        "$defs" | "definitions" | "allOf" | "additionalItems" => 0,
+        key if NOTES.contains(&key) || key.starts_with("x-") || !is_known(key) => size(value),
+        _ => 0,
+    }
+}
+
+/// Values in a value, and its texts.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / BYTES,
+        Value::Array(elements) => 1 + elements.iter().map(size).sum::<usize>(),
+        Value::Object(members) => {
+            let each = |(key, value): (&String, &Value)| 1 + key.len() / BYTES + size(value);
+            1 + members.iter().map(each).sum::<usize>()
+        }
+        _ => 1,
+    }
+}
+
 struct Builder<'a, 'b> {
     document: &'a Document,
     budget: &'b Budget,
@@ -198,7 +228,12 @@ impl<'a> Builder<'a, '_> {
             return node;
         };
         let is_root = std::ptr::eq(value, &raw const self.document.root);
-        let too_far = depth > CHAIN || !self.budget.spend(1 + members.len());
+        if !self.budget.exhausted() {
+            let is_foreign = members.contains_key("$id") && !is_root;
+            let bulk = || members.iter().map(|(key, value)| bulk_of(key, value)).sum();
+            node.bulk = if is_foreign { size(value) } else { bulk() } / 4;
+        }
+        let too_far = depth > CHAIN || !self.budget.spend(1 + members.len() + node.bulk);
         if too_far || (members.contains_key("$id") && !is_root) {
             node.keywords.insert("$id", value);
             return node;

@@ -1,5 +1,9 @@
 //! Where in a definition the walk stands, for machines and in words.
 
+use std::fmt::Write;
+
+use serde_json::Value;
+
 /// Whose schema is compared, and so which direction is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -43,7 +47,7 @@ impl Place {
         let dot = if self.label.is_empty() { "" } else { "." };
         let label = format!("{}{dot}{}", self.label, cut(name));
         let path = match keyword {
-            "properties" => format!("{}.properties.{name}", self.path),
+            "properties" => format!("{}.properties.{}", self.path, cut_at(name, PART)),
             _ => self.at(keyword),
         };
         Self { side: self.side, path, label }
@@ -78,10 +82,36 @@ impl Side {
     }
 }
 
+/// Characters of a text that are quoted.
+const QUOTED: usize = 60;
+
+/// Characters of a name that stand in a path. Every place below it repeats them.
+const PART: usize = 256;
+
 /// A text short enough to be quoted.
 pub(super) fn cut(text: &str) -> String {
-    const QUOTED: usize = 60;
-    match text.char_indices().nth(QUOTED) {
+    cut_at(text, QUOTED)
+}
+
+/// A value short enough to be quoted. No more of it is written than that.
+pub(super) fn quote(value: &Value) -> String {
+    let mut beginning = Beginning(String::new());
+    let _ = write!(beginning, "{value}");
+    cut(&beginning.0)
+}
+
+/// The beginning of what is written: more than is quoted, so that it can be seen that there is more.
+struct Beginning(String);
+
+impl Write for Beginning {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend(text.chars().take(QUOTED + 1));
+        if self.0.len() > 4 * QUOTED + 4 { Err(std::fmt::Error) } else { Ok(()) }
+    }
+}
+
+fn cut_at(text: &str, length: usize) -> String {
+    match text.char_indices().nth(length) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

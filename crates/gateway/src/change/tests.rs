@@ -1,5 +1,6 @@
 //! What the classification says, case by case, and that the validator agrees.
 
+mod bombs;
 mod compound;
 mod input;
 mod output;

@@ -9,11 +9,14 @@ use serde_json::Value;
 use super::document::{ANYTHING, Budget, Document, differ_in_texts_only, mentions_reference};
 use super::kinds::Kinds;
 use super::node::Node;
-use super::place::{Place, Side, cut};
+use super::place::{Place, Side, quote};
 use super::{Change, Class};
 
 /// The most steps of one comparison.
 const STEPS: usize = 200_000;
+
+/// Bytes of a text that count as one step.
+pub(super) const BYTES: usize = 64;
 
 /// The deepest nesting that is followed.
 const DEPTH: usize = 64;
@@ -258,10 +261,10 @@ impl<'a> Walk<'a> {
         values: (Option<&Value>, Option<&Value>),
     ) {
         let what = match values {
-            (None, Some(new)) => format!("got `{keyword}` {}", cut(&new.to_string())),
-            (Some(old), None) => format!("lost `{keyword}` {}", cut(&old.to_string())),
+            (None, Some(new)) => format!("got `{keyword}` {}", quote(new)),
+            (Some(old), None) => format!("lost `{keyword}` {}", quote(old)),
             (Some(old), Some(new)) => {
-                let (old, new) = (cut(&old.to_string()), cut(&new.to_string()));
+                let (old, new) = (quote(old), quote(new));
                 format!("has `{keyword}` {new} instead of {old}")
             }
             (None, None) => format!("changed `{keyword}`"),
@@ -281,6 +284,10 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn report(&mut self, class: Class, place: String, text: String) {
+        // What is found is kept, and its place may be much longer than what differs there.
+        if !self.budget.spend((place.len() + text.len()) / BYTES) {
+            return;
+        }
         self.found.push(Change { class, place, text });
     }
 }
@@ -296,7 +303,7 @@ pub(super) fn is_compatible(found: &[Change]) -> bool {
 }
 
 /// Whether one of the comparisons looks at a keyword.
-fn is_known(keyword: &str) -> bool {
+pub(super) fn is_known(keyword: &str) -> bool {
     use super::{array, choice, condition, number, object, value};
     [array::KNOWN, choice::KNOWN, condition::KNOWN, number::KNOWN, object::KNOWN, value::KNOWN]
         .iter()
