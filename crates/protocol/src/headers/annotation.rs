@@ -5,6 +5,12 @@ use crate::json::{JsonKind, RawJson};
 
 const ANNOTATION: &str = "x-mcp-header";
 
+/// Headers of one tool. Each is looked for in the arguments of every call.
+const HEADERS: usize = 64;
+
+/// Bytes of the paths to the arguments of one tool that have headers.
+const PATHS: usize = 64 * 1024;
+
 /// An argument that a header repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderParam {
@@ -56,6 +62,12 @@ pub enum HeaderAnnotationError {
         /// The argument's path, joined by dots.
         argument: String,
     },
+    /// More headers, or longer paths to their arguments, than a request can have.
+    #[error(
+        "`x-mcp-header` is there for more than {HEADERS} arguments, or for some whose paths have \
+         more than {PATHS} bytes together"
+    )]
+    TooMany,
     /// Where not every call has the argument in one known place.
     #[error(
         "`x-mcp-header` stands under `{keyword}`; expected it where only `properties` lead to it"
@@ -78,7 +90,7 @@ pub enum HeaderAnnotationError {
 pub fn argument_headers(input_schema: &RawJson) -> Result<Vec<HeaderParam>, HeaderAnnotationError> {
     let mut found = Vec::new();
     if may_hold_annotation(input_schema) {
-        Walk { found: &mut found, path: Vec::new() }.schema(input_schema)?;
+        Walk { found: &mut found, path: Vec::new(), bytes: 0 }.schema(input_schema)?;
     }
     Ok(found)
 }
@@ -93,6 +105,8 @@ fn may_hold_annotation(schema: &RawJson) -> bool {
 struct Walk<'a> {
     found: &'a mut Vec<HeaderParam>,
     path: Vec<String>,
+    /// Bytes of the paths in what was found.
+    bytes: usize,
 }
 
 impl Walk<'_> {
@@ -134,6 +148,10 @@ impl Walk<'_> {
         let header = format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase());
         if self.found.iter().any(|other| other.header == header) {
             return Err(HeaderAnnotationError::Taken { argument, header });
+        }
+        self.bytes += argument.len();
+        if self.found.len() >= HEADERS || self.bytes > PATHS {
+            return Err(HeaderAnnotationError::TooMany);
         }
         self.found.push(HeaderParam { header, path: self.path.clone(), kind });
         Ok(())

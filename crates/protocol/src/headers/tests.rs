@@ -179,3 +179,25 @@ fn a_client_sends_what_a_server_expects() {
         assert_eq!(check_argument(&param(kind), Some(&arguments), Some(&header)), Ok(()));
     }
 }
+
+#[test]
+fn a_tool_has_only_so_many_headers() {
+    let schema = |count: usize, name: &str| {
+        let one = |it| format!(r#""{it}":{{"type":"string","x-mcp-header":"h{it}"}}"#);
+        let properties: Vec<String> = (0..count).map(one).collect();
+        let inner = format!(r#"{{"properties":{{{}}}}}"#, properties.join(","));
+        let schema = format!(r#"{{"properties":{{"{name}":{inner}}}}}"#);
+        RawJson::parse(schema, JsonLimits::default()).unwrap()
+    };
+    let long = "n".repeat(10_000);
+    for (count, name, is_taken) in [
+        (64, "n", true),
+        (65, "n", false),
+        (15_000, "n", false),
+        (6, &*long, true),
+        (7, &long, false),
+    ] {
+        let found = argument_headers(&schema(count, name));
+        assert_eq!(found.is_ok(), is_taken, "{count}: {:?}", found.err());
+    }
+}
