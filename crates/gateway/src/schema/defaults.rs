@@ -2,6 +2,8 @@
 
 mod gather;
 
+use std::collections::HashMap;
+
 use gantry_protocol::json::RawJson;
 use jsonschema::Draft;
 use referencing::Resolver;
@@ -111,9 +113,12 @@ impl Defaults {
 /// as it does for those who read the whole value.
 fn present(value: &RawJson, properties: &[Property]) -> Vec<Option<RawJson>> {
     let mut present = vec![None; properties.len()];
+    let places = properties.iter().enumerate().map(|(place, it)| (it.name.as_bytes(), place));
+    // A caller may send very many members, each of which would be compared with every property.
+    let places: HashMap<&[u8], usize> = places.collect();
     for member in value.members() {
-        if let Some(index) = properties.iter().position(|property| member.is(&property.name)) {
-            present[index] = Some(member.value());
+        if let Some(place) = places.get(&*member.key_bytes()) {
+            present[*place] = Some(member.value());
         }
     }
     present

@@ -75,7 +75,9 @@ impl<'a> Edit<'a> {
         let mut previous_end = 1;
         for member in self.object.members() {
             let lead = previous_end..member.key.start;
-            match self.changes.iter_mut().find(|change| member.is(&change.key)) {
+            // Read once: a key that is written with escapes costs more than the comparisons.
+            let key = member.key_bytes();
+            match self.changes.iter_mut().find(|change| *key == *change.key.as_bytes()) {
                 None => draft.put(lead, &member, &source[member.value.clone()]),
                 Some(change) => {
                     draft.begin(previous_end);

@@ -143,3 +143,16 @@ fn the_budget_is_a_setting() {
         assert_eq!(checked.is_ok(), is_checked, "{steps}: {checked:?}");
     }
 }
+
+/// Names that are written with escapes are read once, however many properties have defaults.
+#[test]
+fn defaults_are_filled_in_within_linear_time() {
+    let defaults = (0..500).map(|it| (format!("property{it}"), json!({"default": 1})));
+    let schema = json!({"properties": defaults.collect::<serde_json::Map<_, _>>()});
+    let schema = Schema::compile(&raw(&schema.to_string()), SchemaLimits::default()).unwrap();
+    let members: Vec<String> = (0..30_000).map(|it| format!(r#""\u0061{it}":0"#)).collect();
+    let value = raw(&format!("{{{}}}", members.join(",")));
+    let start = Instant::now();
+    assert!(schema.fill_defaults(&value).get("property499").is_some());
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}
