@@ -13,6 +13,9 @@ use tokio::time::Instant;
 /// How long a connection that nobody uses is kept.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
+/// Into so many parts the connections of a server are divided where several principals share them.
+const SHARES: usize = 4;
+
 /// The connections by whose they are.
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -38,6 +41,8 @@ struct Lending {
 #[derive(Debug)]
 struct Lent {
     own: Own,
+    /// Who is accountable for it.
+    principal: Box<str>,
     used: Instant,
     _hearing: JoinSet<()>,
 }
@@ -66,8 +71,8 @@ impl Pool {
     }
 
     /// The connection of that name, for a principal; none if there are too many that work on
-    /// something.
-    pub(super) fn get(&self, whose: &str, principal: &str) -> Option<Client> {
+    /// something. One principal may have a part of them only where there may be others.
+    pub(super) fn get(&self, whose: &str, principal: &str, is_shared: bool) -> Option<Client> {
         let now = Instant::now();
         let mut lending = self.lock();
         if let Some(lent) = lending.clients.get_mut(whose) {
@@ -76,10 +81,19 @@ impl Pool {
         }
         let clients = &mut lending.clients;
         clients.retain(|_, lent| lent.is_wanted(now));
-        if clients.len() >= self.limit {
-            let resting = clients.iter().filter(|(_, lent)| !lent.is_busy());
-            let oldest = resting.min_by_key(|(_, lent)| lent.used).map(|(name, _)| name.clone())?;
-            clients.remove(&oldest);
+        let most = if is_shared { (self.limit / SHARES).max(1) } else { self.limit };
+        if clients.values().filter(|lent| *lent.principal == *principal).count() >= most {
+            rest(clients, |lent| *lent.principal == *principal)?;
+        } else if clients.len() >= self.limit {
+            // Whoever has the most gives way: nobody loses a connection to one who makes many.
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            for lent in clients.values().filter(|lent| !lent.is_busy()) {
+                *counts.entry(&lent.principal).or_default() += 1;
+            }
+            let largest = counts.values().copied().max()?;
+            counts.retain(|_, count| *count == largest);
+            let holders: BTreeSet<Box<str>> = counts.into_keys().map(Into::into).collect();
+            rest(clients, |lent| holders.contains(&lent.principal))?;
         }
         lending.made += 1;
         let lent = self.make(whose, principal, &lending);
@@ -104,7 +118,8 @@ impl Pool {
         });
         let number = lending.made;
         let name = format!("{principal} {number}");
-        Lent { own: Own { client, name, number }, used: Instant::now(), _hearing: hearing }
+        let own = Own { client, name, number };
+        Lent { own, principal: principal.into(), used: Instant::now(), _hearing: hearing }
     }
 
     /// Sets what is watched, on all connections and on those to come.
@@ -137,6 +152,14 @@ impl Pool {
     }
 }
 
+/// Ends the connection that has rested longest among these; none if all work on something.
+fn rest(clients: &mut HashMap<Arc<str>, Lent>, is_meant: impl Fn(&Lent) -> bool) -> Option<()> {
+    let resting = clients.iter().filter(|(_, lent)| is_meant(lent) && !lent.is_busy());
+    let oldest = resting.min_by_key(|(_, lent)| lent.used).map(|(name, _)| name.clone())?;
+    clients.remove(&oldest);
+    Some(())
+}
+
 impl Lent {
     fn is_wanted(&self, now: Instant) -> bool {
         now.duration_since(self.used) < IDLE || self.is_busy()
@@ -163,7 +186,7 @@ mod tests {
         let upstream = upstream("s");
         let pool = Pool::new(upstream.target.unwrap(), upstream.client, 2, mpsc::channel(1).0);
         for (name, expected) in [("a", "a"), ("b", "a b"), ("a", "a b"), ("c", "a c")] {
-            assert!(pool.get(name, "me").is_some());
+            assert!(pool.get(name, "me", false).is_some());
             assert_eq!(names(&pool).join(" "), expected);
             tokio::time::advance(Duration::from_secs(60)).await;
         }
@@ -171,5 +194,24 @@ mod tests {
         pool.sweep();
         assert_eq!(names(&pool), ["c"]);
         assert_eq!((pool.all().len(), pool.empty().len(), pool.all().len()), (1, 1, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_makes_many_takes_none_from_others() {
+        let upstream = upstream("s");
+        let pool = Pool::new(upstream.target.unwrap(), upstream.client, 8, mpsc::channel(1).0);
+        for name in ["a1", "b1", "c1", "c2"] {
+            assert!(pool.get(name, &name[..1], true).is_some());
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        for number in 0..20 {
+            assert!(pool.get(&format!("m{number}"), "m", true).is_some());
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(names(&pool), ["a1", "b1", "c1", "c2", "m18", "m19"]);
+        for name in ["d1", "e1", "f1", "g1"] {
+            assert!(pool.get(name, &name[..1], true).is_some());
+        }
+        assert_eq!(names(&pool).join(" "), "a1 b1 c2 d1 e1 f1 g1 m19");
     }
 }

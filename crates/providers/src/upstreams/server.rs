@@ -153,11 +153,13 @@ impl Server {
             return Err(CallError::new(ErrorKind::Unavailable, text));
         };
         let Some(whose) = self.whose(caller) else { return Ok(connections.shared.clone()) };
-        connections.pool.get(&whose, &caller.principal).ok_or_else(|| {
+        // Who has no credential is the only one here.
+        let is_shared = caller.badge.is_some();
+        connections.pool.get(&whose, &caller.principal, is_shared).ok_or_else(|| {
             let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
             let text = format!(
-                "all connections that the server `{name}` may have are busy; wait, or let more \
-                 callers share one with `share`"
+                "all connections that the server `{name}` may have for you are busy; wait, or let \
+                 more callers share one with `share`"
             );
             CallError::new(kind, text)
         })
