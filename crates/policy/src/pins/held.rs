@@ -190,6 +190,9 @@ impl Held {
     }
 }
 
+/// Bytes of a place below which parts are told apart.
+const LONGEST: usize = 512;
+
 /// Gathers every value that has no parts, by its place. Texts are taken as they read.
 fn gather(value: &RawJson, place: &mut String, leaves: &mut BTreeMap<String, String>) {
     let length = place.len();
@@ -202,15 +205,34 @@ fn gather(value: &RawJson, place: &mut String, leaves: &mut BTreeMap<String, Str
         place.truncate(length);
     };
     match value.kind() {
-        JsonKind::Object if value.members().next().is_some() => {
+        // Each place repeats those above it: below a very long one nothing is told apart.
+        JsonKind::Object if length <= LONGEST && value.members().next().is_some() => {
             value.members().for_each(|it| below(&it.key(), &it.value(), leaves));
         }
-        JsonKind::Array if value.elements().next().is_some() => {
+        JsonKind::Array if length <= LONGEST && value.elements().next().is_some() => {
             value.elements().enumerate().for_each(|(at, it)| below(&at.to_string(), &it, leaves));
         }
         _ => {
             let text = value.to_text().unwrap_or_else(|| value.as_str().to_owned());
             leaves.insert(place.clone(), text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_do_not_repeat_long_names_without_end() {
+        let members: Vec<String> = (0..2000).map(|it| format!("\"m{it}\":{it}")).collect();
+        let (name, members) = ("n".repeat(100_000), members.join(","));
+        let text = format!("{{\"a\":{{\"b\":1}},\"{name}\":{{{members}}}}}");
+        let definition =
+            RawJson::parse(text, gantry_protocol::JsonLimits::default()).expect("JSON");
+        let mut leaves = BTreeMap::new();
+        gather(&definition, &mut String::new(), &mut leaves);
+        assert_eq!(leaves.get("a.b").map(String::as_str), Some("1"));
+        assert_eq!(leaves.get(&name), Some(&format!("{{{members}}}")));
     }
 }
