@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use gantry_gateway::{Change, Class};
+use gantry_protocol::RawJson;
 
 use super::PinError;
 use super::held::{Held, Reason};
@@ -152,9 +153,14 @@ impl Book {
         let known: HashSet<_> = self.pins.keys().map(whose).collect();
         self.tell_of_other_servers(&new);
         let mut told = Told::default();
+        let mut formers: HashMap<_, HashMap<RawJson, Arc<str>>> = HashMap::default();
         for seen in new {
             let is_late = known.contains(&whose(&seen.key));
-            let renamed_from = present.filter(|_| is_late).and_then(|it| self.former(&seen, it));
+            let renamed_from = present.filter(|_| is_late).and_then(|present| {
+                let gone = formers.entry(whose(&seen.key));
+                let gone = gone.or_insert_with(|| self.gone(&seen.key, present));
+                gone.get(&nameless(&seen.definition())).map(ToString::to_string)
+            });
             let pin = Pin { is_late, renamed_from, ..pin(&seen, FIRST_SIGHT) };
             told.note(&seen, &pin);
             self.pins.entry(seen.key.clone()).or_insert_with(|| Arc::new(pin));
@@ -165,8 +171,10 @@ impl Book {
 
     /// Tells, once for each server, that a program or address is new under the name of another one.
     fn tell_of_other_servers(&self, new: &[Arc<Seen>]) {
+        let servers: BTreeSet<_> =
+            new.iter().map(|seen| (&seen.key.server, &seen.key.identity)).collect();
         let mut told = HashSet::new();
-        for Key { server, identity, .. } in new.iter().map(|seen| &seen.key) {
+        for (server, identity) in servers {
             let mut pinned = self.pins.keys().filter(|key| key.server == *server).peekable();
             if pinned.peek().is_some()
                 && pinned.all(|key| key.identity != *identity)
@@ -180,19 +188,20 @@ impl Book {
         }
     }
 
-    /// What a thing was called before: the name of a pin that says the same and is not there now.
-    fn former(&self, seen: &Seen, present: &HashSet<Key>) -> Option<String> {
-        let nameless =
-            |definition: &gantry_protocol::RawJson| definition.edit().remove("name").apply();
-        let now = nameless(&seen.definition());
-        let is_former = |pin: &&Arc<Pin>| {
-            pin.key.server == seen.key.server
-                && pin.key.identity == seen.key.identity
-                && pin.key.kind == seen.key.kind
+    /// What a server pinned of a kind that is not there now, by all but its name. Made once for all
+    /// that is new: a server may rename thousands of tools at once.
+    fn gone(&self, key: &Key, present: &HashSet<Key>) -> HashMap<RawJson, Arc<str>> {
+        let is_meant = |pin: &&Arc<Pin>| {
+            pin.key.server == key.server
+                && pin.key.identity == key.identity
+                && pin.key.kind == key.kind
                 && !present.contains(&pin.key)
-                && nameless(&pin.definition) == now
         };
-        self.pins.values().find(is_former).map(|pin| pin.key.name.to_string())
+        let mut gone = HashMap::default();
+        for pin in self.pins.values().filter(is_meant) {
+            gone.entry(nameless(&pin.definition)).or_insert_with(|| pin.key.name.clone());
+        }
+        gone
     }
 
     /// Judges all that is offered. What differed before in the same way is not told again.
@@ -357,4 +366,9 @@ fn pin(seen: &Seen, by: &str) -> Pin {
         is_late: false,
         renamed_from: None,
     }
+}
+
+/// A definition without its name.
+fn nameless(definition: &RawJson) -> RawJson {
+    definition.edit().remove("name").apply()
 }

@@ -257,6 +257,23 @@ async fn what_is_new_later_is_told_and_a_rename_is_new() {
     assert!(locked.refusal("s_y").await.is_some_and(|it| it.starts_with(expected)));
 }
 
+/// A server may rename all of its tools at once, while others wait to be listed.
+#[tokio::test]
+async fn renaming_very_many_takes_linear_time() {
+    let bench = Bench::usual();
+    let tools = |letter: &str| -> Vec<Value> {
+        (0..4000).map(|it| described(&format!("{letter}{it}"), &format!("Adds {it}."))).collect()
+    };
+    bench.offer(&tools("a"));
+    let renamed = tools("b");
+    let started = std::time::Instant::now();
+    bench.offer(&renamed);
+    assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
+    let pins = bench.pins.all();
+    let former = |name: &str| pins.iter().find(|it| &*it.key.name == name)?.renamed_from.clone();
+    assert_eq!(former("b7").as_deref(), Some("a7"));
+}
+
 #[tokio::test]
 async fn modes_and_suspicions() {
     let hidden = "Adds.\u{200b}";
