@@ -26,9 +26,9 @@ SECONDS = 30
 
 # For each kind of tool: its files, the program before its manifest, then how it is called.
 KINDS = {
-    "python": (["count.py"], "text.count", {"text": "one two three"}, {"words": r"3"}),
-    "shell": (["now.sh", "now.tool.json"], "clock.now", {}, {"now": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"}),
-    "binary": (["processors", "processors.tool.json"], "machine.processors", {}, {"processors": r"[1-9]\d*"}),
+    "python": (["count.py"], "text_count", {"text": "one two three"}, {"words": r"3"}),
+    "shell": (["now.sh", "now.tool.json"], "clock_now", {}, {"now": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"}),
+    "binary": (["processors", "processors.tool.json"], "machine_processors", {}, {"processors": r"[1-9]\d*"}),
 }  # fmt: skip
 
 

@@ -127,5 +127,5 @@ async fn no_tool_answers_approvals() {
     let listed = request("tools/list", json!({})).ask(desk.address).await;
     let names: Vec<_> =
         listed["result"]["tools"].as_array().expect("tools").iter().map(|it| &it["name"]).collect();
-    assert_eq!(names, [TOOL]);
+    assert_eq!(names, ["file_wipe"]);
 }

@@ -25,7 +25,7 @@ async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
     until("locked down").await;
     desk.configure(&json!({"trust": "trusted!"}));
     let told = async {
-        while !desk.log().contains("what was in force stays so") {
+        while !desk.log().contains("the previous one stays in force") {
             tokio::task::yield_now().await;
         }
     };

@@ -65,7 +65,7 @@ async fn other_names_are_in_force_when_they_are_saved() {
     assert_eq!(status(&yard, "old.example", None).await, 403);
     assert_eq!(status(&yard, "new.example", Some("https://app.example")).await, 200);
     yard.save(config(&["*"], &[]));
-    processes::until("a complaint", || yard.log().contains("not in order")).await;
+    processes::until("a complaint", || yard.log().contains("the configuration is not valid")).await;
     assert_eq!(status(&yard, "new.example", None).await, 200, "the old ones stay in force");
     assert_eq!(status(&yard, "old.example", None).await, 403);
     yard.close().await;

@@ -132,7 +132,7 @@ fn lists_and_pages() {
     let bench = echo("list");
     bench.write("tools/broken.tool.json", "{\n");
     let listed = bench.run(&["tools", "--tools", "tools"]);
-    assert_eq!(listed.out, "test.echo  1.0.0  For a test.\n", "{listed:?}");
+    assert_eq!(listed.out, "test_echo  1.0.0  For a test.\n", "{listed:?}");
     assert!(listed.err.contains("left out") && listed.err.contains("broken.tool.json:"));
     let listed = bench.run(&["tools", "list", "--tools", "tools", "--json"]).json();
     assert_eq!(listed[0]["name"], "test_echo", "{listed}");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use gantry_tests::house::soon;
 use gantry_tests::workshop::{Bench, program};
 use serde_json::{Value, json};
 
@@ -97,8 +98,16 @@ async fn a_call_passes_every_policy_as_the_local_user() {
     assert_eq!(gantry(&bench, &["approve", id], &[]).await.code, Some(0));
     let runs = gantry(&bench, &["call", TOOL, "path=b"], &[]).await;
     assert!(runs.code == Some(0) && runs.out.contains("wiped"), "{runs:?}");
-    let tail = gantry(&bench, &["audit", "tail", "--json"], &[]).await;
-    assert!(tail.out.contains("file") && tail.out.contains("local"), "{tail:?}");
+    // Records are written a moment after the answer.
+    let recorded = async {
+        loop {
+            let tail = gantry(&bench, &["audit", "tail", "--json"], &[]).await;
+            if tail.out.contains("file") && tail.out.contains("local") {
+                return;
+            }
+        }
+    };
+    soon("the record of the call", recorded).await;
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn what_is_saved_comes_into_force_and_what_is_broken_does_not() {
     assert!(program.receive().await.expect("a greeting")["result"].is_object());
 
     fs::write(&file, "{\n  \"tolls\": []}").expect("a file");
-    let logged = program.logged("not in order").await;
+    let logged = program.logged("the configuration is not valid").await;
     // A file may be looked at while it is still empty; the rest of it is seen right after.
     if !logged.contains("gantry.json:2:3: unknown key `tolls`; write `tools`") {
         program.logged("gantry.json:2:3: unknown key `tolls`; write `tools`").await;

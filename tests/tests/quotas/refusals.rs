@@ -121,7 +121,8 @@ async fn a_saved_configuration_is_in_force_and_a_broken_one_is_not() {
     let yard = yard("reload", "well", hourly()).await;
     use_up(&yard).await;
     yard.save(config("well", json!({"perTool": {"far_well": "lots"}})));
-    processes::until("a word about it", || yard.log().contains("not in order")).await;
+    processes::until("a word about it", || yard.log().contains("the configuration is not valid"))
+        .await;
     assert!(yard.call("far_well", json!({})).await.is_err(), "the old limit stays");
     yard.save(config("well", json!({"default": "off"})));
     let served = async { while yard.call("far_well", json!({})).await.is_err() {} };

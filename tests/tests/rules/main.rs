@@ -184,7 +184,7 @@ async fn what_is_wrong_leaves_the_old_rules_in_force() {
         json!({}),
     ];
     for rules in broken {
-        let complaints = || yard.log().matches("not in order").count();
+        let complaints = || yard.log().matches("the configuration is not valid").count();
         let before = complaints();
         save(&yard, rules.clone());
         processes::until("a word about it", || complaints() > before).await;

@@ -48,7 +48,7 @@ async fn what_is_broken_changes_nothing() {
     let load = Load::start(yard.address, "stays_well", &json!({}));
     let texts = ["{\"mcpServers\": {", "{\"mcpServers\": {\"stays\": {\"comand\": \"x\"}}}"];
     for text in texts {
-        let complaints = || yard.log().matches("not in order").count();
+        let complaints = || yard.log().matches("the configuration is not valid").count();
         let before_this = complaints();
         fs::write(yard.bench.folder.join("gantry.json"), text).expect("a file");
         processes::until("a word about it", || complaints() > before_this).await;

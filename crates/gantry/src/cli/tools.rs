@@ -98,10 +98,11 @@ impl Opened {
             return entry.map_err(|error| Exit::bug(error.to_string()));
         }
         let names: Vec<&str> = snapshot.tools().map(|tool| tool.name.as_str()).collect();
+        let left_out = self.problems.iter().filter(|it| !it.is_warning).count();
         let hint = match nearest(name, &names) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if !self.problems.is_empty() => {
-                let count = tally(self.problems.len(), "tool");
+            None if left_out > 0 => {
+                let count = tally(left_out, "tool");
                 format!("{count} left out; `gantry tools check` says why")
             }
             None => "`gantry tools list` shows what there is".to_owned(),

@@ -65,13 +65,13 @@ pub(in crate::tools) fn unregistered(files: &[PathBuf], known: &[Arc<Manifest>])
     };
     let report = |file: &PathBuf| {
         let name = file.file_name()?.to_str()?;
-        let stem = name.split('.').next().unwrap_or(name);
+        let stem = file.file_stem()?.to_str()?;
         let is_described = |other: &PathBuf| {
             let other = other.file_name().and_then(|it| it.to_str()).unwrap_or_default();
             let of = other.strip_suffix(".tool.json");
             of.is_some_and(|of| of == name || of == stem)
         };
-        let is_meant = !name.ends_with(".tool.json") && name != "tool.json";
+        let is_meant = !name.ends_with(".tool.json") && name != "tool.json" && name != FILE_NAME;
         if !is_meant || files.iter().any(is_described) || !is_program(file) || is_used(file) {
             return None;
         }
