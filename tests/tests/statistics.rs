@@ -201,13 +201,17 @@ async fn a_store_that_is_damaged_is_no_ground_to_start_on() {
 }
 
 #[tokio::test]
-async fn without_calls_nothing_is_kept() {
+async fn without_calls_no_statistics_are_kept() {
     let home = Home::new("nothing");
-    Gateway::start(&home).await.stop().await;
-    let output = home.stats(&[]).await;
-    assert!(output.status.success());
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.starts_with("no tool was called yet"), "{text}");
-    assert!(!home.database().exists(), "neither serving nor looking makes a file");
+    for has_served in [false, true] {
+        if has_served {
+            Gateway::start(&home).await.stop().await;
+        }
+        let output = home.stats(&[]).await;
+        assert!(output.status.success());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.starts_with("no tool was called yet"), "{text}");
+        assert!(has_served || !home.database().exists(), "to look makes no file");
+    }
     assert_eq!(home.stats(&["absent"]).await.status.code(), Some(4), "not found");
 }

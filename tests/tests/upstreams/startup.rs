@@ -189,8 +189,13 @@ async fn capabilities_say_what_is_there() {
         yard.until_listed("slow").await;
         let listed = async { while greeted(&yard).await != expected {} };
         soon(conduct, listed).await;
-        let file = yard.bench.folder.join("gantry/servers/slow.json");
-        let kept = async { while !file.exists() {} };
+        let folder = yard.bench.folder.join("gantry/servers");
+        let is_kept = || std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
+        let kept = async {
+            while !is_kept() {
+                tokio::task::yield_now().await;
+            }
+        };
         soon("what it lists on the disk", kept).await;
         signal.take_back();
         let yard = yard.reopen(servers).await;

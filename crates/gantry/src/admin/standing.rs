@@ -41,7 +41,12 @@ impl Admin {
         let catalog = guard.gateway().map(|gateway| gateway.catalog().snapshot());
         let tool = catalog.and_then(|catalog| catalog.tool(&name).cloned());
         Some(Ok(match tool {
-            Some(tool) => (StatusCode::OK, (describe.0)(&tool, guard)),
+            Some(tool) => {
+                // One that is held back is in no list.
+                let told = (describe.0)(&tool, guard);
+                let told = told.edit().set("definition", tool.definition.clone()).apply();
+                (StatusCode::OK, told)
+            }
             None => {
                 let text = format!("there is no tool `{name}`");
                 let told = (&*text, "`gantry tools list` shows those there are");

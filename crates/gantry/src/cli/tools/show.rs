@@ -58,11 +58,15 @@ async fn found_here(options: &ShowOptions) -> Result<Shown, Exit> {
 
 async fn asked(session: &Session, options: &ShowOptions) -> Result<Shown, Exit> {
     let definitions = session.tools().await?;
-    let found = super::definition(&definitions, &options.name);
-    let found = found.ok_or_else(|| super::unlisted(&definitions, &options.name, &options.source));
-    let definition = found?;
-    let name = definition.get("name").and_then(|it| it.to_text()).unwrap_or_default();
-    let told = session.standing(&name).await?;
+    let listed = super::definition(&definitions, &options.name);
+    let shown = listed.as_ref().and_then(|it| it.get("name")?.to_text());
+    let name = shown.unwrap_or_else(|| options.name.clone());
+    let told = session.standing(&name).await;
+    // One that is held back is not listed.
+    let held = told.as_ref().ok().and_then(|it| it.get("definition"));
+    let unlisted = || super::unlisted(&definitions, &options.name, &options.source);
+    let definition = listed.or(held).ok_or_else(unlisted)?;
+    let told = told?;
     let standing = told.get("standing").unwrap_or(RawJson::EMPTY_OBJECT);
     let rows = told.get("rows").and_then(|it| it.read()).unwrap_or_default();
     // Tools of servers and of code have no file.
