@@ -56,7 +56,7 @@ fn a_folder_a_file_and_the_registry_agree_on_a_document() {
         assert_eq!(file, folder, "{from} -> {to}");
         assert_eq!(file.0, is_valid, "{from} -> {to}: {file:?}");
         let listed = bench.run(&["tools", "list", "--tools", "tools", "--json"]);
-        assert_eq!(listed.out.contains("test.good"), is_valid, "{from} -> {to}: {listed:?}");
+        assert_eq!(listed.out.contains("test_good"), is_valid, "{from} -> {to}: {listed:?}");
     }
 }
 

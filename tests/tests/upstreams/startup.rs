@@ -190,7 +190,7 @@ async fn capabilities_say_what_is_there() {
         let listed = async { while greeted(&yard).await != expected {} };
         soon(conduct, listed).await;
         let folder = yard.bench.folder.join("gantry/servers");
-        let is_kept = || std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
+        let is_kept = || fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
         let kept = async {
             while !is_kept() {
                 tokio::task::yield_now().await;
