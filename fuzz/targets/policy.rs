@@ -139,7 +139,8 @@ fn lock(data: &[u8]) {
 fn signed(entry: &RawJson) -> RawJson {
     let text = |key: &str| entry.get(key).and_then(|it| it.to_text()).unwrap_or_default();
     let kind = if text("kind") == "prompt" { Kind::Prompt } else { Kind::Tool };
-    let key = Key { server: text("server").into(), kind, name: text("name").into() };
+    let (server, name) = (text("server").into(), text("name").into());
+    let key = Key { server, kind, name, identity: text("identity").into() };
     let definition = entry.get("definition").unwrap_or(RawJson::NULL);
     let digest = Digest::of_written(&key, &text("identity"), &definition).to_string();
     entry.edit().set("digest", RawJson::string(&digest)).apply()
