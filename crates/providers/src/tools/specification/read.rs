@@ -26,7 +26,8 @@ type Field = (String, usize, RawJson);
 /// use gantry_providers::tools::specification::read;
 /// let tools = read(Path::new("/tools/MCP_TOOL_SPECIFICATION.md"), b"## Tool: `a.b`", &|_| None);
 /// let problem = tools[0].as_ref().unwrap_err();
-/// assert_eq!((problem.line, &*problem.message), (Some(1), "the tool has no version"));
+/// assert_eq!(problem.line, Some(1));
+/// assert_eq!(problem.message, "the section `1. Tool Purpose and Description` is missing");
 /// ```
 pub fn read(path: &Path, bytes: &[u8], environment: Lookup<'_>) -> Vec<Result<Manifest, Problem>> {
     let text = match text(path, bytes) {
