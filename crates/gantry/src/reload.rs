@@ -66,7 +66,7 @@ impl ReloadState {
     }
 
     /// Whether a file has changed that was not read again yet. Looks at the files.
-    pub fn is_behind(&self) -> bool {
+    pub fn is_reloading(&self) -> bool {
         let files = self.known().files.clone();
         files.iter().any(|(file, known)| stamp(file) != *known)
     }

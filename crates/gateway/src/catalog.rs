@@ -23,14 +23,14 @@ use crate::watching::Watching;
 
 pub use listing::Listing;
 pub(crate) use snapshot::PageSettings;
-use snapshot::Shelf;
+use snapshot::Registration;
 pub use snapshot::{Snapshot, ToolVersions};
 pub use sorted::SortedMap;
 
 /// The catalog: what each provider has published, merged.
 pub struct Catalog {
     current: Arc<ArcSwap<Snapshot>>,
-    shelves: Mutex<Shelves>,
+    registrations: Mutex<Registrations>,
     /// Who looks at what comes into force.
     screens: Vec<Arc<dyn Screen>>,
     events: Arc<Events>,
@@ -39,8 +39,8 @@ pub struct Catalog {
 
 /// What all providers list, in the order in which they were attached.
 #[derive(Debug, Default)]
-struct Shelves {
-    all: BTreeMap<u64, Shelf>,
+struct Registrations {
+    all: BTreeMap<u64, Registration>,
     /// The number of the last one: numbers are not used again.
     last: u64,
 }
@@ -53,7 +53,7 @@ impl Catalog {
     ) -> Self {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(&pages)));
         let watching = Watching::over(current.clone());
-        Self { current, shelves: Mutex::default(), screens, events, watching }
+        Self { current, registrations: Mutex::default(), screens, events, watching }
     }
 
     /// What the catalog holds now.
@@ -68,11 +68,11 @@ impl Catalog {
 
     /// Adds a provider. It lists nothing until it publishes.
     pub(crate) fn attach(self: &Arc<Self>, provider: Arc<dyn Provider>) -> Publisher {
-        let mut shelves = self.shelves();
-        shelves.last += 1;
-        let number = shelves.last;
-        shelves.all.insert(number, Shelf::new(number, provider, Listing::default()));
-        Publisher { catalog: self.clone(), shelf: number }
+        let mut registrations = self.registrations();
+        registrations.last += 1;
+        let number = registrations.last;
+        registrations.all.insert(number, Registration::new(number, provider, Listing::default()));
+        Publisher { catalog: self.clone(), registration: number }
     }
 
     /// Who hears which resources are watched.
@@ -82,20 +82,24 @@ impl Catalog {
 
     /// Everyone who may list something.
     fn providers(&self) -> Vec<Arc<dyn Provider>> {
-        self.shelves().all.values().map(|shelf| shelf.provider.clone()).collect()
+        self.registrations()
+            .all
+            .values()
+            .map(|registration| registration.provider.clone())
+            .collect()
     }
 
-    /// Puts a listing in the place of a shelf's old one.
-    fn publish(&self, shelf: u64, listing: Listing) {
-        self.change(|shelves| match shelves.get_mut(&shelf) {
-            Some(it) => *it = Shelf::new(shelf, it.provider.clone(), listing),
+    /// Puts a listing in the place of a registration's old one.
+    fn publish(&self, registration: u64, listing: Listing) {
+        self.change(|registrations| match registrations.get_mut(&registration) {
+            Some(it) => *it = Registration::new(registration, it.provider.clone(), listing),
             None => tracing::debug!("a provider that was withdrawn lists something"),
         });
     }
 
-    /// Removes a shelf with everything on it.
-    fn withdraw(&self, shelf: u64) {
-        self.change(|shelves| drop(shelves.remove(&shelf)));
+    /// Removes a registration with everything on it.
+    fn withdraw(&self, registration: u64) {
+        self.change(|registrations| drop(registrations.remove(&registration)));
     }
 
     /// Has what is listed looked at again, since it may be judged otherwise now.
@@ -103,15 +107,15 @@ impl Catalog {
         self.change(|_| {});
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Shelf>)) {
-        let mut shelves = self.shelves();
-        change(&mut shelves.all);
-        let mut next = self.current.load().merge(shelves.all.values());
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Registration>)) {
+        let mut registrations = self.registrations();
+        change(&mut registrations.all);
+        let mut next = self.current.load().merge(registrations.all.values());
         // Nobody is shown what was not judged.
         self.screens.iter().for_each(|screen| screen.screen(&mut next));
         let next = Arc::new(next);
         let before = self.current.swap(next.clone());
-        drop(shelves);
+        drop(registrations);
         for kind in before.changes_to(&next) {
             self.events.list_changed(kind);
         }
@@ -121,20 +125,20 @@ impl Catalog {
     /// Puts the versions of one tool in the place of those that the provider lists. That costs the
     /// same however many tools there are, unless several would have its name.
     fn replace(&self, number: u64, versions: &ToolVersions) {
-        let mut shelves = self.shelves();
-        let Some(shelf) = shelves.all.get_mut(&number) else {
+        let mut registrations = self.registrations();
+        let Some(registration) = registrations.all.get_mut(&number) else {
             tracing::debug!("a provider that was withdrawn lists something");
             return;
         };
         let before = self.current.load_full();
-        shelf.replace(versions);
-        let next = before.with_versions(shelf, versions);
-        let mut next = next.unwrap_or_else(|| before.merge(shelves.all.values()));
+        registration.replace(versions);
+        let next = before.with_versions(registration, versions);
+        let mut next = next.unwrap_or_else(|| before.merge(registrations.all.values()));
         let changed: Vec<_> = versions.listed.iter().chain(&versions.older).cloned().collect();
         self.screens.iter().for_each(|screen| screen.screen_tools(&mut next, &changed));
         let next = Arc::new(next);
         self.current.store(next.clone());
-        drop(shelves);
+        drop(registrations);
         let definition = |snapshot: &Snapshot| {
             let tool = snapshot.tool(&versions.name).filter(|it| it.name == versions.name);
             tool.map(|it| it.definition.clone())
@@ -144,8 +148,8 @@ impl Catalog {
         }
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Shelves> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    fn registrations(&self) -> MutexGuard<'_, Registrations> {
+        self.registrations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,24 +176,24 @@ impl Catalogs {
 #[derive(Debug, Clone)]
 pub struct Publisher {
     catalog: Arc<Catalog>,
-    shelf: u64,
+    registration: u64,
 }
 
 impl Publisher {
     /// Replaces everything this provider lists. Clients hear only of lists that really changed.
     pub fn publish(&self, listing: Listing) {
-        self.catalog.publish(self.shelf, listing);
+        self.catalog.publish(self.registration, listing);
     }
 
     /// Replaces the versions of one tool in what this provider lists, and nothing else.
     pub fn replace(&self, versions: &ToolVersions) {
-        self.catalog.replace(self.shelf, versions);
+        self.catalog.replace(self.registration, versions);
     }
 
     /// Takes the provider out of the catalog for good, with everything it lists. Calls under way
     /// go on; what it publishes afterwards is not taken.
     pub fn withdraw(&self) {
-        self.catalog.withdraw(self.shelf);
+        self.catalog.withdraw(self.registration);
     }
 
     /// Tells subscribers that a resource has new content.
@@ -214,9 +218,9 @@ impl std::fmt::Debug for Catalog {
     }
 }
 
-impl std::fmt::Debug for Shelf {
+impl std::fmt::Debug for Registration {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Shelf({})", self.provider.name())
+        write!(formatter, "Registration({})", self.provider.name())
     }
 }
 

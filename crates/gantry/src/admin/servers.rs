@@ -133,7 +133,7 @@ fn marked(row: RawJson, server: &str, marks: &BTreeMap<Arc<str>, Marks>) -> RawJ
 /// Whether what the files of the configuration say is in force.
 fn state(configuration: &ReloadState) -> RawJson {
     ObjectWriter::new()
-        .value("reloading", &configuration.is_behind())
+        .value("reloading", &configuration.is_reloading())
         .value_some("problem", configuration.problem())
         .finish()
 }

@@ -6,7 +6,7 @@ mod words;
 use clap::{Args, ValueEnum};
 use gantry::RawJson;
 
-use super::book::{Book, Shelf};
+use super::book::{Book, ConfigTarget};
 use super::exit::{Code, Exit};
 use super::import::translate;
 use super::{exposure, render, running};
@@ -42,7 +42,7 @@ pub(crate) struct AddOptions {
     pub(crate) force: bool,
 
     #[command(flatten)]
-    pub(crate) shelf: Shelf,
+    pub(crate) target: ConfigTarget,
 }
 
 /// What to add, as it stands in other configurations.
@@ -66,7 +66,7 @@ pub(crate) struct AddJsonOptions {
     pub(crate) force: bool,
 
     #[command(flatten)]
-    pub(crate) shelf: Shelf,
+    pub(crate) target: ConfigTarget,
 }
 
 /// How to speak to a server.
@@ -87,7 +87,7 @@ pub(crate) enum Transport {
 pub(crate) async fn run(options: &AddOptions) -> Result<(), Exit> {
     let entry = words::entry(options)?;
     check_name(&options.name)?;
-    add(&[(options.name.clone(), entry)], &options.shelf, options.force).await
+    add(&[(options.name.clone(), entry)], &options.target, options.force).await
 }
 
 pub(crate) async fn run_json(options: &AddJsonOptions) -> Result<(), Exit> {
@@ -104,12 +104,16 @@ pub(crate) async fn run_json(options: &AddJsonOptions) -> Result<(), Exit> {
     }
     let entries: Vec<(String, RawJson)> =
         entries.into_iter().map(|(name, translated)| (name, translated.entry)).collect();
-    add(&entries, &options.shelf, options.force).await
+    add(&entries, &options.target, options.force).await
 }
 
 /// Writes entries, all or none, and says what was written and where.
-async fn add(entries: &[(String, RawJson)], shelf: &Shelf, force: bool) -> Result<(), Exit> {
-    let mut book = Book::open(shelf.file()?)?;
+async fn add(
+    entries: &[(String, RawJson)],
+    target: &ConfigTarget,
+    force: bool,
+) -> Result<(), Exit> {
+    let mut book = Book::open(target.file()?)?;
     if let Some((name, _)) = entries.iter().find(|(name, _)| !force && book.has(name)) {
         let text = format!("the server `{name}` is in {} already", book.file.display());
         let hint = "give it another name, or `--force` to take its place";

@@ -7,7 +7,7 @@ use gantry::vault::{Place, Vault, VaultError};
 use gantry::{ObjectWriter, RawJson, config};
 use gantry_protocol::redact::HIDDEN;
 
-use super::book::{Book, Shelf};
+use super::book::{Book, ConfigTarget};
 use super::exit::{Code, Exit};
 use super::exposure::{self, Exposed};
 use super::render::{self, Style, Table};
@@ -35,7 +35,7 @@ pub(crate) struct AdoptOptions {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) shelf: Shelf,
+    pub(crate) target: ConfigTarget,
 }
 
 /// A secret on its way.
@@ -84,10 +84,10 @@ pub(crate) fn run(vault: &Vault, options: &AdoptOptions) -> Result<(), Exit> {
 /// The file to change. One that other programs read stays as it is: they know no references.
 fn open(options: &AdoptOptions) -> Result<Book, Exit> {
     let file = match options.server.as_deref() {
-        Some(name) => options.shelf.holding(name)?,
-        None => options.shelf.existing()?.into_iter().next(),
+        Some(name) => options.target.holding(name)?,
+        None => options.target.existing()?.into_iter().next(),
     };
-    let file = file.map_or_else(|| options.shelf.file(), Ok)?;
+    let file = file.map_or_else(|| options.target.file(), Ok)?;
     if !file.exists() {
         let text = format!("there is no configuration {}", file.display());
         return Err(Exit::new(Code::NotFound, text).hint("give --config the path of one"));

@@ -20,7 +20,7 @@ const SECTIONS: [&[&str]; 5] =
 
 /// Which configuration is written.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Shelf {
+pub(crate) struct ConfigTarget {
     /// The configuration to change; by default that of the user.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub(crate) enum Scope {
     Project,
 }
 
-impl Shelf {
+impl ConfigTarget {
     /// The file that something new is written to, whether it is there or not.
     pub(crate) fn file(&self) -> Result<PathBuf, Exit> {
         match self.chosen()? {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use gantry::{ObjectWriter, RawJson};
 
-use super::book::{Book, Shelf};
+use super::book::{Book, ConfigTarget};
 use super::exit::{Code, Exit};
 use super::exposure;
 use super::render::{self, Style, Table};
@@ -34,7 +34,7 @@ pub(crate) struct ImportOptions {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) shelf: Shelf,
+    pub(crate) target: ConfigTarget,
 }
 
 /// What became of a server.
@@ -48,7 +48,7 @@ struct Outcome {
 pub(crate) async fn run(options: &ImportOptions) -> Result<(), Exit> {
     let Some(source) = options.source.as_deref() else { return overview(options.json) };
     let files = files(source)?;
-    let mut book = Book::open(target(&options.shelf, &files)?)?;
+    let mut book = Book::open(target(&options.target, &files)?)?;
     let mut outcomes = Vec::new();
     for file in &files {
         for found in read::servers(file)? {
@@ -93,19 +93,19 @@ fn unknown(source: &str) -> Exit {
 }
 
 /// The file to write. A source that is in force itself stays as it is.
-fn target(shelf: &Shelf, sources: &[PathBuf]) -> Result<PathBuf, Exit> {
-    let file = shelf.file()?;
+fn target(target: &ConfigTarget, sources: &[PathBuf]) -> Result<PathBuf, Exit> {
+    let file = target.file()?;
     let whole = |file: &Path| std::fs::canonicalize(file).ok();
     let is_source = |file: &Path| {
         whole(file).is_some_and(|file| sources.iter().any(|it| whole(it).as_ref() == Some(&file)))
     };
-    let is_chosen = shelf.config.is_some() || shelf.scope.is_some();
+    let is_chosen = target.config.is_some() || target.scope.is_some();
     match is_source(&file) {
-        true if is_chosen || is_source(&Shelf::of_project()) => {
+        true if is_chosen || is_source(&ConfigTarget::of_project()) => {
             let text = format!("{} would be taken over into itself", file.display());
             Err(Exit::new(Code::Usage, text).hint("give --config another file"))
         }
-        true => Ok(Shelf::of_project()),
+        true => Ok(ConfigTarget::of_project()),
         false => Ok(file),
     }
 }

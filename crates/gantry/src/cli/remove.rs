@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::ArgValueCompleter;
 use gantry_providers::tools::manifest::nearest::nearest;
 
-use super::book::{Book, Shelf};
+use super::book::{Book, ConfigTarget};
 use super::exit::{Code, Exit};
 use super::{completions, render, running};
 
@@ -16,12 +16,12 @@ pub(crate) struct RemoveOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) shelf: Shelf,
+    pub(crate) target: ConfigTarget,
 }
 
 pub(crate) async fn run(options: &RemoveOptions) -> Result<(), Exit> {
-    let file = options.shelf.holding(&options.name)?;
-    let mut book = Book::open(file.map_or_else(|| options.shelf.file(), Ok)?)?;
+    let file = options.target.holding(&options.name)?;
+    let mut book = Book::open(file.map_or_else(|| options.target.file(), Ok)?)?;
     if !book.remove(&options.name)? {
         return Err(unknown(&options.name, &book));
     }

@@ -81,11 +81,11 @@ async fn the_users_file_comes_into_force_beside_that_of_the_project() {
         let _ = sender.try_send(names.join(" "));
     }));
     let user = folder.join("user/deep/gantry/gantry.json");
-    assert!(state.files().contains(&user) && !state.is_behind(), "{state:?}");
+    assert!(state.files().contains(&user) && !state.is_reloading(), "{state:?}");
     std::fs::create_dir_all(user.parent().expect("a folder")).expect("a folder");
     std::fs::write(&user, r#"{"mcpServers": {"one": {"command": "y"}, "two": {"command": "x"}}}"#)
         .expect("a file");
-    assert!(state.is_behind());
+    assert!(state.is_reloading());
     scene.until("one two").await;
     scene.save("gantry.json", "{");
     while state.problem().is_none() {

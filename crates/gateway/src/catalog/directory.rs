@@ -34,13 +34,13 @@ struct Item<T> {
     base: Arc<T>,
     /// The same with its names, before a screen showed something else in its place.
     made: Arc<T>,
-    shelf: u64,
+    registration: u64,
 }
 
 /// What another name means. Of several the least counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Alias {
-    shelf: u64,
+    registration: u64,
     kind: AliasKind,
     shown: Arc<str>,
 }
@@ -61,7 +61,7 @@ enum AliasKind {
 /// A thing, and the name that it would have for clients.
 struct Wanted<T> {
     name: String,
-    shelf: u64,
+    registration: u64,
     provider: Arc<dyn Provider>,
     entry: Arc<T>,
 }
@@ -117,7 +117,7 @@ impl<T: Named> Wanted<T> {
     /// Of two that would have one name, the lesser keeps it.
     fn rank(&self) -> (&str, u64, bool, &str) {
         let listed = self.entry.listed_as();
-        (&self.name, self.shelf, self.name != listed, listed)
+        (&self.name, self.registration, self.name != listed, listed)
     }
 }
 
@@ -127,33 +127,34 @@ impl<T: Named> Directory<T> {
     /// name comes first. What is the same as `before` is not made again.
     pub(super) fn new(parts: Vec<Part<T>>, style: &NameStyle, before: &Self) -> Self {
         let mut wanted: Vec<Wanted<T>> = Vec::new();
-        for (shelf, provider, entries) in parts {
+        for (registration, provider, entries) in parts {
             for entry in entries {
                 let name = style.fit(entry.listed_as());
-                wanted.push(Wanted { name, shelf, provider: provider.clone(), entry });
+                wanted.push(Wanted { name, registration, provider: provider.clone(), entry });
             }
         }
         wanted.sort_by(|one, other| one.rank().cmp(&other.rank()));
         wanted.dedup_by(|later, first| {
             let (name, provider) = (later.entry.listed_as(), later.provider.name());
-            let is_same = later.shelf == first.shelf && name == first.entry.listed_as();
+            let is_same =
+                later.registration == first.registration && name == first.entry.listed_as();
             if is_same {
                 tracing::warn!(name, provider, "a provider lists the same name twice; rename one");
             }
             is_same
         });
         let (mut taken, mut items, mut later) = (HashMap::new(), Vec::new(), Vec::new());
-        for Wanted { name, shelf, provider, entry } in wanted {
+        for Wanted { name, registration, provider, entry } in wanted {
             if taken.contains_key(&name) {
-                later.push((name, shelf, provider, entry));
+                later.push((name, registration, provider, entry));
             } else {
                 taken.insert(name.clone(), entry.canonical().name.to_owned());
-                let item = Item::new(&name, false, (shelf, &provider, entry), style, before);
+                let item = Item::new(&name, false, (registration, &provider, entry), style, before);
                 items.push((name.into(), item));
             }
         }
         let mut contested = HashSet::new();
-        for (name, shelf, provider, entry) in later {
+        for (name, registration, provider, entry) in later {
             let mut free = (0u32..).map(|number| distinct(style, &entry.canonical(), number));
             let shown = free.find(|it| !taken.contains_key(it)).unwrap_or_default();
             let other = taken.get(&name).map_or("", String::as_str);
@@ -168,7 +169,7 @@ impl<T: Named> Directory<T> {
             }
             taken.insert(shown.clone(), canonical.to_owned());
             contested.insert(name);
-            let item = Item::new(&shown, is_taken, (shelf, &provider, entry), style, before);
+            let item = Item::new(&shown, is_taken, (registration, &provider, entry), style, before);
             items.push((shown.into(), item));
         }
         let mut all: Vec<(Arc<str>, Alias)> =
@@ -193,16 +194,16 @@ impl<T: Named> Directory<T> {
     /// that concerns the names of others, which takes everything to be named again.
     pub(super) fn with(
         &self,
-        (shelf, provider): (u64, &Arc<dyn Provider>),
+        (registration, provider): (u64, &Arc<dyn Provider>),
         entry: &Arc<T>,
         style: &NameStyle,
     ) -> Option<Self> {
         let name = style.fit(entry.listed_as());
-        let mut next = self.without(shelf, entry.listed_as(), style)?;
+        let mut next = self.without(registration, entry.listed_as(), style)?;
         if next.shown.get(&name).is_some() {
             return None;
         }
-        let item = Item::new(&name, false, (shelf, provider, entry.clone()), style, self);
+        let item = Item::new(&name, false, (registration, provider, entry.clone()), style, self);
         let shown: Arc<str> = name.into();
         for (name, alias) in item.aliases(&shown) {
             let known = next.aliases.get(&name).into_iter().flat_map(|it| it.iter());
@@ -215,13 +216,19 @@ impl<T: Named> Directory<T> {
     }
 
     /// The same without what the provider listed under a name.
-    pub(super) fn without(&self, shelf: u64, listed: &str, style: &NameStyle) -> Option<Self> {
+    pub(super) fn without(
+        &self,
+        registration: u64,
+        listed: &str,
+        style: &NameStyle,
+    ) -> Option<Self> {
         let name = style.fit(listed);
         if self.contested.contains(&name) {
             return None;
         }
         let mut next = self.clone();
-        let is_meant = |it: &&Item<T>| it.shelf == shelf && it.base.listed_as() == listed;
+        let is_meant =
+            |it: &&Item<T>| it.registration == registration && it.base.listed_as() == listed;
         if let Some(item) = self.shown.get(&name).filter(is_meant) {
             let shown: Arc<str> = name.as_str().into();
             for (name, alias) in item.aliases(&shown) {
@@ -242,7 +249,7 @@ impl<T: Named> Directory<T> {
     pub(super) fn find(&self, name: &str) -> Option<&Listed<T>> {
         let item = self.shown.get(name).or_else(|| match &**self.aliases.get(name)? {
             [one] => self.shown.get(&one.shown),
-            [one, other, ..] if (one.shelf, one.kind) < (other.shelf, other.kind) => {
+            [one, other, ..] if (one.registration, one.kind) < (other.registration, other.kind) => {
                 self.shown.get(&one.shown)
             }
             _ => None,
@@ -287,7 +294,7 @@ impl<T: Named> Item<T> {
     fn new(
         shown: &str,
         is_taken: bool,
-        (shelf, provider, base): (u64, &Arc<dyn Provider>, Arc<T>),
+        (registration, provider, base): (u64, &Arc<dyn Provider>, Arc<T>),
         style: &NameStyle,
         before: &Directory<T>,
     ) -> Self {
@@ -300,7 +307,7 @@ impl<T: Named> Item<T> {
             (None, names) => Arc::new(renamed(&*base, names)),
         };
         let made = entry.clone();
-        Self { listed: Listed { entry, provider: provider.clone() }, base, made, shelf }
+        Self { listed: Listed { entry, provider: provider.clone() }, base, made, registration }
     }
 
     /// Every other name, and what it means.
@@ -318,7 +325,10 @@ impl<T: Named> Item<T> {
         for (kind, name) in all {
             let name = name.filter(|name| **name != **shown);
             if let Some(name) = name.filter(|name| found.iter().all(|(it, _)| **it != **name)) {
-                found.push((name.into(), Alias { shelf: self.shelf, kind, shown: shown.clone() }));
+                found.push((
+                    name.into(),
+                    Alias { registration: self.registration, kind, shown: shown.clone() },
+                ));
             }
         }
         found
@@ -382,7 +392,7 @@ impl<T> Clone for Directory<T> {
 impl<T> Clone for Item<T> {
     fn clone(&self) -> Self {
         let (base, made) = (self.base.clone(), self.made.clone());
-        Self { listed: self.listed.clone(), base, made, shelf: self.shelf }
+        Self { listed: self.listed.clone(), base, made, registration: self.registration }
     }
 }
 

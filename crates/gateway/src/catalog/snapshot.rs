@@ -51,7 +51,7 @@ pub struct Snapshot {
 }
 
 /// What one provider lists, and its number in the order of all.
-pub(super) struct Shelf {
+pub(super) struct Registration {
     pub(super) number: u64,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) tools: SortedMap<Arc<ToolEntry>>,
@@ -71,7 +71,7 @@ pub struct ToolVersions {
     pub older: Vec<Arc<ToolEntry>>,
 }
 
-impl Shelf {
+impl Registration {
     pub(super) fn new(number: u64, provider: Arc<dyn Provider>, listing: Listing) -> Self {
         let Listing { tools, older, resources, templates, prompts } = listing;
         let by_name = |it: Arc<ToolEntry>| (it.name.as_str().into(), it);
@@ -120,18 +120,28 @@ impl Snapshot {
     }
 
     /// Merges what all providers list. What is the same as in this state is not made again.
-    pub(super) fn merge<'a>(&self, shelves: impl Iterator<Item = &'a Shelf> + Clone) -> Self {
+    pub(super) fn merge<'a>(
+        &self,
+        registrations: impl Iterator<Item = &'a Registration> + Clone,
+    ) -> Self {
         let (mut tools, mut prompts) = (Vec::new(), Vec::new());
-        for shelf in shelves.clone() {
-            let listed = shelf.tools.values().cloned().collect();
-            tools.push((shelf.number, shelf.provider.clone(), listed));
-            prompts.push((shelf.number, shelf.provider.clone(), shelf.rest.prompts.clone()));
+        for registration in registrations.clone() {
+            let listed = registration.tools.values().cloned().collect();
+            tools.push((registration.number, registration.provider.clone(), listed));
+            prompts.push((
+                registration.number,
+                registration.provider.clone(),
+                registration.rest.prompts.clone(),
+            ));
         }
-        let matchers = shelves.clone().flat_map(|shelf| {
+        let matchers = registrations.clone().flat_map(|registration| {
             let list = |(entry, matcher): &(Arc<TemplateEntry>, Matcher)| {
-                (Listed { entry: entry.clone(), provider: shelf.provider.clone() }, matcher.clone())
+                (
+                    Listed { entry: entry.clone(), provider: registration.provider.clone() },
+                    matcher.clone(),
+                )
             };
-            shelf.rest.templates.iter().map(list)
+            registration.rest.templates.iter().map(list)
         });
         let mut templates: Vec<_> = matchers.collect();
         let text = |it: &(Listed<TemplateEntry>, Matcher)| it.0.entry.uri_template.clone();
@@ -141,7 +151,7 @@ impl Snapshot {
         let mut next = Self {
             tools: Directory::new(tools, style, &self.tools),
             older: SortedMap::default(),
-            resources: Arc::new(resources(shelves.clone())),
+            resources: Arc::new(resources(registrations.clone())),
             templates: Arc::new(templates),
             prompts: Directory::new(prompts, style, &self.prompts),
             pages: self.pages,
@@ -149,30 +159,36 @@ impl Snapshot {
             parts: Arc::default(),
         };
         let mut all = Vec::new();
-        for shelf in shelves {
-            let named = shelf.older.iter();
-            all.extend(named.flat_map(|(name, older)| next.older_of(shelf, name, older)));
+        for registration in registrations {
+            let named = registration.older.iter();
+            all.extend(named.flat_map(|(name, older)| next.older_of(registration, name, older)));
         }
         next.older = SortedMap::new(all);
         next
     }
 
     /// The same with other versions of one tool. None if that concerns the names of others.
-    pub(super) fn with_versions(&self, shelf: &Shelf, versions: &ToolVersions) -> Option<Self> {
+    pub(super) fn with_versions(
+        &self,
+        registration: &Registration,
+        versions: &ToolVersions,
+    ) -> Option<Self> {
         let (style, name) = (&self.pages.names, &versions.name);
         let tools = match &versions.listed {
-            Some(entry) => self.tools.with((shelf.number, &shelf.provider), entry, style)?,
-            None => self.tools.without(shelf.number, name, style)?,
+            Some(entry) => {
+                self.tools.with((registration.number, &registration.provider), entry, style)?
+            }
+            None => self.tools.without(registration.number, name, style)?,
         };
         let mut next = Self { tools, parts: Arc::default(), ..self.clone() };
         next.lists[ListKind::Tools as usize] = Arc::default();
         let (from, to) = (format!("{name}@"), format!("{name}A"));
-        let is_ours = |it: &&Listed<ToolEntry>| Arc::ptr_eq(&it.provider, &shelf.provider);
+        let is_ours = |it: &&Listed<ToolEntry>| Arc::ptr_eq(&it.provider, &registration.provider);
         let gone = self.older.range(&from, &to).filter(|(_, it)| is_ours(it));
         for (key, _) in gone {
             next.older.remove(key);
         }
-        for (key, listed) in next.older_of(shelf, name, &versions.older) {
+        for (key, listed) in next.older_of(registration, name, &versions.older) {
             if next.older.get(&key).is_none() {
                 next.older.insert(key, listed);
             }
@@ -183,12 +199,12 @@ impl Snapshot {
     /// Older versions under the names for clients that the newest one has.
     fn older_of(
         &self,
-        shelf: &Shelf,
+        registration: &Registration,
         name: &str,
         older: &[Arc<ToolEntry>],
     ) -> Vec<(Arc<str>, Listed<ToolEntry>)> {
         let is_ours = |it: &&Listed<ToolEntry>| {
-            it.entry.name == name && Arc::ptr_eq(&it.provider, &shelf.provider)
+            it.entry.name == name && Arc::ptr_eq(&it.provider, &registration.provider)
         };
         let newest = self.tools.find(name).filter(is_ours);
         let names = newest.and_then(|it| it.entry.client_names.clone());
@@ -202,7 +218,7 @@ impl Snapshot {
                 Some(known) => known.entry.clone(),
                 None => Arc::new(renamed(&**entry, names.clone())),
             };
-            (key, Listed { entry, provider: shelf.provider.clone() })
+            (key, Listed { entry, provider: registration.provider.clone() })
         };
         older.iter().map(listed).collect()
     }
@@ -421,15 +437,17 @@ impl Snapshot {
 }
 
 /// All resources, sorted. Of two with one address the earlier provider's stays.
-fn resources<'a>(shelves: impl Iterator<Item = &'a Shelf>) -> Vec<Listed<ResourceEntry>> {
-    let list = |shelf: &'a Shelf| {
+fn resources<'a>(
+    registrations: impl Iterator<Item = &'a Registration>,
+) -> Vec<Listed<ResourceEntry>> {
+    let list = |registration: &'a Registration| {
         let listed = |entry: &Arc<ResourceEntry>| Listed {
             entry: entry.clone(),
-            provider: shelf.provider.clone(),
+            provider: registration.provider.clone(),
         };
-        shelf.rest.resources.iter().map(listed)
+        registration.rest.resources.iter().map(listed)
     };
-    let mut all: Vec<_> = shelves.flat_map(list).collect();
+    let mut all: Vec<_> = registrations.flat_map(list).collect();
     // The sort is stable, so of two with one address the earlier provider's comes first.
     all.sort_by(|one, other| one.entry.uri.cmp(&other.entry.uri));
     all.dedup_by(|later, first| {

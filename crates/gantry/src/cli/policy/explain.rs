@@ -73,7 +73,7 @@ pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
     let scope = options.scope(config.as_ref()).await?;
     let caller = Arc::new(options.caller(scope));
     let (method, target) = options.target(&opened, &caller)?;
-    let target = options.at_face(target);
+    let target = options.at_endpoint(target);
     let arguments = options.arguments(&target)?;
     let rules = guard::rules(config.as_ref()).current();
     let arguments = match &target {
@@ -163,8 +163,8 @@ impl ExplainOptions {
         Ok((method, target))
     }
 
-    /// The same as it is listed at the face of its own server, which has the server's own names.
-    fn at_face(&self, target: Target) -> Target {
+    /// The same as it is listed at the endpoint of its own server, which has the server's own names.
+    fn at_endpoint(&self, target: Target) -> Target {
         let server = target.origin().map(|origin| &*origin.server);
         if server.is_none() || self.face.as_deref() != server {
             return target;
@@ -175,7 +175,7 @@ impl ExplainOptions {
                 let names = tool.client_names.clone();
                 let renamed = tool.shown_as(&tool.own.name, canonical);
                 renamed.map_or(target.clone(), |mut tool| {
-                    tool.client_names = at_face(names);
+                    tool.client_names = endpoint_names(names);
                     Target::Tool(Arc::new(tool))
                 })
             }
@@ -187,7 +187,7 @@ impl ExplainOptions {
                 offered: prompt.offered.clone(),
                 canonical: Some(canonical(&target)),
                 is_cached: prompt.is_cached,
-                client_names: at_face(prompt.client_names.clone()),
+                client_names: endpoint_names(prompt.client_names.clone()),
             })),
             Target::Resource(_) | Target::Template(..) => target,
         }
@@ -220,8 +220,8 @@ fn scope_of(allow: &[String]) -> Option<Scope> {
     Some(Scope { allow: allow.to_vec() }).filter(|it| !it.allow.is_empty())
 }
 
-/// The names for clients at a face that shows a thing under its own name.
-fn at_face(names: Option<Arc<ClientNames>>) -> Option<Arc<ClientNames>> {
+/// The names for clients at an endpoint that shows a thing under its own name.
+fn endpoint_names(names: Option<Arc<ClientNames>>) -> Option<Arc<ClientNames>> {
     names.map(|it| Arc::new(ClientNames { shown: it.canonical.clone(), ..(*it).clone() }))
 }
 
