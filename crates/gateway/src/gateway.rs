@@ -23,7 +23,8 @@ use crate::events::{Audience, Events, Interest, Subscription};
 use crate::exchange::Exchange;
 use crate::names::NameStyle;
 use crate::page::ListKind;
-use crate::pipeline::{Pipeline, Policies, STARTING_TTL_MS};
+use crate::page::STARTING_TTL_MS;
+use crate::pipeline::{Pipeline, Policies};
 use crate::policy::{
     CheckThreads, Deadline, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, ToolStatistics,
     Ward, Witness,

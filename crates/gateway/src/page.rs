@@ -1,6 +1,6 @@
 //! One page of a list, serialized once and shared by everyone who asks for it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gantry_protocol::RawJson;
 
@@ -35,17 +35,22 @@ impl ListKind {
 /// How many forms of a page are kept: one for each dialect a door may speak.
 const VARIANTS: usize = 8;
 
+/// How long clients may keep a list, in milliseconds, while servers are being started.
+pub(crate) const STARTING_TTL_MS: u64 = 1000;
+
 /// A list result in the newest form, and the other forms that doors have made of it.
 #[derive(Debug)]
 pub struct Page {
     result: RawJson,
     variants: [OnceLock<RawJson>; VARIANTS],
+    /// The same page with a short time to live, for while servers are being started.
+    brief: OnceLock<Arc<Self>>,
 }
 
 impl Page {
     /// A page holding this result.
     pub fn new(result: RawJson) -> Self {
-        Self { result, variants: Default::default() }
+        Self { result, variants: Default::default(), brief: OnceLock::new() }
     }
 
     /// The result in the newest form.
@@ -53,12 +58,14 @@ impl Page {
         &self.result
     }
 
-    /// The same page, to be kept for so many milliseconds.
-    #[must_use]
-    pub(crate) fn kept_for(&self, ttl_ms: u64) -> Self {
-        Self::new(
-            self.result.edit().set("ttlMs", RawJson::from(serde_json::Value::from(ttl_ms))).apply(),
-        )
+    /// The same page for while servers are being started: clients may keep it for a short time only.
+    /// It is made once, so that many lists in that time cost no more than later ones.
+    pub(crate) fn while_starting(&self) -> Arc<Self> {
+        let brief = || {
+            let ttl = RawJson::from(serde_json::Value::from(STARTING_TTL_MS));
+            Arc::new(Self::new(self.result.edit().set("ttlMs", ttl).apply()))
+        };
+        self.brief.get_or_init(brief).clone()
     }
 
     /// The form number `index`, made on first use. What the number stands for is the door's

@@ -46,9 +46,6 @@ pub const STAGES: [&str; 11] = [
     "result",            // the provider's promise, checked before anyone relies on it
 ];
 
-/// How long clients may keep what is said of lists that are not complete yet, in milliseconds.
-pub(crate) const STARTING_TTL_MS: u64 = 1000;
-
 /// The policies and the catalog. Providers can be reached through here only.
 pub struct Pipeline {
     pub(crate) catalog: Arc<Catalog>,
@@ -192,7 +189,7 @@ impl Pipeline {
         let views = self.policies.views(&call.caller);
         let page = self.catalog.list(kind, &call.params, &views)?;
         Ok(Reply::Page(match self.catalog.completeness() {
-            Completeness::Starting => Arc::new(page.kept_for(STARTING_TTL_MS)),
+            Completeness::Starting => page.while_starting(),
             _ => page,
         }))
     }
