@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::request::{FIRST_ID, text};
 use crate::fault::Fault;
-use crate::load::{IDS_PER_CALLER, PATIENCE};
+use crate::load::{IDS_PER_CALLER, TIMEOUT};
 use crate::programs::command;
 use crate::window::{Meter, Sample, Timing, Window};
 
@@ -61,7 +61,7 @@ pub(crate) fn run(by_hand: &ByHand) -> Result<Sample, Fault> {
     window.end();
     let mut times = Vec::new();
     for _ in 0..by_hand.in_flight {
-        let ended = rx.recv_timeout(PATIENCE).map_err(|_| Fault::Slow("answer all lines"))?;
+        let ended = rx.recv_timeout(TIMEOUT).map_err(|_| Fault::Slow("answer all lines"))?;
         times.extend(ended?);
     }
     Ok(usage.sample(times))

@@ -32,11 +32,11 @@ impl Client {
     /// Does the handshake of 2025-11-25 and keeps the session id, if the server gave one.
     pub(crate) async fn open_session(&mut self) -> Result<(), Fault> {
         let request = Request::initialize(&self.address);
-        let reply = self.connection.exchange(request.bytes()).await?;
+        let reply = self.connection.context(request.bytes()).await?;
         self.connection.expect(&reply, "initialize", 200)?;
         self.session = reply.session;
         let request = Request::initialized(&self.address, self.session.as_deref());
-        let reply = self.connection.exchange(request.bytes()).await?;
+        let reply = self.connection.context(request.bytes()).await?;
         self.connection.expect(&reply, "notifications/initialized", 202)
     }
 
@@ -57,7 +57,7 @@ impl Client {
 
     /// Sends a prepared request; the answer's message is in [`Client::body`] afterwards.
     pub(crate) async fn send(&mut self, request: &Request) -> Result<(), Fault> {
-        let reply = self.connection.exchange(request.bytes()).await?;
+        let reply = self.connection.context(request.bytes()).await?;
         self.connection.expect(&reply, "the call", 200)
     }
 

@@ -15,7 +15,7 @@ use crate::window::{Meter, Sample, Timing, Window};
 /// How many ids one caller has for itself.
 pub(crate) const IDS_PER_CALLER: u64 = 10_000_000;
 /// What the handshakes before and the last answers after the window may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What to send, where, and for how long.
 #[derive(clap::Args, Clone, Debug)]
@@ -72,7 +72,7 @@ pub(crate) async fn run(load: &Load) -> Result<Sample, Fault> {
         }
         Ok(callers)
     };
-    let opened = tokio::time::timeout(PATIENCE, opening).await;
+    let opened = tokio::time::timeout(TIMEOUT, opening).await;
     let callers = opened.map_err(|_| Fault::Slow("accept all connections"))??;
     drive(callers, load.pid, load.timing).await
 }
@@ -83,7 +83,7 @@ pub(crate) async fn drive<C: Caller>(
     pid: u32,
     timing: Timing,
 ) -> Result<Sample, Fault> {
-    let limit = timing.warm_up() + timing.window() + PATIENCE;
+    let limit = timing.warm_up() + timing.window() + TIMEOUT;
     let late = |_| Fault::Slow("answer all calls");
     tokio::time::timeout(limit, measure(callers, pid, timing)).await.map_err(late)?
 }

@@ -32,7 +32,7 @@ use fault::Fault;
 use programs::{Programs, root};
 use report::Report;
 use rounds::Plan;
-use suite::{Part, Stage};
+use suite::{BenchEnv, Part};
 use window::Sample;
 
 #[derive(Parser)]
@@ -165,24 +165,24 @@ impl Run {
     fn execute(self) -> Result<ExitCode, Fault> {
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
         let programs = Programs::find(self.everything, self.gantry, self.uv, self.peers)?;
-        let stage = Stage { programs, plan, runtime: one_thread()? };
+        let bench_env = BenchEnv { programs, plan, runtime: one_thread()? };
         if let Some(name) = &self.only {
-            measure(&stage, |part| part.name.contains(name));
+            measure(&bench_env, |part| part.name.contains(name));
             return Ok(ExitCode::SUCCESS);
         }
         if self.quick {
-            let broken = gate::broken(|is_wanted| measure(&stage, is_wanted));
+            let broken = gate::broken(|is_wanted| measure(&bench_env, is_wanted));
             return Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         let folder = self.out.unwrap_or_else(|| root().join("docs/benchmarks"));
-        write(&measure(&stage, |_| true), &folder)?;
+        write(&measure(&bench_env, |_| true), &folder)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the report is the output")]
-fn measure(stage: &Stage, is_wanted: impl Fn(&Part) -> bool) -> Report {
-    let report = suite::run(stage, is_wanted, |name| eprintln!("measuring {name}"));
+fn measure(bench_env: &BenchEnv, is_wanted: impl Fn(&Part) -> bool) -> Report {
+    let report = suite::run(bench_env, is_wanted, |name| eprintln!("measuring {name}"));
     println!("{}", report.markdown());
     report
 }

@@ -29,20 +29,20 @@ use crate::report::Report;
 use crate::rounds::Plan;
 
 /// How long the few requests of this process may take together; a server that hangs ends them.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What every section needs.
-pub(crate) struct Stage {
+pub(crate) struct BenchEnv {
     pub(crate) programs: Programs,
     pub(crate) plan: Plan,
     /// For the few requests that this process sends itself.
     pub(crate) runtime: Runtime,
 }
 
-impl Stage {
+impl BenchEnv {
     /// Runs a section's own requests to their end.
     fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-        let limited = async { tokio::time::timeout(PATIENCE, work).await };
+        let limited = async { tokio::time::timeout(TIMEOUT, work).await };
         self.runtime.block_on(limited).map_err(|_| Fault::Slow("answer"))?
     }
 }
@@ -50,14 +50,14 @@ impl Stage {
 /// A section of the run.
 pub(crate) struct Part {
     pub(crate) name: &'static str,
-    measure: fn(&Stage, &mut Report) -> Result<(), Fault>,
+    measure: fn(&BenchEnv, &mut Report) -> Result<(), Fault>,
     /// The rows that it measures.
     pub(crate) rows: &'static [Row],
 }
 
 const fn part(
     name: &'static str,
-    measure: fn(&Stage, &mut Report) -> Result<(), Fault>,
+    measure: fn(&BenchEnv, &mut Report) -> Result<(), Fault>,
     rows: &'static [Row],
 ) -> Part {
     Part { name, measure, rows }
@@ -95,7 +95,7 @@ pub(crate) const PARTS: &[Part] = &[
 
 /// Runs the parts that are wanted. One that fails leaves a gap in the report and the others go on.
 pub(crate) fn run(
-    stage: &Stage,
+    bench_env: &BenchEnv,
     is_wanted: impl Fn(&Part) -> bool,
     progress: impl Fn(&str),
 ) -> Report {
@@ -103,7 +103,7 @@ pub(crate) fn run(
     let mut report = Report::default();
     for part in PARTS.iter().filter(|part| is_wanted(part)) {
         progress(part.name);
-        if let Err(fault) = (part.measure)(stage, &mut report) {
+        if let Err(fault) = (part.measure)(bench_env, &mut report) {
             report.gap(part.name, &fault);
         }
     }

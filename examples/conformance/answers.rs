@@ -2,7 +2,7 @@
 //! one folder.
 
 use futures_util::future::BoxFuture;
-use gantry_client::{Line, Question, Refusal};
+use gantry_client::{InputRefusal, InputRequest, RequestHandler};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, Method, RawJson};
 use serde_json::{Map, Value, json};
@@ -10,16 +10,17 @@ use serde_json::{Map, Value, json};
 /// Answers what is asked while a call runs.
 pub(crate) struct Answers;
 
-impl Line for Answers {
+impl RequestHandler for Answers {
     fn progress(&self, _params: RawJson) {}
 
     fn log(&self, _level: Level, _params: RawJson) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 
-    fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
+    fn ask(&self, question: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
         let answer = to_one(&question.method, question.params.as_ref());
-        let unknown = || Refusal::Unsupported(format!("{} has no answer here", question.method));
+        let unknown =
+            || InputRefusal::Unsupported(format!("{} has no answer here", question.method));
         let answer = answer.ok_or_else(unknown);
         Box::pin(async { answer })
     }

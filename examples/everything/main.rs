@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use arguments::Arguments;
 use clap::Parser;
-use gantry::{DoorSettings, GatewaySettings, Server};
+use gantry::{GatewaySettings, Server, ServerSettings};
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,7 +44,7 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 fn build(arguments: &Arguments) -> Result<Server, Box<dyn Error>> {
-    let doors = DoorSettings {
+    let doors = ServerSettings {
         eras: arguments.era.into(),
         key: arguments.key()?,
         // No handler blocks, so each connection may stay on one thread.
@@ -56,7 +56,7 @@ fn build(arguments: &Arguments) -> Result<Server, Box<dyn Error>> {
     let server = Server::new("everything", env!("CARGO_PKG_VERSION"))
         .info("title", "One of everything")
         .instructions("Every tool shows one feature of the protocol; its description says which.")
-        .door_settings(doors)
+        .server_settings(doors)
         .gateway_settings(middle);
     let server = tools::register(server);
     let server = asking::register(server);

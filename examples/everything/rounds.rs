@@ -1,7 +1,7 @@
 //! Tools that ask under keys of their own, one round or several, one question or many at once.
 //! A client without a session answers each round by calling again.
 
-use gantry::{Ask, Context, Failure, Method, RawJson, ServerBuilder, Tool};
+use gantry::{Context, Failure, InputRequest, Method, RawJson, ServerBuilder, Tool};
 use serde_json::{Value, json};
 
 use crate::asking::{question, said};
@@ -38,7 +38,7 @@ async fn sampling(_: Nothing, context: Context) -> Result<String, Failure> {
 }
 
 async fn list_roots(_: Nothing, context: Context) -> Result<String, Failure> {
-    let answer = context.ask("client_roots", Ask::roots()).await?;
+    let answer = context.ask("client_roots", InputRequest::roots()).await?;
     Ok(format!("The client has {} roots.", count_roots(&answer)))
 }
 
@@ -53,7 +53,7 @@ async fn multiple_inputs(_: Nothing, context: Context) -> Result<String, Failure
     let (name, greeting, roots) = tokio::join!(
         fill_in(&context, "user_name", "What is your name?", "name"),
         context.ask("greeting", sample("Generate a greeting", 50)),
-        context.ask("client_roots", Ask::roots()),
+        context.ask("client_roots", InputRequest::roots()),
     );
     let (greeting, roots) = (said(&greeting?), count_roots(&roots?));
     Ok(format!("{greeting} {}, you have {roots} roots.", name?))
@@ -76,7 +76,7 @@ async fn capabilities(_: Nothing, context: Context) -> Result<String, Failure> {
         answers.push(fill_in(&context, "user_name", "What is your name?", "name").await?);
     }
     if client.roots {
-        let answer = context.ask("client_roots", Ask::roots()).await?;
+        let answer = context.ask("client_roots", InputRequest::roots()).await?;
         answers.push(format!("{} roots", count_roots(&answer)));
     }
     Ok(format!("The client answered {}: {}", answers.len(), answers.join(", ")))
@@ -99,7 +99,7 @@ pub(crate) async fn fill_in(
     })
 }
 
-fn form(message: &str, field: &str, kind: &str) -> Ask {
+fn form(message: &str, field: &str, kind: &str) -> InputRequest {
     let params = json!({
         "mode": "form",
         "message": message,
@@ -109,11 +109,11 @@ fn form(message: &str, field: &str, kind: &str) -> Ask {
             "required": [field]
         }
     });
-    Ask::new(Method::Elicit, params.into())
+    InputRequest::new(Method::Elicit, params.into())
 }
 
-fn sample(text: &str, most_tokens: u32) -> Ask {
-    Ask::new(Method::CreateMessage, question(text, most_tokens).into())
+fn sample(text: &str, most_tokens: u32) -> InputRequest {
+    InputRequest::new(Method::CreateMessage, question(text, most_tokens).into())
 }
 
 /// What the user filled into a field.

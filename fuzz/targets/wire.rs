@@ -32,13 +32,13 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(wire::lower_params(revision, method, &lowered), lowered);
     let lowered = wire::lower_notification(revision, method, &raw);
     assert_eq!(wire::lower_notification(revision, method, &lowered), lowered);
-    if let Ok(Some(lowered)) = wire::lower_question(revision, method, Some(&raw), "id") {
-        let twice = wire::lower_question(revision, method, Some(&lowered), "id");
+    if let Ok(Some(lowered)) = wire::lower_input_request(revision, method, Some(&raw), "id") {
+        let twice = wire::lower_input_request(revision, method, Some(&lowered), "id");
         assert_eq!(twice, Ok(Some(lowered)));
     }
     let _ = wire::lift_params(revision, method, &raw);
     let _ = wire::lift_notification(revision, method, &raw);
-    let _ = wire::lift_question(revision, method, Some(&raw));
+    let _ = wire::lift_input_request(revision, method, Some(&raw));
     let _ = wire::lift_answer(revision, method, &raw);
     let _ = wire::lower_answer(revision, method, &raw);
     let lifted = wire::lift_client_capabilities(revision, &raw);

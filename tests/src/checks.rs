@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::house::{House, Plan};
 use crate::request::Request;
+use crate::test_server::{TestOptions, TestServer};
 
 /// A story in progress.
 pub type Story = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -21,12 +21,12 @@ pub struct Check {
 }
 
 enum Course {
-    Exchanges(Vec<Exchange>),
+    Exchanges(Vec<HttpExchange>),
     Story(fn() -> Story),
 }
 
 /// A row of exchanges with the usual server.
-pub fn wire(number: u32, title: &'static str, exchanges: impl Into<Vec<Exchange>>) -> Check {
+pub fn wire(number: u32, title: &'static str, exchanges: impl Into<Vec<HttpExchange>>) -> Check {
     let course = Course::Exchanges(exchanges.into());
     Check { number, title, course }
 }
@@ -53,9 +53,9 @@ impl Check {
 
 /// A request and what is expected of its answer.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct HttpExchange {
     request: Request,
-    plan: Plan,
+    plan: TestOptions,
     status: u16,
     wants: Vec<Want>,
 }
@@ -71,9 +71,9 @@ enum Want {
     Empty,
 }
 
-impl Exchange {
+impl HttpExchange {
     pub(crate) fn new(request: Request, status: u16) -> Self {
-        Self { request, plan: Plan::default(), status, wants: Vec::new() }
+        Self { request, plan: TestOptions::default(), status, wants: Vec::new() }
     }
 
     /// Expects this value at the pointer, in the last message of the answer.
@@ -112,7 +112,7 @@ impl Exchange {
     }
 
     /// Sends it to a server of this kind instead of the usual one.
-    pub fn to(mut self, plan: Plan) -> Self {
+    pub fn to(mut self, plan: TestOptions) -> Self {
         self.plan = plan;
         self
     }
@@ -123,8 +123,8 @@ impl Exchange {
     }
 
     async fn hold(self) {
-        let house = House::with(self.plan).await;
-        let mut answer = self.request.send(house.address).await;
+        let test_server = TestServer::with(self.plan).await;
+        let mut answer = self.request.send(test_server.address).await;
         let status = answer.status;
         let headers = |want: &Want| match want {
             Want::Header(name, _) => Some((*name, answer.header(name).map(str::to_owned))),

@@ -6,14 +6,14 @@ mod tools;
 
 use gantry::{Server, ServerBuilder};
 
-use crate::gate::Gate;
+use crate::latch::Latch;
 
 /// A server that has one of everything.
-pub fn all(gate: &Gate) -> ServerBuilder {
+pub fn all(latch: &Latch) -> ServerBuilder {
     let server = named().instructions("Call `echo` to hear yourself.");
     let server = content::add(server);
     let server = asking::add(server);
-    tools::add(server, gate)
+    tools::add(server, latch)
 }
 
 /// A server with one tool and nothing else.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-use crate::house::soon;
+use crate::test_server::soon;
 
 /// What is sent: a method, a path, headers as they are written, a body.
 #[derive(Debug, Clone)]

@@ -8,11 +8,11 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Duration, Instant, sleep};
 
-use crate::house::soon;
-use crate::workshop::{Bench, command};
+use crate::temp_folder::{Bench, command};
+use crate::test_server::soon;
 
 /// How long the daemon may take to be reached.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Nothing is started by the bus itself: who is there was started by the test.
 const BUS: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -109,7 +109,7 @@ impl Session {
             if answer.contains(&format!("boolean {is_there}")) {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "the keyring is not on the bus: {answer}");
+            assert!(start.elapsed() < TIMEOUT, "the keyring is not on the bus: {answer}");
             // Only the pause between two looks; nothing depends on its length.
             sleep(Duration::from_millis(20)).await;
         }

@@ -2,18 +2,18 @@
 //! anything and see every byte of the answer.
 
 pub mod checks;
-pub mod door;
 pub mod fixtures;
-pub mod foundry;
-pub mod gate;
-pub mod house;
 pub mod http;
 pub mod keyring;
+pub mod latch;
 pub mod matching;
 pub mod payloads;
 pub mod processes;
 pub mod request;
 pub mod tasks;
+pub mod temp_folder;
+pub mod test_server;
+pub mod tool_fixture;
 pub mod transcript;
-pub mod workshop;
-pub mod yard;
+pub mod transport;
+pub mod upstream_fixture;

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 /// Values that a transcript gave a name when they came, to be used later.
 #[derive(Debug, Default)]
-pub struct Names(HashMap<String, String>);
+pub struct Captures(HashMap<String, String>);
 
-impl Names {
+impl Captures {
     /// Whether a value is as expected. `"<any>"` stands for any value; `"<name>"` for any string
     /// the first time, which it remembers, and for the same string from then on.
     pub fn fits(&mut self, expected: &Value, got: &Value) -> bool {

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Duration, Instant, sleep};
 
 /// How long a state may take to come about.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The living processes that carry a mark in their environment, whoever their parent is.
 pub fn marked(mark: &str) -> Vec<u32> {
@@ -79,7 +79,7 @@ pub fn signal(id: u32, signal: Signal) {
 pub async fn until(what: &str, reached: impl Fn() -> bool) {
     let start = Instant::now();
     while !reached() {
-        assert!(start.elapsed() < PATIENCE, "{what} did not come within {PATIENCE:?}");
+        assert!(start.elapsed() < TIMEOUT, "{what} did not come within {TIMEOUT:?}");
         // Only the pause between two looks; nothing depends on its length.
         sleep(Duration::from_millis(5)).await;
     }

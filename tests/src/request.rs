@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
 
-use crate::checks::Exchange;
+use crate::checks::HttpExchange;
 use crate::http::{Answer, Outgoing};
 
 /// The newest revision.
@@ -163,12 +163,12 @@ impl Request {
     }
 
     /// What is expected: an answer with this status.
-    pub fn gives(self, status: u16) -> Exchange {
-        Exchange::new(self, status)
+    pub fn gives(self, status: u16) -> HttpExchange {
+        HttpExchange::new(self, status)
     }
 
     /// What is expected: a status and the code of a JSON-RPC error.
-    pub fn fails(self, status: u16, code: i64) -> Exchange {
+    pub fn fails(self, status: u16, code: i64) -> HttpExchange {
         self.gives(status).at("/error/code", json!(code))
     }
 

@@ -5,18 +5,18 @@ use std::net::SocketAddr;
 use gantry::{Context, Failure, Tool, ToolResult};
 use serde_json::{Value, json};
 
-use crate::house::{House, soon};
 use crate::request::{PREFIX, Request, call, request};
+use crate::test_server::{TestServer, soon};
 
 /// Adds the tools to a running house.
-pub fn add(house: &House) {
-    let (gate, other) = (house.gate.clone(), house.gate.clone());
+pub fn add(test_server: &TestServer) {
+    let (latch, other) = (test_server.latch.clone(), test_server.latch.clone());
     let tools = [
         plain("long_wait").long_running().run(move |_: Value, context: Context| {
-            let gate = gate.clone();
+            let latch = latch.clone();
             async move {
                 context.progress(1.0, None, Some("at the gate"));
-                gate.pass().await;
+                latch.pass().await;
                 Ok::<_, Failure>("done")
             }
         }),
@@ -42,18 +42,18 @@ pub fn add(house: &House) {
         // As a server marks it that has no hints of ours.
         plain("long_marked").member("execution", json!({"taskSupport": "required"})).run(
             move |_: Value, context: Context| {
-                let gate = other.clone();
+                let latch = other.clone();
                 async move {
                     context.become_task();
                     context.progress(1.0, None, Some("at the gate"));
-                    gate.pass().await;
+                    latch.pass().await;
                     Ok::<_, Failure>("done")
                 }
             },
         ),
     ];
     for tool in tools {
-        house.server.handlers().add_tool(tool).expect("the name is free");
+        test_server.server.handlers().add_tool(tool).expect("the name is free");
     }
 }
 
@@ -95,15 +95,15 @@ pub fn update(task: Value, responses: Value) -> Request {
 }
 
 /// Begins a task and gives its name.
-pub async fn begun(house: &House, tool: &str, arguments: Value) -> Value {
-    let created = begin(tool, arguments).ask(house.address).await;
+pub async fn begun(test_server: &TestServer, tool: &str, arguments: Value) -> Value {
+    let created = begin(tool, arguments).ask(test_server.address).await;
     assert_eq!(created["result"]["resultType"], "task", "{created}");
     created["result"]["taskId"].clone()
 }
 
 /// The task as soon as it has that status.
-pub async fn settled(house: &House, task: &Value, status: &str) -> Value {
-    settled_at(house.address, task, status).await
+pub async fn settled(test_server: &TestServer, task: &Value, status: &str) -> Value {
+    settled_at(test_server.address, task, status).await
 }
 
 /// The task of a server at that address as soon as it has that status.

@@ -3,26 +3,26 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use gantry_tests::foundry::{Folder, Foundry, description};
-use gantry_tests::house::soon;
 use gantry_tests::http::Outgoing;
-use gantry_tests::workshop::{command, program};
+use gantry_tests::temp_folder::{command, program};
+use gantry_tests::test_server::soon;
+use gantry_tests::tool_fixture::{Folder, ToolFixture, description};
 use serde_json::{Value, json};
 
 /// A gateway, and the token that it has made.
-struct Office {
-    foundry: Foundry,
+struct AdminFixture {
+    tool_fixture: ToolFixture,
     token: String,
 }
 
-impl Office {
+impl AdminFixture {
     async fn open() -> Self {
-        let foundry = Foundry::open(Folder::new()).await;
-        let file = foundry.folder.path().join("gantry/admin-token");
+        let tool_fixture = ToolFixture::open(Folder::new()).await;
+        let file = tool_fixture.folder.path().join("gantry/admin-token");
         let mode = file.metadata().expect("a token").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "the token is its owner's alone");
         let token = fs::read_to_string(file).expect("a token");
-        Self { foundry, token }
+        Self { tool_fixture, token }
     }
 
     /// The status and the JSON of an answer.
@@ -38,13 +38,13 @@ impl Office {
         body: &Value,
         headers: &[(&str, &str)],
     ) -> (u16, Value) {
-        let host = [("Host", self.foundry.address.to_string())];
+        let host = [("Host", self.tool_fixture.address.to_string())];
         let more = headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let headers = host.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value));
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let (method, path) = (method.to_owned(), path.to_owned());
         let outgoing = Outgoing { method, path, headers: headers.collect(), body };
-        let mut answer = outgoing.send(self.foundry.address).await;
+        let mut answer = outgoing.send(self.tool_fixture.address).await;
         let text = answer.text().await;
         (answer.status, serde_json::from_str(&text).unwrap_or(Value::Null))
     }
@@ -77,13 +77,13 @@ fn message(answer: &Value) -> String {
 
 #[tokio::test]
 async fn only_who_holds_the_token_is_served() {
-    let office = Office::open().await;
-    let half = format!("Bearer {}", &office.token[..32]);
+    let admin = AdminFixture::open().await;
+    let half = format!("Bearer {}", &admin.token[..32]);
     let cases: [&[(&str, &str)]; 4] = [
         &[],
         &[("Authorization", "Bearer wrong")],
         &[("Authorization", &half)],
-        &[("Authorization", &office.token)],
+        &[("Authorization", &admin.token)],
     ];
     for headers in cases {
         for (method, path) in [
@@ -94,62 +94,62 @@ async fn only_who_holds_the_token_is_served() {
             ("GET", "/api/servers/a/log"),
             ("POST", "/api/servers/a/restart"),
         ] {
-            let (status, answer) = office.ask_with(method, path, &Value::Null, headers).await;
+            let (status, answer) = admin.ask_with(method, path, &Value::Null, headers).await;
             assert_eq!(
                 (status, &answer["error"]["error_type"]),
                 (401, &json!("AuthenticationError"))
             );
         }
     }
-    let bearer = format!("Bearer {}", office.token);
+    let bearer = format!("Bearer {}", admin.token);
     let foreign = [("Authorization", bearer.as_str()), ("Origin", "http://evil.example")];
-    assert_eq!(office.ask_with("GET", "/api/tools", &Value::Null, &foreign).await.0, 403);
+    assert_eq!(admin.ask_with("GET", "/api/tools", &Value::Null, &foreign).await.0, 403);
 }
 
 #[tokio::test]
 async fn a_tool_comes_rises_and_goes() {
-    let mut office = Office::open().await;
+    let mut admin = AdminFixture::open().await;
     let first = tool("1.0.0", &[]);
-    assert_eq!(office.register(&first).await.0, 201);
-    office.foundry.hear("notifications/tools/list_changed").await;
-    let result = office.foundry.call("made.tool", json!({})).await;
+    assert_eq!(admin.register(&first).await.0, 201);
+    admin.tool_fixture.hear("notifications/tools/list_changed").await;
+    let result = admin.tool_fixture.call("made.tool", json!({})).await;
     assert_eq!(result["structuredContent"], json!({"version": "1.0.0"}));
-    assert_eq!(office.register(&first).await.0, 200, "the same again changes nothing");
+    assert_eq!(admin.register(&first).await.0, 200, "the same again changes nothing");
 
-    let (status, refused) = office.register(&json!({"name": "made.tool"})).await;
+    let (status, refused) = admin.register(&json!({"name": "made.tool"})).await;
     assert_eq!((status, &refused["error"]["error_type"]), (400, &json!("RegistrationError")));
-    let (status, refused) = office.register(&tool("1.0.0", &["a"])).await;
+    let (status, refused) = admin.register(&tool("1.0.0", &["a"])).await;
     assert_eq!((status, &refused["error"]["error_type"]), (409, &json!("RegistrationError")));
     assert!(message(&refused).contains("raise the version to 2.0.0"), "{refused}");
-    assert_eq!(office.register(&tool("2.0.0", &["a"])).await.0, 201);
-    let kept = office.foundry.folder.path().join("gantry/tools/made.tool@2.0.0.json");
+    assert_eq!(admin.register(&tool("2.0.0", &["a"])).await.0, 201);
+    let kept = admin.tool_fixture.folder.path().join("gantry/tools/made.tool@2.0.0.json");
     let mode = kept.metadata().expect("a kept manifest").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it may hold secrets");
 
     // What was registered outlives the gateway, older versions too.
-    office.foundry.restart().await;
+    admin.tool_fixture.restart().await;
     for (name, arguments, version) in
         [("made.tool", json!({"a": "x"}), "2.0.0"), ("made.tool@1.0.0", json!({}), "1.0.0")]
     {
-        let result = office.foundry.call(name, arguments).await;
+        let result = admin.tool_fixture.call(name, arguments).await;
         assert_eq!(result["structuredContent"], json!({"version": version}), "{name}: {result}");
     }
-    let (_, list) = office.ask("GET", "/api/tools", &Value::Null).await;
+    let (_, list) = admin.ask("GET", "/api/tools", &Value::Null).await;
     assert_eq!(list["tools"].as_array().map(Vec::len), Some(2), "{list}");
-    let (status, shown) = office.ask("GET", "/api/tools/made.tool%401.0.0", &Value::Null).await;
+    let (status, shown) = admin.ask("GET", "/api/tools/made.tool%401.0.0", &Value::Null).await;
     assert_eq!((status, &shown["version"]), (200, &json!("1.0.0")));
 
-    assert_eq!(office.ask("DELETE", "/api/tools/made.tool@1.0.0", &Value::Null).await.0, 200);
-    assert_eq!(office.ask("GET", "/api/tools/made.tool@1.0.0", &Value::Null).await.0, 404);
-    assert_eq!(office.ask("DELETE", "/api/tools/made.tool", &Value::Null).await.0, 200);
-    assert_eq!(office.ask("DELETE", "/api/tools/made.tool", &Value::Null).await.0, 404);
-    office.foundry.restart().await;
-    assert_eq!(office.foundry.names().await, [] as [&str; 0], "what was removed stays away");
+    assert_eq!(admin.ask("DELETE", "/api/tools/made.tool@1.0.0", &Value::Null).await.0, 200);
+    assert_eq!(admin.ask("GET", "/api/tools/made.tool@1.0.0", &Value::Null).await.0, 404);
+    assert_eq!(admin.ask("DELETE", "/api/tools/made.tool", &Value::Null).await.0, 200);
+    assert_eq!(admin.ask("DELETE", "/api/tools/made.tool", &Value::Null).await.0, 404);
+    admin.tool_fixture.restart().await;
+    assert_eq!(admin.tool_fixture.names().await, [] as [&str; 0], "what was removed stays away");
 }
 
 #[tokio::test]
 async fn what_cannot_be_registered_says_why() {
-    let office = Office::open().await;
+    let admin = AdminFixture::open().await;
     let lacking = |member: &str| {
         let mut manifest = tool("1.0.0", &[]);
         manifest.as_object_mut().expect("an object").remove(member);
@@ -161,14 +161,14 @@ async fn what_cannot_be_registered_says_why() {
         (json!({"name": "made.tool", "comand": "x"}), 400, "unknown key `comand`"),
     ];
     for (manifest, status, words) in cases {
-        let (found, answer) = office.register(&manifest).await;
+        let (found, answer) = admin.register(&manifest).await;
         assert_eq!(found, status, "{answer}");
         assert!(message(&answer).contains(words), "{answer}");
     }
     let cases =
         [("PUT", "/api/tools", 405), ("POST", "/api/tools/a.b", 405), ("GET", "/api/x", 404)];
     for (method, path, status) in cases {
-        assert_eq!(office.ask(method, path, &Value::Null).await.0, status, "{method} {path}");
+        assert_eq!(admin.ask(method, path, &Value::Null).await.0, status, "{method} {path}");
     }
 }
 
@@ -176,13 +176,13 @@ async fn what_cannot_be_registered_says_why() {
 async fn tools_of_folders_go_with_their_files() {
     let folder = Folder::new();
     folder.shell("filed.tool", "echo '{}'");
-    let foundry = Foundry::open(folder).await;
-    let token = fs::read_to_string(foundry.folder.path().join("gantry/admin-token"));
-    let mut office = Office { foundry, token: token.expect("a token") };
-    let (status, refused) = office.ask("DELETE", "/api/tools/filed.tool", &Value::Null).await;
+    let tool_fixture = ToolFixture::open(folder).await;
+    let token = fs::read_to_string(tool_fixture.folder.path().join("gantry/admin-token"));
+    let mut admin = AdminFixture { tool_fixture, token: token.expect("a token") };
+    let (status, refused) = admin.ask("DELETE", "/api/tools/filed.tool", &Value::Null).await;
     assert_eq!(status, 404, "{refused}");
     assert!(message(&refused).contains("go with their files"), "{refused}");
-    assert_eq!(office.foundry.names().await, ["filed_tool"]);
+    assert_eq!(admin.tool_fixture.names().await, ["filed_tool"]);
 }
 
 #[tokio::test]
@@ -200,25 +200,25 @@ async fn a_damaged_token_is_told() {
 
 #[tokio::test]
 async fn an_entry_without_version_is_registered_with_a_warning() {
-    let mut office = Office::open().await;
+    let mut admin = AdminFixture::open().await;
     let input = json!({"type": "object", "properties": {"key": {"type": "string"}}});
     let entry = json!({
         "name": "memory_put", "description": "Stores.", "inputSchema": input,
         "metadata": {"module": "memory", "destructive": false, "cache_ttl": 1},
         "command": ["sh", "-c", "echo '{\"stored\": true}'"],
     });
-    let (status, answer) = office.register(&entry).await;
+    let (status, answer) = admin.register(&entry).await;
     assert_eq!((status, &answer["name"]), (201, &json!("memory.memory_put")), "{answer}");
     let warnings = answer["warnings"].to_string();
     for words in ["no version, so 1.0.0 is assumed", "no output schema"] {
         assert!(warnings.contains(words), "{answer}");
     }
-    assert_eq!(office.register(&entry).await.0, 200, "the same again changes nothing");
-    assert_eq!(office.foundry.names().await, ["memory_memory_put"]);
+    assert_eq!(admin.register(&entry).await.0, 200, "the same again changes nothing");
+    assert_eq!(admin.tool_fixture.names().await, ["memory_memory_put"]);
     for name in ["memory_put", "memory.memory_put", "memory_memory_put"] {
-        let result = office.foundry.call(name, json!({})).await;
+        let result = admin.tool_fixture.call(name, json!({})).await;
         assert_eq!(result["structuredContent"], json!({"stored": true}), "{name}: {result}");
     }
-    let listed = office.foundry.ask("tools/list", json!({})).await;
+    let listed = admin.tool_fixture.ask("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"][0]["annotations"]["destructiveHint"], false, "{listed}");
 }

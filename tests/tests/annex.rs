@@ -5,18 +5,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gantry::{Admission, Annex, DoorSettings, Server};
+use gantry::{HandlerAccess, HttpHandler, Server, ServerSettings};
 use gantry_tests::http::Outgoing;
 use http::request::Parts;
 
 /// Says what it was sent, and where.
 struct Mirror(&'static str);
 
-impl Annex for Mirror {
-    fn admit(&self, head: &Parts) -> Result<Admission, Box<http::Response<Bytes>>> {
+impl HttpHandler for Mirror {
+    fn authenticate(&self, head: &Parts) -> Result<HandlerAccess, Box<http::Response<Bytes>>> {
         match head.headers.get("X-Refuse") {
-            None if head.uri.path().ends_with("/open") => Ok(Admission::Open),
-            None => Ok(Admission::Authenticated(self.0.into())),
+            None if head.uri.path().ends_with("/open") => Ok(HandlerAccess::Open),
+            None => Ok(HandlerAccess::Authenticated(self.0.into())),
             Some(_) => {
                 let refusal = http::Response::builder().status(401);
                 Err(Box::new(refusal.body(Bytes::from("not you")).expect("a response")))
@@ -56,14 +56,14 @@ async fn send(
 
 #[tokio::test]
 async fn an_annex_is_served_under_its_path() {
-    let mut doors = DoorSettings::default();
+    let mut doors = ServerSettings::default();
     doors.message.size = 100;
     let server = Server::new("annexed", "1")
-        .annex("/api", Arc::new(Mirror("api")))
-        .annex("/api/inner/", Arc::new(Mirror("inner")))
-        .annex("/mcp", Arc::new(Mirror("never")))
+        .handler("/api", Arc::new(Mirror("api")))
+        .handler("/api/inner/", Arc::new(Mirror("inner")))
+        .handler("/mcp", Arc::new(Mirror("never")))
         .metrics(|out| out.push_str("mirror_total 7\n"))
-        .door_settings(doors)
+        .server_settings(doors)
         .build()
         .expect("nothing to register");
     let listening = server.listen("127.0.0.1:0").await.expect("a free port");

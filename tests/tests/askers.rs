@@ -1,20 +1,21 @@
 //! Who asks, where several servers stand behind one endpoint.
 
 use gantry::client::{Endpoint, HttpKind, Target};
-use gantry::{Eras, Upstream, UpstreamSettings, Upstreams};
-use gantry_tests::house::{House, Plan, soon};
+use gantry::{Eras, UpstreamConfig, UpstreamSettings, Upstreams};
 use gantry_tests::request::call;
+use gantry_tests::test_server::{TestOptions, TestServer, soon};
 use serde_json::json;
 
 /// What a person is asked by a tool of the first of these servers, all of one kind.
 async fn asked(eras: Eras, names: &[&str]) -> String {
-    let server = House::with(Plan::eras(eras)).await;
+    let server = TestServer::with(TestOptions::eras(eras)).await;
     let upstreams = Upstreams::new(UpstreamSettings::default());
-    let plan = Plan { bare: true, upstreams: Some(upstreams.clone()), ..Plan::default() };
-    let gateway = House::with(plan).await;
+    let plan =
+        TestOptions { bare: true, upstreams: Some(upstreams.clone()), ..TestOptions::default() };
+    let gateway = TestServer::with(plan).await;
     let upstream = |name: &&str| {
         let address = format!("http://{}/mcp", server.address).parse().expect("an address");
-        Upstream::new(name, Target::Http(Endpoint::new(address), HttpKind::Auto))
+        UpstreamConfig::new(name, Target::Http(Endpoint::new(address), HttpKind::Auto))
     };
     upstreams.configure(names.iter().map(upstream).collect(), Vec::new());
     soon("their lists", upstreams.settled()).await;

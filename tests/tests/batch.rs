@@ -1,8 +1,8 @@
 //! `gantry/batch` over every door and era.
 
-use gantry_tests::door::Door;
-use gantry_tests::house::House;
 use gantry_tests::request::{Request, initialize, list, message, request};
+use gantry_tests::test_server::TestServer;
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 
 const OLDER: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -36,9 +36,9 @@ fn statuses(answer: &Value) -> Vec<&str> {
 }
 
 /// The next message that answers something; others are passed to `hear`.
-async fn answer(door: &mut Door, mut hear: impl FnMut(&Value)) -> Value {
+async fn answer(transport: &mut ClientTransport, mut hear: impl FnMut(&Value)) -> Value {
     loop {
-        let message = door.receive().await.expect("a message");
+        let message = transport.receive().await.expect("a message");
         if message.get("method").is_none() && message.is_object() {
             return message;
         }
@@ -48,9 +48,9 @@ async fn answer(door: &mut Door, mut hear: impl FnMut(&Value)) -> Value {
 
 #[tokio::test]
 async fn every_client_can_send_one() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let expected = ["ok", "ok", "ok", "ok", "error", "skipped"];
-    let answer_newest = batch(sums()).ask(house.address).await;
+    let answer_newest = batch(sums()).ask(test_server.address).await;
     assert_eq!(statuses(&answer_newest), expected, "{answer_newest}");
     assert_eq!(answer_newest["result"]["resultType"], "complete");
     let said = "/result/results/0/result/content/0/text";
@@ -58,35 +58,35 @@ async fn every_client_can_send_one() {
     assert_eq!(answer_newest["result"]["results"][2]["result"]["resultType"], "complete");
     for revision in OLDER {
         for name in ["http", "sse", "link"] {
-            let mut door = Door::open(&house, name).await;
-            door.send(initialize(revision).body()).await;
-            let greeting = answer(&mut door, |_| {}).await;
+            let mut transport = ClientTransport::open(&test_server, name).await;
+            transport.send(initialize(revision).body()).await;
+            let greeting = answer(&mut transport, |_| {}).await;
             let experimental = &greeting["result"]["capabilities"]["experimental"];
             assert!(experimental["gantry/batch"].is_object(), "{revision} {name}: {greeting}");
-            door.send(in_session(1, &sums())).await;
-            let answer = answer(&mut door, |_| {}).await;
+            transport.send(in_session(1, &sums())).await;
+            let answer = answer(&mut transport, |_| {}).await;
             assert_eq!(statuses(&answer), expected, "{revision} {name}");
             assert_eq!(answer.pointer(said), Some(&json!("it is 13")), "{revision} {name}");
             let inner = &answer["result"]["results"][2]["result"];
             assert!(inner.get("resultType").is_none(), "{revision} {name}: {inner}");
         }
     }
-    let found = request("server/discover", json!({})).ask(house.address).await;
+    let found = request("server/discover", json!({})).ask(test_server.address).await;
     assert!(found["result"]["capabilities"]["extensions"]["gantry/batch"].is_object(), "{found}");
-    assert!(list().ask(house.address).await["result"]["tools"].is_array());
+    assert!(list().ask(test_server.address).await["result"]["tools"].is_array());
 }
 
 #[tokio::test]
 async fn a_bad_plan_is_an_error() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let plan = json!({"calls": [{"id": "a", "name": "echo", "after": ["a"]}]});
-    let newest = batch(plan.clone()).ask(house.address).await;
+    let newest = batch(plan.clone()).ask(test_server.address).await;
     assert_eq!(newest["error"]["code"], -32602, "{newest}");
-    let mut door = Door::open(&house, "link").await;
-    door.send(initialize("2025-06-18").body()).await;
-    answer(&mut door, |_| {}).await;
-    door.send(in_session(1, &plan)).await;
-    let older = answer(&mut door, |_| {}).await;
+    let mut transport = ClientTransport::open(&test_server, "link").await;
+    transport.send(initialize("2025-06-18").body()).await;
+    answer(&mut transport, |_| {}).await;
+    transport.send(in_session(1, &plan)).await;
+    let older = answer(&mut transport, |_| {}).await;
     assert_eq!(older["error"]["code"], -32602, "{older}");
 }
 
@@ -104,9 +104,9 @@ const SAID: &str =
 
 #[tokio::test]
 async fn questions_of_all_calls_go_out_together() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let asking = batch(asking()).can(json!({"elicitation": {}}));
-    let asked = asking.ask(house.address).await;
+    let asked = asking.ask(test_server.address).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     let requests = asked["result"]["inputRequests"].as_object().expect("requests");
     let keys: Vec<_> = requests.keys().cloned().collect();
@@ -116,28 +116,28 @@ async fn questions_of_all_calls_go_out_together() {
     let answers: Value = keys.iter().map(filled).collect::<serde_json::Map<_, _>>().into();
     let state = asked["result"]["requestState"].clone();
     let retry = asking.set("/params/requestState", state).set("/params/inputResponses", answers);
-    let answer = retry.ask(house.address).await;
+    let answer = retry.ask(test_server.address).await;
     let said = answer.pointer("/result/results/2/result/content/0/text");
     assert_eq!(said, Some(&json!(SAID)), "{answer}");
 }
 
 #[tokio::test]
 async fn questions_reach_a_client_with_a_session() {
-    let house = House::open().await;
-    let mut door = Door::open(&house, "link").await;
-    door.send(initialize("2025-06-18").body()).await;
-    answer(&mut door, |_| {}).await;
-    door.send(in_session(7, &asking())).await;
+    let test_server = TestServer::open().await;
+    let mut transport = ClientTransport::open(&test_server, "link").await;
+    transport.send(initialize("2025-06-18").body()).await;
+    answer(&mut transport, |_| {}).await;
+    transport.send(in_session(7, &asking())).await;
     let mut asked = 0;
     let done = loop {
-        let message = door.receive().await.expect("a message");
+        let message = transport.receive().await.expect("a message");
         if message["method"] != "elicitation/create" {
             break message;
         }
         asked += 1;
         let content = json!({"action": "accept", "content": {"name": "Ada"}});
         let reply = json!({"jsonrpc": "2.0", "id": message["id"], "result": content});
-        door.send(reply.to_string()).await;
+        transport.send(reply.to_string()).await;
     };
     assert_eq!(asked, 3);
     let said = done.pointer("/result/results/2/result/content/0/text");
@@ -146,24 +146,24 @@ async fn questions_reach_a_client_with_a_session() {
 
 #[tokio::test]
 async fn progress_and_cancelling_are_those_of_the_batch() {
-    let house = House::open().await;
-    let mut door = Door::open(&house, "link").await;
-    door.send(initialize("2025-11-25").body()).await;
-    answer(&mut door, |_| {}).await;
+    let test_server = TestServer::open().await;
+    let mut transport = ClientTransport::open(&test_server, "link").await;
+    transport.send(initialize("2025-11-25").body()).await;
+    answer(&mut transport, |_| {}).await;
     let plan = json!({"_meta": {"progressToken": "t"}, "calls": [
         {"id": "a", "name": "echo", "arguments": {"text": "x"}},
         {"id": "b", "name": "wait"}, {"id": "c", "name": "wait"},
     ]});
-    door.send(in_session(1, &plan)).await;
-    let first = door.receive().await.expect("progress");
+    transport.send(in_session(1, &plan)).await;
+    let first = transport.receive().await.expect("progress");
     assert_eq!(first["method"], "notifications/progress", "{first}");
     let expected = json!({"progressToken": "t", "progress": 1, "total": 3, "message": "a ok"});
     assert_eq!(first["params"], expected);
-    house.gate.started(2).await;
+    test_server.latch.started(2).await;
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": 1}});
-    door.send(cancel.to_string()).await;
-    house.gate.cancelled(2).await;
-    door.send(message(json!({"jsonrpc": "2.0", "id": 2, "method": "ping"})).body()).await;
-    assert_eq!(answer(&mut door, |_| {}).await["id"], 2, "the batch has no answer");
+    transport.send(cancel.to_string()).await;
+    test_server.latch.cancelled(2).await;
+    transport.send(message(json!({"jsonrpc": "2.0", "id": 2, "method": "ping"})).body()).await;
+    assert_eq!(answer(&mut transport, |_| {}).await["id"], 2, "the batch has no answer");
 }

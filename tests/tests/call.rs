@@ -4,32 +4,34 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use gantry::contract::{ErrorType, ToolCall, ToolResult as Contracted};
-use gantry::{DoorSettings, Failure, GatewaySettings, Handlers, RawJson, Reply, Tool, ToolResult};
-use gantry_tests::house::{House, Plan, soon};
+use gantry::{
+    Failure, GatewaySettings, Handlers, RawJson, Reply, ServerSettings, Tool, ToolResult,
+};
 use gantry_tests::http::{Answer, Outgoing};
 use gantry_tests::request::call;
+use gantry_tests::test_server::{TestOptions, TestServer, soon};
 use serde_json::{Value, json};
 
 /// A house with tools whose names the contract allows.
-async fn house() -> House {
-    furnished(Plan::default()).await
+async fn test_server() -> TestServer {
+    furnished(TestOptions::default()).await
 }
 
-async fn furnished(plan: Plan) -> House {
-    let house = House::with(plan).await;
-    furnish(house.server.handlers());
-    let gate = house.gate.clone();
+async fn furnished(plan: TestOptions) -> TestServer {
+    let test_server = TestServer::with(plan).await;
+    furnish(test_server.server.handlers());
+    let latch = test_server.latch.clone();
     let wait = Tool::new("test.wait", "Waits.").input_schema(json!({"type": "object"}));
     let wait = wait.run(move |_: Value, context| {
-        let gate = gate.clone();
+        let latch = latch.clone();
         async move {
             context.progress(1.0, None, Some("nobody hears this"));
-            gate.pass().await;
+            latch.pass().await;
             Ok::<_, Failure>("done")
         }
     });
-    house.server.handlers().add_tool(wait).expect("the name is free");
-    house
+    test_server.server.handlers().add_tool(wait).expect("the name is free");
+    test_server
 }
 
 fn furnish(handlers: &Handlers) {
@@ -104,7 +106,7 @@ fn tool_call(name: &str, arguments: Value) -> String {
 
 #[tokio::test]
 async fn a_tool_call_gives_a_tool_result() {
-    let house = house().await;
+    let test_server = test_server().await;
     let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
     let text = json!({"type": "text", "text": "hi"});
     let cases = [
@@ -123,14 +125,14 @@ async fn a_tool_call_gives_a_tool_result() {
     for (body, data) in cases {
         let expected =
             json!({"status": "success", "data": data, "error": null, "explanation": null});
-        assert_eq!(ask(house.address, &body, &[]).await, (200, expected), "{body}");
+        assert_eq!(ask(test_server.address, &body, &[]).await, (200, expected), "{body}");
     }
 }
 
 /// Whatever a tool says in the contract reaches its caller, at this door and through MCP.
 #[tokio::test]
 async fn a_tool_result_survives_both_ways() {
-    let house = house().await;
+    let test_server = test_server().await;
     let error = json!({"error_type": "FileNotFoundError", "error_message": "no a.txt"});
     let own = json!({"error_type": "DiskError", "error_message": "full", "error_details": "sda"});
     let cases = [
@@ -150,9 +152,9 @@ async fn a_tool_result_survives_both_ways() {
             expected[key] = value.clone();
         }
         let arguments = json!({"result": given});
-        let direct = ask(house.address, &tool_call("test.say", arguments.clone()), &[]).await;
+        let direct = ask(test_server.address, &tool_call("test.say", arguments.clone()), &[]).await;
         assert_eq!(direct, (status, expected.clone()));
-        let answer = call("test.say", arguments).ask(house.address).await;
+        let answer = call("test.say", arguments).ask(test_server.address).await;
         let carried = RawJson::of(&answer["result"]).expect("JSON");
         let read = Contracted::from_call_result(&carried).to_json();
         assert_eq!(read.read::<Value>(), Some(expected), "by way of {carried}");
@@ -161,7 +163,7 @@ async fn a_tool_result_survives_both_ways() {
 
 #[tokio::test]
 async fn every_failure_is_a_tool_result() {
-    let house = house().await;
+    let test_server = test_server().await;
     let good = tool_call("test.double", json!({}));
     let json = ("Content-Type", "application/json; charset=utf-8");
     let cases = [
@@ -189,7 +191,7 @@ async fn every_failure_is_a_tool_result() {
         (&good, &[("Gantry-Contract", "latest")], 400, "ValidationError", "ask for 1.0.0"),
     ];
     for (body, headers, status, kind, message) in cases {
-        let (got, result) = ask(house.address, body, headers).await;
+        let (got, result) = ask(test_server.address, body, headers).await;
         let error = &result["error"];
         assert_eq!((got, &error["error_type"]), (status, &json!(kind)), "{body} gave {result}");
         let said = error["error_message"].as_str().unwrap_or_default();
@@ -198,71 +200,72 @@ async fn every_failure_is_a_tool_result() {
         assert!(!advice.is_empty(), "{body} gave {result}");
     }
     for version in ["1", "1.0.0", "1.9.4"] {
-        let (status, result) = ask(house.address, &good, &[("Gantry-Contract", version)]).await;
+        let (status, result) =
+            ask(test_server.address, &good, &[("Gantry-Contract", version)]).await;
         assert_eq!(status, 200, "{version}: {result}");
     }
 }
 
 #[tokio::test]
 async fn limits_hold_here_too() {
-    let mut doors = DoorSettings::default();
+    let mut doors = ServerSettings::default();
     doors.message.size = 1000;
     let middle =
         GatewaySettings { deadline: Duration::from_millis(50), ..GatewaySettings::default() };
-    let house = furnished(Plan { doors, middle, ..Plan::default() }).await;
+    let test_server = furnished(TestOptions { doors, middle, ..TestOptions::default() }).await;
     let long = tool_call("test.double", json!({"x": "x".repeat(1000)}));
-    let (status, result) = ask(house.address, &long, &[]).await;
+    let (status, result) = ask(test_server.address, &long, &[]).await;
     assert_eq!((status, &result["error"]["error_type"]), (413, &json!("ValidationError")));
-    let (status, result) = ask(house.address, &tool_call("test.wait", json!({})), &[]).await;
+    let (status, result) = ask(test_server.address, &tool_call("test.wait", json!({})), &[]).await;
     assert_eq!((status, &result["error"]["error_type"]), (504, &json!("TimeoutError")));
-    house.gate.cancelled(1).await;
+    test_server.latch.cancelled(1).await;
 }
 
 #[tokio::test]
 async fn one_too_many_is_told_when_to_come_back() {
     let middle = GatewaySettings { calls_in_flight: 1, ..GatewaySettings::default() };
-    let house = furnished(Plan { middle, ..Plan::default() }).await;
-    let (address, wait) = (house.address, tool_call("test.wait", json!({})));
+    let test_server = furnished(TestOptions { middle, ..TestOptions::default() }).await;
+    let (address, wait) = (test_server.address, tool_call("test.wait", json!({})));
     let first = tokio::spawn(async move { ask(address, &wait, &[]).await });
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     let mut refused = post(tool_call("test.double", json!({})), &[]).send(address).await;
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
     assert_eq!(result(&mut refused).await["error"]["error_type"], "ApiLimitExceeded");
-    house.gate.open();
+    test_server.latch.open();
     assert_eq!(first.await.expect("it ends").0, 200);
 }
 
 #[tokio::test]
 async fn a_client_that_hangs_up_ends_its_call() {
-    let house = house().await;
-    let address = house.address;
+    let test_server = test_server().await;
+    let address = test_server.address;
     let call = tokio::spawn(async move {
         post(tool_call("test.wait", json!({})), &[]).send(address).await.status
     });
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     call.abort();
-    soon("the end of the call", house.gate.cancelled(1)).await;
+    soon("the end of the call", test_server.latch.cancelled(1)).await;
 }
 
 #[tokio::test]
 async fn only_post_is_served() {
-    let house = house().await;
+    let test_server = test_server().await;
     for method in ["GET", "PUT", "DELETE"] {
         let outgoing = Outgoing { method: method.to_owned(), ..post("", &[]) };
-        let answer = outgoing.send(house.address).await;
+        let answer = outgoing.send(test_server.address).await;
         assert_eq!((answer.status, answer.header("allow")), (405, Some("POST")), "{method}");
     }
     let foreign = post(tool_call("test.double", json!({})), &[("Host", "example.com")]);
-    assert_eq!(foreign.send(house.address).await.status, 403, "the guard stands before it");
+    assert_eq!(foreign.send(test_server.address).await.status, 403, "the guard stands before it");
 }
 
 /// What a program sends is what its library makes of it.
 #[tokio::test]
 async fn the_library_writes_what_the_door_reads() {
-    let house = house().await;
+    let test_server = test_server().await;
     let arguments = RawJson::from_static(r#"{ "n" : 21 }"#);
     let call = ToolCall::new("test.double", arguments).expect("a good name");
-    let (status, result) = ask(house.address, call.to_json().as_str(), &[]).await;
+    let (status, result) = ask(test_server.address, call.to_json().as_str(), &[]).await;
     assert_eq!((status, &result["data"]["n"]), (200, &json!(42)));
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use gantry_tests::workshop::{Bench, Workshop, command, finish, root};
+use gantry_tests::temp_folder::{Bench, WatchedFixture, command, finish, root};
 use serde_json::{Value, json};
 
 /// A bench with the examples on it, the native one compiled, and some files to work on.
@@ -46,8 +46,8 @@ fn text(result: &Value) -> &str {
 #[tokio::test]
 async fn each_is_listed_with_schemas_and_hints() {
     let bench = bench("list").await;
-    let mut workshop = Workshop::open(&bench).await;
-    let listed = workshop.ask("tools/list", json!({})).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
+    let listed = watched_fixture.ask("tools/list", json!({})).await;
     let tools = listed["tools"].as_array().expect("tools");
     let shown: Vec<_> = tools
         .iter()
@@ -77,7 +77,7 @@ async fn each_is_listed_with_schemas_and_hints() {
 #[tokio::test]
 async fn each_answers() {
     let bench = bench("answers").await;
-    let mut workshop = Workshop::open(&bench).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
     let alpha = "9f9f90dbe3e5ee1218c86b8839db1995";
     let cases = [
         ("text.count", json!({"text": "one  two\nthree"}), json!({"words": 3})),
@@ -109,7 +109,7 @@ async fn each_answers() {
         ),
     ];
     for (name, arguments, expected) in cases {
-        let result = workshop.call(name, &arguments).await;
+        let result = watched_fixture.call(name, &arguments).await;
         assert_eq!(result["structuredContent"], expected, "{name} {arguments}: {result}");
     }
 }
@@ -117,7 +117,7 @@ async fn each_answers() {
 #[tokio::test]
 async fn each_says_what_is_wrong() {
     let bench = bench("wrong").await;
-    let mut workshop = Workshop::open(&bench).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
     let cases = [
         ("text.count", json!({}), "argument `text` is required"),
         ("text.to_html", json!({"markdown": 1}), "argument `markdown`"),
@@ -136,7 +136,7 @@ async fn each_says_what_is_wrong() {
         ("files.delete", json!({"path": "gone"}), "gone cannot be deleted"),
     ];
     for (name, arguments, expected) in cases {
-        let result = workshop.call(name, &arguments).await;
+        let result = watched_fixture.call(name, &arguments).await;
         assert_eq!(result["isError"], true, "{name} {arguments}: {result}");
         assert!(text(&result).contains(expected), "{name} {arguments}: {}", text(&result));
     }
@@ -146,7 +146,7 @@ async fn each_says_what_is_wrong() {
 #[tokio::test]
 async fn deleting_takes_two_steps() {
     let bench = bench("delete").await;
-    let mut workshop = Workshop::open(&bench).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
     let cases = [
         (json!({"path": "a.txt"}), 6, false),
         (json!({"path": "a.txt", "dry_run": false}), 6, true),
@@ -154,7 +154,7 @@ async fn deleting_takes_two_steps() {
         (json!({"path": "link", "dry_run": false}), 6, true),
     ];
     for (arguments, bytes, deleted) in cases {
-        let result = workshop.call("files.delete", &arguments).await;
+        let result = watched_fixture.call("files.delete", &arguments).await;
         let told = &result["structuredContent"];
         assert_eq!(
             (&told["bytes"], &told["deleted"]),
@@ -170,11 +170,11 @@ async fn deleting_takes_two_steps() {
 #[tokio::test]
 async fn hashing_tells_of_progress() {
     let bench = bench("progress").await;
-    let mut workshop = Workshop::open(&bench).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
     let arguments = json!({"folder": bench.folder.join("files")});
     let params =
         json!({"name": "files.hash", "arguments": arguments, "_meta": {"progressToken": "p"}});
-    let (result, notices) = workshop.hear("tools/call", params).await;
+    let (result, notices) = watched_fixture.hear("tools/call", params).await;
     assert_eq!(result["structuredContent"]["left_out"], 0, "{result}");
     let told: Vec<_> = notices.iter().map(|it| &it["params"]).collect();
     let told_of = |number, name| json!({"progressToken": "p", "progress": number, "total": 2, "message": name});
@@ -184,9 +184,9 @@ async fn hashing_tells_of_progress() {
 #[tokio::test]
 async fn a_chart_is_an_image() {
     let bench = bench("chart").await;
-    let mut workshop = Workshop::open(&bench).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
     let arguments = json!({"values": {"cats": 1, "dogs": 2.5}, "width": 100});
-    let result = workshop.call("chart.bars", &arguments).await;
+    let result = watched_fixture.call("chart.bars", &arguments).await;
     let block = &result["content"][0];
     assert_eq!((&block["type"], &block["mimeType"]), (&json!("image"), &json!("image/png")));
     let image = BASE64_STANDARD.decode(block["data"].as_str().expect("data")).expect("base64");
@@ -201,15 +201,15 @@ async fn a_chart_is_an_image() {
 #[tokio::test]
 async fn what_the_machine_says_is_plausible() {
     let bench = bench("machine").await;
-    let mut workshop = Workshop::open(&bench).await;
-    let disk = workshop.call("disk.usage", &json!({})).await;
+    let mut watched_fixture = WatchedFixture::open(&bench).await;
+    let disk = watched_fixture.call("disk.usage", &json!({})).await;
     let bytes = |name: &str| disk["structuredContent"][name].as_u64().expect("a size");
     assert!(bytes("total_bytes") >= bytes("used_bytes"), "{disk}");
 
     let repository = bench.folder.join("repository");
     finish(command("git").args(["init", "--quiet"]).arg(&repository)).await;
     bench.write("repository/new.txt", "");
-    let state = workshop.call("git.summary", &json!({"repository": repository})).await;
+    let state = watched_fixture.call("git.summary", &json!({"repository": repository})).await;
     let state = &state["structuredContent"];
     assert_eq!((&state["commit"], &state["untracked"]), (&json!("(initial)"), &json!(1)));
 }

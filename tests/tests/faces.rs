@@ -3,25 +3,25 @@
 
 use std::sync::Arc;
 
-use gantry::{Failure, Gateway, Handlers, Identity, Resource, Tool};
-use gantry_tests::gate::Gate;
-use gantry_tests::house::House;
+use gantry::{Failure, Gateway, Handlers, Resource, ServerInfo, Tool};
+use gantry_tests::latch::Latch;
 use gantry_tests::request::{Request, bodiless, call, initialize, list, message, request};
+use gantry_tests::test_server::TestServer;
 use serde_json::{Value, json};
 
 const OLDER: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// A house with faces.
 struct Block {
-    house: House,
-    gate: Gate,
+    test_server: TestServer,
+    latch: Latch,
 }
 
 /// A face with tools that say where they are, ask, and wait.
-fn face(main: &Arc<Gateway>, name: &str, gate: &Gate) -> Arc<Gateway> {
-    let gateway = main.face(Identity::new(name, "1"));
+fn virtual_server(main: &Arc<Gateway>, name: &str, latch: &Latch) -> Arc<Gateway> {
+    let gateway = main.virtual_server(ServerInfo::new(name, "1"));
     let handlers = Handlers::default();
-    let (answer, gate) = (format!("in {name}"), gate.clone());
+    let (answer, latch) = (format!("in {name}"), latch.clone());
     let schema = json!({"type": "object"});
     let tools = [
         Tool::new("where", "Says where it is.").input_schema(schema.clone()).run(
@@ -41,9 +41,9 @@ fn face(main: &Arc<Gateway>, name: &str, gate: &Gate) -> Arc<Gateway> {
             },
         ),
         Tool::new("wait", "Waits.").input_schema(schema).run(move |_: Value, _| {
-            let gate = gate.clone();
+            let latch = latch.clone();
             async move {
-                gate.pass().await;
+                latch.pass().await;
                 Ok::<_, Failure>("passed")
             }
         }),
@@ -57,28 +57,28 @@ fn face(main: &Arc<Gateway>, name: &str, gate: &Gate) -> Arc<Gateway> {
 
 impl Block {
     async fn open() -> Self {
-        let block = Self { house: House::open().await, gate: Gate::default() };
-        block.open_face("left");
-        block.open_face("right one");
+        let block = Self { test_server: TestServer::open().await, latch: Latch::default() };
+        block.open_virtual_server("left");
+        block.open_virtual_server("right one");
         block
     }
 
-    fn open_face(&self, name: &str) {
-        let server = &self.house.server;
-        server.open_face(name, face(server.gateway(), name, &self.gate));
+    fn open_virtual_server(&self, name: &str) {
+        let server = &self.test_server.server;
+        server.open_virtual_server(name, virtual_server(server.gateway(), name, &self.latch));
     }
 
     async fn ask(&self, request: Request) -> Value {
-        request.ask(self.house.address).await
+        request.ask(self.test_server.address).await
     }
 
     async fn status(&self, request: Request) -> u16 {
-        request.send(self.house.address).await.status
+        request.send(self.test_server.address).await.status
     }
 
     /// Opens a session and gives its id.
     async fn session(&self, path: &str, revision: &str) -> String {
-        let answer = initialize(revision).to(path).send(self.house.address).await;
+        let answer = initialize(revision).to(path).send(self.test_server.address).await;
         answer.header("mcp-session-id").expect("a session").to_owned()
     }
 }
@@ -133,15 +133,15 @@ async fn a_name_that_is_not_there_is_told_what_is() {
     let block = Block::open().await;
     for path in ["/mcp/nobody", "/mcp/", "/mcp/left/more", "/mcp/LEFT", "/mcp/%zz"] {
         for wanted in [list(), bodiless("GET"), bodiless("DELETE"), initialize("2025-06-18")] {
-            let mut answer = wanted.to(path).send(block.house.address).await;
+            let mut answer = wanted.to(path).send(block.test_server.address).await;
             assert_eq!(answer.status, 404, "{path}");
             let said = answer.text().await;
             assert!(said.contains("/mcp/left, /mcp/right one"), "{path}: {said}");
         }
     }
-    block.house.server.close_face("left");
-    block.house.server.close_face("right one");
-    let mut answer = list().to("/mcp/left").send(block.house.address).await;
+    block.test_server.server.close_virtual_server("left");
+    block.test_server.server.close_virtual_server("right one");
+    let mut answer = list().to("/mcp/left").send(block.test_server.address).await;
     assert!(answer.text().await.contains("the MCP endpoint is /mcp"));
 }
 
@@ -200,7 +200,7 @@ async fn calls_say_which_session_they_belong_to() {
 #[tokio::test]
 async fn what_goes_on_at_a_face_ends_with_it() {
     let block = Block::open().await;
-    let (path, address) = ("/mcp/left", block.house.address);
+    let (path, address) = ("/mcp/left", block.test_server.address);
     let id = block.session(path, "2025-11-25").await;
     let mut general = bodiless("GET").of(&id).to(path).send(address).await;
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://thing"]}});
@@ -209,27 +209,27 @@ async fn what_goes_on_at_a_face_ends_with_it() {
     assert_eq!(granted["params"]["notifications"]["resourceSubscriptions"][0], "test://thing");
     let waiting = tool_of_session(&id, "wait").to(path);
     let waiting = tokio::spawn(async move { waiting.send(address).await.status });
-    block.gate.started(1).await;
+    block.latch.started(1).await;
     let asking = call("ask", json!({})).can(json!({"elicitation": {}})).to(path);
     let state = block.ask(asking.clone()).await["result"]["requestState"].clone();
     let other = block.session("/mcp/right%20one", "2025-11-25").await;
 
-    assert!(block.house.server.close_face("left"));
-    assert!(!block.house.server.close_face("left"));
+    assert!(block.test_server.server.close_virtual_server("left"));
+    assert!(!block.test_server.server.close_virtual_server("left"));
     while general.event().await.is_some() {}
     let last = listening.messages().await.pop().expect("an answer");
     assert_eq!(last["result"]["resultType"], "complete", "{last}");
-    block.gate.cancelled(1).await;
+    block.latch.cancelled(1).await;
     assert_eq!(waiting.await.unwrap(), 202, "a call that was given up has no answer");
     let ping = |id: &str| of_session(id, "ping", &json!({}));
     assert_eq!(block.status(ping(&id).to(path)).await, 404);
     assert_eq!(block.status(ping(&other).to("/mcp/right%20one")).await, 200, "others go on");
 
-    block.open_face("left");
+    block.open_virtual_server("left");
     assert_eq!(block.status(ping(&id).to(path)).await, 200, "and so does it when it is back");
     let answers = json!({"elicitation-1": {"action": "decline"}});
     let retry = asking.set("/params/requestState", state).set("/params/inputResponses", answers);
     let lost = block.ask(retry).await;
     assert_eq!(lost["error"]["code"], -32602, "the call that waited is lost: {lost}");
-    block.house.close().await;
+    block.test_server.close().await;
 }

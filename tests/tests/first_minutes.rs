@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use gantry_tests::workshop::{Bench, Listening, cache, command, finish, program, root};
+use gantry_tests::temp_folder::{Bench, Listening, cache, command, finish, program, root};
 use tokio::process::Command;
 
 /// The code that a document gives for a file: the first block after the file's name.

@@ -38,7 +38,7 @@ impl Connection {
     }
 
     /// Sends a request and reads the whole reply.
-    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Reply, Fault> {
+    pub(crate) async fn context(&mut self, request: &[u8]) -> Result<Reply, Fault> {
         let reply = self.open_stream(request).await?;
         self.body.clear();
         if reply.chunked {

@@ -14,7 +14,7 @@ use super::request::{Era, INITIALIZE, INITIALIZED, Request, Work};
 use crate::fault::Fault;
 
 /// What the handshake and the last answers may take beyond the time that is measured.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A child that speaks 2025-11-25 over its pipes; ended when dropped.
 pub(crate) struct Pipe {
@@ -31,7 +31,7 @@ impl Pipe {
     pub(crate) fn start(mut command: Command, lasts: Duration) -> Result<Self, Fault> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(Fault::machine("start a stdio server"))?;
-        let watch = watch(Pid::from_child(&child), lasts + PATIENCE);
+        let watch = watch(Pid::from_child(&child), lasts + TIMEOUT);
         let input = child.stdin.take().ok_or(Fault::Closed("its input"))?;
         let output = child.stdout.take().ok_or(Fault::Closed("its output"))?;
         let mut pipe = Self { child, input, output: BufReader::new(output), _watch: watch };

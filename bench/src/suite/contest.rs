@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-use super::Stage;
+use super::BenchEnv;
 use crate::client::request::{Era, FIRST_ID, Work};
 use crate::client::{Client, answer};
 use crate::fault::Fault;
@@ -23,7 +23,7 @@ pub(super) struct Pressure {
 
 /// The sides, not yet measured.
 pub(super) struct Contest<'a> {
-    stage: &'a Stage,
+    bench_env: &'a BenchEnv,
     sides: Vec<Side>,
     pressures: Vec<Pressure>,
 }
@@ -39,8 +39,8 @@ pub(super) struct Results {
 pub(super) struct Key(usize);
 
 impl<'a> Contest<'a> {
-    pub(super) fn new(stage: &'a Stage) -> Self {
-        Self { stage, sides: Vec::new(), pressures: Vec::new() }
+    pub(super) fn new(bench_env: &'a BenchEnv) -> Self {
+        Self { bench_env, sides: Vec::new(), pressures: Vec::new() }
     }
 
     /// The tool of a running gateway.
@@ -48,13 +48,13 @@ impl<'a> Contest<'a> {
         let connections = pressure.in_flight;
         let (era, work) = (Era::Modern, Work::Tool);
         let run = Run { label: label.to_owned(), server, era, work, connections };
-        let command = load(&self.stage.programs, &run, pressure.timing);
+        let command = load(&self.bench_env.programs, &run, pressure.timing);
         self.add(label, command, pressure)
     }
 
     /// The tool of a folder, with the gateway in the process that calls.
     pub(super) fn inside(&mut self, label: &str, folder: &Folder, pressure: Pressure) -> Key {
-        let mut command = self.stage.programs.bench("inside");
+        let mut command = self.bench_env.programs.bench("inside");
         command.arg("--tools").arg(folder.tools());
         command.arg("--in-flight").arg(pressure.in_flight.to_string());
         time(&mut command, pressure.timing);
@@ -78,7 +78,7 @@ impl<'a> Contest<'a> {
 
     /// The same, over the runtime that a gateway has.
     pub(super) fn living_async(&mut self, label: &str, line: &[&OsStr], pressure: Pressure) -> Key {
-        let mut command = self.stage.programs.bench("ping-pong");
+        let mut command = self.bench_env.programs.bench("ping-pong");
         time(&mut command, pressure.timing);
         command.arg("--").args(line);
         self.add(label, command, pressure)
@@ -86,12 +86,12 @@ impl<'a> Contest<'a> {
 
     /// Measures all sides in turn.
     pub(super) fn measure(self) -> Result<Results, Fault> {
-        let all = alternate(self.stage.plan.rounds, self.sides)?;
+        let all = alternate(self.bench_env.plan.rounds, self.sides)?;
         Ok(Results { pressures: self.pressures, all })
     }
 
     fn by_hand(&mut self, label: &str, start: &str, line: &[&OsStr], pressure: Pressure) -> Key {
-        let mut command = self.stage.programs.bench("by-hand");
+        let mut command = self.bench_env.programs.bench("by-hand");
         command.arg("--start").arg(start).arg("--in-flight").arg(pressure.in_flight.to_string());
         time(&mut command, pressure.timing);
         command.arg("--").args(line);
@@ -144,9 +144,9 @@ fn row((series, pressure): (&Series, &Pressure)) -> Vec<String> {
 
 /// A gateway over a folder whose tool has answered once, so that whatever is done only for the first
 /// call is done.
-pub(super) fn serve(stage: &Stage, folder: &Folder) -> Result<Server, Fault> {
-    let server = Server::start(stage.programs.gantry_with(folder)?)?;
-    stage.wait(async {
+pub(super) fn serve(bench_env: &BenchEnv, folder: &Folder) -> Result<Server, Fault> {
+    let server = Server::start(bench_env.programs.gantry_with(folder)?)?;
+    bench_env.wait(async {
         let mut client = Client::open(&server.address, Era::Modern).await?;
         let mut request = client.prepare(Work::Tool);
         request.number(FIRST_ID);

@@ -1,6 +1,6 @@
 //! `tools/call` of `echo` over HTTP: the bare servers, ours and rmcp's, in both eras.
 
-use super::{Stage, megabytes};
+use super::{BenchEnv, megabytes};
 use crate::client::request::{Era, Work};
 use crate::fault::Fault;
 use crate::goals::{Level, Row};
@@ -34,12 +34,12 @@ impl Entrant {
 }
 
 /// Measures the table of the echo, sixteen connections.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let entrants = start(stage, &["bare-hyper", "bare-axum", "rmcp"], report)?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let entrants = start(bench_env, &["bare-hyper", "bare-axum", "rmcp"], report)?;
     let both = |entrant| [Era::Modern, Era::Legacy].map(|era| (entrant, era));
     let pairs: Vec<(&Entrant, Era)> = entrants.iter().flat_map(both).collect();
     let runs: Vec<_> = pairs.iter().map(|(entrant, era)| entrant.run(*era, 16)).collect();
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    let all = interleave(&bench_env.programs, bench_env.plan, &runs)?;
 
     let rows = pairs.iter().zip(&all).map(|((entrant, era), series)| row(entrant, *era, series));
     report.sections.push(Section {
@@ -48,7 +48,7 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
         rows: rows.collect(),
         note: format!(
             "Medians of {} rounds over all targets in turn, each column on its own.",
-            stage.plan.rounds
+            bench_env.plan.rounds
         ),
     });
     for ((entrant, _), series) in pairs.iter().zip(&all) {
@@ -61,10 +61,10 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 }
 
 /// Compares the slowest percent at 64 connections.
-pub(crate) fn measure_tail(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let entrants = start(stage, &["bare-hyper"], report)?;
+pub(crate) fn measure_tail(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let entrants = start(bench_env, &["bare-hyper"], report)?;
     let runs: Vec<_> = entrants.iter().map(|entrant| entrant.run(Era::Modern, 64)).collect();
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    let all = interleave(&bench_env.programs, bench_env.plan, &runs)?;
     let row = |(entrant, series)| row(entrant, Era::Modern, series);
     report.sections.push(Section {
         title: "echo over HTTP, 64 connections".to_owned(),
@@ -82,15 +82,15 @@ const OURS: &str = "gantry";
 
 /// Starts the named targets and ours; without ours the table still shows the others.
 fn start(
-    stage: &Stage,
+    bench_env: &BenchEnv,
     names: &[&'static str],
     report: &mut Report,
 ) -> Result<Vec<Entrant>, Fault> {
     let mut entrants = Vec::new();
     for &name in names {
-        entrants.push(entrant(name, Server::start(stage.programs.bench(name))?)?);
+        entrants.push(entrant(name, Server::start(bench_env.programs.bench(name))?)?);
     }
-    match stage.programs.everything(0).and_then(Server::start) {
+    match bench_env.programs.everything(0).and_then(Server::start) {
         Ok(server) => entrants.push(entrant(OURS, server)?),
         Err(fault) => report.gap("our echo", &fault),
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Stage, megabytes};
+use super::{BenchEnv, megabytes};
 use crate::client::request::{Address, Era, FIRST_ID, Work};
 use crate::client::{Client, answer};
 use crate::fault::Fault;
@@ -27,31 +27,31 @@ pub(super) struct Gateway {
 
 impl Gateway {
     /// Starts with these entries of `mcpServers` and waits until `echo` answers through it.
-    pub(super) fn start(stage: &Stage, servers: &Value) -> Result<Self, Fault> {
-        Self::with(stage, servers, &json!({}))
+    pub(super) fn start(bench_env: &BenchEnv, servers: &Value) -> Result<Self, Fault> {
+        Self::with(bench_env, servers, &json!({}))
     }
 
     /// The same, with more of a configuration.
-    pub(super) fn with(stage: &Stage, servers: &Value, more: &Value) -> Result<Self, Fault> {
-        let gateway = Self::launch(stage, servers, more)?;
-        ready(stage, &gateway.server.address, Era::Modern, Work::Echo)?;
+    pub(super) fn with(bench_env: &BenchEnv, servers: &Value, more: &Value) -> Result<Self, Fault> {
+        let gateway = Self::launch(bench_env, servers, more)?;
+        ready(bench_env, &gateway.server.address, Era::Modern, Work::Echo)?;
         Ok(gateway)
     }
 
     /// Starts with these entries and waits until it listens, without a call.
-    pub(super) fn quiet(stage: &Stage, servers: &Value) -> Result<Self, Fault> {
-        Self::launch(stage, servers, &json!({}))
+    pub(super) fn quiet(bench_env: &BenchEnv, servers: &Value) -> Result<Self, Fault> {
+        Self::launch(bench_env, servers, &json!({}))
     }
 
-    fn launch(stage: &Stage, servers: &Value, more: &Value) -> Result<Self, Fault> {
+    fn launch(bench_env: &BenchEnv, servers: &Value, more: &Value) -> Result<Self, Fault> {
         let folder = Folder::servers(servers, more)?;
-        let server = Server::start(stage.programs.gantry_before(&folder)?)?;
+        let server = Server::start(bench_env.programs.gantry_before(&folder)?)?;
         Ok(Self { server, _folder: folder })
     }
 
     /// In front of one server whose tools keep their names.
-    pub(super) fn before(stage: &Stage, entry: &Value) -> Result<Self, Fault> {
-        Self::start(stage, &json!({"one": plain(entry)}))
+    pub(super) fn before(bench_env: &BenchEnv, entry: &Value) -> Result<Self, Fault> {
+        Self::start(bench_env, &json!({"one": plain(entry)}))
     }
 }
 
@@ -81,9 +81,14 @@ fn word(era: Era) -> &'static str {
 }
 
 /// Waits until a server gives the right answer.
-pub(super) fn ready(stage: &Stage, address: &Address, era: Era, work: Work) -> Result<(), Fault> {
+pub(super) fn ready(
+    bench_env: &BenchEnv,
+    address: &Address,
+    era: Era,
+    work: Work,
+) -> Result<(), Fault> {
     let began = Instant::now();
-    stage.wait(async {
+    bench_env.wait(async {
         loop {
             match first_answer(address, era, work).await {
                 Err(_) if began.elapsed() < START_LIMIT => tokio::time::sleep(PAUSE).await,

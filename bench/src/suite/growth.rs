@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Stage;
+use super::BenchEnv;
 use super::gateway::{Gateway, echo, over_http, plain};
 use crate::client::request::{Era, Work};
 use crate::fault::Fault;
@@ -16,10 +16,10 @@ const SIZES: [usize; 3] = [10, 1000, 10_000];
 const SERVERS: [usize; 3] = [1, 10, 100];
 
 /// Measures the echo with few and with many tools.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
     let mut servers = Vec::new();
     for size in SIZES {
-        servers.push(Server::start(stage.programs.everything(size)?)?);
+        servers.push(Server::start(bench_env.programs.everything(size)?)?);
     }
     let run = |(server, size)| {
         let label = format!("gantry with {size} more tools");
@@ -27,8 +27,8 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     };
     let runs: Vec<_> = servers.iter().zip(SIZES).map(run).collect();
     // The limit is narrow, so this row needs more rounds than the others to be fair.
-    let plan = Plan { rounds: stage.plan.rounds + 2, ..stage.plan };
-    let all = interleave(&stage.programs, plan, &runs)?;
+    let plan = Plan { rounds: bench_env.plan.rounds + 2, ..bench_env.plan };
+    let all = interleave(&bench_env.programs, plan, &runs)?;
     if let [few, thousand, ten_thousand] = &all[..] {
         report.figure(Row::GrowthThousand, thousand.ratio(few, |it| it.cpu_us));
         report.figure(Row::GrowthTenThousand, ten_thousand.ratio(few, |it| it.cpu_us));
@@ -38,18 +38,18 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 }
 
 /// Measures the hop with few and with many servers behind the gateway.
-pub(crate) fn measure_servers(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let upstream = Server::start(stage.programs.bench("bare-hyper"))?;
+pub(crate) fn measure_servers(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let upstream = Server::start(bench_env.programs.bench("bare-hyper"))?;
     let mut gateways = Vec::new();
     for count in SERVERS {
-        gateways.push(Gateway::start(stage, &entries(&upstream, count))?);
+        gateways.push(Gateway::start(bench_env, &entries(&upstream, count))?);
     }
     let mut runs = Vec::new();
     for (gateway, count) in gateways.iter().zip(SERVERS) {
         let label = format!("gantry before {count} servers");
         runs.push(echo(&label, &gateway.server, Era::Modern));
     }
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    let all = interleave(&bench_env.programs, bench_env.plan, &runs)?;
     if let [one, ten, hundred] = &all[..] {
         report.figure(Row::TenServers, ten.ratio(one, |it| it.cpu_us));
         report.figure(Row::HundredServers, hundred.ratio(one, |it| it.cpu_us));

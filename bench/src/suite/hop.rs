@@ -1,7 +1,7 @@
 //! `echo` through a hop over HTTP: the bare proxy and the gateway in front of the same server, in
 //! both eras and across them.
 
-use super::Stage;
+use super::BenchEnv;
 use super::gateway::{Gateway, HEAD, echo, over_http, row};
 use crate::client::request::Era::{Legacy, Modern};
 use crate::fault::Fault;
@@ -23,14 +23,14 @@ struct Hops {
 
 impl Hops {
     /// Starts the server of this name, and the hops before it.
-    fn start(stage: &Stage, server: &str) -> Result<Self, Fault> {
-        let upstream = Server::start(stage.programs.bench(server))?;
-        let mut proxy = stage.programs.bench("bare-proxy");
+    fn start(bench_env: &BenchEnv, server: &str) -> Result<Self, Fault> {
+        let upstream = Server::start(bench_env.programs.bench(server))?;
+        let mut proxy = bench_env.programs.bench("bare-proxy");
         proxy.arg("--to").arg(upstream.address.url());
         Ok(Self {
             bare: Server::start(proxy)?,
-            to_modern: Gateway::before(stage, &over_http(&upstream, Modern))?,
-            to_legacy: Gateway::before(stage, &over_http(&upstream, Legacy))?,
+            to_modern: Gateway::before(bench_env, &over_http(&upstream, Modern))?,
+            to_legacy: Gateway::before(bench_env, &over_http(&upstream, Legacy))?,
             upstream,
         })
     }
@@ -47,17 +47,17 @@ impl Hops {
 }
 
 /// Measures the hop in both eras and across them, sixteen connections.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let hops = Hops::start(stage, "bare-hyper")?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let hops = Hops::start(bench_env, "bare-hyper")?;
     let (modern, legacy) = (&hops.to_modern.server, &hops.to_legacy.server);
     let mut runs = hops.same_era();
     runs.push(echo("gantry, 2026-07-28 to 2025-11-25", legacy, Modern));
     runs.push(echo("gantry, 2025-11-25 to 2026-07-28", modern, Legacy));
-    if stage.plan.peers {
+    if bench_env.plan.peers {
         runs.push(echo("no hop, 2026-07-28", &hops.upstream, Modern));
         runs.push(echo("no hop, 2025-11-25", &hops.upstream, Legacy));
     }
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    let all = interleave(&bench_env.programs, bench_env.plan, &runs)?;
     if let [bare_modern, bare_legacy, modern, legacy, down, up, ..] = &all[..] {
         for (goal, ours, theirs) in [
             (Row::HopModern, modern, bare_modern),
@@ -79,12 +79,12 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 
 /// Measures the hop to a server as people write them: slower than a bare one, so that fewer messages
 /// come at once and each wakes the hop. A quick run leaves it out.
-pub(crate) fn measure_rmcp(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    if !stage.plan.peers {
+pub(crate) fn measure_rmcp(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    if !bench_env.plan.peers {
         return Ok(());
     }
-    let hops = Hops::start(stage, "rmcp")?;
-    let all = interleave(&stage.programs, stage.plan, &hops.same_era())?;
+    let hops = Hops::start(bench_env, "rmcp")?;
+    let all = interleave(&bench_env.programs, bench_env.plan, &hops.same_era())?;
     if let [bare_modern, bare_legacy, modern, legacy] = &all[..] {
         report.figure(Row::HopModernRmcp, modern.ratio(bare_modern, |it| it.cpu_us));
         report.figure(Row::HopLegacyRmcp, legacy.ratio(bare_legacy, |it| it.cpu_us));
@@ -100,11 +100,11 @@ pub(crate) fn measure_rmcp(stage: &Stage, report: &mut Report) -> Result<(), Fau
 
 /// Compares the slowest percent through the hop at 64 connections. It fails no run, so a quick one
 /// leaves it out.
-pub(crate) fn measure_tail(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    if !stage.plan.peers {
+pub(crate) fn measure_tail(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    if !bench_env.plan.peers {
         return Ok(());
     }
-    let hops = Hops::start(stage, "bare-hyper")?;
+    let hops = Hops::start(bench_env, "bare-hyper")?;
     let runs = [
         Run { connections: 64, ..echo("bare proxy, 2026-07-28", &hops.bare, Modern) },
         Run {
@@ -112,7 +112,7 @@ pub(crate) fn measure_tail(stage: &Stage, report: &mut Report) -> Result<(), Fau
             ..echo("gantry, 2026-07-28 to 2026-07-28", &hops.to_modern.server, Modern)
         },
     ];
-    let all = interleave(&stage.programs, stage.plan, &runs)?;
+    let all = interleave(&bench_env.programs, bench_env.plan, &runs)?;
     if let [bare, ours] = &all[..] {
         report.figure(Row::HopTail, ours.ratio(bare, |it| it.p99_us));
     }

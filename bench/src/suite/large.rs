@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use super::gateway::{Gateway, over_http, plain, ready};
-use super::{Stage, megabytes};
+use super::{BenchEnv, megabytes};
 use crate::client::request::{Address, Era, FIRST_ID, Work};
 use crate::client::{Client, answer};
 use crate::fault::Fault;
@@ -33,19 +33,19 @@ const LEAST_WINDOW: u64 = 1500;
 const PEAK_CALLS: u64 = 3;
 
 /// CPU time for each byte of a result, gateway and bare proxy in turn, two connections.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
     let mut rows = Vec::new();
     for (size, bytes, goal) in SIZES {
-        let upstream = server(stage, bytes)?;
-        let mut proxy = stage.programs.bench("bare-proxy");
+        let upstream = server(bench_env, bytes)?;
+        let mut proxy = bench_env.programs.bench("bare-proxy");
         proxy.arg("--to").arg(upstream.address.url());
         let proxy = Server::start(proxy)?;
-        let gateway = Gateway::before(stage, &over_http(&upstream, Era::Modern))?;
+        let gateway = Gateway::before(bench_env, &over_http(&upstream, Era::Modern))?;
         let runs = [run("bare proxy", &proxy), run("gantry", &gateway.server)];
         // A window must hold some calls of each size.
         let least = if bytes < 1_000_000 { 0 } else { LEAST_WINDOW };
-        let plan = Plan { window: stage.plan.window.max(least), ..stage.plan };
-        let all = interleave(&stage.programs, plan, &runs)?;
+        let plan = Plan { window: bench_env.plan.window.max(least), ..bench_env.plan };
+        let all = interleave(&bench_env.programs, plan, &runs)?;
         if let [bare, ours] = &all[..] {
             report.figure(goal, ours.ratio(bare, |it| it.cpu_us));
             rows.extend([row(size, bytes, bare), row(size, bytes, ours)]);
@@ -61,14 +61,14 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 }
 
 /// Peak memory of a gateway above what it holds when idle, for each byte of a large result.
-pub(crate) fn measure_memory(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let upstream = server(stage, PEAK_SIZE)?;
+pub(crate) fn measure_memory(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let upstream = server(bench_env, PEAK_SIZE)?;
     let entry = plain(&over_http(&upstream, Era::Modern));
     // A call to see whether it is ready would be a large result too.
-    let gateway = Gateway::quiet(stage, &json!({"large": entry}))?;
+    let gateway = Gateway::quiet(bench_env, &json!({"large": entry}))?;
     let idle = gateway.server.resident()? as f64;
-    ready(stage, &gateway.server.address, Era::Modern, Work::Echo)?;
-    stage.wait(async {
+    ready(bench_env, &gateway.server.address, Era::Modern, Work::Echo)?;
+    bench_env.wait(async {
         let mut client = Client::open(&gateway.server.address, Era::Modern).await?;
         let mut request = client.prepare(Work::Echo);
         for id in FIRST_ID..FIRST_ID + PEAK_CALLS {
@@ -95,23 +95,23 @@ pub(crate) fn measure_memory(stage: &Stage, report: &mut Report) -> Result<(), F
 }
 
 /// What a caller of a small tool feels while results of 30 MB pass through the same gateway.
-pub(crate) fn measure_bystander(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let (small, large) = (server(stage, 0)?, server(stage, PASSING)?);
+pub(crate) fn measure_bystander(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let (small, large) = (server(bench_env, 0)?, server(bench_env, PASSING)?);
     let servers = json!({
         "small": over_http(&small, Era::Modern),
         "large": over_http(&large, Era::Modern),
     });
-    let gateway = Gateway::quiet(stage, &servers)?;
+    let gateway = Gateway::quiet(bench_env, &servers)?;
     let (to_small, to_large) = (endpoint(&gateway, "small"), endpoint(&gateway, "large"));
-    ready(stage, &to_small, Era::Modern, Work::Echo)?;
-    ready(stage, &to_large, Era::Modern, Work::Echo)?;
+    ready(bench_env, &to_small, Era::Modern, Work::Echo)?;
+    ready(bench_env, &to_large, Era::Modern, Work::Echo)?;
 
-    let quiet = bystander(stage, &gateway, &to_small, "alone")?;
-    let passing = Timing { window: 120_000, ..stage.plan.timing() };
-    let mut command = one(stage, &gateway, &to_large, passing);
+    let quiet = bystander(bench_env, &gateway, &to_small, "alone")?;
+    let passing = Timing { window: 120_000, ..bench_env.plan.timing() };
+    let mut command = one(bench_env, &gateway, &to_large, passing);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let background = Server::start_at(command, to_large)?;
-    let busy = bystander(stage, &gateway, &to_small, "while 30 MB pass")?;
+    let busy = bystander(bench_env, &gateway, &to_small, "while 30 MB pass")?;
     drop(background);
 
     report.figure(Row::Bystander, busy.median(|it| it.p99_us) / 1e3);
@@ -130,8 +130,8 @@ pub(crate) fn measure_bystander(stage: &Stage, report: &mut Report) -> Result<()
 }
 
 /// The bare server whose echo carries so many bytes more.
-fn server(stage: &Stage, payload: usize) -> Result<Server, Fault> {
-    let mut command = stage.programs.bench("bare-hyper");
+fn server(bench_env: &BenchEnv, payload: usize) -> Result<Server, Fault> {
+    let mut command = bench_env.programs.bench("bare-hyper");
     command.arg("--payload").arg(payload.to_string());
     Server::start(command)
 }
@@ -147,20 +147,21 @@ fn run<'a>(label: &str, server: &'a Server) -> Run<'a> {
 }
 
 /// The load of one connection on one endpoint.
-fn one(stage: &Stage, gateway: &Gateway, address: &Address, timing: Timing) -> Command {
+fn one(bench_env: &BenchEnv, gateway: &Gateway, address: &Address, timing: Timing) -> Command {
     let run = Run { connections: 1, ..run("one", &gateway.server) };
-    load_at(&stage.programs, &run, address, timing)
+    load_at(&bench_env.programs, &run, address, timing)
 }
 
 fn bystander(
-    stage: &Stage,
+    bench_env: &BenchEnv,
     gateway: &Gateway,
     address: &Address,
     label: &str,
 ) -> Result<Series, Fault> {
-    let paced = Timing { pace: 2, ..stage.plan.timing() };
-    let command = one(stage, gateway, address, paced);
-    let mut all = alternate(stage.plan.rounds, vec![Side { label: label.to_owned(), command }])?;
+    let paced = Timing { pace: 2, ..bench_env.plan.timing() };
+    let command = one(bench_env, gateway, address, paced);
+    let mut all =
+        alternate(bench_env.plan.rounds, vec![Side { label: label.to_owned(), command }])?;
     all.pop().ok_or(Fault::Slow("measure"))
 }
 

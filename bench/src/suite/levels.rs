@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use gantry::{Admin, Annex, Failure, Handlers, Kept, RawJson, Server, Tool, ToolSettings, Tools};
-use gantry_gateway::{Gateway, Identity};
+use gantry::{
+    Admin, Failure, Handlers, HttpHandler, ManifestFolder, RawJson, Server, Tool, ToolSettings,
+    Tools,
+};
+use gantry_gateway::{Gateway, ServerInfo};
 use hyper::Request;
 use serde_json::{Value, json};
 
-use super::{Stage, start};
+use super::{BenchEnv, start};
 use crate::client::request::Work;
 use crate::fault::Fault;
 use crate::folder::{Folder, manifest};
@@ -29,8 +32,8 @@ const FILES: usize = 5000;
 const STARTS: usize = 3;
 
 /// Measures registration, look-up and validation through the library.
-pub(crate) fn measure(_: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let gateway = Gateway::builder(Identity::new("gantry-bench", "1.0.0")).build();
+pub(crate) fn measure(_: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let gateway = Gateway::builder(ServerInfo::new("gantry-bench", "1.0.0")).build();
     let handlers = Handlers::default();
     handlers.publish_to(gateway.attach(Arc::new(handlers.clone())));
     (0..TOOLS).try_for_each(|number| register(&handlers, tool(number)))?;
@@ -90,8 +93,11 @@ fn name(number: usize) -> String {
 }
 
 /// Measures registration as users do it, over the administration, among the tools of a large folder.
-pub(crate) fn measure_administration(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let folder = Folder::many(&stage.programs.echo()?, FILES)?;
+pub(crate) fn measure_administration(
+    bench_env: &BenchEnv,
+    report: &mut Report,
+) -> Result<(), Fault> {
+    let folder = Folder::many(&bench_env.programs.echo()?, FILES)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|source| Fault::Machine { action: "make a runtime".to_owned(), source })?;
@@ -99,8 +105,8 @@ pub(crate) fn measure_administration(stage: &Stage, report: &mut Report) -> Resu
     let tools = Tools::open(vec![folder.tools()], ToolSettings::default());
     let server = Server::new("gantry-bench", "1.0.0").tools(tools.clone()).build();
     let _server = server.map_err(|error| Fault::Tools(error.to_string()))?;
-    let admin = Admin::new(tools, Kept::in_folder(folder.state()), "").without_token();
-    let program = stage.programs.echo()?;
+    let admin = Admin::new(tools, ManifestFolder::in_folder(folder.state()), "").without_token();
+    let program = bench_env.programs.echo()?;
     let times = times(|number| {
         let body = manifest(&format!("bench.more_{number}"), &program, 0).to_string();
         let request = Request::post("/api/tools").body(Bytes::from(body));
@@ -123,11 +129,11 @@ pub(crate) fn measure_administration(stage: &Stage, report: &mut Report) -> Resu
 }
 
 /// Measures the start over a large folder, up to the first list.
-pub(crate) fn measure_scan(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let folder = Folder::many(&stage.programs.echo()?, FILES)?;
+pub(crate) fn measure_scan(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let folder = Folder::many(&bench_env.programs.echo()?, FILES)?;
     let mut all = Vec::new();
     for _ in 0..STARTS {
-        let took = start::once(stage, stage.programs.gantry_with(&folder)?, Work::List)?;
+        let took = start::once(bench_env, bench_env.programs.gantry_with(&folder)?, Work::List)?;
         all.push(took.as_secs_f64() * 1e3);
     }
     let middle = median(all.into_iter());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Stage;
+use super::BenchEnv;
 use super::gateway::{Gateway, over_http, plain};
 use crate::client::request::{Era, FIRST_ID, Work};
 use crate::client::{Client, answer};
@@ -31,14 +31,14 @@ impl Drop for Body {
 }
 
 /// Measures the list in both eras.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let ours = Server::start(stage.programs.everything(TOOLS)?)?;
-    let list = stage.wait(fetch(&ours))?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let ours = Server::start(bench_env.programs.everything(TOOLS)?)?;
+    let list = bench_env.wait(fetch(&ours))?;
     let body = keep(&list)?;
-    let bare = Server::start(bare(stage, &body.0))?;
+    let bare = Server::start(bare(bench_env, &body.0))?;
     let all = interleave(
-        &stage.programs,
-        stage.plan,
+        &bench_env.programs,
+        bench_env.plan,
         &[
             run("bare hyper, fixed bytes", &bare, Era::Modern, Work::FixedList, 16),
             run("gantry, 2026-07-28", &ours, Era::Modern, Work::List, 16),
@@ -57,19 +57,19 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
 }
 
 /// Measures the list of two servers through the gateway, in both eras.
-pub(crate) fn measure_servers(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let mut upstream = stage.programs.bench("bare-hyper");
+pub(crate) fn measure_servers(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let mut upstream = bench_env.programs.bench("bare-hyper");
     upstream.arg("--more-tools").arg((TOOLS / 2 - 1).to_string());
     let upstream = Server::start(upstream)?;
     let entry = over_http(&upstream, Era::Modern);
-    let gateway = Gateway::start(stage, &json!({"one": plain(&entry), "two": entry}))?;
+    let gateway = Gateway::start(bench_env, &json!({"one": plain(&entry), "two": entry}))?;
     let ours = &gateway.server;
-    let list = stage.wait(complete(ours))?;
+    let list = bench_env.wait(complete(ours))?;
     let body = keep(&list)?;
-    let bare = Server::start(bare(stage, &body.0))?;
+    let bare = Server::start(bare(bench_env, &body.0))?;
     let all = interleave(
-        &stage.programs,
-        stage.plan,
+        &bench_env.programs,
+        bench_env.plan,
         &[
             run("bare hyper, fixed bytes", &bare, Era::Modern, Work::FixedList, 16),
             run("gantry, 2026-07-28", ours, Era::Modern, Work::List, 16),
@@ -125,8 +125,8 @@ fn keep(list: &[u8]) -> Result<Body, Fault> {
     Ok(body)
 }
 
-fn bare(stage: &Stage, body: &Path) -> std::process::Command {
-    let mut command = stage.programs.bench("bare-list");
+fn bare(bench_env: &BenchEnv, body: &Path) -> std::process::Command {
+    let mut command = bench_env.programs.bench("bare-list");
     command.arg("--body").arg(body);
     command
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Stage, megabytes};
+use super::{BenchEnv, megabytes};
 use crate::client::connection::Connection;
 use crate::client::request::{Address, Era, FIRST_ID, Work};
 use crate::client::{Client, answer};
@@ -53,9 +53,9 @@ impl Burden {
 }
 
 /// The gateway without work, and the size of its binary.
-pub(crate) fn measure_idle(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let size = megabytes(stage.programs.gantry_size()? as f64);
-    let server = Server::start(stage.programs.gantry()?)?;
+pub(crate) fn measure_idle(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let size = megabytes(bench_env.programs.gantry_size()? as f64);
+    let server = Server::start(bench_env.programs.gantry()?)?;
     std::thread::sleep(SETTLE);
     let idle = megabytes(server.resident()? as f64);
     report.figure(Row::Idle, idle);
@@ -70,11 +70,11 @@ pub(crate) fn measure_idle(stage: &Stage, report: &mut Report) -> Result<(), Fau
 }
 
 /// The example server, and in a full run rmcp's, with much to hold. Each burden gets a fresh process.
-pub(crate) fn measure_burdens(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+pub(crate) fn measure_burdens(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
     let mut rows = Vec::new();
     for burden in Burden::ALL {
-        let ours = stage.programs.everything(0);
-        match ours.and_then(|command| weigh(stage, command, burden)) {
+        let ours = bench_env.programs.everything(0);
+        match ours.and_then(|command| weigh(bench_env, command, burden)) {
             Ok((idle, busy)) => {
                 rows.push(row("gantry", burden, idle, busy));
                 report.figure(burden.row(), megabytes(busy - idle));
@@ -82,8 +82,8 @@ pub(crate) fn measure_burdens(stage: &Stage, report: &mut Report) -> Result<(), 
             Err(fault) => report.gap(burden.text(), &fault),
         }
         // rmcp serves subscriptions only to handlers that send notices, which an echo does not.
-        if stage.plan.peers && !matches!(burden, Burden::Streams(Era::Modern)) {
-            let (idle, busy) = weigh(stage, stage.programs.bench("rmcp"), burden)?;
+        if bench_env.plan.peers && !matches!(burden, Burden::Streams(Era::Modern)) {
+            let (idle, busy) = weigh(bench_env, bench_env.programs.bench("rmcp"), burden)?;
             rows.push(row("rmcp", burden, idle, busy));
         }
     }
@@ -97,11 +97,11 @@ pub(crate) fn measure_burdens(stage: &Stage, report: &mut Report) -> Result<(), 
 }
 
 /// Memory before, and while the server holds the burden, in bytes.
-fn weigh(stage: &Stage, command: Command, burden: Burden) -> Result<(f64, f64), Fault> {
+fn weigh(bench_env: &BenchEnv, command: Command, burden: Burden) -> Result<(f64, f64), Fault> {
     let server = Server::start(command)?;
     std::thread::sleep(SETTLE);
     let idle = server.resident()?;
-    let busy = stage.wait(async {
+    let busy = bench_env.wait(async {
         let held = burden.open(&server.address).await?;
         tokio::time::sleep(SETTLE).await;
         let busy = server.resident()?;

@@ -1,7 +1,7 @@
 //! A small native program as a tool: what a call costs beyond starting the program, and beyond a
 //! word with one that waits already.
 
-use super::Stage;
+use super::BenchEnv;
 use super::contest::{Contest, Pressure, serve};
 use crate::fault::Fault;
 use crate::folder::Folder;
@@ -22,18 +22,18 @@ const NOTE: &str = "CPU with that of the programs that have ended. With a pause 
                     no transport between the caller and the gateway.";
 
 /// Measures starting a program for each call, and calling one on standby.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let program = stage.programs.echo()?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let program = bench_env.programs.echo()?;
     let started = Folder::native(&program, 0, "end")?;
     let waiting = Folder::native(&program, STANDBY, "end")?;
     let quick = Folder::native(&program, STANDBY, "line")?;
-    let (off, on) = (serve(stage, &started)?, serve(stage, &waiting)?);
-    let flat = Timing { window: stage.plan.window / 2, ..stage.plan.timing() };
+    let (off, on) = (serve(bench_env, &started)?, serve(bench_env, &waiting)?);
+    let flat = Timing { window: bench_env.plan.window / 2, ..bench_env.plan.timing() };
     let pressure = |in_flight| Pressure { in_flight, timing: flat };
     let (alone, crowd) = (pressure(1), pressure(8));
     let paced = Pressure { in_flight: 1, timing: Timing { pace: PAUSE, ..flat } };
 
-    let mut contest = Contest::new(stage);
+    let mut contest = Contest::new(bench_env);
     let line = [program.as_os_str()];
     let bare = contest.started("bare loop, a start for each call", &line, alone);
     let ours = contest.http("gantry over HTTP, no standby", &off, alone);
@@ -46,7 +46,7 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     contest.ahead("bare loop, started ahead, with its end", &line, paced);
     let within = contest.inside("gantry in process, standby, answers with its line", &quick, paced);
     contest.inside("gantry in process, standby", &waiting, paced);
-    if stage.plan.peers {
+    if bench_env.plan.peers {
         contest.inside("gantry in process, no standby", &started, alone);
         contest.http("gantry over HTTP, standby", &on, paced);
         contest.http("gantry over HTTP, standby", &on, alone);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::BenchEnv;
 use super::gateway::{Gateway, HEAD, echo, over_http, plain, row};
 use crate::client::request::Era::{Legacy, Modern};
 use crate::fault::Fault;
@@ -16,11 +16,11 @@ const RULES: usize = 1000;
 const TOOLS: usize = 5000;
 
 /// Measures the hop to a server of many tools with policy and without, sixteen connections.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let upstream = Server::start(stage.programs.everything(TOOLS)?)?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let upstream = Server::start(bench_env.programs.everything(TOOLS)?)?;
     let servers = json!({"one": plain(&over_http(&upstream, Modern))});
-    let on = Gateway::with(stage, &servers, &all())?;
-    let off = Gateway::with(stage, &servers, &none())?;
+    let on = Gateway::with(bench_env, &servers, &all())?;
+    let off = Gateway::with(bench_env, &servers, &none())?;
     let runs = [
         echo("policy off, 2026-07-28", &off.server, Modern),
         echo("policy on, 2026-07-28", &on.server, Modern),
@@ -28,8 +28,8 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
         echo("policy on, 2025-11-25", &on.server, Legacy),
     ];
     // The limit is narrow, so this row needs more rounds than the others to be fair.
-    let plan = Plan { rounds: stage.plan.rounds + 2, ..stage.plan };
-    let all = interleave(&stage.programs, plan, &runs)?;
+    let plan = Plan { rounds: bench_env.plan.rounds + 2, ..bench_env.plan };
+    let all = interleave(&bench_env.programs, plan, &runs)?;
     if let [off, on, off_legacy, on_legacy] = &all[..] {
         report.figure(Row::PolicyModern, on.ratio(off, |it| it.cpu_us));
         report.figure(Row::PolicyLegacy, on_legacy.ratio(off_legacy, |it| it.cpu_us));

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::Stage;
+use super::BenchEnv;
 use super::gateway::{Gateway, HEAD, echo, over_stdio, ready, row};
 use crate::client::request::Era::{Legacy, Modern};
 use crate::client::request::Work;
@@ -26,16 +26,16 @@ struct Hops {
 }
 
 impl Hops {
-    fn start(stage: &Stage, child: &Command) -> Result<Self, Fault> {
+    fn start(bench_env: &BenchEnv, child: &Command) -> Result<Self, Fault> {
         let bare = || {
-            let mut bare = stage.programs.bench("bare-gateway");
+            let mut bare = bench_env.programs.bench("bare-gateway");
             bare.arg("--").arg(child.get_program()).args(child.get_args());
             Server::start(bare)
         };
         Ok(Self {
             bare: [bare()?, bare()?],
-            to_modern: Gateway::before(stage, &over_stdio(child, Modern))?,
-            to_legacy: Gateway::before(stage, &over_stdio(child, Legacy))?,
+            to_modern: Gateway::before(bench_env, &over_stdio(child, Modern))?,
+            to_legacy: Gateway::before(bench_env, &over_stdio(child, Legacy))?,
         })
     }
 
@@ -51,38 +51,38 @@ impl Hops {
 }
 
 /// Measures the hop in both eras, sixteen connections.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let hops = Hops::start(stage, &child(stage))?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let hops = Hops::start(bench_env, &child(bench_env))?;
     let mut runs = hops.runs();
-    if stage.plan.peers {
+    if bench_env.plan.peers {
         let (modern, legacy) = (&hops.to_modern.server, &hops.to_legacy.server);
         runs.push(echo("gantry, 2026-07-28 to 2025-11-25", legacy, Modern));
         runs.push(echo("gantry, 2025-11-25 to 2026-07-28", modern, Legacy));
     }
-    compare(stage, report, &runs, "a bare program", [Row::StdioModern, Row::StdioLegacy])
+    compare(bench_env, report, &runs, "a bare program", [Row::StdioModern, Row::StdioLegacy])
 }
 
 /// Measures the hop to a program as people write them. A quick run leaves it out.
-pub(crate) fn measure_rmcp(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    if !stage.plan.peers {
+pub(crate) fn measure_rmcp(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    if !bench_env.plan.peers {
         return Ok(());
     }
-    let mut child = stage.programs.bench("rmcp");
+    let mut child = bench_env.programs.bench("rmcp");
     child.arg("--stdio");
-    let hops = Hops::start(stage, &child)?;
+    let hops = Hops::start(bench_env, &child)?;
     let rows = [Row::StdioModernRmcp, Row::StdioLegacyRmcp];
-    compare(stage, report, &hops.runs(), "rmcp's program", rows)
+    compare(bench_env, report, &hops.runs(), "rmcp's program", rows)
 }
 
 /// Lets the load visit all of these; the rows are those of the two eras.
 fn compare(
-    stage: &Stage,
+    bench_env: &BenchEnv,
     report: &mut Report,
     runs: &[Run<'_>],
     behind: &str,
     [modern_row, legacy_row]: [Row; 2],
 ) -> Result<(), Fault> {
-    let all = interleave(&stage.programs, stage.plan, runs)?;
+    let all = interleave(&bench_env.programs, bench_env.plan, runs)?;
     if let [bare_modern, bare_legacy, modern, legacy, ..] = &all[..] {
         report.figure(modern_row, modern.ratio(bare_modern, |it| it.cpu_us));
         report.figure(legacy_row, legacy.ratio(bare_legacy, |it| it.cpu_us));
@@ -97,13 +97,13 @@ fn compare(
 }
 
 /// Measures the peers one after the other; one that does not start or answer leaves a gap.
-pub(crate) fn measure_peers(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    if !stage.plan.peers {
+pub(crate) fn measure_peers(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    if !bench_env.plan.peers {
         return Ok(());
     }
-    let mut all = vec![ours(stage)?];
+    let mut all = vec![ours(bench_env)?];
     for peer in PEERS {
-        match visit(stage, peer) {
+        match visit(bench_env, peer) {
             Ok(series) => all.push(series),
             Err(fault) => report.gap(peer.name, &fault),
         }
@@ -119,25 +119,25 @@ pub(crate) fn measure_peers(stage: &Stage, report: &mut Report) -> Result<(), Fa
     Ok(())
 }
 
-fn ours(stage: &Stage) -> Result<Series, Fault> {
-    let gateway = Gateway::before(stage, &over_stdio(&child(stage), Legacy))?;
-    run(stage, "gantry", &gateway.server)
+fn ours(bench_env: &BenchEnv) -> Result<Series, Fault> {
+    let gateway = Gateway::before(bench_env, &over_stdio(&child(bench_env), Legacy))?;
+    run(bench_env, "gantry", &gateway.server)
 }
 
-fn visit(stage: &Stage, peer: &Peer) -> Result<Series, Fault> {
-    let (command, address) = peer.command(stage.programs.peers()?, &child(stage))?;
+fn visit(bench_env: &BenchEnv, peer: &Peer) -> Result<Series, Fault> {
+    let (command, address) = peer.command(bench_env.programs.peers()?, &child(bench_env))?;
     let server = Server::start_at(command, address)?;
-    ready(stage, &server.address, Legacy, Work::Echo)?;
-    run(stage, peer.name, &server)
+    ready(bench_env, &server.address, Legacy, Work::Echo)?;
+    run(bench_env, peer.name, &server)
 }
 
-fn run(stage: &Stage, name: &str, server: &Server) -> Result<Series, Fault> {
-    let plan = Plan { rounds: PEER_ROUNDS, ..stage.plan };
-    let mut all = interleave(&stage.programs, plan, &[echo(name, server, Legacy)])?;
+fn run(bench_env: &BenchEnv, name: &str, server: &Server) -> Result<Series, Fault> {
+    let plan = Plan { rounds: PEER_ROUNDS, ..bench_env.plan };
+    let mut all = interleave(&bench_env.programs, plan, &[echo(name, server, Legacy)])?;
     all.pop().ok_or(Fault::Closed("its window"))
 }
 
 /// The program behind every hop.
-fn child(stage: &Stage) -> Command {
-    stage.programs.bench("bare-stdio")
+fn child(bench_env: &BenchEnv) -> Command {
+    bench_env.programs.bench("bare-stdio")
 }

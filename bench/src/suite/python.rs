@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 
-use super::Stage;
+use super::BenchEnv;
 use super::contest::{Contest, Pressure, serve};
 use crate::fault::Fault;
 use crate::folder::Folder;
@@ -26,12 +26,13 @@ const NOTE: &str = "The script has no dependencies and imports `json` and `sys`.
                     otherwise.";
 
 /// Measures calls that leave time to refill, and calls that leave none.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
-    let uv = stage.programs.uv()?;
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
+    let uv = bench_env.programs.uv()?;
     let (without, with) = (Folder::python(false, "end")?, Folder::python(true, "end")?);
     let quick = Folder::python(true, "line")?;
-    let (off, on, line_on) = (serve(stage, &without)?, serve(stage, &with)?, serve(stage, &quick)?);
-    let usual = stage.plan.timing();
+    let (off, on, line_on) =
+        (serve(bench_env, &without)?, serve(bench_env, &with)?, serve(bench_env, &quick)?);
+    let usual = bench_env.plan.timing();
     let flat = Timing { warm_up: WARM_UP, window: usual.window.max(WINDOW), pace: 0 };
     let pressure = |in_flight| Pressure { in_flight, timing: flat };
     let (alone, crowd) = (pressure(1), pressure(8));
@@ -42,13 +43,13 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let line: Vec<&OsStr> =
         [uv.as_os_str()].into_iter().chain(words).chain([script.as_os_str()]).collect();
     let forever: Vec<&OsStr> = line.iter().copied().chain([OsStr::new("forever")]).collect();
-    let mut contest = Contest::new(stage);
+    let mut contest = Contest::new(bench_env);
     let living = contest.living("ping-pong with a living interpreter", &forever, paced);
     let waiting = contest.http("gantry over HTTP, standby, answers with its line", &line_on, paced);
     contest.http("gantry over HTTP, standby", &on, paced);
     let by_hand = contest.started("bare loop, `uv run --script` for each call", &line, crowd);
     let busy = contest.http("gantry over HTTP, standby", &on, crowd);
-    if stage.plan.peers {
+    if bench_env.plan.peers {
         contest.ahead("bare loop, started ahead, with its end", &line, paced);
         contest.http("gantry over HTTP, no standby", &off, paced);
         contest.http("gantry over HTTP, no standby", &off, crowd);

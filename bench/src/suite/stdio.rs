@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::Stage;
+use super::BenchEnv;
 use crate::client::pipe::Pipe;
 use crate::client::request::FIRST_ID;
 use crate::fault::Fault;
@@ -16,9 +16,9 @@ const OURS: &str = "gantry";
 const DEPTHS: [usize; 2] = [1, 16];
 
 /// Measures a hand-written child and our example in turn.
-pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
+pub(crate) fn measure(bench_env: &BenchEnv, report: &mut Report) -> Result<(), Fault> {
     let mut names = vec!["hand-written", OURS];
-    if let Err(fault) = stage.programs.everything_stdio() {
+    if let Err(fault) = bench_env.programs.everything_stdio() {
         report.gap("our stdio", &fault);
         names.pop();
     }
@@ -26,13 +26,13 @@ pub(crate) fn measure(stage: &Stage, report: &mut Report) -> Result<(), Fault> {
     let empty =
         |(name, depth): (&str, _)| (depth, Series { label: name.to_owned(), samples: Vec::new() });
     let mut all: Vec<(usize, Series)> = pairs.map(empty).collect();
-    for _ in 0..stage.plan.rounds {
+    for _ in 0..bench_env.plan.rounds {
         for (depth, series) in &mut all {
             let command = match series.label.as_str() {
-                OURS => stage.programs.everything_stdio()?,
-                _ => stage.programs.bench("bare-stdio"),
+                OURS => bench_env.programs.everything_stdio()?,
+                _ => bench_env.programs.bench("bare-stdio"),
             };
-            series.samples.push(window(command, *depth, stage.plan)?);
+            series.samples.push(window(command, *depth, bench_env.plan)?);
         }
     }
     report.sections.push(Section {

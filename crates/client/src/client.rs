@@ -1,10 +1,10 @@
 //! A server for as long as it is wanted: connected when needed, again when lost.
 
 mod cache;
+mod conn_state;
 mod correct;
-mod keeper;
-mod life;
 mod log;
+mod reconnector;
 mod relay;
 mod retry;
 mod turn;
@@ -20,15 +20,15 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::keeper::Keeper;
-use self::life::Shared;
+use self::conn_state::Shared;
+use self::reconnector::Reconnector;
 use self::retry::Attempts;
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
-use crate::line::Line;
 use crate::peer::Peer;
 use crate::request::{Answer, InputRequired, List, Listed, Request};
+use crate::request_handler::RequestHandler;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::target::Target;
@@ -63,9 +63,9 @@ impl Client {
     /// request goes to `events`. Must be called within a tokio runtime.
     pub fn new(target: Target, settings: Settings, events: mpsc::Sender<Event>) -> Self {
         let shared = Arc::new(Shared::new(settings));
-        let keeper = Keeper::new(target, shared.clone(), events);
-        let keeper = AbortOnDropHandle::new(tokio::spawn(keeper.keep()));
-        Self(Arc::new(Owned { shared, _keeper: keeper }))
+        let reconnector = Reconnector::new(target, shared.clone(), events);
+        let reconnector = AbortOnDropHandle::new(tokio::spawn(reconnector.keep()));
+        Self(Arc::new(Owned { shared, _keeper: reconnector }))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -101,7 +101,11 @@ impl Client {
     /// [`Settings::retry`] says: when the server refused the connection, and a
     /// [repeatable](Request::is_repeatable) one also when the connection was lost before a byte of the
     /// response, or answered with HTTP status 502, 503, or 429 with `Retry-After`.
-    pub async fn request(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
+    pub async fn request(
+        &self,
+        request: &Request,
+        line: &dyn RequestHandler,
+    ) -> Result<Answer, ClientError> {
         let begun = Instant::now();
         match self.attempt(request, line).await {
             Err(error) if Attempts::may_pass(&error) => {
@@ -114,7 +118,7 @@ impl Client {
     async fn request_again(
         &self,
         request: &Request,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
         begun: Instant,
         mut error: ClientError,
     ) -> Result<Answer, ClientError> {
@@ -130,7 +134,11 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, request: &Request, line: &dyn Line) -> Result<Answer, ClientError> {
+    async fn attempt(
+        &self,
+        request: &Request,
+        line: &dyn RequestHandler,
+    ) -> Result<Answer, ClientError> {
         let shared = &self.0.shared;
         let connection = match shared.at_hand() {
             Some(connection) => connection,
@@ -229,13 +237,13 @@ impl Client {
 
     /// Ends the connection; the next request, or the settings, begin a new one.
     pub async fn restart(&self) {
-        self.0.shared.order(life::Order::Restart).await;
+        self.0.shared.order(conn_state::Command::Restart).await;
     }
 
     /// Ends the connection for good, and waits until it has ended.
     pub async fn stop(&self) {
         let mut states = self.states();
-        self.0.shared.order(life::Order::Stop).await;
+        self.0.shared.order(conn_state::Command::Stop).await;
         let _ = states.wait_for(|state| matches!(state, State::Disabled(_))).await;
     }
 

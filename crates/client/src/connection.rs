@@ -4,20 +4,20 @@ mod answer;
 mod asking;
 mod attribute;
 mod begin;
-mod board;
 mod call;
 mod clock;
 mod compose;
+mod connection_inner;
 mod decode;
-mod greet;
+mod era_changed;
 mod handshake;
 mod hear;
-mod hold;
-mod link;
 mod list;
 mod listen;
 mod mailbox;
+mod negotiate;
 mod open;
+mod pending_requests;
 mod reply;
 mod source;
 #[cfg(test)]
@@ -37,12 +37,12 @@ use tokio::time::timeout;
 
 use crate::error::ClientError;
 use crate::event::Event;
-use crate::line::Line;
 use crate::peer::Peer;
 use crate::request::{Answer, List, Listed, Request};
+use crate::request_handler::RequestHandler;
 use crate::settings::{Era, Settings};
 use crate::target::Target;
-use link::{Agreed, Link, Way};
+use connection_inner::{Agreed, ConnectionInner, Transport};
 use listen::{Awaited, Tried, Wish};
 use open::{Draft, Opening};
 use watching::Watching;
@@ -53,7 +53,7 @@ const LISTEN_WITHIN: Duration = Duration::from_secs(1);
 /// A connection to a server. Dropping it ends it, and the program behind it.
 pub struct Connection {
     peer: Arc<Peer>,
-    link: Arc<Link>,
+    inner: Arc<ConnectionInner>,
     watching: Watching,
     /// What runs for as long as the connection does.
     tasks: Mutex<JoinSet<()>>,
@@ -98,21 +98,21 @@ impl Connection {
     /// Begins what runs for as long as the connection does. The receiver hears, or is dropped,
     /// when the server is listened to.
     fn begin(draft: Draft, agreed: Agreed) -> (Self, oneshot::Receiver<()>) {
-        let Draft { link, mut tasks } = draft;
+        let Draft { inner, mut tasks } = draft;
         let peer = agreed.peer.clone();
         let stateless = agreed.revision().is_stateless();
-        link.agree(agreed);
+        inner.agree(agreed);
         let (wishes, wished) = watch::channel(Wish::default());
         let (trying, tried) = watch::channel(Tried::default());
         let (awaited, listening) = oneshot::channel();
         let awaited = Awaited::new(awaited);
         if stateless {
-            tasks.spawn(listen::subscribe(link.clone(), wished, trying, awaited));
-        } else if !link.is_pipe() {
-            tasks.spawn(listen::general(link.clone(), awaited));
+            tasks.spawn(listen::subscribe(inner.clone(), wished, trying, awaited));
+        } else if !inner.is_pipe() {
+            tasks.spawn(listen::general(inner.clone(), awaited));
         }
         let watching = Watching::new(wishes, tried);
-        (Self { peer, link, watching, tasks: Mutex::new(tasks) }, listening)
+        (Self { peer, inner, watching, tasks: Mutex::new(tasks) }, listening)
     }
 
     /// What the server said of itself.
@@ -122,22 +122,26 @@ impl Connection {
 
     /// Asks for something and waits for the answer. Dropping the future tells the server that
     /// nobody waits any more.
-    pub async fn request(&self, request: Request, line: &dyn Line) -> Result<Answer, ClientError> {
-        self.link.request(&request, line).await
+    pub async fn request(
+        &self,
+        request: Request,
+        line: &dyn RequestHandler,
+    ) -> Result<Answer, ClientError> {
+        self.inner.request(&request, line).await
     }
 
     /// The same, of a request that may have to be made again elsewhere.
     pub(crate) fn ask<'a>(
         &'a self,
         request: &'a Request,
-        line: &'a dyn Line,
+        line: &'a dyn RequestHandler,
     ) -> impl Future<Output = Result<Answer, ClientError>> + Send + 'a {
-        self.link.request(request, line)
+        self.inner.request(request, line)
     }
 
     /// All pages of a list. A server that does not declare it has an empty one.
     pub async fn list(&self, list: List) -> Result<Listed, ClientError> {
-        self.link.list(list).await
+        self.inner.list(list).await
     }
 
     /// Sets the resources whose changes are to be told. A server that tells of none is left alone.
@@ -146,54 +150,54 @@ impl Connection {
             return Ok(());
         }
         match self.peer.revision.is_stateless() {
-            true => self.watching.wish(uris, &self.link).await,
-            false => self.watching.subscribe(uris, &self.link).await,
+            true => self.watching.wish(uris, &self.inner).await,
+            false => self.watching.subscribe(uris, &self.inner).await,
         }
     }
 
     /// Whether the server can tell now of lists that change: over a pipe, a subscription or a stream.
     pub fn is_listened_to(&self) -> bool {
-        self.link.is_listened_to()
+        self.inner.is_listened_to()
     }
 
     /// Waits until the connection has ended, and says why.
     pub async fn ended(&self) -> String {
-        self.link.board.ended().await
+        self.inner.pending_requests.ended().await
     }
 
     /// Tells of something that the server did not say itself.
     pub(crate) fn tell(&self, event: Event) {
-        self.link.event(event);
+        self.inner.event(event);
     }
 
     /// Waits until it is seen that what was agreed on does not hold any more.
     pub(crate) async fn outdated(&self) {
-        self.link.outdated.cancelled().await;
+        self.inner.outdated.cancelled().await;
     }
 
     /// Whether that was seen.
     pub(crate) fn is_outdated(&self) -> bool {
-        self.link.outdated.is_cancelled()
+        self.inner.outdated.is_cancelled()
     }
 
     /// Waits until the server says more than it may for the first time.
     pub(crate) async fn flooded(&self) {
         let stderr = async {
-            match self.link.program() {
+            match self.inner.program() {
                 Some(program) => program.stderr_throttle().held_back().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            () = self.link.flood.held_back() => {}
+            () = self.inner.flood.held_back() => {}
             () = stderr => {}
         }
     }
 
     /// What the server says more of than it may, and for how long it has done so.
     pub(crate) fn flood(&self) -> Option<(String, Duration)> {
-        let limits = &self.link.settings.flood;
-        if let Some(time) = self.link.flood.pressure() {
+        let limits = &self.inner.settings.flood;
+        if let Some(time) = self.inner.flood.pressure() {
             let reason = format!(
                 "it sends more than {} messages a second that answer nothing, and is read no \
                  faster (`limits.messages`)",
@@ -201,7 +205,7 @@ impl Connection {
             );
             return Some((reason, time));
         }
-        let time = self.link.program()?.stderr_throttle().pressure()?;
+        let time = self.inner.program()?.stderr_throttle().pressure()?;
         let reason = format!(
             "it writes more than {} bytes a second to standard error, and is read no faster \
              (`limits.stderr`)",
@@ -212,13 +216,13 @@ impl Connection {
 
     /// Ends it in good order.
     pub async fn close(self: Arc<Self>) {
-        self.link.board.end("the connection was closed");
-        match &self.link.way {
-            Way::Pipe { program: Some(program), .. } => drop(program.stop().await),
-            Way::Pipe { stop, .. } => stop.cancel(),
-            Way::Http { wire, .. } => {
-                if self.link.has_session() {
-                    let within = self.link.settings.grace;
+        self.inner.pending_requests.end("the connection was closed");
+        match &self.inner.way {
+            Transport::Pipe { program: Some(program), .. } => drop(program.stop().await),
+            Transport::Pipe { stop, .. } => stop.cancel(),
+            Transport::Http { wire, .. } => {
+                if self.inner.has_session() {
+                    let within = self.inner.settings.grace;
                     let _ = timeout(within, wire.end_session()).await;
                 }
             }
@@ -228,22 +232,22 @@ impl Connection {
 
     /// The number of the program behind it, if there is one.
     pub fn process(&self) -> Option<u32> {
-        Some(self.link.program()?.id())
+        Some(self.inner.program()?.id())
     }
 
     /// The bytes of memory that the program holds now.
     pub fn memory(&self) -> Option<u64> {
-        Some(self.link.program()?.memory())
+        Some(self.inner.program()?.memory())
     }
 
     /// The end of what the program wrote to standard error.
     pub fn log(&self) -> String {
-        self.link.program().map(Session::stderr).unwrap_or_default()
+        self.inner.program().map(Session::stderr).unwrap_or_default()
     }
 
     /// Requests under way.
     pub fn in_flight(&self) -> usize {
-        self.link.board.in_flight()
+        self.inner.pending_requests.in_flight()
     }
 }
 

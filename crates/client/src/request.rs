@@ -31,7 +31,7 @@ pub struct Request {
     /// Answers and state for a server without handshake that asked for input before.
     pub input: InputRequired,
     /// How a server of 2025-11-25 is told that this may become a task.
-    pub task: Option<TaskWish>,
+    pub task: Option<TaskRequest>,
     /// The trace that a server on the web is told of in headers too.
     pub trace: Option<Arc<Trace>>,
     /// How long it may hear nothing; as the settings say if none is given.
@@ -42,7 +42,7 @@ pub struct Request {
 
 /// That a call may become a task.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TaskWish {
+pub struct TaskRequest {
     /// How long its result should be kept.
     pub ttl: Option<Duration>,
 }

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep};
 use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::error::ClientError;
-use crate::line::{Line, Question, Silent};
 use crate::request::{Answer, InputRequired, List, Request};
+use crate::request_handler::{InputRequest, NoopHandler, RequestHandler};
 
 /// How often one call may ask for input by way of its answer.
 const ROUNDS: usize = 16;
@@ -76,7 +76,7 @@ impl Tool {
 
     /// Calls it, hearing and answering nothing meanwhile.
     pub async fn call(&self, arguments: RawJson) -> Result<RawJson, ClientError> {
-        self.call_on(arguments, RawJson::EMPTY_OBJECT, &Silent).await
+        self.call_on(arguments, RawJson::EMPTY_OBJECT, &NoopHandler).await
     }
 
     /// Calls it for someone who hears of progress and answers questions; `capabilities` says which.
@@ -86,7 +86,7 @@ impl Tool {
         &self,
         arguments: RawJson,
         capabilities: RawJson,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
     ) -> Result<RawJson, ClientError> {
         let params = ObjectWriter::new().value("name", &self.name).raw("arguments", &arguments);
         let mut request = Request {
@@ -96,7 +96,7 @@ impl Tool {
             ..Request::new(Method::ToolsCall, params.finish())
         };
         let at_most = self.client.settings().at_most;
-        let (mut rounds, mut patience) = (0..ROUNDS, Patience::new(at_most));
+        let (mut rounds, mut patience) = (0..ROUNDS, CallTimeouts::new(at_most));
         loop {
             let required = match self.client.request(&request, line).await? {
                 Answer::Complete(result) => return Ok(result.into_raw()),
@@ -112,7 +112,7 @@ impl Tool {
                 InputRequired { entries: None, state: required.state }
             } else if rounds.next().is_some() {
                 let answered = answer(required, line).await?;
-                patience = Patience::new(at_most);
+                patience = CallTimeouts::new(at_most);
                 answered
             } else {
                 let text = format!("the server asked for input more than {ROUNDS} times");
@@ -123,13 +123,13 @@ impl Tool {
 }
 
 /// How long a server is still called again, from its last question on.
-struct Patience {
+struct CallTimeouts {
     since: Instant,
     at_most: Duration,
     pauses: u32,
 }
 
-impl Patience {
+impl CallTimeouts {
     fn new(at_most: Duration) -> Self {
         Self { since: Instant::now(), at_most, pauses: 0 }
     }
@@ -147,15 +147,20 @@ impl Patience {
 }
 
 /// Answers what a server asks by way of its answer.
-async fn answer(required: InputRequired, line: &dyn Line) -> Result<InputRequired, ClientError> {
-    let questions = required.entries.iter().flat_map(|entries| entries.members());
-    let asked = questions.map(async |member| {
+async fn answer(
+    required: InputRequired,
+    line: &dyn RequestHandler,
+) -> Result<InputRequired, ClientError> {
+    let input_requests = required.entries.iter().flat_map(|entries| entries.members());
+    let asked = input_requests.map(async |member| {
         let (key, entry) = (member.key().into_owned(), member.value());
         let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
         let method = Method::parse(&method);
-        let question = Question { method, params: entry.get("params"), key: Some(key.clone()) };
+        let input_request =
+            InputRequest { method, params: entry.get("params"), key: Some(key.clone()) };
         let refused = |text| ClientError::Answered(RpcError::new(code::INVALID_REQUEST, text));
-        let answer = line.ask(question).await.map_err(|refusal| refused(refusal.to_string()))?;
+        let answer =
+            line.ask(input_request).await.map_err(|refusal| refused(refusal.to_string()))?;
         Ok::<_, ClientError>((key, answer))
     });
     let answers = futures_util::future::try_join_all(asked).await?;

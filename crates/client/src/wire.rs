@@ -9,7 +9,7 @@ pub(crate) mod streamable;
 pub(crate) mod websocket;
 
 use bytes::Bytes;
-use gantry_transport::child::{LineSender, Turn};
+use gantry_transport::child::{FlushGuard, LineSender};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio_util::sync::CancellationToken;
@@ -45,7 +45,7 @@ impl Outgoing {
     }
 
     /// The same, together with what others send before the turn that this may give is over.
-    pub(crate) fn gather(&self, message: Bytes) -> Result<Option<Turn>, TrySendError<Bytes>> {
+    pub(crate) fn gather(&self, message: Bytes) -> Result<Option<FlushGuard>, TrySendError<Bytes>> {
         match self {
             Self::Queue(queue) => queue.try_send(message).map(|()| None),
             Self::Program(program) => program.gather(message),

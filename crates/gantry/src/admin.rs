@@ -3,7 +3,7 @@
 
 mod approvals;
 mod instance;
-mod kept;
+mod manifest_folder;
 mod pins;
 mod servers;
 mod standing;
@@ -23,16 +23,16 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::Tools;
 use gantry_providers::upstreams::Upstreams;
-use gantry_server::{Admission, Annex};
+use gantry_server::{HandlerAccess, HttpHandler};
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 
-use crate::guard::Guard;
+use crate::policy_set::PolicySet;
 use crate::reload::ReloadState;
 
 pub use instance::Instance;
-pub use kept::Kept;
+pub use manifest_folder::ManifestFolder;
 use servers::Page;
 pub use standing::Describe;
 use token::Token;
@@ -41,9 +41,9 @@ use token::Token;
 #[derive(Debug, Clone)]
 pub struct Admin {
     tools: Tools,
-    kept: Kept,
+    kept: ManifestFolder,
     servers: Option<Upstreams>,
-    guard: Option<Arc<Guard>>,
+    policies: Option<Arc<PolicySet>>,
     tokens: Option<Arc<Tokens>>,
     instance: Option<Arc<Instance>>,
     describe: Option<Describe>,
@@ -60,13 +60,13 @@ impl Admin {
     pub const PREFIX: &str = "/api";
 
     /// Administration of these tools for who holds the token. What is registered is kept.
-    pub fn new(tools: Tools, kept: Kept, token: impl Into<String>) -> Self {
+    pub fn new(tools: Tools, kept: ManifestFolder, token: impl Into<String>) -> Self {
         let token = Some(Token::new(token.into()));
         Self {
             tools,
             kept,
             servers: None,
-            guard: None,
+            policies: None,
             tokens: None,
             instance: None,
             describe: None,
@@ -84,8 +84,8 @@ impl Admin {
 
     /// Administration of these policies too.
     #[must_use]
-    pub fn guard(mut self, guard: Arc<Guard>) -> Self {
-        self.guard = Some(guard);
+    pub fn policies(mut self, policies: Arc<PolicySet>) -> Self {
+        self.policies = Some(policies);
         self
     }
 
@@ -166,19 +166,19 @@ impl Admin {
 }
 
 /// A page about policies.
-enum Desk {
+enum AdminRequest {
     Approvals(approvals::Page),
     Trust(trust::Page),
 }
 
-impl Annex for Admin {
-    fn admit(&self, head: &Parts) -> Result<Admission, Box<Response<Bytes>>> {
+impl HttpHandler for Admin {
+    fn authenticate(&self, head: &Parts) -> Result<HandlerAccess, Box<Response<Bytes>>> {
         let Some(refusal) = self.refusal(&head.headers) else {
-            return Ok(Admission::Authenticated("administrator".into()));
+            return Ok(HandlerAccess::Authenticated("administrator".into()));
         };
-        let answers = |guard| approvals::authenticate(guard, self.tokens.as_deref(), head);
-        match self.guard.as_deref().and_then(answers) {
-            Some(principal) => Ok(Admission::Authenticated(principal)),
+        let answers = |policies| approvals::authenticate(policies, self.tokens.as_deref(), head);
+        match self.policies.as_deref().and_then(answers) {
+            Some(principal) => Ok(HandlerAccess::Authenticated(principal)),
             None => Err(Box::new(refusal)),
         }
     }
@@ -186,13 +186,13 @@ impl Annex for Admin {
     fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
         let admin = self.clone();
         Box::pin(async move {
-            if let Some(guard) = &admin.guard
-                && let Some(answered) = approvals::by_token(guard, &request).await
+            if let Some(policies) = &admin.policies
+                && let Some(answered) = approvals::by_token(policies, &request).await
             {
                 return respond(answered);
             }
-            if let (Some(guard), Some(tokens)) = (&admin.guard, &admin.tokens)
-                && let Some(answered) = approvals::by_approver(guard, tokens, &request).await
+            if let (Some(policies), Some(tokens)) = (&admin.policies, &admin.tokens)
+                && let Some(answered) = approvals::by_approver(policies, tokens, &request).await
             {
                 return respond(answered);
             }
@@ -210,28 +210,32 @@ impl Annex for Admin {
                     _ => not_allowed("GET"),
                 };
             }
-            if let Some(guard) = &admin.guard {
-                match pins::answer(guard.pins(), &request) {
+            if let Some(policies) = &admin.policies {
+                match pins::answer(policies.pins(), &request) {
                     Some(Err(allowed)) => return not_allowed(allowed),
                     Some(Ok(answer)) => {
                         // What was accepted is listed before whoever accepted it hears of that.
                         if let Some(gateway) =
-                            guard.gateway().filter(|_| request.method() == Method::POST)
+                            policies.gateway().filter(|_| request.method() == Method::POST)
                         {
-                            gateway.screen_again();
+                            gateway.run_publish_hooks();
                         }
                         return respond(answer);
                     }
                     None => {}
                 }
                 let page = match approvals::Page::of(&request) {
-                    None => trust::Page::of(&request).map(|it| it.map(Desk::Trust)),
-                    page => page.map(|it| it.map(Desk::Approvals)),
+                    None => trust::Page::of(&request).map(|it| it.map(AdminRequest::Trust)),
+                    page => page.map(|it| it.map(AdminRequest::Approvals)),
                 };
                 match page {
                     Some(Err(allowed)) => return not_allowed(allowed),
-                    Some(Ok(Desk::Approvals(page))) => return respond(page.answer(guard).await),
-                    Some(Ok(Desk::Trust(page))) => return respond(page.answer(guard).await),
+                    Some(Ok(AdminRequest::Approvals(page))) => {
+                        return respond(page.answer(policies).await);
+                    }
+                    Some(Ok(AdminRequest::Trust(page))) => {
+                        return respond(page.answer(policies).await);
+                    }
                     None => {}
                 }
             }
@@ -245,9 +249,9 @@ impl Annex for Admin {
             match Page::of(request.method(), path(&request)) {
                 Some(Err(allowed)) => return not_allowed(allowed),
                 Some(Ok(page)) => {
-                    let guard = admin.guard.as_deref();
+                    let policies = admin.policies.as_deref();
                     let state = admin.configuration.as_deref();
-                    return respond(page.answer(admin.servers.as_ref(), guard, state).await);
+                    return respond(page.answer(admin.servers.as_ref(), policies, state).await);
                 }
                 None => {}
             }

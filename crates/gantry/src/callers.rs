@@ -7,24 +7,24 @@ use std::time::{Duration, SystemTime};
 use gantry_policy::{Clock, TokenRecord, TokenRefusal, Tokens};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
-use gantry_server::{Doorman, Refusal, Visitor};
+use gantry_server::{AuthError, Authenticator, Identity};
 
 /// Knows callers by their tokens.
 #[derive(Debug, Clone)]
-pub struct TokenDoorman(pub Arc<Tokens>);
+pub struct TokenAuthenticator(pub Arc<Tokens>);
 
-impl Doorman for TokenDoorman {
-    fn admit(&self, shown: Option<&str>) -> Result<Visitor, Refusal> {
+impl Authenticator for TokenAuthenticator {
+    fn authenticate(&self, shown: Option<&str>) -> Result<Identity, AuthError> {
         let checked = self.0.check(shown);
         let refuse = |refusal: TokenRefusal| {
             let shown = refusal != TokenRefusal::Missing;
-            Refusal { shown, message: refusal.to_string() }
+            AuthError { shown, message: refusal.to_string() }
         };
         let known = checked.map_err(refuse)?;
-        Ok(Visitor { principal: known.name, scope: known.scope, badge: Some(known.badge) })
+        Ok(Identity { principal: known.name, scope: known.scope, lease: Some(known.lease) })
     }
 
-    fn asks(&self) -> bool {
+    fn requires_credentials(&self) -> bool {
         true
     }
 }

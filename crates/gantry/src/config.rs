@@ -9,13 +9,13 @@ mod dialect;
 mod dotenv;
 mod entry;
 mod error;
-mod gathered;
 mod http;
 mod include;
 mod inherit;
 pub(crate) mod jsonc;
 mod layers;
 mod limits;
+mod load_state;
 mod merge;
 mod metrics;
 mod names;
@@ -42,8 +42,8 @@ use gantry_client::Secret;
 use gantry_gateway::NameStyle;
 use gantry_policy::PinSettings;
 use gantry_protocol::RawJson;
-use gantry_providers::upstreams::{Profile, Upstream};
-use gantry_server::Names;
+use gantry_providers::upstreams::{Profile, UpstreamConfig};
+use gantry_server::AllowedHosts;
 
 pub use audit::AuditConfig;
 pub use auth::Auth;
@@ -63,7 +63,7 @@ pub use show::transport;
 pub use standby::Standby;
 pub use variables::{ValueError, state_folder};
 
-use gathered::Gathered;
+use load_state::LoadState;
 
 /// Finds the value of a variable.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -98,13 +98,13 @@ pub struct Config {
     /// Who may read the metrics.
     pub metrics: Option<MetricsConfig>,
     /// Names of this gateway beside those of the machine, and websites that may use it.
-    pub names: Names,
+    pub names: AllowedHosts,
     /// Folders of tools, as whole paths.
     pub folders: Vec<PathBuf>,
     /// Tools that stand in the configuration itself.
     pub inline: Vec<Inline>,
     /// Other MCP servers, in the order in which they stand there.
-    pub servers: Vec<Upstream>,
+    pub servers: Vec<UpstreamConfig>,
     /// Where each of them stands.
     pub places: BTreeMap<String, Place>,
     /// Selections of servers and tools.
@@ -183,11 +183,11 @@ impl Config {
         layers: &[PathBuf],
         environment: Lookup<'_>,
     ) -> (Vec<PathBuf>, Result<Self, ConfigError>) {
-        let gathered = Gathered::default();
-        let read = layers::read(layers, environment, &gathered);
-        let files = gathered.files.borrow().clone();
+        let load_state = LoadState::default();
+        let read = layers::read(layers, environment, &load_state);
+        let files = load_state.files.borrow().clone();
         let concluded = read.map(|mut config| {
-            config.conclude(gathered);
+            config.conclude(load_state);
             config
         });
         (files, concluded)
@@ -203,13 +203,13 @@ impl Config {
         text: &[u8],
         environment: Lookup<'_>,
     ) -> (Vec<PathBuf>, Result<Self, ConfigError>) {
-        let gathered = Gathered::default();
-        gathered.touch(file);
-        let read = read::document(file, text, environment, &gathered, &[]);
-        let files = gathered.files.borrow().clone();
+        let load_state = LoadState::default();
+        load_state.touch(file);
+        let read = read::document(file, text, environment, &load_state, &[]);
+        let files = load_state.files.borrow().clone();
         let concluded = read.map(|mut config| {
             config.layers = vec![config.file.clone()];
-            config.conclude(gathered);
+            config.conclude(load_state);
             config
         });
         (files, concluded)

@@ -27,26 +27,26 @@ mod admin;
 pub mod callers;
 pub mod config;
 pub mod edit;
-pub mod guard;
 mod pages;
+pub mod policy_set;
 pub mod reload;
 mod server;
 pub mod telemetry;
 pub mod vault;
 
-pub use admin::{Admin, Describe, Instance, Kept};
+pub use admin::{Admin, Describe, Instance, ManifestFolder};
 pub use gantry_client as client;
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{
-    Ask, Caller, Gateway, Histogram, Identity, InputRequired, Reply, Settings as GatewaySettings,
-    ToolStatistics,
+    Caller, Gateway, Histogram, InputRequest, InputRequired, Reply, ServerInfo,
+    Settings as GatewaySettings, ToolStatistics,
 };
 pub use gantry_policy as policy;
 pub use gantry_protocol::{
     ClientCapabilities, Level, Method, RawJson, Revision, json::ObjectWriter,
 };
 pub use gantry_providers::upstreams::{
-    Override, Profile, Share, Status, Upstream, UpstreamSettings, Upstreams,
+    Override, Profile, Share, Status, UpstreamConfig, UpstreamSettings, Upstreams,
 };
 pub use gantry_providers::{
     Content, Context, Elicitation, Failure, Handlers, Json, Manifest, Problem, Prompt,
@@ -54,8 +54,9 @@ pub use gantry_providers::{
     ResourceTemplate, Role, Tool, ToolOutput, ToolResult, ToolSettings, Tools, Variable, Variables,
 };
 pub use gantry_server::{
-    Admission, Annex, ControlServer, Doorman, Eras, HttpServer, Link, ListenError, Names, Refusal,
-    Settings as DoorSettings, TaskLog, TaskLogError, TaskLogLimits, TaskRecord, Visitor,
+    AllowedHosts, AuthError, Authenticator, ControlServer, Eras, HandlerAccess, HttpHandler,
+    HttpServer, Identity, Link, ListenError, Settings as ServerSettings, TaskLog, TaskLogError,
+    TaskLogLimits, TaskRecord,
 };
 pub use pages::Pages;
 pub use server::{Server, ServerBuilder};

@@ -8,17 +8,17 @@ use gantry_transport::child::{guard_with, stand_guard};
 use gantry_transport::memory;
 
 /// The word with which the program starts itself to look after what it starts.
-const WARDEN: &str = "__warden";
+const WATCHDOG: &str = "__warden";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     // Asked before all else: a warden must stay small.
-    if let (Some(WARDEN), Some(owner)) = (words.next().as_deref(), words.next()) {
+    if let (Some(WATCHDOG), Some(owner)) = (words.next().as_deref(), words.next()) {
         stand_guard(&owner);
         return ExitCode::SUCCESS;
     }
     // While there is one thread, and nothing large was allocated yet.
     memory::give_back_large_blocks();
-    guard_with(WARDEN);
+    guard_with(WATCHDOG);
     cli::run()
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use gantry_server::Annex;
+use gantry_server::HttpHandler;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -30,7 +30,7 @@ impl Pages {
     pub const PREFIX: &str = "/ui";
 }
 
-impl Annex for Pages {
+impl HttpHandler for Pages {
     fn serve(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
         let path = request.uri().path().strip_prefix(Self::PREFIX).unwrap_or_default();
         let path = path.trim_matches('/');

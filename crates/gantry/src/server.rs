@@ -1,30 +1,30 @@
 //! A server put together from handlers, ready to be served on any transport.
 
-mod faces;
+mod virtual_servers;
 
 use std::sync::Arc;
 
-use gantry_gateway::{Gateway, Identity, ToolStatistics};
+use gantry_gateway::{Gateway, ServerInfo, ToolStatistics};
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::Upstreams;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
 use gantry_server::{
-    Annex, Annexes, ControlServer, Doorman, HttpServer, Link, ListenError, Lobby, Names, TaskLog,
-    serve_stdio,
+    AllowedHosts, Authenticator, ControlServer, HttpHandler, HttpServer, Link, ListenError, Mounts,
+    ServerState, TaskLog, serve_stdio,
 };
 use serde::Serialize;
 use serde_json::Value;
 use tokio::net::UnixListener;
 
 use crate::admin::Admin;
-use crate::guard::Guard;
-use crate::{DoorSettings, GatewaySettings};
+use crate::policy_set::PolicySet;
+use crate::{GatewaySettings, ServerSettings};
 
 /// A server, ready to be served.
 #[derive(Debug, Clone)]
 pub struct Server {
     handlers: Handlers,
-    lobby: Arc<Lobby>,
+    server_state: Arc<ServerState>,
     upstreams: Option<Upstreams>,
 }
 
@@ -34,14 +34,14 @@ pub struct ServerBuilder {
     info: Vec<(String, Value)>,
     instructions: Option<String>,
     middle: GatewaySettings,
-    doors: DoorSettings,
+    doors: ServerSettings,
     handlers: Handlers,
     tools: Option<Tools>,
     upstreams: Option<Upstreams>,
-    annexes: Annexes,
+    mounts: Mounts,
     task_log: Option<Arc<dyn TaskLog>>,
-    guard: Option<Arc<Guard>>,
-    doorman: Option<Arc<dyn Doorman>>,
+    policies: Option<Arc<PolicySet>>,
+    authenticator: Option<Arc<dyn Authenticator>>,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
@@ -54,14 +54,14 @@ impl Server {
             info: vec![("name".to_owned(), name.into()), ("version".to_owned(), version.into())],
             instructions: None,
             middle: GatewaySettings::default(),
-            doors: DoorSettings::default(),
+            doors: ServerSettings::default(),
             handlers: Handlers::default(),
             tools: None,
             upstreams: None,
-            annexes: Annexes::default(),
+            mounts: Mounts::default(),
             task_log: None,
-            guard: None,
-            doorman: None,
+            policies: None,
+            authenticator: None,
             problem: None,
         }
     }
@@ -73,28 +73,28 @@ impl Server {
 
     /// The gateway behind the doors: what there is to call, and the one way to call it.
     pub fn gateway(&self) -> &Arc<Gateway> {
-        self.lobby.gateway()
+        self.server_state.gateway()
     }
 
     /// Serves a gateway of its own at `/mcp/NAME`, in place of one that was there.
-    pub fn open_face(&self, name: &str, gateway: Arc<Gateway>) {
-        self.lobby.open_face(name, gateway);
+    pub fn open_virtual_server(&self, name: &str, gateway: Arc<Gateway>) {
+        self.server_state.open_virtual_server(name, gateway);
     }
 
     /// Ends what is served at `/mcp/NAME`, with its sessions. Returns whether there was something.
-    pub fn close_face(&self, name: &str) -> bool {
-        self.lobby.close_face(name)
+    pub fn close_virtual_server(&self, name: &str) -> bool {
+        self.server_state.close_virtual_server(name)
     }
 
     /// Puts other names of this server, and of websites that may use it, in the place of those of
     /// its settings, from the next request on.
-    pub fn set_names(&self, names: Names) {
-        self.lobby.set_names(names);
+    pub fn set_names(&self, names: AllowedHosts) {
+        self.server_state.set_names(names);
     }
 
     /// Serves one client on standard input and output until it is done.
     pub async fn serve_stdio(self) -> std::io::Result<()> {
-        serve_stdio(self.lobby).await
+        serve_stdio(self.server_state).await
     }
 
     /// Serves clients over HTTP until [`Server::stop`] is called: Streamable HTTP at `/mcp`,
@@ -106,9 +106,9 @@ impl Server {
 
     /// Listens without serving yet, so that the address is known first.
     pub async fn listen(&self, address: &str) -> Result<HttpServer, ListenError> {
-        let http = HttpServer::bind(self.lobby.clone(), address).await?;
+        let http = HttpServer::bind(self.server_state.clone(), address).await?;
         if let Some(upstreams) = &self.upstreams {
-            tokio::spawn(faces::follow(self.clone(), upstreams.clone()));
+            tokio::spawn(virtual_servers::follow(self.clone(), upstreams.clone()));
         }
         Ok(http)
     }
@@ -116,34 +116,34 @@ impl Server {
     /// Serves administration over a Unix socket, to processes of the user with id `owner` and to
     /// root, until [`Server::stop`] is called. Give it an [`Admin`] without a token.
     pub fn control(&self, listener: UnixListener, admin: Admin, owner: u32) -> ControlServer {
-        let mut pages = Annexes::default();
+        let mut pages = Mounts::default();
         pages.mount(Admin::PREFIX, Arc::new(admin));
-        ControlServer::new(self.lobby.clone(), listener, pages, owner)
+        ControlServer::new(self.server_state.clone(), listener, pages, owner)
     }
 
     /// A connection inside this process, for tests and for programs that are their own client.
     pub fn connect(&self) -> Link {
-        Link::open(&self.lobby, "local")
+        Link::open(&self.server_state, "local")
     }
 
     /// What is known of each tool that was called, since the start.
     pub fn statistics(&self) -> Vec<ToolStatistics> {
-        self.lobby.gateway().statistics()
+        self.server_state.gateway().statistics()
     }
 
     /// Sets a number that the metrics show beside the counters.
     pub fn set_gauge(&self, name: &'static str, help: &'static str, value: u64) {
-        self.lobby.gateway().meter().set_gauge(name, help, value);
+        self.server_state.gateway().metrics().set_gauge(name, help, value);
     }
 
     /// Begins to stop: no new work is taken, calls under way may finish.
     pub fn stop(&self) {
-        self.lobby.stop();
+        self.server_state.stop();
     }
 
     /// Waits until everything under way has ended, within the settings' drain time.
     pub async fn drained(&self) {
-        self.lobby.drained(async {}).await;
+        self.server_state.drained(async {}).await;
     }
 }
 
@@ -203,15 +203,15 @@ impl ServerBuilder {
 
     /// Serves pages of your own over HTTP: `prefix`, which begins with a slash, and all under it.
     #[must_use]
-    pub fn annex(mut self, prefix: &str, annex: Arc<dyn Annex>) -> Self {
-        self.annexes.mount(prefix, annex);
+    pub fn handler(mut self, prefix: &str, handler: Arc<dyn HttpHandler>) -> Self {
+        self.mounts.mount(prefix, handler);
         self
     }
 
     /// Adds text of your own to `/metrics`.
     #[must_use]
     pub fn metrics(mut self, write: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
-        self.annexes.measure(Arc::new(write));
+        self.mounts.measure(Arc::new(write));
         self
     }
 
@@ -225,16 +225,16 @@ impl ServerBuilder {
 
     /// Puts policies between calls and tools. Without them every call is served.
     #[must_use]
-    pub fn guard(mut self, guard: Arc<Guard>) -> Self {
-        self.guard = Some(guard);
+    pub fn policies(mut self, policies: Arc<PolicySet>) -> Self {
+        self.policies = Some(policies);
         self
     }
 
     /// Sets who tells who is at the HTTP doors. Without one everyone is the local user, and the
     /// doors open on loopback only.
     #[must_use]
-    pub fn doorman(mut self, doorman: Arc<dyn Doorman>) -> Self {
-        self.doorman = Some(doorman);
+    pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
+        self.authenticator = Some(authenticator);
         self
     }
 
@@ -252,7 +252,7 @@ impl ServerBuilder {
 
     /// Sets the limits of the doors: sizes, sessions, streams.
     #[must_use]
-    pub fn door_settings(mut self, settings: DoorSettings) -> Self {
+    pub fn server_settings(mut self, settings: ServerSettings) -> Self {
         self.doors = settings;
         self
     }
@@ -266,14 +266,14 @@ impl ServerBuilder {
             .info
             .iter()
             .fold(ObjectWriter::new(), |info, (member, value)| info.value(member, value));
-        let identity = Identity { info: info.finish(), instructions: self.instructions };
+        let identity = ServerInfo { info: info.finish(), instructions: self.instructions };
         let builder = Gateway::builder(identity).settings(self.middle);
-        let gateway = match &self.guard {
-            Some(guard) => guard.install(builder).build(),
+        let gateway = match &self.policies {
+            Some(policies) => policies.install(builder).build(),
             None => builder.build(),
         };
-        if let Some(guard) = &self.guard {
-            guard.guards(&gateway);
+        if let Some(policies) = &self.policies {
+            policies.guards(&gateway);
         }
         let publisher = gateway.attach(Arc::new(self.handlers.clone()));
         self.handlers.publish_to(publisher);
@@ -283,14 +283,14 @@ impl ServerBuilder {
         if let Some(upstreams) = &self.upstreams {
             upstreams.attach(&gateway);
         }
-        let lobby = Lobby::with_annexes(gateway, self.doors, self.annexes);
+        let server_state = ServerState::with_mounts(gateway, self.doors, self.mounts);
         if let Some(log) = self.task_log {
-            lobby.keep_tasks(log);
+            server_state.keep_tasks(log);
         }
-        if let Some(doorman) = self.doorman {
-            lobby.set_doorman(doorman);
+        if let Some(authenticator) = self.authenticator {
+            server_state.set_authenticator(authenticator);
         }
-        Ok(Server { handlers: self.handlers, lobby, upstreams: self.upstreams })
+        Ok(Server { handlers: self.handlers, server_state, upstreams: self.upstreams })
     }
 
     fn register(mut self, add: impl FnOnce(&Handlers) -> Result<(), RegisterError>) -> Self {

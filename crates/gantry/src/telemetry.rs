@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gantry_client::{ClientError, Post};
-use gantry_gateway::policy::{CallEnd, CallSummary, Known, Witness};
-use gantry_gateway::{Call, Exchange, Trace};
+use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known};
+use gantry_gateway::{Call, CallContext, Trace};
 use gantry_protocol::RawJson;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -128,22 +128,22 @@ impl Counts {
 
 /// Gives every call its place in a trace, and notes how it went.
 #[derive(Debug)]
-pub(crate) struct TracingWitness(pub(crate) Arc<Telemetry>);
+pub(crate) struct TracingObserver(pub(crate) Arc<Telemetry>);
 
-impl Witness for TracingWitness {
-    fn arrived(&self, call: &Call, exchange: &Exchange) {
-        exchange.set_span(self.0.ids.span(call.trace.as_deref()));
+impl CallObserver for TracingObserver {
+    fn arrived(&self, call: &Call, context: &CallContext) {
+        context.set_span(self.0.ids.span(call.trace.as_deref()));
     }
 
     fn begun(&self, call: &CallSummary<'_>) -> Known {
-        if let Some(span) = call.exchange.span().filter(|span| span.sampled) {
+        if let Some(span) = call.context.span().filter(|span| span.sampled) {
             let _ = span.begun.set(Instant::now());
         }
         None
     }
 
     fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
-        if let Some(span) = call.exchange.span().filter(|span| span.sampled) {
+        if let Some(span) = call.context.span().filter(|span| span.sampled) {
             let observed = ObservedCall::new(call, span, end);
             self.0.put(Item::Call(Box::new(observed)));
         }

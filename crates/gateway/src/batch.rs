@@ -1,9 +1,9 @@
 //! Several calls in one request: each goes the one way to a tool, independent ones at the same
 //! time, and later ones take what earlier ones gave.
 
-mod ending;
+mod batch_outcome;
+mod input_requests;
 mod plan;
-mod questions;
 mod reference;
 mod requests;
 
@@ -18,25 +18,31 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use tokio::time::Instant;
 
-use self::ending::{Ending, State};
+use self::batch_outcome::{BatchOutcome, State};
+use self::input_requests::InputRequests;
 use self::plan::{Plan, Planned};
-use self::questions::Questions;
 use self::reference::{Reference, pointed};
 use crate::call::Call;
+use crate::call_stream::CallEvent;
+use crate::context::{CallContext, Progress};
 use crate::error::CallError;
-use crate::exchange::{Exchange, Progress};
+use crate::event_queue::CallNotification;
 use crate::gateway::{Gateway, Settings};
-use crate::outbox::Notice;
 use crate::reply::{Outcome, Reply};
-use crate::running::Step;
 
 /// Takes a batch all the way. Dropping it gives up every call of it that is under way.
-pub(crate) async fn run(gateway: Arc<Gateway>, call: Arc<Call>, exchange: Exchange) -> Outcome {
+pub(crate) async fn run(
+    gateway: Arc<Gateway>,
+    call: Arc<Call>,
+    call_context: CallContext,
+) -> Outcome {
     let plan = Plan::read(&call.params, gateway.settings())?;
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
-    let questions = Arc::new(Questions::new(exchange.clone(), call.takes_questions));
+    let input_requests =
+        Arc::new(InputRequests::new(call_context.clone(), call.takes_input_requests));
     let room = gateway.settings().batch_results;
-    let batch = Batch { gateway, call, exchange, questions, plan, states, failed: None, room };
+    let batch =
+        Batch { gateway, call, call_context, input_requests, plan, states, failed: None, room };
     Ok(Reply::result(batch.run().await))
 }
 
@@ -44,8 +50,8 @@ pub(crate) async fn run(gateway: Arc<Gateway>, call: Arc<Call>, exchange: Exchan
 struct Batch {
     gateway: Arc<Gateway>,
     call: Arc<Call>,
-    exchange: Exchange,
-    questions: Arc<Questions>,
+    call_context: CallContext,
+    input_requests: Arc<InputRequests>,
     plan: Plan,
     /// How far each call of the plan is.
     states: Vec<State>,
@@ -68,19 +74,19 @@ impl Batch {
                         self.states[index] = State::UnderWay;
                         under_way.push(self.serve(index, call));
                     }
-                    Err(ending) => self.end(index, *ending),
+                    Err(batch_outcome) => self.end(index, *batch_outcome),
                 }
             }
             // When nothing is under way nothing waits: the plan has no circles.
             let next = poll_fn(|context| {
                 let next = under_way.poll_next_unpin(context);
                 if next.is_pending() {
-                    self.questions.release(under_way.len());
+                    self.input_requests.release(under_way.len());
                 }
                 next
             });
-            let Some((index, ending)) = next.await else { break };
-            self.end(index, ending);
+            let Some((index, batch_outcome)) = next.await else { break };
+            self.end(index, batch_outcome);
         }
         drop(under_way);
         self.result()
@@ -95,9 +101,9 @@ impl Batch {
     }
 
     /// The call with everything filled in, or how it ends without being made.
-    fn prepare(&self, index: usize) -> Result<Call, Box<Ending>> {
+    fn prepare(&self, index: usize) -> Result<Call, Box<BatchOutcome>> {
         let planned = &self.plan.calls[index];
-        let skipped = |reason: String| Box::new(Ending::Skipped { reason });
+        let skipped = |reason: String| Box::new(BatchOutcome::Skipped { reason });
         let failed = planned.needs.iter().find(|it| !self.states[**it].is_good());
         if let Some(failed) = failed {
             return Err(skipped(format!("it needs `{}`, which failed", self.id(*failed))));
@@ -106,7 +112,7 @@ impl Batch {
             return Err(skipped(format!("`{}` failed before", self.id(failed))));
         }
         let (method, params) =
-            self.fill(planned).map_err(|error| Box::new(Ending::unmade(&error)))?;
+            self.fill(planned).map_err(|error| Box::new(BatchOutcome::unmade(&error)))?;
         let mut call = Call::new(method, params, self.call.caller.clone());
         call.log_level = self.call.log_level;
         call.trace = self.call.trace.clone();
@@ -133,44 +139,52 @@ impl Batch {
     }
 
     /// Makes one call. Its questions and log messages become those of the batch.
-    fn serve(&self, index: usize, call: Call) -> impl Future<Output = (usize, Ending)> + use<> {
-        let (id, exchange) = (self.id(index).to_owned(), self.exchange.clone());
-        let asking = self.questions.clone();
+    fn serve(
+        &self,
+        index: usize,
+        call: Call,
+    ) -> impl Future<Output = (usize, BatchOutcome)> + use<> {
+        let (id, call_context) = (self.id(index).to_owned(), self.call_context.clone());
+        let asking = self.input_requests.clone();
         let mut running = self.gateway.start(call);
         async move {
             let started = Instant::now();
             loop {
-                match running.step().await {
-                    Step::Notice(notice @ Notice::Log(..)) => exchange.outbox().send(notice).await,
+                match running.next_event().await {
+                    CallEvent::Notification(notification @ CallNotification::Log(..)) => {
+                        call_context.event_queue().send(notification).await
+                    }
                     // How far a batch is says how many of its calls are over.
-                    Step::Notice(_) => {}
-                    Step::Questions(questions) => asking.ask(index, &id, questions),
-                    Step::Done(outcome) => {
-                        return (index, Ending::of(outcome, started.elapsed()));
+                    CallEvent::Notification(_) => {}
+                    CallEvent::InputRequests(input_requests) => {
+                        asking.ask(index, &id, input_requests)
+                    }
+                    CallEvent::Done(outcome) => {
+                        return (index, BatchOutcome::of(outcome, started.elapsed()));
                     }
                 }
             }
         }
     }
 
-    fn end(&mut self, index: usize, ending: Ending) {
-        self.questions.forget(index);
-        let ending = match self.room.checked_sub(ending.bytes()) {
+    fn end(&mut self, index: usize, batch_outcome: BatchOutcome) {
+        self.input_requests.forget(index);
+        let batch_outcome = match self.room.checked_sub(batch_outcome.bytes()) {
             Some(room) => {
                 self.room = room;
-                ending
+                batch_outcome
             }
             // The call was made: what it did stays done.
-            None => ending.too_large(self.settings().batch_results),
+            None => batch_outcome.too_large(self.settings().batch_results),
         };
-        if !ending.is_good() {
+        if !batch_outcome.is_good() {
             self.failed.get_or_insert(index);
         }
-        let message = Some(format!("{} {}", self.id(index), ending.status()));
-        self.states[index] = State::Over(Box::new(ending));
+        let message = Some(format!("{} {}", self.id(index), batch_outcome.status()));
+        self.states[index] = State::Over(Box::new(batch_outcome));
         let over = self.states.iter().filter(|it| matches!(it, State::Over(_))).count();
         let total = Some(self.states.len() as f64);
-        self.exchange.progress(&Progress { progress: over as f64, total, message });
+        self.call_context.progress(&Progress { progress: over as f64, total, message });
     }
 
     fn result(&self) -> RawJson {
@@ -190,7 +204,7 @@ impl Batch {
 
 fn entry((planned, state): (&Planned, &State)) -> Option<RawJson> {
     match state {
-        State::Over(ending) => Some(ending.to_json(&planned.id)),
+        State::Over(batch_outcome) => Some(batch_outcome.to_json(&planned.id)),
         State::Waiting | State::UnderWay => None,
     }
 }

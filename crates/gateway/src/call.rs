@@ -26,7 +26,7 @@ pub struct Call {
     /// The trace that the call is a part of, when its door knows of one.
     pub trace: Option<Arc<Trace>>,
     /// Whether the client can take a provider's questions over with the reply, and come back.
-    pub takes_questions: bool,
+    pub takes_input_requests: bool,
     /// Whether its door has waited for what it names, if that was about to be listed.
     pub has_waited: bool,
     /// Whether the client wants a task of a tool that does not run as one for it.
@@ -71,7 +71,7 @@ impl Call {
             log_level: None,
             input: Input::default(),
             trace: None,
-            takes_questions: false,
+            takes_input_requests: false,
             has_waited: false,
             wants_task: false,
         }

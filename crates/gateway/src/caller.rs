@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gantry_protocol::{ClientCapabilities, RawJson};
 
-use crate::badge::Badge;
+use crate::lease::TokenLease;
 
 /// The most bytes of a client's name that anything looks at.
 const CLIENT_NAME: usize = 256;
@@ -24,9 +24,9 @@ pub struct Caller {
     /// What the caller's credentials are good for, when that is not everything.
     pub scope: Option<Arc<Scope>>,
     /// The credential itself, which may be revoked or expire; none for a caller without one.
-    pub badge: Option<Arc<Badge>>,
+    pub lease: Option<Arc<TokenLease>>,
     /// The face it came through, `/mcp/NAME`; none for the main one.
-    pub face: Option<Arc<str>>,
+    pub virtual_server: Option<Arc<str>>,
 }
 
 /// What a caller's credentials are good for.

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arc_swap::ArcSwap;
 use gantry_protocol::RawJson;
 
-use crate::events::{Events, Hearers};
+use crate::events::{Events, Recipients};
 use crate::page::ListKind;
-use crate::policy::Screen;
+use crate::policy::PublishHook;
 use crate::provider::Provider;
 use crate::watching::Watching;
 
@@ -32,7 +32,7 @@ pub struct Catalog {
     current: Arc<ArcSwap<Snapshot>>,
     registrations: Mutex<Registrations>,
     /// Who looks at what comes into force.
-    screens: Vec<Arc<dyn Screen>>,
+    publish_hooks: Vec<Arc<dyn PublishHook>>,
     events: Arc<Events>,
     watching: Arc<Watching>,
 }
@@ -48,12 +48,12 @@ struct Registrations {
 impl Catalog {
     pub(crate) fn new(
         pages: PageSettings,
-        screens: Vec<Arc<dyn Screen>>,
+        publish_hooks: Vec<Arc<dyn PublishHook>>,
         events: Arc<Events>,
     ) -> Self {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(&pages)));
         let watching = Watching::over(current.clone());
-        Self { current, registrations: Mutex::default(), screens, events, watching }
+        Self { current, registrations: Mutex::default(), publish_hooks, events, watching }
     }
 
     /// What the catalog holds now.
@@ -103,7 +103,7 @@ impl Catalog {
     }
 
     /// Has what is listed looked at again, since it may be judged otherwise now.
-    fn screen_again(&self) {
+    fn run_publish_hooks(&self) {
         self.change(|_| {});
     }
 
@@ -112,7 +112,7 @@ impl Catalog {
         change(&mut registrations.all);
         let mut next = self.current.load().merge(registrations.all.values());
         // Nobody is shown what was not judged.
-        self.screens.iter().for_each(|screen| screen.screen(&mut next));
+        self.publish_hooks.iter().for_each(|publish_hook| publish_hook.publish_hook(&mut next));
         let next = Arc::new(next);
         let before = self.current.swap(next.clone());
         drop(registrations);
@@ -135,7 +135,9 @@ impl Catalog {
         let next = before.with_versions(registration, versions);
         let mut next = next.unwrap_or_else(|| before.merge(registrations.all.values()));
         let changed: Vec<_> = versions.listed.iter().chain(&versions.older).cloned().collect();
-        self.screens.iter().for_each(|screen| screen.screen_tools(&mut next, &changed));
+        self.publish_hooks
+            .iter()
+            .for_each(|publish_hook| publish_hook.publish_tools_hook(&mut next, &changed));
         let next = Arc::new(next);
         self.current.store(next.clone());
         drop(registrations);
@@ -166,9 +168,9 @@ impl Catalogs {
     }
 
     /// Has what all of them list looked at again.
-    pub(crate) fn screen_again(&self) {
+    pub(crate) fn run_publish_hooks(&self) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        all.iter().filter_map(Weak::upgrade).for_each(|catalog| catalog.screen_again());
+        all.iter().filter_map(Weak::upgrade).for_each(|catalog| catalog.run_publish_hooks());
     }
 }
 
@@ -202,8 +204,13 @@ impl Publisher {
     }
 
     /// The same, where only some have this resource with that content.
-    pub fn resource_updated_for(&self, uri: &str, metadata: Option<RawJson>, hearers: Hearers) {
-        self.catalog.events.resource_updated(uri.into(), metadata, Some(hearers));
+    pub fn resource_updated_for(
+        &self,
+        uri: &str,
+        metadata: Option<RawJson>,
+        recipients: Recipients,
+    ) {
+        self.catalog.events.resource_updated(uri.into(), metadata, Some(recipients));
     }
 
     /// Tells subscribers that a list changed although its definitions did not.

@@ -79,7 +79,7 @@ pub struct Origin {
 /// A thing as who offers it calls and defines it, whatever it is called here. All entries that were
 /// made from one definition share it, so that what was found out of it needs finding out once.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct UpstreamDefinition {
     /// Its own name.
     pub name: String,
     /// The whole definition, as it was written.
@@ -156,9 +156,9 @@ pub struct ToolEntry {
     /// What its calls may do, once somebody wanted to know.
     effect: OnceLock<Effect>,
     /// What who offers it says of it.
-    pub own: Arc<Own>,
+    pub own: Arc<UpstreamDefinition>,
     /// What who offers it says of it now, where an earlier definition is shown in its place.
-    pub offered: Option<Arc<Own>>,
+    pub offered: Option<Arc<UpstreamDefinition>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
     /// Whether the definition comes from a cache: its server has not listed it in this run.
@@ -207,9 +207,9 @@ pub struct PromptEntry {
     /// The server that offers it, if one does.
     pub origin: Option<Arc<Origin>>,
     /// What who offers it says of it.
-    pub own: Arc<Own>,
+    pub own: Arc<UpstreamDefinition>,
     /// What who offers it says of it now, where an earlier definition is shown in its place.
-    pub offered: Option<Arc<Own>>,
+    pub offered: Option<Arc<UpstreamDefinition>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
     /// Whether the definition comes from a cache: its server has not listed it in this run.
@@ -308,7 +308,10 @@ impl ToolEntry {
             open_world: definition.at(&["annotations", "openWorldHint"]).and_then(|it| it.read())
                 == Some(true),
             effect: OnceLock::new(),
-            own: Arc::new(Own { name: name.clone(), definition: definition.clone() }),
+            own: Arc::new(UpstreamDefinition {
+                name: name.clone(),
+                definition: definition.clone(),
+            }),
             offered: None,
             canonical: None,
             is_cached: false,
@@ -369,7 +372,11 @@ impl ToolEntry {
     /// The same tool as an earlier definition describes it, which clients see and calls are checked
     /// against. What the configuration says of it, and the way of its calls, stay as they are. Schemas
     /// that were compiled for the same earlier definition are taken from `known`.
-    pub fn defined_as(&self, earlier: &Arc<Own>, known: Option<&Self>) -> Result<Self, EntryError> {
+    pub fn defined_as(
+        &self,
+        earlier: &Arc<UpstreamDefinition>,
+        known: Option<&Self>,
+    ) -> Result<Self, EntryError> {
         let definition = shown(self.shown(), &self.definition, &self.own.definition, earlier);
         let compiled = || {
             let limits = self.input.limits();
@@ -453,7 +460,8 @@ impl PromptEntry {
     /// Reads a prompt's definition.
     pub fn new(definition: RawJson) -> Result<Self, EntryError> {
         let name = text_member(&definition, "a prompt", "name")?;
-        let own = Arc::new(Own { name: name.clone(), definition: definition.clone() });
+        let own =
+            Arc::new(UpstreamDefinition { name: name.clone(), definition: definition.clone() });
         Ok(Self {
             name,
             definition,
@@ -468,7 +476,7 @@ impl PromptEntry {
 
     /// The same prompt as an earlier definition describes it.
     #[must_use]
-    pub fn defined_as(&self, earlier: &Arc<Own>) -> Self {
+    pub fn defined_as(&self, earlier: &Arc<UpstreamDefinition>) -> Self {
         Self {
             name: self.name.clone(),
             definition: shown(self.shown(), &self.definition, &self.own.definition, earlier),
@@ -494,7 +502,7 @@ impl PromptEntry {
 
 /// An earlier definition under the name that a thing has here. What stands in the definition here and
 /// not in that of who offers it was configured, and stays.
-fn shown(name: &str, here: &RawJson, own: &RawJson, earlier: &Own) -> RawJson {
+fn shown(name: &str, here: &RawJson, own: &RawJson, earlier: &UpstreamDefinition) -> RawJson {
     let mut edit = earlier.definition.edit().set("name", RawJson::string(name));
     for member in CONFIGURED {
         edit = match here.get(member) {

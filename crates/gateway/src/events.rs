@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::caller::Caller;
 use crate::page::ListKind;
-use crate::watching::{Seat, Watched, Watcher};
+use crate::watching::{WatchHandle, Watched, Watcher};
 
 /// Something changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,21 +52,21 @@ struct Update {
     uri: Arc<str>,
     metadata: Option<RawJson>,
     /// Who is to hear of it; everyone if none are given.
-    hearers: Option<Hearers>,
+    recipients: Option<Recipients>,
 }
 
 /// Those whose resource it is, where callers of one provider have each their own.
 #[derive(Clone)]
-pub struct Hearers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
+pub struct Recipients(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
 
-impl Hearers {
+impl Recipients {
     /// Those callers for whom this is true.
     pub fn new(are: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(are))
     }
 }
 
-impl std::fmt::Debug for Hearers {
+impl std::fmt::Debug for Recipients {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Hearers")
     }
@@ -101,10 +101,10 @@ impl Events {
         &self,
         uri: Arc<str>,
         metadata: Option<RawJson>,
-        hearers: Option<Hearers>,
+        recipients: Option<Recipients>,
     ) {
         // No receiver means that nobody is interested.
-        let _ = self.updates.send(Update { uri, metadata, hearers });
+        let _ = self.updates.send(Update { uri, metadata, recipients });
     }
 
     pub(crate) fn subscribe(&self, interest: Interest) -> Subscription {
@@ -118,16 +118,16 @@ impl Events {
             interest,
             overdue: BTreeSet::new(),
             watcher: None,
-            _seat: None,
+            _watch_handle: None,
         }
     }
 }
 
 /// Everyone who hears of changes, at a gateway and at its faces.
 #[derive(Debug, Default)]
-pub(crate) struct Audience(Mutex<Vec<Weak<Events>>>);
+pub(crate) struct Subscribers(Mutex<Vec<Weak<Events>>>);
 
-impl Audience {
+impl Subscribers {
     /// These subscribers hear from now on, for as long as there can be any.
     pub(crate) fn join(&self, events: &Arc<Events>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,13 +157,13 @@ pub struct Subscription {
     /// Who hears all this.
     watcher: Option<Watcher>,
     /// What it watches counts as watched for as long as it runs.
-    _seat: Option<Seat>,
+    _watch_handle: Option<WatchHandle>,
 }
 
 impl Subscription {
     /// The same for someone who keeps a seat for as long as it runs.
-    pub(crate) fn seated(self, seat: Seat, watcher: Watcher) -> Self {
-        Self { _seat: Some(seat), watcher: Some(watcher), ..self }
+    pub(crate) fn seated(self, watch_handle: WatchHandle, watcher: Watcher) -> Self {
+        Self { _watch_handle: Some(watch_handle), watcher: Some(watcher), ..self }
     }
 
     /// Waits for the next event; none when the gateway is gone. Safe to drop and call again.
@@ -222,7 +222,7 @@ impl Subscription {
 
     /// Whether it is among those who are to hear of an update.
     fn is_meant(&self, update: &Update) -> bool {
-        let Some(Hearers(are)) = &update.hearers else { return true };
+        let Some(Recipients(are)) = &update.recipients else { return true };
         self.watcher.as_ref().is_some_and(|watcher| are(&watcher.caller))
     }
 

@@ -1,9 +1,9 @@
 //! The gateway: identity, catalog, pipeline and events in one handle.
 
-mod face;
-mod offered;
+mod optional_capabilities;
+mod virtual_server;
 
-pub use offered::Offered;
+pub use optional_capabilities::OptionalCapabilities;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,35 +15,35 @@ use tokio::time::timeout;
 
 use crate::batch;
 use crate::call::Call;
+use crate::call_stream::CallStream;
 use crate::caller::Caller;
 use crate::catalog::{Catalog, Catalogs, Publisher};
+use crate::context::CallContext;
 use crate::entry::ToolEntry;
 use crate::error::CallError;
-use crate::events::{Audience, Events, Interest, Subscription};
-use crate::exchange::Exchange;
+use crate::events::{Events, Interest, Subscribers, Subscription};
 use crate::names::NameStyle;
 use crate::page::ListKind;
 use crate::page::STARTING_TTL_MS;
 use crate::pipeline::{Pipeline, Policies};
 use crate::policy::{
-    CheckThreads, Deadline, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, ToolStatistics,
-    Ward, Witness,
+    CallFilter, CallObserver, CheckThreads, Deadline, InFlight, Metrics, PublishHook,
+    RefusalFilter, RequestFilter, ToolStatistics, VisibilityFilter,
 };
 use crate::provider::{Completeness, Provider, Target};
 use crate::reply::Outcome;
-use crate::running::Running;
 use crate::watching::Watcher;
 
 /// Who this server says it is.
 #[derive(Debug, Clone)]
-pub struct Identity {
+pub struct ServerInfo {
     /// The implementation object: `name`, `version` and whatever else.
     pub info: RawJson,
     /// How to use this server, for the model.
     pub instructions: Option<String>,
 }
 
-impl Identity {
+impl ServerInfo {
     /// A server of that name and version.
     pub fn new(name: &str, version: &str) -> Self {
         let info = ObjectWriter::new().value("name", name).value("version", version).finish();
@@ -61,7 +61,7 @@ pub struct Settings {
     /// Calls under way at once.
     pub calls_in_flight: usize,
     /// Notices a call may have waiting for its client.
-    pub notices: usize,
+    pub notifications: usize,
     /// How long a client may take to answer a question.
     pub answer_within: Duration,
     /// How often one call may ask its client for input by way of its reply.
@@ -104,7 +104,7 @@ impl Default for Settings {
             deadline: Duration::from_secs(30),
             task_deadline: Duration::from_secs(3600),
             calls_in_flight: 4096,
-            notices: 64,
+            notifications: 64,
             answer_within: Duration::from_secs(10 * 60),
             input_rounds: 16,
             check_threads: std::thread::available_parallelism()
@@ -133,7 +133,7 @@ pub struct Description {
     /// The capabilities object, in the newest form.
     pub capabilities: RawJson,
     /// What of it not every gateway has.
-    pub offered: Offered,
+    pub offered: OptionalCapabilities,
     /// Who this is.
     pub info: RawJson,
     /// How to use it.
@@ -147,7 +147,7 @@ pub struct Description {
 /// The middle, ready for doors.
 #[derive(Debug)]
 pub struct Gateway {
-    identity: Identity,
+    identity: ServerInfo,
     /// What is said instead of the identity's instructions.
     instructions: ArcSwapOption<String>,
     settings: Settings,
@@ -158,16 +158,16 @@ pub struct Gateway {
 
 impl Gateway {
     /// Starts to build a gateway.
-    pub fn builder(identity: Identity) -> GatewayBuilder {
+    pub fn builder(identity: ServerInfo) -> GatewayBuilder {
         GatewayBuilder {
             identity,
             settings: Settings::default(),
-            witnesses: Vec::new(),
-            gates: Vec::new(),
-            wards: Vec::new(),
+            observers: Vec::new(),
+            request_filters: Vec::new(),
+            call_filters: Vec::new(),
             refusals: Vec::new(),
-            sights: Vec::new(),
-            screens: Vec::new(),
+            visibility_filters: Vec::new(),
+            publish_hooks: Vec::new(),
         }
     }
 
@@ -177,34 +177,34 @@ impl Gateway {
     }
 
     /// Starts a call. It runs while the door steps it.
-    pub fn start(self: &Arc<Self>, call: Call) -> Running {
+    pub fn start(self: &Arc<Self>, call: Call) -> CallStream {
         let call = Arc::new(call);
-        let Settings { notices, answer_within, .. } = self.settings;
-        let exchange = Exchange::new(call.clone(), notices, answer_within);
-        let (gateway, line) = (self.clone(), exchange.clone());
+        let Settings { notifications, answer_within, .. } = self.settings;
+        let context = CallContext::new(call.clone(), notifications, answer_within);
+        let (gateway, line) = (self.clone(), context.clone());
         if call.method == Method::Batch {
-            return Running::new(batch::run(gateway, call, line), exchange);
+            return CallStream::new(batch::run(gateway, call, line), context);
         }
-        Running::new(async move { gateway.pipeline.serve(call, line).await }, exchange)
+        CallStream::new(async move { gateway.pipeline.serve(call, line).await }, context)
     }
 
     /// Refuses a call before it is run. It is counted and audited like every other refused call.
     pub async fn refuse(&self, call: Call, error: CallError) -> Outcome {
         let call = Arc::new(call);
-        let Settings { notices, answer_within, .. } = self.settings;
-        let exchange = Exchange::new(call.clone(), notices, answer_within);
-        self.pipeline.refuse(call, exchange, error).await
+        let Settings { notifications, answer_within, .. } = self.settings;
+        let context = CallContext::new(call.clone(), notifications, answer_within);
+        self.pipeline.refuse(call, context, error).await
     }
 
     /// A call that its door answers itself. It is stepped, told of and asked like any other, but
     /// passes no policy and reaches no provider.
-    pub fn attend<F>(&self, call: &Call, work: impl FnOnce(Exchange) -> F) -> Running
+    pub fn attend<F>(&self, call: &Call, work: impl FnOnce(CallContext) -> F) -> CallStream
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
-        let Settings { notices, answer_within, .. } = self.settings;
-        let exchange = Exchange::new(Arc::new(call.clone()), notices, answer_within);
-        Running::new(work(exchange.clone()), exchange)
+        let Settings { notifications, answer_within, .. } = self.settings;
+        let context = CallContext::new(Arc::new(call.clone()), notifications, answer_within);
+        CallStream::new(work(context.clone()), context)
     }
 
     /// What there is to call.
@@ -214,13 +214,13 @@ impl Gateway {
 
     /// Lets a caller hear of changes, of resources only as long as it sees them.
     pub fn subscribe(&self, interest: Interest, caller: &Arc<Caller>) -> Subscription {
-        let seat = self.catalog.watching().seat(&interest.resources_watched);
+        let watch_handle = self.catalog.watching().watch_handle(&interest.resources_watched);
         let watcher = Watcher {
             caller: caller.clone(),
             catalog: Arc::downgrade(&self.catalog),
             policies: self.pipeline.policies.clone(),
         };
-        self.events.subscribe(interest).seated(seat, watcher)
+        self.events.subscribe(interest).seated(watch_handle, watcher)
     }
 
     /// Waits until changes of a resource that is watched would be heard of.
@@ -239,7 +239,7 @@ impl Gateway {
     }
 
     /// Who this server says it is.
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &ServerInfo {
         &self.identity
     }
 
@@ -249,13 +249,13 @@ impl Gateway {
     }
 
     /// Counts and times of calls.
-    pub fn meter(&self) -> &Meter {
-        &self.pipeline.policies.meter
+    pub fn metrics(&self) -> &Metrics {
+        &self.pipeline.policies.metrics
     }
 
     /// What is known of each tool that was called, since the start.
     pub fn statistics(&self) -> Vec<ToolStatistics> {
-        self.pipeline.policies.meter.statistics()
+        self.pipeline.policies.metrics.statistics()
     }
 
     /// Calls under way now.
@@ -296,13 +296,13 @@ impl Gateway {
     /// Tells the clients of this gateway and of all its faces that what they see may have changed,
     /// although nothing else was published: who may see what is another question now.
     pub fn lists_may_have_changed(&self) {
-        self.pipeline.policies.audience.tell();
+        self.pipeline.policies.subscribers.tell();
     }
 
     /// Has screens look again at all that is listed, here and at all faces: what they show in its
     /// place may be another now.
-    pub fn screen_again(&self) {
-        self.pipeline.policies.catalogs.screen_again();
+    pub fn run_publish_hooks(&self) {
+        self.pipeline.policies.catalogs.run_publish_hooks();
     }
 
     /// What the handshake says to this caller.
@@ -310,7 +310,7 @@ impl Gateway {
         let counts = self.counts(caller);
         let [tools, resources, _, prompts] = counts;
         let completeness = self.catalog.completeness();
-        let offered = Offered::of(counts, completeness);
+        let offered = OptionalCapabilities::of(counts, completeness);
         Description {
             capabilities: offered.capabilities(),
             offered,
@@ -335,12 +335,12 @@ impl Gateway {
     /// Whether a method is of a capability that this caller may know of now. The local user, who
     /// can read the configuration, may know of what is hidden, and is told why it is.
     pub fn offers(&self, method: &Method, caller: &Caller) -> bool {
-        let Some(is_offered) = Offered::needed_by(method) else { return true };
+        let Some(is_offered) = OptionalCapabilities::needed_by(method) else { return true };
         let counts = match caller.is_local() {
             true => ListKind::ALL.map(|kind| self.catalog.count(kind, &[])),
             false => self.counts(caller),
         };
-        is_offered(Offered::of(counts, self.catalog.completeness()))
+        is_offered(OptionalCapabilities::of(counts, self.catalog.completeness()))
     }
 
     /// How much of each list this caller sees.
@@ -352,14 +352,14 @@ impl Gateway {
 
 /// Puts a gateway together.
 pub struct GatewayBuilder {
-    identity: Identity,
+    identity: ServerInfo,
     settings: Settings,
-    witnesses: Vec<Box<dyn Witness>>,
-    gates: Vec<Box<dyn Gate>>,
-    wards: Vec<Box<dyn Ward>>,
+    observers: Vec<Box<dyn CallObserver>>,
+    request_filters: Vec<Box<dyn RequestFilter>>,
+    call_filters: Vec<Box<dyn CallFilter>>,
     refusals: Vec<Box<dyn RefusalFilter>>,
-    sights: Vec<Box<dyn Sight>>,
-    screens: Vec<Arc<dyn Screen>>,
+    visibility_filters: Vec<Box<dyn VisibilityFilter>>,
+    publish_hooks: Vec<Arc<dyn PublishHook>>,
 }
 
 impl GatewayBuilder {
@@ -372,22 +372,22 @@ impl GatewayBuilder {
 
     /// Adds a policy that is told of every call's end.
     #[must_use]
-    pub fn witness(mut self, witness: impl Witness + 'static) -> Self {
-        self.witnesses.push(Box::new(witness));
+    pub fn observer(mut self, observer: impl CallObserver + 'static) -> Self {
+        self.observers.push(Box::new(observer));
         self
     }
 
     /// Adds a policy that sees only the name.
     #[must_use]
-    pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
-        self.gates.push(Box::new(gate));
+    pub fn request_filter(mut self, request_filter: impl RequestFilter + 'static) -> Self {
+        self.request_filters.push(Box::new(request_filter));
         self
     }
 
     /// Adds a policy that sees what the call is for.
     #[must_use]
-    pub fn ward(mut self, ward: impl Ward + 'static) -> Self {
-        self.wards.push(Box::new(ward));
+    pub fn call_filter(mut self, call_filter: impl CallFilter + 'static) -> Self {
+        self.call_filters.push(Box::new(call_filter));
         self
     }
 
@@ -400,34 +400,43 @@ impl GatewayBuilder {
 
     /// Adds a policy that decides what a caller may know of.
     #[must_use]
-    pub fn sight(mut self, sight: impl Sight + 'static) -> Self {
-        self.sights.push(Box::new(sight));
+    pub fn visibility_filter(mut self, visibility_filter: impl VisibilityFilter + 'static) -> Self {
+        self.visibility_filters.push(Box::new(visibility_filter));
         self
     }
 
     /// Adds a policy that looks at what is listed before anyone sees it.
     #[must_use]
-    pub fn screen(mut self, screen: impl Screen + 'static) -> Self {
-        self.screens.push(Arc::new(screen));
+    pub fn publish_hook(mut self, publish_hook: impl PublishHook + 'static) -> Self {
+        self.publish_hooks.push(Arc::new(publish_hook));
         self
     }
 
     /// The gateway.
     pub fn build(self) -> Arc<Gateway> {
-        let Self { identity, settings, witnesses, gates, wards, refusals, sights, screens } = self;
-        let policies = Policies {
-            meter: Meter::new(settings.tools_labelled, settings.tools_counted),
-            witnesses,
-            in_flight: InFlight::new(settings.calls_in_flight),
-            gates,
-            wards,
+        let Self {
+            identity,
+            settings,
+            observers,
+            request_filters,
+            call_filters,
             refusals,
-            sights,
-            screens,
+            visibility_filters,
+            publish_hooks,
+        } = self;
+        let policies = Policies {
+            metrics: Metrics::new(settings.tools_labelled, settings.tools_counted),
+            observers,
+            in_flight: InFlight::new(settings.calls_in_flight),
+            request_filters,
+            call_filters,
+            refusals,
+            visibility_filters,
+            publish_hooks,
             deadline: Deadline { usual: settings.deadline, task: settings.task_deadline },
             rounds: settings.input_rounds,
             checks: CheckThreads::new(settings.check_threads, settings.checks_waiting),
-            audience: Audience::default(),
+            subscribers: Subscribers::default(),
             catalogs: Catalogs::default(),
         };
         Gateway::over(identity, settings, Arc::new(policies))

@@ -14,19 +14,20 @@ use gantry_protocol::Method;
 
 use self::pause::Pause;
 use self::record::Record;
-use crate::ask::{Ask, AskError};
 use crate::call::{Call, Input};
 use crate::caller::Caller;
 use crate::catalog::{Catalog, Catalogs};
+use crate::context::CallContext;
 use crate::current;
 use crate::error::{CallError, ErrorKind};
-use crate::events::Audience;
-use crate::exchange::Exchange;
+use crate::events::Subscribers;
 use crate::failure::ErrorDetail;
+use crate::input_request::{InputRequest, InputRequestError};
 use crate::page::ListKind;
 use crate::policy::{
-    CheckThreads, Deadline, Decision, Gate, InFlight, Meter, RefusalFilter, Screen, Sight, View,
-    Ward, Witness, check_arguments, check_result, fill_defaults,
+    CallFilter, CallObserver, CheckThreads, Deadline, InFlight, Metrics, PolicyDecision,
+    PublishHook, RefusalFilter, RequestFilter, View, VisibilityFilter, check_arguments,
+    check_result, fill_defaults,
 };
 use crate::provider::{Completeness, Resolved, Target};
 use crate::reply::{InputRequired, Outcome, Reply};
@@ -54,20 +55,20 @@ pub struct Pipeline {
 
 /// What every call must pass, through whichever catalog it comes.
 pub(crate) struct Policies {
-    pub(crate) meter: Meter,
-    pub(crate) witnesses: Vec<Box<dyn Witness>>,
+    pub(crate) metrics: Metrics,
+    pub(crate) observers: Vec<Box<dyn CallObserver>>,
     pub(crate) in_flight: InFlight,
-    pub(crate) gates: Vec<Box<dyn Gate>>,
-    pub(crate) wards: Vec<Box<dyn Ward>>,
+    pub(crate) request_filters: Vec<Box<dyn RequestFilter>>,
+    pub(crate) call_filters: Vec<Box<dyn CallFilter>>,
     pub(crate) refusals: Vec<Box<dyn RefusalFilter>>,
-    pub(crate) sights: Vec<Box<dyn Sight>>,
-    pub(crate) screens: Vec<Arc<dyn Screen>>,
+    pub(crate) visibility_filters: Vec<Box<dyn VisibilityFilter>>,
+    pub(crate) publish_hooks: Vec<Arc<dyn PublishHook>>,
     /// Where checks against schemas run that take long.
     pub(crate) checks: CheckThreads,
     pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
     /// Who hears that what is seen has changed.
-    pub(crate) audience: Audience,
+    pub(crate) subscribers: Subscribers,
     /// What is listed, at the gateway and at its faces.
     pub(crate) catalogs: Catalogs,
 }
@@ -75,7 +76,10 @@ pub(crate) struct Policies {
 impl Policies {
     /// What the caller sees, by each policy that has a say; all of them must agree.
     pub(crate) fn views(&self, caller: &Caller) -> Vec<View> {
-        self.sights.iter().filter_map(|sight| sight.view(caller)).collect()
+        self.visibility_filters
+            .iter()
+            .filter_map(|visibility_filter| visibility_filter.view(caller))
+            .collect()
     }
 
     /// Whether the caller may know of a target: one that is held back is no secret.
@@ -89,15 +93,15 @@ impl Pipeline {
     pub(crate) fn serve(
         &self,
         call: Arc<Call>,
-        exchange: Exchange,
+        context: CallContext,
     ) -> impl Future<Output = Outcome> {
-        current::scope(exchange.clone(), self.take(call, exchange))
+        current::scope(context.clone(), self.take(call, context))
     }
 
-    async fn take(&self, call: Arc<Call>, exchange: Exchange) -> Outcome {
-        let mut record = Record::open(self, &call, &exchange);
+    async fn take(&self, call: Arc<Call>, context: CallContext) -> Outcome {
+        let mut record = Record::open(self, &call, &context);
         let method = call.method.clone();
-        let outcome = self.admit(call, &exchange, &mut record).await;
+        let outcome = self.check(call, &context, &mut record).await;
         if let Err(error) = &outcome
             && error.kind.is_refusal()
         {
@@ -115,31 +119,31 @@ impl Pipeline {
     pub(crate) async fn refuse(
         &self,
         call: Arc<Call>,
-        exchange: Exchange,
+        context: CallContext,
         error: CallError,
     ) -> Outcome {
         let recording = async {
-            let mut record = Record::open(self, &call, &exchange);
+            let mut record = Record::open(self, &call, &context);
             if let Ok(resolved) = self.catalog.resolve(call.clone(), |_| true) {
                 record.found(&resolved.target);
             }
             let outcome = record.release(Err(told(error)));
             record.close(outcome).await
         };
-        current::scope(exchange.clone(), recording).await
+        current::scope(context.clone(), recording).await
     }
 
-    async fn admit(
+    async fn check(
         &self,
         call: Arc<Call>,
-        exchange: &Exchange,
+        context: &CallContext,
         record: &mut Record<'_>,
     ) -> Outcome {
         let policies = &self.policies;
         let permit = policies.in_flight.enter();
-        let _permit = permit.inspect_err(|_| exchange.note_decision(full()))?;
-        for gate in &policies.gates {
-            record.hold(gate.admit(&call, exchange).verdict().await?);
+        let _permit = permit.inspect_err(|_| context.note_decision(full()))?;
+        for request_filter in &policies.request_filters {
+            record.hold(request_filter.check(&call, context).verdict().await?);
         }
         if let Some(kind) = list_kind(&call.method) {
             return self.list(kind, &call).await;
@@ -154,8 +158,8 @@ impl Pipeline {
         }
         let resolved = fill_defaults(resolved);
         record.found(&resolved.target);
-        for ward in &policies.wards {
-            let verdict = ward.admit(&resolved, exchange).verdict().await;
+        for call_filter in &policies.call_filters {
+            let verdict = call_filter.check(&resolved, context).verdict().await;
             record.hold(verdict.map_err(|error| self.refusal(&resolved, error))?);
         }
         // A call may have waited for a person meanwhile.
@@ -172,11 +176,11 @@ impl Pipeline {
         record.begun(&resolved).await?;
         let target = resolved.target.clone();
         if let Some(retry) = target.call_back() {
-            exchange.hang_up(retry);
+            context.hang_up(retry);
         }
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
-        let served = pin!(self.converse(resolved, exchange));
-        let reply = Deadline { usual, ..policies.deadline }.run(exchange, served).await?;
+        let served = pin!(self.converse(resolved, context));
+        let reply = Deadline { usual, ..policies.deadline }.run(context, served).await?;
         check_result(&policies.checks, &target, reply).await
     }
 
@@ -232,10 +236,10 @@ impl Pipeline {
     /// Calls the provider; when it answers with questions and the client cannot take those over,
     /// asks them here and calls again with the answers. One that only wants to be called again is,
     /// after a pause, for as long as the call has time.
-    async fn converse(&self, mut resolved: Resolved, exchange: &Exchange) -> Outcome {
+    async fn converse(&self, mut resolved: Resolved, context: &CallContext) -> Outcome {
         let (mut rounds, mut pause) = (0..self.policies.rounds, Pause::default());
         loop {
-            let serving = async { resolved.provider.serve(&resolved, exchange).await };
+            let serving = async { resolved.provider.serve(&resolved, context).await };
             // A panic in a provider is that call's failure and nobody else's.
             let served = AssertUnwindSafe(serving).catch_unwind().await;
             let reply = served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))?;
@@ -244,13 +248,13 @@ impl Pipeline {
                 reply => return Ok(reply),
             };
             // One that runs by itself has no reply left that could carry them.
-            if resolved.call.takes_questions && !exchange.is_task() {
+            if resolved.call.takes_input_requests && !context.is_task() {
                 // What the client cannot answer it must not be asked.
                 let client = &resolved.call.caller.capabilities;
-                questions(&required).try_for_each(|(_, ask)| ask.check(client))?;
+                input_requests(&required).try_for_each(|(_, ask)| ask.check(client))?;
                 return Ok(Reply::InputRequired(required));
             }
-            let asks = questions(&required).next().is_some();
+            let asks = input_requests(&required).next().is_some();
             if asks && rounds.next().is_none() {
                 let rounds = self.policies.rounds;
                 let text = format!("the provider asked for input more than {rounds} times");
@@ -258,7 +262,7 @@ impl Pipeline {
             }
             // On the heap, like all that few calls do: it would make every call larger.
             let input = match asks {
-                true => Box::pin(answer(required, exchange)).await?,
+                true => Box::pin(answer(required, context)).await?,
                 false => {
                     Box::pin(pause.rest()).await;
                     Input { responses: None, state: required.state }
@@ -271,7 +275,7 @@ impl Pipeline {
 
 /// Refuses a call whose credential was good when it came and is good no more.
 fn check_credential(caller: &Caller) -> Result<(), CallError> {
-    match caller.badge.as_ref().is_some_and(|badge| badge.is_over()) {
+    match caller.lease.as_ref().is_some_and(|lease| lease.is_over()) {
         true => Err(CallError::new(
             ErrorKind::Refused,
             "the credential of this call was revoked or has expired while it waited",
@@ -281,20 +285,20 @@ fn check_credential(caller: &Caller) -> Result<(), CallError> {
 }
 
 /// The questions by key.
-fn questions(required: &InputRequired) -> impl Iterator<Item = (String, Ask)> {
+fn input_requests(required: &InputRequired) -> impl Iterator<Item = (String, InputRequest)> {
     let requests = required.requests.iter().flat_map(|requests| requests.members());
     requests.map(|member| {
         let entry = member.value();
         let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
-        let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
+        let ask = InputRequest { method: Method::parse(&method), params: entry.get("params") };
         (member.key().into_owned(), ask)
     })
 }
 
 /// Asks every question at once and gathers the answers by key.
-async fn answer(required: InputRequired, exchange: &Exchange) -> Result<Input, CallError> {
-    let asked = questions(&required)
-        .map(async |(key, ask)| Ok::<_, AskError>((exchange.ask(&key, ask).await?, key)));
+async fn answer(required: InputRequired, context: &CallContext) -> Result<Input, CallError> {
+    let asked = input_requests(&required)
+        .map(async |(key, ask)| Ok::<_, InputRequestError>((context.ask(&key, ask).await?, key)));
     let answers = futures_util::future::try_join_all(asked).await?;
     let mut object = gantry_protocol::json::ObjectWriter::new();
     for (answer, key) in &answers {
@@ -312,8 +316,8 @@ fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
 }
 
 /// That as many calls are under way as may be.
-fn full() -> Decision {
-    Decision { allowed: false, policy: "in flight", rule: "calls at once".into() }
+fn full() -> PolicyDecision {
+    PolicyDecision { allowed: false, policy: "in flight", rule: "calls at once".into() }
 }
 
 /// Tells the log what only the log may say, here, where the line names the call.

@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::RawJson;
 
 use crate::call::Call;
+use crate::context::CallContext;
 use crate::entry::{Origin, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::error::CallError;
-use crate::exchange::Exchange;
 use crate::names::TargetNames;
 use crate::reply::Outcome;
 
@@ -28,7 +28,7 @@ pub trait Provider: Send + Sync + 'static {
     }
 
     /// Serves one call. What the work needs of the call is taken from it before it begins.
-    fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome>;
+    fn serve(&self, call: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome>;
 
     /// Hears which of its resources clients watch now, whenever that changes: those it listed and
     /// those that its templates cover. Must return at once; work belongs elsewhere.

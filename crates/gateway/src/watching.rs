@@ -36,7 +36,7 @@ struct Told {
 
 /// A running subscription's place: what it watches is counted until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct WatchHandle {
     watching: Weak<Watching>,
     watched: Arc<Watched>,
 }
@@ -49,12 +49,12 @@ impl Watching {
     }
 
     /// Counts what is in this set, now and as it changes.
-    pub(crate) fn seat(self: &Arc<Self>, watched: &Arc<Watched>) -> Seat {
+    pub(crate) fn watch_handle(self: &Arc<Self>, watched: &Arc<Watched>) -> WatchHandle {
         let watching = Arc::downgrade(self);
-        if watched.take_seat(&watching) {
+        if watched.add_watcher(&watching) {
             self.tell();
         }
-        Seat { watching, watched: watched.clone() }
+        WatchHandle { watching, watched: watched.clone() }
     }
 
     /// One more watches this. Returns whether it is the first.
@@ -149,9 +149,9 @@ impl Watching {
     }
 }
 
-impl Drop for Seat {
+impl Drop for WatchHandle {
     fn drop(&mut self) {
-        let changed = self.watched.leave_seat();
+        let changed = self.watched.remove_watcher();
         if let Some(watching) = self.watching.upgrade().filter(|_| changed) {
             watching.tell();
         }

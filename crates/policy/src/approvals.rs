@@ -3,13 +3,13 @@
 mod answer;
 mod asking;
 mod authority;
-mod board;
 mod counts;
 mod explain;
 mod grant;
-mod messenger;
+mod input_request;
+mod notifier;
 mod pending;
-mod question;
+mod queue;
 mod seek;
 mod settings;
 
@@ -23,21 +23,21 @@ use gantry_protocol::RawJson;
 use rand::Rng;
 use tokio::sync::mpsc;
 
-use crate::archive::Archive;
-use crate::cabinet::{Cabinet, CabinetError};
 use crate::clock::Clock;
+use crate::document_store::{DocumentStore, DocumentStoreError};
 use crate::signature::Signer;
+use crate::signed_store::SignedStore;
 use crate::trust::fingerprint::hexadecimal;
 use authority::Authorization;
-use board::{Board, Concluded};
 use grant::InForce;
+use queue::{ApprovalQueue, Concluded};
 
 pub use answer::{Answer, AnswerError, Matching, Scope, time};
 pub use authority::{Authority, RoleOf};
 pub use grant::Grant;
-pub use messenger::Messenger;
+pub use input_request::{QUESTION, reply};
+pub use notifier::ApprovalNotifier;
 pub use pending::{Past, Pending, Verdict};
-pub use question::{QUESTION, reply};
 pub(crate) use seek::Need;
 pub use settings::ApprovalSettings;
 
@@ -57,8 +57,8 @@ pub struct Approvals(Arc<Inner>);
 
 struct Inner {
     settings: ArcSwap<ApprovalSettings>,
-    board: Mutex<Board>,
-    archive: Archive,
+    queue: Mutex<ApprovalQueue>,
+    signed_store: SignedStore,
     clock: Clock,
     letters: mpsc::Sender<RawJson>,
     /// Taken by who delivers.
@@ -77,30 +77,30 @@ impl Approvals {
     /// Approvals, with everything that was kept.
     pub async fn open(
         settings: ApprovalSettings,
-        cabinet: Arc<dyn Cabinet>,
+        document_store: Arc<dyn DocumentStore>,
         signer: Signer,
         clock: Clock,
-    ) -> Result<Self, CabinetError> {
-        let archive = Archive::new(cabinet, signer);
-        let mut past: Vec<Past> = archive.all(PAST).await?;
+    ) -> Result<Self, DocumentStoreError> {
+        let signed_store = SignedStore::new(document_store, signer);
+        let mut past: Vec<Past> = signed_store.all(PAST).await?;
         past.sort_by_key(|it| it.at);
         for old in past.drain(..past.len().saturating_sub(settings.past)) {
-            archive.remove(PAST, &old.pending.id).await?;
+            signed_store.remove(PAST, &old.pending.id).await?;
         }
         let mut grants = Vec::new();
-        for grant in archive.all::<Grant>(GRANTS).await? {
+        for grant in signed_store.all::<Grant>(GRANTS).await? {
             let id = grant.id.clone();
             match InForce::new(grant, &clock) {
                 Some(in_force) => grants.push(in_force),
                 // It must not come back when a clock is set back.
-                None => drop(archive.remove(GRANTS, &id).await?),
+                None => drop(signed_store.remove(GRANTS, &id).await?),
             }
         }
         let (letters, outgoing) = mpsc::channel(LETTERS);
         Ok(Self(Arc::new(Inner {
             settings: ArcSwap::from_pointee(settings),
-            board: Mutex::new(Board::restore(past, grants)),
-            archive,
+            queue: Mutex::new(ApprovalQueue::restore(past, grants)),
+            signed_store,
             clock,
             letters,
             outgoing: Mutex::new(Some(outgoing)),
@@ -154,29 +154,29 @@ impl Approvals {
     /// The open approvals, the oldest first.
     pub fn pending(&self) -> Vec<Pending> {
         self.sweep();
-        self.board().pending()
+        self.queue().pending()
     }
 
     /// A call that waits, and its arguments with nothing left out.
     pub fn reveal(&self, id: &str) -> Option<(Pending, RawJson)> {
-        self.board().reveal(id)
+        self.queue().reveal(id)
     }
 
     /// Calls that wait no longer, the latest first.
     pub fn past(&self) -> Vec<Past> {
         self.sweep();
-        self.board().past()
+        self.queue().past()
     }
 
     /// What was granted beyond single calls.
     pub fn grants(&self) -> Vec<Grant> {
-        self.board().grants()
+        self.queue().grants()
     }
 
     /// Writes how many calls wait, and how many did, as Prometheus reads it.
     pub fn write_metrics(&self, out: &mut String) {
         self.sweep();
-        self.board().write_metrics(out);
+        self.queue().write_metrics(out);
     }
 
     /// Answers a call. Of two answers the first counts, and the other is told whose that was.
@@ -185,7 +185,7 @@ impl Approvals {
         let concluded = {
             let settings = self.0.settings.load();
             let authorization = self.authorization(&settings);
-            self.board().answer(id, answer, &authorization, &self.0.clock)?
+            self.queue().answer(id, answer, &authorization, &self.0.clock)?
         };
         let Concluded { past, grant, displaced } = concluded;
         tracing::info!(
@@ -202,35 +202,35 @@ impl Approvals {
         }
         self.write_past().await;
         if let Some(grant) = grant.as_ref().filter(|it| it.is_kept()) {
-            complain(self.0.archive.put(GRANTS, &grant.id, grant).await);
+            complain(self.0.signed_store.put(GRANTS, &grant.id, grant).await);
         }
         if let Some(displaced) = displaced {
-            complain(self.0.archive.remove(GRANTS, &displaced.id).await.map(drop));
+            complain(self.0.signed_store.remove(GRANTS, &displaced.id).await.map(drop));
         }
         Ok(grant)
     }
 
     /// Whether a token was given out to answer this call, and this one only.
     pub fn is_token_for(&self, id: &str, token: &str) -> bool {
-        self.board().is_token(id, token)
+        self.queue().is_token(id, token)
     }
 
     /// Ends a grant. Gives whether there was one.
-    pub async fn end_grant(&self, id: &str) -> Result<bool, CabinetError> {
-        let ended = self.board().end_grant(id);
-        self.0.archive.remove(GRANTS, id).await?;
+    pub async fn end_grant(&self, id: &str) -> Result<bool, DocumentStoreError> {
+        let ended = self.queue().end_grant(id);
+        self.0.signed_store.remove(GRANTS, id).await?;
         Ok(ended)
     }
 
     /// Brings letters for as long as this is polled. Only the first who does is given any.
-    pub async fn deliver(&self, messenger: &dyn Messenger) {
+    pub async fn deliver(&self, notifier: &dyn ApprovalNotifier) {
         let taken = self.0.outgoing.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut outgoing) = taken else { return };
         let mut under_way = FuturesUnordered::new();
         loop {
             tokio::select! {
                 Some(letter) = outgoing.recv(), if under_way.len() < LETTERS => {
-                    under_way.push(self.correspond(messenger, letter));
+                    under_way.push(self.correspond(notifier, letter));
                 }
                 Some(()) = under_way.next() => {}
                 else => return,
@@ -239,9 +239,9 @@ impl Approvals {
     }
 
     /// Brings one letter, and takes the reply for an answer.
-    async fn correspond(&self, messenger: &dyn Messenger, letter: RawJson) {
+    async fn correspond(&self, notifier: &dyn ApprovalNotifier, letter: RawJson) {
         let id = letter.get("id").and_then(|it| it.to_text()).unwrap_or_default();
-        let Some(reply) = messenger.bring(letter).await else { return };
+        let Some(reply) = notifier.bring(letter).await else { return };
         let answered = match Answer::read(&reply, "the webhook") {
             Ok(answer) => {
                 let answer = answer.with(Authority::Webhook);
@@ -256,19 +256,19 @@ impl Approvals {
 
     /// Writes past approvals down, over the oldest ones.
     async fn write_past(&self) {
-        let unwritten = self.board().take_unwritten();
+        let unwritten = self.queue().take_unwritten();
         for past in &unwritten {
-            complain(self.0.archive.put(PAST, &past.pending.id, past).await);
+            complain(self.0.signed_store.put(PAST, &past.pending.id, past).await);
         }
-        let forgotten = self.board().take_forgotten();
+        let forgotten = self.queue().take_forgotten();
         for id in &forgotten {
-            complain(self.0.archive.remove(PAST, id).await.map(drop));
+            complain(self.0.signed_store.remove(PAST, id).await.map(drop));
         }
     }
 
     /// Ends the approvals that have been open for too long.
     fn sweep(&self) {
-        self.board().expire(&self.0.settings.load(), &self.0.clock);
+        self.queue().expire(&self.0.settings.load(), &self.0.clock);
     }
 
     fn authorization<'a>(&'a self, settings: &'a ApprovalSettings) -> Authorization<'a> {
@@ -287,21 +287,21 @@ impl Approvals {
         self.0.page.get().map(String::as_str)
     }
 
-    pub(crate) fn archive(&self) -> &Archive {
-        &self.0.archive
+    pub(crate) fn signed_store(&self) -> &SignedStore {
+        &self.0.signed_store
     }
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.0.clock
     }
 
-    fn board(&self) -> MutexGuard<'_, Board> {
-        self.0.board.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, ApprovalQueue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What was decided counts, also where it cannot be written down.
-fn complain(written: Result<(), CabinetError>) {
+fn complain(written: Result<(), DocumentStoreError>) {
     if let Err(error) = written {
         tracing::error!(%error, "an approval could not be kept; it counts until the next start");
     }

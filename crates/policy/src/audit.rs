@@ -1,5 +1,5 @@
 //! The record of calls: what is written of each, and whether a call waits for that. Where it is
-//! written is left to the [`AuditLog`].
+//! written is left to the [`AuditSink`].
 
 mod administration;
 mod anchor;
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use futures_util::future::{BoxFuture, ready};
-use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Known, Witness};
+use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
 use gantry_gateway::{Blame, CallError, ErrorKind, Span, Trace};
 use gantry_protocol::{JsonLimits, RawJson};
 use tokio::sync::mpsc;
@@ -30,7 +30,7 @@ use crate::limits::REFUSED_CALLS;
 const POLICY: &str = "audit";
 
 /// Where records go: to a file that cannot be changed unseen, in this product.
-pub trait AuditLog: Send + Sync {
+pub trait AuditSink: Send + Sync {
     /// Takes a record to be written soon: the members of an object, without its braces. Never
     /// waits.
     fn note(&self, record: &[u8]);
@@ -54,10 +54,10 @@ pub type Redaction = Arc<dyn Fn(&RawJson) -> RawJson + Send + Sync>;
 
 /// Records every call.
 pub struct Audit {
-    log: Arc<dyn AuditLog>,
+    log: Arc<dyn AuditSink>,
     settings: ArcSwap<AuditSettings>,
     redaction: Redaction,
-    listener: OnceLock<mpsc::Sender<HeardRecord>>,
+    listener: OnceLock<mpsc::Sender<ObservedAuditRecord>>,
     /// Records that the listener was too slow for.
     unheard: AtomicU64,
     suppressed: Suppressed,
@@ -65,7 +65,7 @@ pub struct Audit {
 
 /// A record as its listener hears it.
 #[derive(Debug, Clone)]
-pub struct HeardRecord {
+pub struct ObservedAuditRecord {
     /// The record: a JSON object without number and authentication code.
     pub record: RawJson,
     /// The trace at the call as a whole, or else the one that the call came with.
@@ -77,7 +77,11 @@ struct Recorder(Arc<Audit>);
 
 impl Audit {
     /// Records calls in this log.
-    pub fn new(log: Arc<dyn AuditLog>, settings: AuditSettings, redaction: Redaction) -> Arc<Self> {
+    pub fn new(
+        log: Arc<dyn AuditSink>,
+        settings: AuditSettings,
+        redaction: Redaction,
+    ) -> Arc<Self> {
         Arc::new(Self {
             log,
             settings: ArcSwap::from_pointee(settings),
@@ -94,13 +98,13 @@ impl Audit {
     }
 
     /// What stands in the pipeline.
-    pub fn witness(self: &Arc<Self>) -> impl Witness + use<> {
+    pub fn observer(self: &Arc<Self>) -> impl CallObserver + use<> {
         Recorder(self.clone())
     }
 
     /// Hears every record from now on. One that finds so many unread is left out and counted. There
     /// is one listener; a second gets none.
-    pub fn listen(&self, unread: usize) -> Option<mpsc::Receiver<HeardRecord>> {
+    pub fn listen(&self, unread: usize) -> Option<mpsc::Receiver<ObservedAuditRecord>> {
         let (listener, records) = mpsc::channel(unread.max(1));
         self.listener.set(listener).ok().map(|()| records)
     }
@@ -135,17 +139,17 @@ impl Audit {
     fn tell(&self, record: &str, call: Option<&CallSummary<'_>>) {
         let Some(listener) = self.listener.get() else { return };
         let told = RawJson::parse(format!("{{{record}}}"), JsonLimits::default());
-        let own = call.and_then(|call| call.exchange.span().map(Span::whole));
+        let own = call.and_then(|call| call.context.span().map(Span::whole));
         let trace = own.or_else(|| call?.call.trace.as_deref().cloned());
-        let is_heard =
-            told.is_ok_and(|record| listener.try_send(HeardRecord { record, trace }).is_ok());
+        let is_heard = told
+            .is_ok_and(|record| listener.try_send(ObservedAuditRecord { record, trace }).is_ok());
         if !is_heard {
             self.unheard.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Witness for Recorder {
+impl CallObserver for Recorder {
     fn begun(&self, call: &CallSummary<'_>) -> Known {
         let settings = self.0.settings.load();
         if settings.mode == AuditMode::Off {
@@ -159,11 +163,11 @@ impl Witness for Recorder {
         }
         let record = line::write(call, Phase::Begun, &settings, &self.0.redaction);
         let kept = self.0.log.keep(record.as_bytes());
-        let exchange = call.exchange.clone();
+        let context = call.context.clone();
         Some(Box::pin(async move {
             kept.await.map_err(|error| {
                 let rule = "strict".into();
-                exchange.note_decision(Decision { allowed: false, policy: POLICY, rule });
+                context.note_decision(PolicyDecision { allowed: false, policy: POLICY, rule });
                 let text = format!(
                     "the call was refused: it cannot be recorded, and the audit is strict ({error})"
                 );
@@ -178,8 +182,8 @@ impl Witness for Recorder {
             return None;
         }
         // It was refused, and had none of the lines that the principal may fill.
-        let is_suppressed = |all: &[Decision]| all.last().is_some_and(is_refused_too_often);
-        if call.exchange.among_decisions(is_suppressed) {
+        let is_suppressed = |all: &[PolicyDecision]| all.last().is_some_and(is_refused_too_often);
+        if call.context.among_decisions(is_suppressed) {
             self.0.note_all(self.0.suppressed.count(&call.call.caller.principal, &settings));
             return None;
         }
@@ -187,7 +191,7 @@ impl Witness for Recorder {
         self.0.tell(&record, Some(call));
         // A call that was refused because it cannot be recorded has been told why.
         let is_told =
-            || call.exchange.among_decisions(|all| all.iter().any(|it| it.policy == POLICY));
+            || call.context.among_decisions(|all| all.iter().any(|it| it.policy == POLICY));
         if settings.mode == AuditMode::Batched || is_told() {
             self.0.log.note(record.as_bytes());
             return None;
@@ -209,14 +213,14 @@ impl Witness for Recorder {
     }
 }
 
-fn is_refused_too_often(decision: &Decision) -> bool {
+fn is_refused_too_often(decision: &PolicyDecision) -> bool {
     !decision.allowed && decision.policy == REFUSED_CALLS
 }
 
 /// The refusal of a call for which the log has no room.
 fn full(call: &CallSummary<'_>) -> CallError {
     let rule = "full".into();
-    call.exchange.note_decision(Decision { allowed: false, policy: POLICY, rule });
+    call.context.note_decision(PolicyDecision { allowed: false, policy: POLICY, rule });
     let text = "the call was refused: the audit log is larger than it may be; ask the \
                 administrator of this gateway to make room for it";
     CallError::new(ErrorKind::LimitExceeded { retry_after: None }, text)

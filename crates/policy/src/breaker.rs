@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use foldhash::HashMap;
-use gantry_gateway::policy::{Admission, Decision, Held, Pass, Ward};
-use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Resolved};
+use gantry_gateway::policy::{CallFilter, Decision, OnEnd, Permit, PolicyDecision};
+use gantry_gateway::{CallContext, CallError, ErrorKind, Outcome, Resolved};
 use gantry_protocol::json::ObjectWriter;
 
 use self::circuit::{Circuit, Way};
@@ -113,30 +113,30 @@ impl Breakers {
     }
 }
 
-impl Ward for Breakers {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Breakers {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
         let settings = self.0.settings.load();
         let Some(origin) = call.target.origin().filter(|_| settings.failures > 0) else {
-            return Admission::GRANTED;
+            return Decision::GRANTED;
         };
         let circuit = self.circuit(&origin.server, settings.servers);
         match circuit.pass() {
-            Way::Through => Admission::Now(Ok(Pass::holding(Watch::new(self, circuit, None)))),
+            Way::Through => Decision::Now(Ok(Permit::holding(Watch::new(self, circuit, None)))),
             Way::Probe(probe) => {
                 let rule = format!("server {} is tried", origin.server);
-                note(exchange, true, &rule);
-                Admission::Now(Ok(Pass::holding(Watch::new(self, circuit, Some(probe)))))
+                note(context, true, &rule);
+                Decision::Now(Ok(Permit::holding(Watch::new(self, circuit, Some(probe)))))
             }
             Way::Refused { failures, wait } => {
-                note(exchange, false, &format!("server {}", origin.server));
-                Admission::refused(refusal(&origin.server, failures, wait))
+                note(context, false, &format!("server {}", origin.server));
+                Decision::refused(refusal(&origin.server, failures, wait))
             }
         }
     }
 }
 
-fn note(exchange: &Exchange, allowed: bool, rule: &str) {
-    exchange.note_decision(Decision { allowed, policy: "breaker", rule: rule.into() });
+fn note(context: &CallContext, allowed: bool, rule: &str) {
+    context.note_decision(PolicyDecision { allowed, policy: "breaker", rule: rule.into() });
 }
 
 fn refusal(server: &str, failures: u32, wait: Duration) -> CallError {
@@ -166,7 +166,7 @@ impl Watch {
     }
 }
 
-impl Held for Watch {
+impl OnEnd for Watch {
     fn ended(&mut self, outcome: &Outcome) -> Result<(), CallError> {
         let settings = self.breakers.0.settings.load();
         match is_failure(outcome) {

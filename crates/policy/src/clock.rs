@@ -1,7 +1,7 @@
 //! The time of day, which never goes back here: what is over stays over, whatever the clock of the
 //! machine is set to.
 
-mod keeper;
+mod flusher;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-pub use keeper::ClockKeeper;
+pub use flusher::ClockFlusher;
 
 /// Tells the time of day. Clones are the same clock. Tests have their own.
 #[derive(Clone)]

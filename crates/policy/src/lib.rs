@@ -1,41 +1,42 @@
 //! Who may do what: the policies that stand in the gateway's pipeline.
 //!
 //! Each is a gate, a ward, a sight or a witness of [`gantry_gateway::policy`]. None of them knows
-//! HTTP, files or a database: what must outlive the program they keep in a [`Cabinet`].
+//! HTTP, files or a database: what must outlive the program they keep in a [`DocumentStore`].
 
 pub mod approvals;
-mod archive;
 mod audit;
 mod breaker;
-mod cabinet;
 mod clock;
+mod document_store;
 #[cfg(test)]
-mod house;
+mod fake_gateway;
+mod flush;
+mod injection;
 mod limits;
 mod mask;
 pub mod pins;
 mod refusal;
-mod rounds;
 mod rules;
 mod signature;
+mod signed_store;
 #[cfg(test)]
-mod stage;
-mod suspicion;
+mod test_gateway;
 mod token;
 mod tokens;
 pub mod trust;
 
 pub use approvals::Approvals;
 pub use audit::{
-    AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLog, AuditLogError, AuditMode,
-    AuditPosition, AuditSettings, AuditedArguments, HeardRecord, Redaction, WhenFull,
+    AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLogError, AuditMode, AuditPosition,
+    AuditSettings, AuditSink, AuditedArguments, ObservedAuditRecord, Redaction, WhenFull,
 };
 pub use breaker::{BreakerSettings, BreakerState, Breakers};
-pub use cabinet::{Cabinet, CabinetError, Kept, MemoryCabinet};
-pub use clock::{Clock, ClockKeeper};
+pub use clock::{Clock, ClockFlusher};
+pub use document_store::{DocumentStore, DocumentStoreError, Kept, MemoryDocumentStore};
+pub use injection::{InjectionFinding, Sort, findings, visible};
 pub use limits::{
-    BudgetKeeper, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits, Patterns,
-    Rate, RateError,
+    BudgetFlusher, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits,
+    Patterns, Rate, RateError,
 };
 pub use pins::{PinMode, PinSettings, Pins, Suspicious};
 pub use rules::{
@@ -43,7 +44,6 @@ pub use rules::{
     RuleEffect, RuleLimits, RuleSet, Rules, Unanswered, What, Who,
 };
 pub use signature::Signer;
-pub use suspicion::{Sort, Suspicion, suspicions, visible};
 pub use token::{Role, Token, TokenRecord};
 pub use tokens::{Principal, TokenError, TokenRefusal, Tokens};
 pub use trust::Trust;

@@ -9,29 +9,29 @@
 mod buckets;
 mod budget;
 mod key;
+mod limiter;
 mod patterns;
 mod places;
 mod rate;
 mod rates;
 mod refusal;
 mod refused;
-mod rooms;
 mod settings;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use gantry_gateway::policy::{Gate, RefusalFilter, Ward};
+use gantry_gateway::policy::{CallFilter, RefusalFilter, RequestFilter};
 use gantry_gateway::{Resolved, Target, TargetNames};
 use tokio::time::Instant;
 
 use self::buckets::Buckets;
 use self::budget::Budget;
 use self::key::Keys;
+use self::limiter::ConcurrencyLimiter;
 use self::refusal::Refusals;
-use self::rooms::Rooms;
-pub use budget::BudgetKeeper;
+pub use budget::BudgetFlusher;
 pub use patterns::Patterns;
 pub use rate::{Rate, RateError};
 pub(crate) use refusal::{spoken, whole};
@@ -44,7 +44,7 @@ pub struct Limits {
     settings: ArcSwap<LimitSettings>,
     keys: Keys,
     buckets: Buckets,
-    rooms: Arc<Rooms>,
+    limiter: Arc<ConcurrencyLimiter>,
     budget: Budget,
     refusals: Refusals,
     /// Rates are measured from here, by a clock that only goes forward.
@@ -60,7 +60,7 @@ impl Limits {
             settings: ArcSwap::from_pointee(settings),
             keys: Keys::new(),
             buckets: Buckets::new(),
-            rooms: Arc::new(Rooms::new()),
+            limiter: Arc::new(ConcurrencyLimiter::new()),
             budget: Budget::new(),
             refusals: Refusals::default(),
             started: Instant::now(),
@@ -74,7 +74,7 @@ impl Limits {
     }
 
     /// What concerns the caller: rates of callers and of all, and the size of arguments.
-    pub fn gate(self: &Arc<Self>) -> impl Gate + 'static {
+    pub fn request_filter(self: &Arc<Self>) -> impl RequestFilter + 'static {
         rates::CallerRates(self.clone())
     }
 
@@ -84,12 +84,12 @@ impl Limits {
     }
 
     /// The rates of tools and servers.
-    pub fn rates(self: &Arc<Self>) -> impl Ward + 'static {
+    pub fn rates(self: &Arc<Self>) -> impl CallFilter + 'static {
         rates::TargetRates(self.clone())
     }
 
     /// How many calls run at once, how many in a day, and how large their results may be.
-    pub fn places(self: &Arc<Self>) -> impl Ward + 'static {
+    pub fn places(self: &Arc<Self>) -> impl CallFilter + 'static {
         places::Places(self.clone())
     }
 

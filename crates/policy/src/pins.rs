@@ -4,7 +4,6 @@
 //!
 //! What a server says counts, whatever name a face gives it: one pin holds for all faces.
 
-mod book;
 mod canonical;
 mod held;
 mod lines;
@@ -16,6 +15,7 @@ mod policy;
 mod report;
 mod seen;
 mod settings;
+mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,22 +23,22 @@ use arc_swap::ArcSwap;
 use gantry_gateway::{Snapshot, Target};
 use tokio::sync::watch;
 
-use book::{Book, Verdicts};
 pub(crate) use canonical::canonical;
-pub use held::{Difference, Held, Reason};
+pub use held::{Difference, HeldDefinition, Reason};
 pub use lines::Line;
 pub use lock::LockError;
 pub use pin::{Digest, Key, Kind, Pin};
 pub use seen::Seen;
 use seen::Subject;
 pub use settings::{PinMode, PinSettings, Suspicious};
+use table::{PinTable, Verdicts};
 
 /// All pins, and what is held back. Clones share them.
 #[derive(Clone)]
 pub struct Pins(Arc<Inner>);
 
 struct Inner {
-    book: Mutex<Book>,
+    table: Mutex<PinTable>,
     /// What was judged, for calls and lists.
     verdicts: ArcSwap<Verdicts>,
     news: watch::Sender<News>,
@@ -79,29 +79,29 @@ impl Pins {
     pub fn new(settings: PinSettings) -> Self {
         Self(Arc::new(Inner {
             verdicts: ArcSwap::from_pointee(Verdicts::none(settings.clone())),
-            book: Mutex::new(Book::new(settings)),
+            table: Mutex::new(PinTable::new(settings)),
             news: watch::Sender::default(),
         }))
     }
 
     /// How strict they are.
     pub fn settings(&self) -> PinSettings {
-        self.book().settings.clone()
+        self.table().settings.clone()
     }
 
     /// Makes them as strict as this from now on.
     pub fn set(&self, settings: PinSettings) {
-        self.change(|book| {
-            let differs = book.settings != settings;
-            book.settings = settings;
+        self.change(|table| {
+            let differs = table.settings != settings;
+            table.settings = settings;
             (false, differs)
         });
     }
 
     /// Puts these pins in the place of all that are known: a lock file was read.
     pub fn adopt(&self, pins: Vec<Pin>) {
-        self.change(|book| {
-            book.pins = pins.into_iter().map(|pin| (pin.key.clone(), Arc::new(pin))).collect();
+        self.change(|table| {
+            table.pins = pins.into_iter().map(|pin| (pin.key.clone(), Arc::new(pin))).collect();
             (false, true)
         });
     }
@@ -116,12 +116,12 @@ impl Pins {
         if subjects().all(|subject| verdicts.is_judged(subject.address())) {
             return;
         }
-        let mut book = self.book();
+        let mut table = self.table();
         for subject in subjects() {
-            book.see(&subject);
+            table.see(&subject);
         }
         let present = subjects().map(|subject| subject.key()).collect();
-        self.settle(&mut book, Some(&present), false, false);
+        self.settle(&mut table, Some(&present), false, false);
     }
 
     /// Whether a thing may be seen and called.
@@ -136,7 +136,7 @@ impl Pins {
     }
 
     /// Why a thing is held back, if it is.
-    pub fn held_of(&self, target: &Target) -> Option<Arc<Held>> {
+    pub fn held_of(&self, target: &Target) -> Option<Arc<HeldDefinition>> {
         if !self.concerns(target.origin().is_some()) {
             return None;
         }
@@ -145,14 +145,14 @@ impl Pins {
             return verdict.cloned();
         }
         // It is in no catalog that was looked at.
-        let mut book = self.book();
-        book.see(&subject);
-        self.settle(&mut book, None, false, false);
+        let mut table = self.table();
+        table.see(&subject);
+        self.settle(&mut table, None, false, false);
         self.0.verdicts.load().of(subject.address())?.cloned()
     }
 
     /// How a thing that is not held back differs from what was pinned, if it does.
-    pub fn changed_of(&self, target: &Target) -> Option<Arc<Held>> {
+    pub fn changed_of(&self, target: &Target) -> Option<Arc<HeldDefinition>> {
         let verdicts = self.0.verdicts.load();
         let note = verdicts.note(Subject::of(target)?.address())?;
         Some(note.clone()).filter(|it| !it.reason.is_held())
@@ -161,17 +161,17 @@ impl Pins {
     /// The pin of a thing; none if it has none, or if such things are not pinned.
     pub fn pin_of(&self, target: &Target) -> Option<Arc<Pin>> {
         let key = Subject::of(target)?.key();
-        let book = self.book();
-        book.pins.get(&key).filter(|_| book.concerns(&key)).cloned()
+        let table = self.table();
+        table.pins.get(&key).filter(|_| table.concerns(&key)).cloned()
     }
 
     /// Everything that is held back and still offered, by server and name.
-    pub fn held(&self) -> Vec<Arc<Held>> {
+    pub fn held(&self) -> Vec<Arc<HeldDefinition>> {
         self.noted(Reason::is_held)
     }
 
     /// Everything that has changed compatibly and is shown as it was pinned, by server and name.
-    pub fn changed(&self) -> Vec<Arc<Held>> {
+    pub fn changed(&self) -> Vec<Arc<HeldDefinition>> {
         self.noted(|reason| reason == Reason::Compatible)
     }
 
@@ -180,31 +180,31 @@ impl Pins {
         lines::lines(self.noted(|_| true).iter())
     }
 
-    fn noted(&self, is_meant: impl Fn(Reason) -> bool) -> Vec<Arc<Held>> {
-        self.change(|book| (false, book.forget_gone()));
+    fn noted(&self, is_meant: impl Fn(Reason) -> bool) -> Vec<Arc<HeldDefinition>> {
+        self.change(|table| (false, table.forget_gone()));
         let verdicts = self.0.verdicts.load();
         let meant = verdicts.notes().filter(|it| is_meant(it.reason));
-        let mut noted: Vec<Arc<Held>> = meant.cloned().collect();
+        let mut noted: Vec<Arc<HeldDefinition>> = meant.cloned().collect();
         noted.sort_by(|one, other| one.seen.key.cmp(&other.seen.key));
         noted
     }
 
     /// All pins, by server and name.
     pub fn all(&self) -> Vec<Arc<Pin>> {
-        self.book().pins.values().cloned().collect()
+        self.table().pins.values().cloned().collect()
     }
 
     /// Accepts what is offered under a name now. If a digest is given it must be the one that the
     /// person saw.
     pub fn accept(&self, name: &str, digest: Option<&str>, by: &str) -> Result<Key, PinError> {
         let mut accepted = Err(PinError::Unknown(name.to_owned()));
-        self.change(|book| {
-            book.forget_gone();
-            accepted = book.offered(name).and_then(|seen| {
+        self.change(|table| {
+            table.forget_gone();
+            accepted = table.offered(name).and_then(|seen| {
                 if digest.is_some_and(|digest| digest != seen.digest.to_string()) {
                     return Err(PinError::ChangedAgain(name.to_owned()));
                 }
-                book.accept(&seen, by);
+                table.accept(&seen, by);
                 Ok(seen.key.clone())
             });
             (accepted.is_ok(), true)
@@ -215,11 +215,11 @@ impl Pins {
     /// Forgets the pin of a name. What is offered is then seen as if for the first time.
     pub fn unpin(&self, name: &str) -> Result<Key, PinError> {
         let mut removed = Err(PinError::Unknown(name.to_owned()));
-        self.change(|book| {
-            book.forget_gone();
-            removed = book.pinned(name);
+        self.change(|table| {
+            table.forget_gone();
+            removed = table.pinned(name);
             if let Ok(removed) = &removed {
-                book.pins.retain(|key, _| !key.is_alike(removed));
+                table.pins.retain(|key, _| !key.is_alike(removed));
             }
             (removed.is_ok(), true)
         });
@@ -233,25 +233,25 @@ impl Pins {
 
     /// Changes the book. The change says whether pins are to be written down, and whether
     /// everything is to be judged anew.
-    fn change(&self, change: impl FnOnce(&mut Book) -> (bool, bool)) {
-        let mut book = self.book();
-        let (is_written, is_judged) = change(&mut book);
+    fn change(&self, change: impl FnOnce(&mut PinTable) -> (bool, bool)) {
+        let mut table = self.table();
+        let (is_written, is_judged) = change(&mut table);
         if is_judged {
-            self.settle(&mut book, None, is_written, true);
+            self.settle(&mut table, None, is_written, true);
         }
     }
 
     /// Judges all that is seen, and says so. A change that a catalog makes is told by the catalog.
     fn settle(
         &self,
-        book: &mut Book,
+        table: &mut PinTable,
         present: Option<&std::collections::HashSet<Key>>,
         is_written: bool,
         is_told: bool,
     ) {
-        book.forget_gone();
-        let pinned = book.pin_new(present);
-        let verdicts = book.judge(&self.0.verdicts.load());
+        table.forget_gone();
+        let pinned = table.pin_new(present);
+        let verdicts = table.judge(&self.0.verdicts.load());
         let differs = is_told && !verdicts.is_like(&self.0.verdicts.load());
         self.0.verdicts.store(Arc::new(verdicts));
         let is_written = is_written || pinned;
@@ -262,8 +262,8 @@ impl Pins {
         });
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, PinTable> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,14 +11,14 @@ mod glob;
 mod lookalike;
 mod remembered;
 mod rule;
+mod rule_target;
 mod set;
-mod thing;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use gantry_gateway::policy::{Admission, Decision, Sight, View, Ward};
-use gantry_gateway::{CallError, Caller, Exchange, Resolved, Target};
+use gantry_gateway::policy::{CallFilter, Decision, PolicyDecision, View, VisibilityFilter};
+use gantry_gateway::{CallContext, CallError, Caller, Resolved, Target};
 use gantry_protocol::Method;
 
 pub use condition::{Condition, ConditionBounds, ConditionError, Unanswered};
@@ -27,7 +27,7 @@ pub use rule::{Annotations, Rule, RuleEffect, What, Who};
 pub use set::{RuleLimits, RuleSet};
 
 use compiled::Compiled;
-use set::Ruling;
+use set::RuleDecision;
 
 /// The name of this policy in the record.
 const POLICY: &str = "rules";
@@ -53,39 +53,39 @@ impl Rules {
     }
 }
 
-impl Ward for Rules {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Rules {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
         let set = self.0.load();
         let caller = &*call.call.caller;
         if set.is_idle() && caller.scope.is_none() {
-            return Admission::GRANTED;
+            return Decision::GRANTED;
         }
         if call.call.method == Method::Complete {
-            return complete(&set, call, exchange);
+            return complete(&set, call, context);
         }
-        let shadow = |compiled| look_on(compiled, call, exchange);
+        let shadow = |compiled| look_on(compiled, call, context);
         // With the defaults of a server's tool too, which its server fills in: a condition must not
         // be passed by leaving out what it asks for.
         let arguments = set.asks_for_arguments.then(|| call.effective_arguments()).flatten();
         let method = &call.call.method;
         let ruling = set.rule(caller, &call.target, method, arguments.as_ref(), shadow);
         let (allowed, rule) = match ruling {
-            Ruling::Unopposed => return Admission::GRANTED,
-            Ruling::By(compiled) => {
+            RuleDecision::Unopposed => return Decision::GRANTED,
+            RuleDecision::By(compiled) => {
                 (compiled.rule.effect != RuleEffect::Deny, compiled.label.clone())
             }
-            Ruling::Scope => (false, "token scope".into()),
-            Ruling::Default => (false, "default".into()),
+            RuleDecision::Scope => (false, "token scope".into()),
+            RuleDecision::Default => (false, "default".into()),
         };
-        exchange.note_decision(Decision { allowed, policy: POLICY, rule });
+        context.note_decision(PolicyDecision { allowed, policy: POLICY, rule });
         match allowed {
-            true => Admission::GRANTED,
-            false => Admission::refused(refusal(&ruling, caller, &call.target)),
+            true => Decision::GRANTED,
+            false => Decision::refused(refusal(&ruling, caller, &call.target)),
         }
     }
 }
 
-impl Sight for Rules {
+impl VisibilityFilter for Rules {
     fn view(&self, caller: &Caller) -> Option<View> {
         let set = self.0.load_full();
         if set.is_idle() && caller.scope.is_none() {
@@ -100,20 +100,20 @@ impl Sight for Rules {
 }
 
 /// What may be seen may be completed: it tells nothing but what was listed.
-fn complete<'a>(set: &RuleSet, call: &Resolved, exchange: &Exchange) -> Admission<'a> {
+fn complete<'a>(set: &RuleSet, call: &Resolved, context: &CallContext) -> Decision<'a> {
     let caller = &*call.call.caller;
     if set.shows(caller, &set.caller(caller), &call.target) {
-        return Admission::GRANTED;
+        return Decision::GRANTED;
     }
-    exchange.note_decision(Decision { allowed: false, policy: POLICY, rule: "unseen".into() });
+    context.note_decision(PolicyDecision { allowed: false, policy: POLICY, rule: "unseen".into() });
     let (names, principal) = (call.target.names(), &caller.principal);
     let name = names.canonical();
     let text = format!("`{name}` may not be used by `{principal}`");
-    Admission::refused(crate::refusal::refusal(caller, name, text))
+    Decision::refused(crate::refusal::refusal(caller, name, text))
 }
 
 /// A rule that only looks on says what it would do.
-fn look_on(compiled: &Compiled, call: &Resolved, exchange: &Exchange) {
+fn look_on(compiled: &Compiled, call: &Resolved, context: &CallContext) {
     let effect = compiled.rule.effect;
     if effect == RuleEffect::Allow {
         return;
@@ -123,23 +123,23 @@ fn look_on(compiled: &Compiled, call: &Resolved, exchange: &Exchange) {
         (names.canonical(), &*call.call.caller.principal, &*compiled.rule.name);
     let would = if effect == RuleEffect::Deny { "refuse" } else { "ask for approval of" };
     tracing::info!(
-        call = %exchange.number(), rule, principal, "a shadow rule would {would} `{name}`"
+        call = %context.number(), rule, principal, "a shadow rule would {would} `{name}`"
     );
     let rule = compiled.label.clone();
-    exchange.note_decision(Decision { allowed: true, policy: POLICY, rule });
+    context.note_decision(PolicyDecision { allowed: true, policy: POLICY, rule });
 }
 
-fn refusal(ruling: &Ruling<'_>, caller: &Caller, target: &Target) -> CallError {
+fn refusal(ruling: &RuleDecision<'_>, caller: &Caller, target: &Target) -> CallError {
     let (names, principal) = (target.names(), &caller.principal);
     let name = names.canonical();
     let why = match ruling {
-        Ruling::By(compiled) => {
+        RuleDecision::By(compiled) => {
             let place = compiled.rule.place.as_ref().map(|place| format!(" at {place}"));
             let (rule, place) = (&compiled.rule.name, place.unwrap_or_default());
             format!("rule `{rule}`{place} denies it")
         }
-        Ruling::Scope => "its token is not good for it".to_owned(),
-        Ruling::Default | Ruling::Unopposed => "no rule allows it".to_owned(),
+        RuleDecision::Scope => "its token is not good for it".to_owned(),
+        RuleDecision::Default | RuleDecision::Unopposed => "no rule allows it".to_owned(),
     };
     let (verb, option) = match target {
         Target::Tool(_) => ("called", "tool"),

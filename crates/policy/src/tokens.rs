@@ -19,11 +19,11 @@ use arc_swap::ArcSwap;
 use gantry_gateway::Scope;
 use subtle::ConstantTimeEq;
 
-use crate::cabinet::{Cabinet, CabinetError};
 use crate::clock::Clock;
+use crate::document_store::{DocumentStore, DocumentStoreError};
 use crate::signature::Signer;
 use crate::token::{Role, Shown, Token, TokenRecord, hexadecimal};
-use held::Held;
+use held::TokenState;
 
 /// How many tokens are kept, those that are over among them.
 const LIMIT: usize = 1000;
@@ -33,14 +33,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 const NOBODY: [u8; 32] = [0; 32];
 
 /// All tokens by id.
-type Book = HashMap<String, Arc<Held>>;
+type TokenTable = HashMap<String, Arc<TokenState>>;
 
 /// The tokens of all callers.
 pub struct Tokens {
-    book: ArcSwap<Book>,
+    table: ArcSwap<TokenTable>,
     /// Held by who changes the book, never while something is written down.
     changing: Mutex<()>,
-    cabinet: Arc<dyn Cabinet>,
+    document_store: Arc<dyn DocumentStore>,
     signer: Signer,
     clock: Clock,
     limit: usize,
@@ -49,12 +49,12 @@ pub struct Tokens {
 impl Tokens {
     /// Finds the tokens that were kept. Their time is measured by this clock.
     pub async fn open(
-        cabinet: Arc<dyn Cabinet>,
+        document_store: Arc<dyn DocumentStore>,
         signer: Signer,
         clock: Clock,
-    ) -> Result<Self, CabinetError> {
-        let (book, changing) = (ArcSwap::default(), Mutex::default());
-        let tokens = Self { book, changing, cabinet, signer, clock, limit: LIMIT };
+    ) -> Result<Self, DocumentStoreError> {
+        let (table, changing) = (ArcSwap::default(), Mutex::default());
+        let tokens = Self { table, changing, document_store, signer, clock, limit: LIMIT };
         tokens.refresh().await?;
         Ok(tokens)
     }
@@ -85,10 +85,10 @@ impl Tokens {
         self.find(token.expose(), self.clock.seconds()).is_ok()
     }
 
-    fn find(&self, shown: &str, now: u64) -> Result<Arc<Held>, TokenRefusal> {
+    fn find(&self, shown: &str, now: u64) -> Result<Arc<TokenState>, TokenRefusal> {
         let shown = Shown::read(shown).ok_or(TokenRefusal::Unknown)?;
-        let book = self.book.load();
-        let held = book.get(shown.id);
+        let table = self.table.load();
+        let held = table.get(shown.id);
         let expected = held.map_or(&NOBODY, |held| &held.hash);
         let is_right = bool::from(shown.hash().ct_eq(expected));
         let held = held.filter(|_| is_right).ok_or(TokenRefusal::Unknown)?;
@@ -99,7 +99,7 @@ impl Tokens {
             return Err(TokenRefusal::Expired);
         }
         // It is just being taken away.
-        if held.badge.is_ended() {
+        if held.lease.is_ended() {
             return Err(TokenRefusal::Revoked);
         }
         Ok(held.clone())
@@ -159,21 +159,21 @@ impl Tokens {
         if record.is_dead(now) {
             return Err(TokenError::Past);
         }
-        let held = Arc::new(Held::new(record.clone(), shown.hash()));
-        let surplus: Result<_, TokenError> = self.change(|book| {
-            let surplus = room::make(book, self.limit, &record, now)?;
-            book.insert(record.id.clone(), held);
+        let held = Arc::new(TokenState::new(record.clone(), shown.hash()));
+        let surplus: Result<_, TokenError> = self.change(|table| {
+            let surplus = room::make(table, self.limit, &record, now)?;
+            table.insert(record.id.clone(), held);
             Ok(surplus)
         });
         let surplus = surplus?;
         if let Err(error) = self.write(&record).await {
             // Nobody has seen it yet.
-            self.change(|book| drop(book.remove(&record.id)));
+            self.change(|table| drop(table.remove(&record.id)));
             return Err(error.into());
         }
         for id in surplus {
-            self.cabinet.remove(document::TOKENS, &id).await?;
-            self.cabinet.remove(document::USES, &id).await?;
+            self.document_store.remove(document::TOKENS, &id).await?;
+            self.document_store.remove(document::USES, &id).await?;
         }
         Ok(record)
     }
@@ -181,8 +181,8 @@ impl Tokens {
     /// The role of the token of that name that is in force.
     pub fn role_of(&self, name: &str) -> Role {
         let now = self.clock.seconds();
-        let book = self.book.load();
-        let mut living = book.values().filter(|held| !held.record.is_dead(now));
+        let table = self.table.load();
+        let mut living = table.values().filter(|held| !held.record.is_dead(now));
         let held = living.find(|held| held.record.name == name);
         held.map(|held| held.record.role).unwrap_or_default()
     }
@@ -192,13 +192,13 @@ impl Tokens {
         let now = self.clock.seconds();
         let Ok(found) = self.find(token.expose(), now) else { return Ok(()) };
         // Looked at again under the lock: it may just be taken away.
-        let changed = self.change(|book| {
-            let held = book.get(&found.record.id)?;
+        let changed = self.change(|table| {
+            let held = table.get(&found.record.id)?;
             if held.record.is_dead(now) || held.record.role == role {
                 return None;
             }
             let changed = Arc::new(held.with_role(role));
-            book.insert(changed.record.id.clone(), changed.clone());
+            table.insert(changed.record.id.clone(), changed.clone());
             Some(changed)
         });
         match changed {
@@ -211,12 +211,12 @@ impl Tokens {
     /// not be written down.
     pub async fn revoke(&self, who: &str) -> Result<TokenRecord, TokenError> {
         let now = self.clock.seconds();
-        let revoked = self.change(|book| {
-            let living = || book.values().filter(|held| !held.record.is_dead(now));
+        let revoked = self.change(|table| {
+            let living = || table.values().filter(|held| !held.record.is_dead(now));
             let named = living().find(|held| held.record.name.eq_ignore_ascii_case(who));
             let held = named.or_else(|| living().find(|held| held.record.id == who))?;
             let revoked = Arc::new(held.revoked(now));
-            book.insert(revoked.record.id.clone(), revoked.clone());
+            table.insert(revoked.record.id.clone(), revoked.clone());
             Some(revoked)
         });
         let revoked = revoked.ok_or_else(|| TokenError::Unknown(who.to_owned()))?;
@@ -227,25 +227,25 @@ impl Tokens {
 
     /// All tokens, the oldest first; those that are over too.
     pub fn list(&self) -> Vec<TokenRecord> {
-        let mut all: Vec<_> = self.book.load().values().map(|held| held.shown()).collect();
+        let mut all: Vec<_> = self.table.load().values().map(|held| held.shown()).collect();
         all.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
         all
     }
 
     /// Takes over what another program has written down. What was taken away stays so.
-    pub async fn refresh(&self) -> Result<(), CabinetError> {
-        let documents = self.cabinet.all(document::TOKENS).await?;
-        let uses = self.cabinet.all(document::USES).await?;
+    pub async fn refresh(&self) -> Result<(), DocumentStoreError> {
+        let documents = self.document_store.all(document::TOKENS).await?;
+        let uses = self.document_store.all(document::USES).await?;
         let records: Vec<_> = documents
             .iter()
             .filter_map(|(id, content)| document::open(&self.signer, id, content))
             .collect();
-        self.change(|book| {
+        self.change(|table| {
             for (record, hash) in records {
-                held::merge(book, record, hash);
+                held::merge(table, record, hash);
             }
             for (id, content) in uses {
-                if let (Some(held), Ok(at)) = (book.get(&id), content.parse()) {
+                if let (Some(held), Ok(at)) = (table.get(&id), content.parse()) {
                     held.was_used(at);
                 }
             }
@@ -254,11 +254,11 @@ impl Tokens {
     }
 
     /// Writes down when tokens were last used, if they were since it was written last.
-    pub async fn write_uses(&self) -> Result<(), CabinetError> {
-        let book = self.book.load_full();
-        for held in book.values() {
+    pub async fn write_uses(&self) -> Result<(), DocumentStoreError> {
+        let table = self.table.load_full();
+        for held in table.values() {
             if let Some(at) = held.unwritten() {
-                self.cabinet.put(document::USES, &held.record.id, at.to_string()).await?;
+                self.document_store.put(document::USES, &held.record.id, at.to_string()).await?;
                 held.was_written(at);
             }
         }
@@ -269,7 +269,7 @@ impl Tokens {
     /// was set back.
     fn end_what_is_over(&self) {
         let now = self.clock.seconds();
-        for held in self.book.load().values() {
+        for held in self.table.load().values() {
             held.end_if_over(now);
         }
     }
@@ -289,24 +289,24 @@ impl Tokens {
         }
     }
 
-    async fn write(&self, record: &TokenRecord) -> Result<(), CabinetError> {
+    async fn write(&self, record: &TokenRecord) -> Result<(), DocumentStoreError> {
         let content = document::seal(&self.signer, record);
-        self.cabinet.put(document::TOKENS, &record.id, content).await
+        self.document_store.put(document::TOKENS, &record.id, content).await
     }
 
     /// Changes the book in one step.
-    fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut TokenTable) -> T) -> T {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut book = Book::clone(&self.book.load());
-        let changed = change(&mut book);
-        self.book.store(Arc::new(book));
+        let mut table = TokenTable::clone(&self.table.load());
+        let changed = change(&mut table);
+        self.table.store(Arc::new(table));
         changed
     }
 }
 
 impl fmt::Debug for Tokens {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tokens").field("count", &self.book.load().len()).finish()
+        formatter.debug_struct("Tokens").field("count", &self.table.load().len()).finish()
     }
 }
 

@@ -1,30 +1,30 @@
 //! The trust gate: whether a call runs, waits for a person, or is refused.
 
 mod decide;
+mod decision;
+mod decisions;
 pub(crate) mod fingerprint;
 mod level;
 mod marks;
-mod ruling;
-mod rulings;
 mod settings;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use gantry_gateway::policy::{Admission, Decision, Ward};
+use gantry_gateway::policy::{CallFilter, Decision, PolicyDecision};
 use gantry_gateway::{
-    CallError, Effect, ErrorKind, Exchange, NameStyle, Resolved, Snapshot, Target,
+    CallContext, CallError, Effect, ErrorKind, NameStyle, Resolved, Snapshot, Target,
 };
 
 use crate::approvals::{Approvals, Need};
-use crate::cabinet::CabinetError;
+use crate::document_store::DocumentStoreError;
+use decisions::{Row, TrustDecisions};
 use fingerprint::fingerprint;
-use rulings::{Row, Rulings};
 
-pub use decide::{Approve, Outcome, Reason, Standing, decide};
+pub use decide::{Approve, Outcome, Reason, TrustInputs, decide};
+pub use decision::{OwnName, Subject, TrustDecision};
 pub use level::Level;
 pub use marks::Marks;
-pub use ruling::{OwnName, Ruling, Subject};
 pub use settings::{TrustSettings, Wanted};
 
 /// The kind of documents that decisions are.
@@ -39,7 +39,7 @@ pub struct Trust(Arc<Inner>);
 
 struct Inner {
     settings: ArcSwap<TrustSettings>,
-    rulings: ArcSwap<Rulings>,
+    decisions: ArcSwap<TrustDecisions>,
     /// Held while decisions change, so that none is lost; never across an await.
     changing: Mutex<()>,
     in_order: InOrder,
@@ -56,7 +56,7 @@ pub enum TrustError {
     Unknown(Subject),
     /// It cannot be kept.
     #[error("the decision could not be kept: {0}")]
-    Cabinet(#[from] CabinetError),
+    DocumentStore(#[from] DocumentStoreError),
 }
 
 impl Trust {
@@ -65,11 +65,12 @@ impl Trust {
         settings: TrustSettings,
         approvals: Approvals,
         in_order: InOrder,
-    ) -> Result<Self, CabinetError> {
-        let rulings = Rulings::new(approvals.archive().all::<Ruling>(KIND).await?);
+    ) -> Result<Self, DocumentStoreError> {
+        let decisions =
+            TrustDecisions::new(approvals.signed_store().all::<TrustDecision>(KIND).await?);
         Ok(Self(Arc::new(Inner {
             settings: ArcSwap::from_pointee(settings),
-            rulings: ArcSwap::from_pointee(rulings),
+            decisions: ArcSwap::from_pointee(decisions),
             changing: Mutex::default(),
             in_order,
             approvals,
@@ -88,13 +89,13 @@ impl Trust {
     }
 
     /// Every decision in force.
-    pub fn rulings(&self) -> Vec<Ruling> {
-        self.0.rulings.load().iter().cloned().collect()
+    pub fn decisions(&self) -> Vec<TrustDecision> {
+        self.0.decisions.load().iter().cloned().collect()
     }
 
     /// How far the gateway as a whole is trusted.
     pub fn level(&self) -> Level {
-        self.0.rulings.load().gateway().unwrap_or(self.0.settings.load().level)
+        self.0.decisions.load().gateway().unwrap_or(self.0.settings.load().level)
     }
 
     /// Decides how far something is trusted, as it is in this snapshot of the catalog.
@@ -104,51 +105,51 @@ impl Trust {
         level: Level,
         by: &str,
         snapshot: &Snapshot,
-    ) -> Result<Ruling, TrustError> {
+    ) -> Result<TrustDecision, TrustError> {
         let subject = canonical(subject, snapshot);
         let (bound, tool) = (bound(&subject, snapshot), own_name(&subject, snapshot));
         if bound.is_none() && subject != Subject::Gateway && level != Level::Untrusted {
             return Err(TrustError::Unknown(subject));
         }
         let at = self.0.approvals.clock().seconds();
-        let ruling = Ruling { subject, level, bound, tool, by: by.to_owned(), at };
-        let key = ruling.subject.to_string();
+        let decision = TrustDecision { subject, level, bound, tool, by: by.to_owned(), at };
+        let key = decision.subject.to_string();
         // What takes trust away is in force even if it cannot be kept.
         if level == Level::Untrusted {
-            self.change(&ruling.subject, Some(&ruling));
+            self.change(&decision.subject, Some(&decision));
         }
-        self.0.approvals.archive().put(KIND, &key, &ruling).await?;
-        self.change(&ruling.subject, Some(&ruling));
+        self.0.approvals.signed_store().put(KIND, &key, &decision).await?;
+        self.change(&decision.subject, Some(&decision));
         tracing::info!(subject = key, %level, by, "trust was decided");
-        Ok(ruling)
+        Ok(decision)
     }
 
     /// Takes a decision back. Gives whether there was one.
     pub async fn revoke(&self, subject: &Subject, by: &str) -> Result<bool, TrustError> {
-        let rulings = self.rulings();
-        let exact = rulings.iter().find(|it| it.subject == *subject);
-        let known = exact.or_else(|| rulings.iter().find(|it| is_shown_as(&it.subject, subject)));
+        let decisions = self.decisions();
+        let exact = decisions.iter().find(|it| it.subject == *subject);
+        let known = exact.or_else(|| decisions.iter().find(|it| is_shown_as(&it.subject, subject)));
         let subject = known.map_or(subject, |it| &it.subject);
         if known.as_ref().is_some_and(|it| it.level != Level::Untrusted) {
             self.change(subject, None);
         }
         let key = subject.to_string();
-        let removed = self.0.approvals.archive().remove(KIND, &key).await?;
+        let removed = self.0.approvals.signed_store().remove(KIND, &key).await?;
         self.change(subject, None);
         tracing::info!(subject = key, by, "a decision about trust was taken back");
         Ok(removed || known.is_some())
     }
 
-    fn change(&self, subject: &Subject, ruling: Option<&Ruling>) {
+    fn change(&self, subject: &Subject, decision: Option<&TrustDecision>) {
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.0.rulings.load();
-        let others = before.iter().filter(|it| it.subject != *subject).chain(ruling);
-        self.0.rulings.store(Arc::new(Rulings::new(others.cloned())));
+        let before = self.0.decisions.load();
+        let others = before.iter().filter(|it| it.subject != *subject).chain(decision);
+        self.0.decisions.store(Arc::new(TrustDecisions::new(others.cloned())));
     }
 
     /// All that matters for a call on this; `rule` says whether a rule wants it approved.
-    pub fn standing(&self, target: &Target, rule: bool) -> Standing {
-        self.stands(&self.0.rulings.load(), target, rule).0
+    pub fn inputs(&self, target: &Target, rule: bool) -> TrustInputs {
+        self.stands(&self.0.decisions.load(), target, rule).0
     }
 
     /// What a call on this may do, by its definition and the settings.
@@ -158,14 +159,14 @@ impl Trust {
 
     fn stands(
         &self,
-        rulings: &Rulings,
+        decisions: &TrustDecisions,
         target: &Target,
         rule: bool,
-    ) -> (Standing, Option<Arc<Row>>) {
+    ) -> (TrustInputs, Option<Arc<Row>>) {
         let settings = self.0.settings.load();
-        let (server, tool) = (rulings.server(target), rulings.tool(target));
-        let standing = Standing {
-            gateway: rulings.gateway().unwrap_or(settings.level),
+        let (server, tool) = (decisions.server(target), decisions.tool(target));
+        let inputs = TrustInputs {
+            gateway: decisions.gateway().unwrap_or(settings.level),
             server: server.map(|row| row.level()),
             tool: tool.map(|row| row.level()),
             in_order: (self.0.in_order)(target),
@@ -173,28 +174,28 @@ impl Trust {
             rule,
             approve: settings.approve(target),
         };
-        (standing, tool.or(server).cloned())
+        (inputs, tool.or(server).cloned())
     }
 }
 
-impl Ward for Trust {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
-        let wanted_by = exchange.decisions().into_iter().find_map(|it| approve_rule(&it));
-        let rulings = self.0.rulings.load();
-        let (standing, row) = self.stands(&rulings, &call.target, wanted_by.is_some());
-        match decide(&standing) {
+impl CallFilter for Trust {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
+        let wanted_by = context.decisions().into_iter().find_map(|it| approve_rule(&it));
+        let decisions = self.0.decisions.load();
+        let (inputs, row) = self.stands(&decisions, &call.target, wanted_by.is_some());
+        match decide(&inputs) {
             Outcome::Run => {
                 if let Some(row) = row {
-                    note(exchange, true, row.rule.clone());
+                    note(context, true, row.rule.clone());
                 }
-                Admission::GRANTED
+                Decision::GRANTED
             }
             Outcome::Refuse(reason) => {
                 // A decision is named where it is what refuses; a lock refuses whatever was decided.
                 let row = row.filter(|_| reason.is_decided());
                 let rule = row.map_or_else(|| reason.as_str().into(), |row| row.rule.clone());
-                note(exchange, false, rule);
-                Admission::refused(refusal(&call.target, reason))
+                note(context, false, rule);
+                Decision::refused(refusal(&call.target, reason))
             }
             Outcome::NeedsApproval(reason) => {
                 let need = Need {
@@ -202,14 +203,14 @@ impl Ward for Trust {
                     reason: wanted_by.as_ref().map_or_else(|| reason.text().into(), reason_of_rule),
                     rule: wanted_by,
                 };
-                Admission::Later(Box::pin(self.0.approvals.seek(call, exchange, need)))
+                Decision::Later(Box::pin(self.0.approvals.seek(call, context, need)))
             }
         }
     }
 }
 
 /// The rule that wants the call to be approved, if this is the decision of one that does.
-fn approve_rule(decision: &Decision) -> Option<String> {
+fn approve_rule(decision: &PolicyDecision) -> Option<String> {
     let name = decision.rule.strip_prefix("approve:").filter(|_| decision.policy == "rules")?;
     Some(name.trim().to_owned())
 }
@@ -218,8 +219,8 @@ fn reason_of_rule(name: &String) -> Arc<str> {
     format!("the rule `{name}` wants it to be approved").into()
 }
 
-fn note(exchange: &Exchange, allowed: bool, rule: Arc<str>) {
-    exchange.note_decision(Decision { allowed, policy: KIND, rule });
+fn note(context: &CallContext, allowed: bool, rule: Arc<str>) {
+    context.note_decision(PolicyDecision { allowed, policy: KIND, rule });
 }
 
 fn refusal(target: &Target, reason: Reason) -> CallError {

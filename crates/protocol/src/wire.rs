@@ -11,9 +11,9 @@ mod border;
 mod capabilities;
 mod content;
 mod form;
+mod input_request;
 mod json_block;
 mod params;
-mod question;
 mod result;
 mod sampling;
 mod schema;
@@ -25,9 +25,9 @@ pub use capabilities::{
     lift_client_capabilities, lift_server_capabilities, lower_client_capabilities,
     lower_server_capabilities,
 };
+pub use input_request::{Inexpressible, lift_input_request, lower_input_request};
 pub use json_block::with_json_block;
 pub use params::{lift_notification, lift_params, lower_notification, lower_params};
-pub use question::{Inexpressible, lift_question, lower_question};
 pub use result::{lift, lift_result, lower, lower_result};
 pub use task::{lift_task, lower_task, with_related_task};
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
-    EntryError, Exchange, Listing, Outcome, PromptEntry, Provider, Publisher, Resolved,
+    CallContext, EntryError, Listing, Outcome, PromptEntry, Provider, Publisher, Resolved,
     ResourceEntry, Target, TemplateEntry, ToolEntry,
 };
 use gantry_protocol::{Method, RawJson};
@@ -202,8 +202,8 @@ impl Provider for Handlers {
         "handlers"
     }
 
-    fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
-        let context = Context::new(&resolved.call, exchange.clone());
+    fn serve(&self, resolved: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome> {
+        let context = Context::new(&resolved.call, context.clone());
         self.handle(resolved, context).unwrap_or_else(|| {
             let removed = failure::removed(&resolved.target);
             Box::pin(async { Err(removed) })

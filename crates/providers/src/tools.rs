@@ -18,7 +18,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
-    CallError, ErrorKind, Exchange, Outcome, Provider, Publisher, Resolved, Target,
+    CallContext, CallError, ErrorKind, Outcome, Provider, Publisher, Resolved, Target,
 };
 use gantry_protocol::RawJson;
 use tokio::sync::Notify;
@@ -37,10 +37,10 @@ const SETTLED: Duration = Duration::from_millis(50);
 /// The registry of tools: those of some folders, and those that are added while it runs. Clones
 /// share it.
 #[derive(Debug, Clone)]
-pub struct Tools(Arc<Workshop>);
+pub struct Tools(Arc<Inner>);
 
 #[derive(Debug)]
-struct Workshop {
+struct Inner {
     settings: ToolSettings,
     sources: Mutex<Sources>,
     registry: ArcSwap<Registry>,
@@ -90,7 +90,7 @@ impl Tools {
             added: HashMap::new(),
             served: ServedTools::default(),
         };
-        let tools = Self(Arc::new(Workshop {
+        let tools = Self(Arc::new(Inner {
             runner: Runner::new(settings.clone()),
             settings,
             sources: Mutex::new(sources),
@@ -218,9 +218,9 @@ impl Tools {
             } else {
                 tick.tick().await;
             }
-            let workshop = self.0.clone();
+            let inner = self.0.clone();
             // Looking at files may block, and must not hold up calls.
-            let looked = tokio::task::spawn_blocking(move || workshop.look()).await;
+            let looked = tokio::task::spawn_blocking(move || inner.look()).await;
             if let Err(error) = looked {
                 tracing::error!(%error, "looking at the tool folders failed");
             }
@@ -228,7 +228,7 @@ impl Tools {
     }
 }
 
-impl Workshop {
+impl Inner {
     /// Looks at the folders, and publishes when something has changed.
     fn look(&self) {
         let mut sources = self.sources();
@@ -327,12 +327,12 @@ impl Provider for Tools {
         "tools"
     }
 
-    fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
-        let (workshop, exchange) = (self.0.clone(), exchange.clone());
+    fn serve(&self, call: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome> {
+        let (inner, context) = (self.0.clone(), context.clone());
         let (manifest, output) = match &call.target {
             Target::Tool(entry) => {
                 let version = entry.version.as_deref().unwrap_or_default();
-                (workshop.registry.load().find(&entry.name, version), entry.output.clone())
+                (inner.registry.load().find(&entry.name, version), entry.output.clone())
             }
             _ => (None, None),
         };
@@ -342,9 +342,9 @@ impl Provider for Tools {
             match manifest {
                 Some(manifest) => {
                     if manifest.task {
-                        exchange.become_task(None, None, None);
+                        context.become_task(None, None, None);
                     }
-                    workshop.runner.run(&manifest, arguments, output, exchange).await
+                    inner.runner.run(&manifest, arguments, output, context).await
                 }
                 None => {
                     let text = format!("`{name}` has just been removed");

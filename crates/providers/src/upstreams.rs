@@ -5,36 +5,36 @@
 
 mod aliases;
 mod asker;
-mod attend;
 mod canonical;
 mod compose;
-mod face;
+mod endpoint_provider;
+mod export_list;
+mod exports;
 mod failure;
 mod freshness;
-mod house;
 mod instructions;
-mod line;
 mod lists;
 mod naming;
-mod offer;
-mod offering;
 mod origin;
 mod pace;
 mod pool;
 mod redaction;
+mod registry;
+mod request_handler;
 mod serve;
-mod server;
 mod settings;
 mod startup;
 mod status;
 mod task;
+mod upstream;
+mod upstream_task;
 
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use settings::{Override, Profile, Share, Upstream, UpstreamSettings};
+pub use settings::{Override, Profile, Share, UpstreamConfig, UpstreamSettings};
 pub use status::Status;
 
 use std::collections::BTreeSet;
@@ -44,17 +44,17 @@ use gantry_client::Client;
 use gantry_gateway::Gateway;
 use tokio::sync::watch;
 
-use self::house::House;
-use self::pool::Own;
+use self::pool::DedicatedConnection;
+use self::registry::UpstreamRegistry;
 
 /// All servers behind the gateway. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Upstreams(Arc<House>);
+pub struct Upstreams(Arc<UpstreamRegistry>);
 
 impl Upstreams {
     /// No servers yet.
     pub fn new(settings: UpstreamSettings) -> Self {
-        Self(Arc::new(House::new(settings)))
+        Self(Arc::new(UpstreamRegistry::new(settings)))
     }
 
     /// Offers what the servers have through this gateway, under names that tell them apart.
@@ -63,25 +63,25 @@ impl Upstreams {
     }
 
     /// The names of servers and profiles that can be shown alone, as they come and go.
-    pub fn faces(&self) -> watch::Receiver<BTreeSet<String>> {
+    pub fn virtual_servers(&self) -> watch::Receiver<BTreeSet<String>> {
         self.0.names.subscribe()
     }
 
     /// Offers one server under its own names, or one profile, through a gateway of its own. It
     /// lists nothing while there is no server or profile of that name.
-    pub fn attach_face(&self, name: &str, gateway: &Arc<Gateway>) {
+    pub fn attach_virtual_server(&self, name: &str, gateway: &Arc<Gateway>) {
         self.0.attach(Some(name), gateway);
     }
 
     /// Takes what was attached under that name out of its gateway.
-    pub fn detach_face(&self, name: &str) {
+    pub fn detach_virtual_server(&self, name: &str) {
         self.0.detach(name);
     }
 
     /// Replaces the servers and profiles. What did not change goes on undisturbed. Must be called
     /// within a tokio runtime.
-    pub fn configure(&self, servers: Vec<Upstream>, profiles: Vec<Profile>) {
-        House::configure(&self.0, servers, profiles);
+    pub fn configure(&self, servers: Vec<UpstreamConfig>, profiles: Vec<Profile>) {
+        UpstreamRegistry::configure(&self.0, servers, profiles);
     }
 
     /// Counts changes of states and lists. Whoever waits for one looks at [`Self::status`] when
@@ -93,15 +93,15 @@ impl Upstreams {
     /// Waits until every server was listed, or could not be reached. One that is started when it is
     /// needed is not started for this if its last lists are known.
     pub async fn settled(&self) {
-        self.until(server::Server::is_settled).await;
+        self.until(upstream::Upstream::is_settled).await;
     }
 
     /// Waits until what the servers listed when they ran last has been read from the disk.
     pub async fn recalled(&self) {
-        self.until(server::Server::is_recalled).await;
+        self.until(upstream::Upstream::is_recalled).await;
     }
 
-    async fn until(&self, is_so: impl Fn(&server::Server) -> bool) {
+    async fn until(&self, is_so: impl Fn(&upstream::Upstream) -> bool) {
         let mut changes = self.changes();
         while !self.0.servers().iter().all(|server| is_so(server)) {
             if changes.changed().await.is_err() {
@@ -113,7 +113,7 @@ impl Upstreams {
     /// How each server stands, in the order of their names.
     pub fn status(&self) -> Vec<Status> {
         let problems = self.0.problems();
-        let status = |server: &Arc<server::Server>| {
+        let status = |server: &Arc<upstream::Upstream>| {
             let problems = problems.get(server.name()).map(Vec::as_slice);
             Status::of(server, problems.unwrap_or_default())
         };
@@ -130,7 +130,9 @@ impl Upstreams {
     /// The same of the programs that single users or sessions have, each with a name for it.
     pub fn own_logs(&self, name: &str) -> Vec<(String, String)> {
         let Some(server) = self.0.server(name) else { return Vec::new() };
-        let log = |own: Own| (own.name, server.redaction.text(&own.client.log()).into_owned());
+        let log = |own: DedicatedConnection| {
+            (own.name, server.redaction.text(&own.client.log()).into_owned())
+        };
         server.own().into_iter().flatten().map(log).collect()
     }
 

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gantry_gateway::Badge;
+use gantry_gateway::TokenLease;
 use tokio_util::sync::CancellationToken;
 
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 /// The credentials whose end is waited for.
 #[derive(Debug)]
@@ -29,25 +29,25 @@ impl Credentials {
     }
 }
 
-impl Lobby {
+impl ServerState {
     /// Ends the sessions and the parked calls of a credential when it is over. To be called before
     /// something is kept; who keeps it then looks whether the credential has ended meanwhile.
     /// Streams, connections and tasks wait for that themselves.
-    pub(crate) fn watch_credential(&self, badge: &Arc<Badge>) {
-        let address = Arc::as_ptr(badge).addr();
+    pub(crate) fn watch_credential(&self, lease: &Arc<TokenLease>) {
+        let address = Arc::as_ptr(lease).addr();
         if !self.credentials.watched().insert(address) {
             return;
         }
         let (credentials, settings) = (self.credentials.clone(), self.settings.clone());
-        let (sessions, parking, badge) =
-            (self.sessions.clone(), self.parking.clone(), badge.clone());
+        let (sessions, parking, lease) =
+            (self.sessions.clone(), self.parking.clone(), lease.clone());
         self.tasks.spawn(async move {
-            let over = credentials.stopping.run_until_cancelled(badge.over()).await;
+            let over = credentials.stopping.run_until_cancelled(lease.over()).await;
             if over.is_some() {
                 // One that has expired is marked too, so that nothing is kept for it from here on.
-                badge.end();
-                sessions.end_credential(&settings, &badge);
-                parking.end_credential(&badge);
+                lease.end();
+                sessions.end_credential(&settings, &lease);
+                parking.end_credential(&lease);
             }
             credentials.watched().remove(&address);
         });

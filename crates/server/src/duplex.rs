@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::turns::Turns;
-use crate::doorman::Visitor;
-use crate::era::{Arrival, Received, Session, receive};
-use crate::guest::Guest;
-use crate::lobby::Lobby;
+use crate::authenticator::Identity;
+use crate::client_identity::ClientIdentity;
+use crate::era::{ParsedRequest, Received, Session, receive};
+use crate::in_flight::InFlightRequests;
 use crate::outgoing::Outgoing;
+use crate::server_state::ServerState;
 use crate::settings::Eras;
-use crate::underway::Underway;
 
 /// Where messages come from.
 pub(crate) trait Inbound: Send {
@@ -35,24 +35,24 @@ pub(crate) trait Inbound: Send {
 
 /// Serves one connection until its client is done or the server has stopped.
 pub(crate) async fn serve(
-    lobby: Arc<Lobby>,
-    visitor: &Visitor,
+    server_state: Arc<ServerState>,
+    identity: &Identity,
     mut inbound: impl Inbound,
     channel: mpsc::Sender<Bytes>,
 ) {
     let closed = CancellationToken::new();
-    let settings = &lobby.settings;
+    let settings = &server_state.settings;
     let connection = Arc::new(Connection {
         turns: Turns::new(settings),
         listeners: Arc::new(Semaphore::new(settings.streams_of_session)),
         out: Outgoing::new(channel, settings.unread, closed.clone()),
         session: OnceLock::new(),
         initialized: CancellationToken::new(),
-        calls: Underway::new(closed.clone()),
+        calls: InFlightRequests::new(closed.clone()),
         tasks: TaskTracker::new(),
         closed,
-        guest: Guest::staying(visitor),
-        lobby,
+        client_identity: ClientIdentity::staying(identity),
+        server_state,
     });
     let reading = async {
         while let Some(text) = inbound.next().await {
@@ -67,30 +67,30 @@ pub(crate) async fn serve(
     };
     // While the server stops, calls under way may still need answers, so reading goes on.
     let stopped = async {
-        connection.lobby.stopping.cancelled().await;
-        connection.idle(connection.lobby.settings.drain).await;
+        connection.server_state.stopping.cancelled().await;
+        connection.idle(connection.server_state.settings.drain).await;
     };
     tokio::select! {
         () = reading => {}
         () = stopped => {}
         () = connection.out.gone() => {}
         // Nothing goes on that was begun with a credential which is no longer good.
-        () = visitor.over() => connection.closed.cancel(),
+        () = identity.over() => connection.closed.cancel(),
     }
     connection.finish().await;
 }
 
 /// One connection and all that goes on in it.
 struct Connection {
-    lobby: Arc<Lobby>,
-    guest: Guest,
+    server_state: Arc<ServerState>,
+    client_identity: ClientIdentity,
     out: Outgoing,
     /// What a client with a handshake has agreed on.
     session: OnceLock<Arc<Session>>,
     /// Says that this client is ready to be spoken to.
     initialized: CancellationToken,
     /// Requests that stand alone and are under way.
-    calls: Arc<Underway>,
+    calls: Arc<InFlightRequests>,
     turns: Turns,
     listeners: Arc<Semaphore>,
     tasks: TaskTracker,
@@ -101,7 +101,7 @@ impl Connection {
     /// Takes one message. Returns whether the connection goes on.
     async fn take(self: Arc<Self>, text: Bytes) -> bool {
         let bytes = text.len();
-        match receive(text, self.lobby.settings.message).await {
+        match receive(text, self.server_state.settings.message).await {
             Ok(Received::Request(request)) => self.take_request(*request, bytes).await,
             Ok(Received::Notification(notification)) => return self.hear(&notification),
             Ok(Received::Response(response)) => {
@@ -115,12 +115,12 @@ impl Connection {
         true
     }
 
-    async fn take_request(self: Arc<Self>, request: Arrival, bytes: usize) {
-        if self.lobby.stopping.is_cancelled() {
+    async fn take_request(self: Arc<Self>, request: ParsedRequest, bytes: usize) {
+        if self.server_state.stopping.is_cancelled() {
             let error = RpcError::new(code::SHUTTING_DOWN, "the server is stopping");
             return self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
         }
-        let eras = self.lobby.settings.eras;
+        let eras = self.server_state.settings.eras;
         if eras != Eras::Legacy && request.is_stateless() {
             return self.take_stateless(request, bytes).await;
         }
@@ -132,7 +132,7 @@ impl Connection {
                 self.send(jsonrpc::result(&request.id, &empty).into_bytes()).await;
             }
             (None, _) => {
-                let error = stranger(&self.lobby, &request);
+                let error = stranger(&self.server_state, &request);
                 self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
             }
         }
@@ -169,13 +169,13 @@ impl Connection {
     }
 
     /// Waits until no call is under way, for at most this long.
-    async fn idle(&self, patience: Duration) {
-        let _ = tokio::time::timeout(patience, self.turns.idle()).await;
+    async fn idle(&self, write_timeout: Duration) {
+        let _ = tokio::time::timeout(write_timeout, self.turns.idle()).await;
     }
 
     /// Lets what is under way end if it does so soon, and ends everything else.
     async fn finish(&self) {
-        let linger = self.lobby.settings.linger;
+        let linger = self.server_state.settings.linger;
         tokio::select! {
             () = self.idle(linger) => {}
             () = self.out.gone() => {}
@@ -186,7 +186,7 @@ impl Connection {
         }
         self.initialized.cancel();
         self.tasks.close();
-        if self.lobby.stopping.is_cancelled() {
+        if self.server_state.stopping.is_cancelled() {
             // Listeners say goodbye by themselves.
             let _ = tokio::time::timeout(linger, self.tasks.wait()).await;
         }
@@ -196,11 +196,11 @@ impl Connection {
 }
 
 /// The error for a client that has neither introduced itself nor sent a request that stands alone.
-pub(crate) fn stranger(lobby: &Lobby, request: &Arrival) -> RpcError {
-    match (lobby.settings.eras, &request.method) {
+pub(crate) fn stranger(server_state: &ServerState, request: &ParsedRequest) -> RpcError {
+    match (server_state.settings.eras, &request.method) {
         (Eras::Modern, Method::Initialize) => {
             let version = request.params.get("protocolVersion").and_then(|it| it.to_text());
-            crate::era::unsupported(lobby, version.as_deref().unwrap_or_default())
+            crate::era::unsupported(server_state, version.as_deref().unwrap_or_default())
         }
         (Eras::Legacy, Method::Discover) => RpcError::method_not_found(request.method.as_str()),
         _ => RpcError::invalid_params(

@@ -1,35 +1,35 @@
 //! The only place in the doors that knows revisions: what comes in is lifted to the newest form,
 //! what goes out is lowered to the client's, and questions reach clients of either kind.
 
-mod arrival;
 mod checks;
 mod discover;
 mod errors;
 mod handshake;
 mod listen;
 mod parking;
+mod parsed;
 mod replay;
+mod request_context;
 mod session;
 mod sessions;
 mod stateful;
 mod stateless;
 mod task;
-mod task_book;
-mod ticket;
+mod task_table;
 
-pub(crate) use arrival::{Arrival, Received, named_trace, receive};
 pub(crate) use checks::unsupported;
 pub(crate) use errors::Status;
 pub(crate) use handshake::Handshake;
 pub(crate) use listen::Listening;
 pub(crate) use parking::Parking;
+pub(crate) use parsed::{ParsedRequest, Received, named_trace, receive};
 pub(crate) use replay::{Follower, StreamLog};
+pub(crate) use request_context::RequestContext;
 pub(crate) use session::{Handled, Session, listen_for};
 pub(crate) use sessions::{HttpSession, SessionLookup, Sessions, mint};
 pub(crate) use stateful::{Wire, drive, finish};
-pub(crate) use stateless::{Live, Prepared, Said, prepare};
-pub(crate) use task_book::TaskBook;
-pub(crate) use ticket::Ticket;
+pub(crate) use stateless::{Outbound, Prepared, StatelessCall, prepare};
+pub(crate) use task_table::TaskTable;
 
 use gantry_protocol::Revision;
 

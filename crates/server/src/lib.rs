@@ -3,31 +3,31 @@
 //! A door turns bytes into messages, lets [`era`] lift them to the newest form, steps the call
 //! that the gateway runs, and writes down what it says. Everything about revisions is in `era`.
 
+mod authenticator;
+mod client_identity;
 mod credentials;
-mod doorman;
 mod duplex;
 mod era;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod guest;
 mod headers;
 mod http;
-mod lobby;
+mod in_flight;
 mod memory;
 mod outgoing;
 mod quota;
 mod seal;
+mod server_state;
 mod settings;
 mod stdio;
 mod task_log;
-mod underway;
 mod websocket;
 
-pub use doorman::{Doorman, Refusal, Visitor};
-pub use http::annex::{Admission, Annex, Annexes, MoreMetrics};
-pub use http::{ControlServer, HttpServer, ListenError, Names};
-pub use lobby::Lobby;
+pub use authenticator::{AuthError, Authenticator, Identity};
+pub use http::handler::{HandlerAccess, HttpHandler, MoreMetrics, Mounts};
+pub use http::{AllowedHosts, ControlServer, HttpServer, ListenError};
 pub use memory::Link;
+pub use server_state::ServerState;
 pub use settings::{Eras, Settings};
 pub use stdio::serve_stdio;
 pub use task_log::{TaskLog, TaskLogError, TaskLogLimits, TaskRecord};

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use gantry_protocol::RpcError;
 use tokio::sync::mpsc;
 
-use crate::doorman::Visitor;
+use crate::authenticator::Identity;
 use crate::duplex::{self, Inbound};
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 /// The client's end of an in-process connection. Dropping it ends the connection.
 #[derive(Debug)]
@@ -23,12 +23,12 @@ const WAITING: usize = 64;
 
 impl Link {
     /// Opens a connection to the doors' lobby.
-    pub fn open(lobby: &Arc<Lobby>, principal: &str) -> Self {
+    pub fn open(server_state: &Arc<ServerState>, principal: &str) -> Self {
         let (to_server, inbound) = mpsc::channel(WAITING);
         let (out, from_server) = mpsc::channel(WAITING);
-        let (serving, visitor) = (lobby.clone(), Visitor::new(principal));
-        lobby.tasks.spawn(async move {
-            duplex::serve(serving, &visitor, Queue(inbound), out).await;
+        let (serving, identity) = (server_state.clone(), Identity::new(principal));
+        server_state.tasks.spawn(async move {
+            duplex::serve(serving, &identity, Queue(inbound), out).await;
         });
         Self { to_server, from_server }
     }

@@ -11,19 +11,19 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
     channel: mpsc::Sender<Bytes>,
-    patience: Duration,
+    write_timeout: Duration,
     /// Says that the connection is over.
     closed: CancellationToken,
 }
 
 impl Outgoing {
-    /// Ends the connection when a message waits longer than `patience` for a place.
+    /// Ends the connection when a message waits longer than `write_timeout` for a place.
     pub(crate) fn new(
         channel: mpsc::Sender<Bytes>,
-        patience: Duration,
+        write_timeout: Duration,
         closed: CancellationToken,
     ) -> Self {
-        Self { channel, patience, closed }
+        Self { channel, write_timeout, closed }
     }
 
     /// Sends one message, waiting for a place. Returns false when the connection is over.
@@ -35,7 +35,7 @@ impl Outgoing {
         };
         tokio::select! {
             () = self.closed.cancelled() => false,
-            sent = tokio::time::timeout(self.patience, self.channel.send(message)) => match sent {
+            sent = tokio::time::timeout(self.write_timeout, self.channel.send(message)) => match sent {
                 Ok(sent) => sent.is_ok(),
                 Err(_) => {
                     tracing::warn!("a client does not read what it is sent; its connection ends");

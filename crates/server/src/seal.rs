@@ -10,7 +10,7 @@ use rand::Rng;
 pub(crate) struct Seal {
     cipher: XChaCha20Poly1305,
     /// What was sealed at one face does not open at another.
-    face: Vec<u8>,
+    virtual_server: Vec<u8>,
 }
 
 /// What a sealed text is for. One made for another purpose does not open.
@@ -35,12 +35,12 @@ impl Seal {
     /// Seals with this key, or with a random one.
     pub(crate) fn new(key: Option<[u8; 32]>) -> Self {
         let key = key.unwrap_or_else(random);
-        Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), face: Vec::new() }
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), virtual_server: Vec::new() }
     }
 
     /// The same key for the face of that name.
-    pub(crate) fn for_face(&self, name: &str) -> Self {
-        Self { cipher: self.cipher.clone(), face: [b" at ", name.as_bytes()].concat() }
+    pub(crate) fn for_virtual_server(&self, name: &str) -> Self {
+        Self { cipher: self.cipher.clone(), virtual_server: [b" at ", name.as_bytes()].concat() }
     }
 
     /// Seals a text into characters that may stand in a header.
@@ -62,7 +62,7 @@ impl Seal {
     }
 
     fn label(&self, purpose: Purpose) -> Vec<u8> {
-        [purpose.label(), &self.face].concat()
+        [purpose.label(), &self.virtual_server].concat()
     }
 }
 

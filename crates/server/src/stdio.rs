@@ -13,7 +13,7 @@ use gantry_transport::lines::{LineDecoder, LineTooLong, to_line};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::duplex::{self, Inbound};
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 type Line = Result<Bytes, LineTooLong>;
 
@@ -23,8 +23,8 @@ const WAITING: usize = 64;
 const CHUNK: usize = 64 * 1024;
 
 /// Serves one client on standard input and output until it is done.
-pub async fn serve_stdio(lobby: Arc<Lobby>) -> std::io::Result<()> {
-    let limit = lobby.settings.message.size;
+pub async fn serve_stdio(server_state: Arc<ServerState>) -> std::io::Result<()> {
+    let limit = server_state.settings.message.size;
     let (lines, inbound) = mpsc::channel(WAITING);
     let (out, messages) = mpsc::channel(WAITING);
     let (written, all_written) = oneshot::channel();
@@ -34,8 +34,8 @@ pub async fn serve_stdio(lobby: Arc<Lobby>) -> std::io::Result<()> {
     thread::Builder::new().name("gantry-stdout".to_owned()).spawn(move || {
         let _ = written.send(write(messages, std::io::stdout().lock()));
     })?;
-    let (local, linger) = (lobby.local.clone(), lobby.settings.linger);
-    duplex::serve(lobby, &local, Lines(inbound), out).await;
+    let (local, linger) = (server_state.local.clone(), server_state.settings.linger);
+    duplex::serve(server_state, &local, Lines(inbound), out).await;
     // A client that reads nothing must not keep the program from ending.
     let written = tokio::time::timeout(linger, all_written).await;
     written.map_or(Ok(()), |written| written.unwrap_or(Ok(())))

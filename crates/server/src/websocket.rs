@@ -18,12 +18,12 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use crate::doorman::Visitor;
+use crate::authenticator::Identity;
 use crate::duplex::{self, Inbound};
 use crate::headers::{Headers, text};
 use crate::http::answer::{self, Answer};
-use crate::http::{Body, Hall, Head, Patient};
-use crate::lobby::Lobby;
+use crate::http::{Body, Head, HttpState, WriteTimeout};
+use crate::server_state::ServerState;
 use metered::{Account, Metered};
 
 type Socket = WebSocketStream<Metered>;
@@ -38,7 +38,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 const COUNTED: usize = 8 * 1024;
 
 /// Turns an HTTP connection into a WebSocket.
-pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, head: &Head) -> Answer {
+pub(crate) fn upgrade(http_state: &HttpState, identity: &Identity, head: &Head) -> Answer {
     let headers = &head.headers;
     let wanted = headers.get("upgrade").unwrap_or_default();
     let wanted = wanted.eq_ignore_ascii_case("websocket") && head.is_newest && upgrades(headers);
@@ -49,17 +49,18 @@ pub(crate) fn upgrade(hall: &Hall, visitor: &Visitor, head: &Head) -> Answer {
         return answer::text(StatusCode::UPGRADE_REQUIRED, text)
             .with(UPGRADE, HeaderValue::from_static("websocket"));
     };
-    let permit = match hall.lobby.open_stream(&visitor.principal) {
+    let permit = match http_state.server_state.open_stream(&identity.principal) {
         Ok(permit) => permit,
         Err(exceeded) => {
             return answer::text(StatusCode::TOO_MANY_REQUESTS, format!("{exceeded}\n"));
         }
     };
-    let (lobby, visitor) = (hall.lobby.clone(), visitor.clone());
-    let account = Account { budget: hall.budget.clone(), principal: visitor.principal.clone() };
+    let (server_state, identity) = (http_state.server_state.clone(), identity.clone());
+    let account =
+        Account { budget: http_state.budget.clone(), principal: identity.principal.clone() };
     let serving = Body::Upgrade(Box::new(move |stream, came| {
         Box::pin(async move {
-            serve(lobby, &visitor, account, stream, came).await;
+            serve(server_state, &identity, account, stream, came).await;
             drop(permit);
         })
     }));
@@ -93,22 +94,22 @@ fn switch(serving: Body, key: &str, mcp: bool) -> Answer {
 }
 
 async fn serve(
-    lobby: Arc<Lobby>,
-    visitor: &Visitor,
+    server_state: Arc<ServerState>,
+    identity: &Identity,
     account: Account,
-    stream: Patient,
+    stream: WriteTimeout,
     came: BytesMut,
 ) {
-    let stream = Metered::new(stream, &came, account.clone(), &lobby.settings);
-    let limit = Some(lobby.settings.message.size);
+    let stream = Metered::new(stream, &came, account.clone(), &server_state.settings);
+    let limit = Some(server_state.settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
     let socket =
         WebSocketStream::from_partially_read(stream, came.into(), Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
     let (out, messages) = mpsc::channel(WAITING);
-    let (keep_alive, unread) = (lobby.settings.keep_alive, lobby.settings.unread);
-    let writer = lobby.tasks.spawn(write(sink, messages, keep_alive, unread));
-    duplex::serve(lobby, visitor, Frames { stream, account }, out).await;
+    let (keep_alive, unread) = (server_state.settings.keep_alive, server_state.settings.unread);
+    let writer = server_state.tasks.spawn(write(sink, messages, keep_alive, unread));
+    duplex::serve(server_state, identity, Frames { stream, account }, out).await;
     let _ = writer.await;
 }
 

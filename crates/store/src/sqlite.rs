@@ -27,7 +27,7 @@ const PAGE: u64 = 4096;
 /// Between two tries to open a file that another program is opening or closing.
 const PAUSE: Duration = Duration::from_millis(10);
 /// How long a connection may take to be made, beside waiting for others: a disk may be slow.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open file.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Sqlite {
         let pool = SqlitePoolOptions::new()
             .max_connections(1)
             .test_before_acquire(false)
-            .acquire_timeout(settings.busy + PATIENCE)
+            .acquire_timeout(settings.busy + TIMEOUT)
             .connect_lazy_with(options(path, settings));
         let sqlite = Self { path: path.to_owned(), pool };
         match schema::bring_up_to_date(&sqlite).await {

@@ -32,7 +32,14 @@ impl Writer {
     /// Starts to write what the source counts. The store is opened when there is something to write.
     pub fn start(address: String, settings: Settings, source: Arc<dyn Source>) -> Self {
         let (stop, stopped) = oneshot::channel();
-        let pen = Pen { address, settings, source, store: None, known: HashMap::new(), told: None };
+        let pen = StatsFlusher {
+            address,
+            settings,
+            source,
+            store: None,
+            known: HashMap::new(),
+            told: None,
+        };
         Self { stop, task: tokio::spawn(pen.run(stopped)) }
     }
 
@@ -50,7 +57,7 @@ impl Writer {
 ///
 /// The source counts from its start and never forgets, so that a write that failed needs no queue:
 /// the next one takes the difference to what the store has, however long that was ago.
-struct Pen {
+struct StatsFlusher {
     address: String,
     settings: Settings,
     source: Arc<dyn Source>,
@@ -61,7 +68,7 @@ struct Pen {
     told: Option<StoreError>,
 }
 
-impl Pen {
+impl StatsFlusher {
     async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
         let mut tick = tokio::time::interval(self.settings.every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

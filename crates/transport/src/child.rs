@@ -5,15 +5,15 @@
 mod announce;
 mod error;
 mod group;
-mod mark;
+mod owner_tag;
 mod pipes;
-mod plan;
 mod reaper;
 mod session;
 mod sink;
 mod spawn;
+mod spawn_spec;
 mod vfork;
-mod warden;
+mod watchdog;
 
 #[cfg(test)]
 mod tests;
@@ -32,8 +32,8 @@ use tokio::time::{sleep, timeout};
 pub use error::StartError;
 use group::{Group, Watch};
 use pipes::Pipes;
-pub use session::{LineSender, SKIPPED, Session, SessionLimits, SessionLines, Turn};
-pub use warden::{guard_with, stand_guard};
+pub use session::{FlushGuard, LineSender, SKIPPED, Session, SessionLimits, SessionLines};
+pub use watchdog::{guard_with, stand_guard};
 
 /// The variable that tells a child where it may write notices.
 pub const NOTICES_VARIABLE: &str = "GANTRY_NOTICES";
@@ -208,7 +208,7 @@ impl Child {
         // group may hold them open for ever, so nothing more is waited for. Most often this is how
         // it is found out: to look for such a process after every call would cost too much.
         if self.0.pipes.drain() {
-            self.0.group.kill_strays();
+            self.0.group.kill_orphans();
         }
         let input_read = self.0.pipes.was_read();
         let (stdout, stdout_overflow, stderr) = self.0.pipes.into_output();

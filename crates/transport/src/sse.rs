@@ -137,11 +137,11 @@ impl EventDecoder {
         let mut line = self.buffer.split_to(end + 1);
         self.after_return = line.last() == Some(&b'\r');
         line.truncate(end);
-        Ok(Some(self.without_mark(line.freeze())))
+        Ok(Some(self.without_owner_tag(line.freeze())))
     }
 
     /// A byte order mark may open the stream.
-    fn without_mark(&mut self, line: Bytes) -> Bytes {
+    fn without_owner_tag(&mut self, line: Bytes) -> Bytes {
         if std::mem::replace(&mut self.begun, true) {
             return line;
         }

@@ -18,7 +18,7 @@ use crate::steps::ROOT;
 
 /// A notice of the server, in the words of the script.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Notice {
+pub(crate) enum CallNotification {
     Updated(String),
     ToolsChanged,
     Log,
@@ -28,16 +28,16 @@ pub(crate) enum Notice {
 /// The handler of everything that the server starts.
 pub(crate) struct Answers {
     pub(crate) elicitation: Arc<Mutex<ElicitResult>>,
-    pub(crate) notices: Sender<Notice>,
+    pub(crate) notices: Sender<CallNotification>,
 }
 
 impl Answers {
-    pub(crate) fn new(notices: Sender<Notice>) -> Self {
+    pub(crate) fn new(notices: Sender<CallNotification>) -> Self {
         let elicitation = Arc::new(Mutex::new(ElicitResult::new(ElicitationAction::Cancel)));
         Self { elicitation, notices }
     }
 
-    async fn note(&self, notice: Notice) {
+    async fn note(&self, notice: CallNotification) {
         // The script may be over while the connection still speaks.
         self.notices.send(notice).await.ok();
     }
@@ -83,7 +83,7 @@ impl ClientHandler for Answers {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.note(Notice::Progress(params.progress_token, params.progress)).await;
+        self.note(CallNotification::Progress(params.progress_token, params.progress)).await;
     }
 
     async fn on_logging_message(
@@ -91,7 +91,7 @@ impl ClientHandler for Answers {
         _params: LoggingMessageNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.note(Notice::Log).await;
+        self.note(CallNotification::Log).await;
     }
 
     async fn on_resource_updated(
@@ -99,10 +99,10 @@ impl ClientHandler for Answers {
         params: ResourceUpdatedNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.note(Notice::Updated(params.uri)).await;
+        self.note(CallNotification::Updated(params.uri)).await;
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.note(Notice::ToolsChanged).await;
+        self.note(CallNotification::ToolsChanged).await;
     }
 }

@@ -20,14 +20,14 @@ use serde_json::Value;
 use tokio::sync::mpsc::Receiver;
 
 use crate::Era;
-use crate::answers::{Answers, Notice};
+use crate::answers::{Answers, CallNotification};
 use crate::outcome::{Failure, Outcome};
 
 /// A connected client, what it will answer, and the notices it got.
 pub(crate) struct Peer {
     pub(crate) era: Era,
     pub(crate) elicitation: Arc<Mutex<ElicitResult>>,
-    pub(crate) notices: Receiver<Notice>,
+    pub(crate) notices: Receiver<CallNotification>,
     client: RunningService<RoleClient, Answers>,
     subscription: Option<Subscription>,
     logs: bool,
@@ -85,8 +85,10 @@ impl Peer {
             )
             .await?;
         let token = handle.progress_token.clone();
-        self.notice(|notice| matches!(notice, Notice::Progress(found, _) if *found == token))
-            .await?;
+        self.notice(
+            |notice| matches!(notice, CallNotification::Progress(found, _) if *found == token),
+        )
+        .await?;
         Ok(handle.cancel(Some("enough".to_owned())).await?)
     }
 
@@ -134,7 +136,10 @@ impl Peer {
     }
 
     /// Waits for a notice that fits, wherever the library delivers it.
-    pub(crate) async fn notice(&mut self, fits: impl Fn(&Notice) -> bool) -> Result<(), Failure> {
+    pub(crate) async fn notice(
+        &mut self,
+        fits: impl Fn(&CallNotification) -> bool,
+    ) -> Result<(), Failure> {
         loop {
             let notice = match &mut self.subscription {
                 Some(subscription) => subscription.next().await?.and_then(worded),
@@ -172,12 +177,12 @@ impl Peer {
     }
 }
 
-fn worded(notification: ServerNotification) -> Option<Notice> {
+fn worded(notification: ServerNotification) -> Option<CallNotification> {
     match notification {
         ServerNotification::ResourceUpdatedNotification(updated) => {
-            Some(Notice::Updated(updated.params.uri))
+            Some(CallNotification::Updated(updated.params.uri))
         }
-        ServerNotification::ToolListChangedNotification(_) => Some(Notice::ToolsChanged),
+        ServerNotification::ToolListChangedNotification(_) => Some(CallNotification::ToolsChanged),
         _ => None,
     }
 }

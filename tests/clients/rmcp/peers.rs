@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::answers::Notice;
+use crate::answers::CallNotification;
 use crate::peer::Peer;
 use crate::steps::{Verdict, expect, expect_names};
 
@@ -24,8 +24,10 @@ pub(crate) async fn call(peer: &mut Peer) -> Verdict {
 pub(crate) async fn progress(peer: &mut Peer) -> Verdict {
     peer.call("progress", json!({})).await?;
     for step in [1.0, 2.0, 3.0] {
-        peer.notice(|notice| matches!(notice, Notice::Progress(_, found) if *found == step))
-            .await?;
+        peer.notice(
+            |notice| matches!(notice, CallNotification::Progress(_, found) if *found == step),
+        )
+        .await?;
     }
     Ok(())
 }

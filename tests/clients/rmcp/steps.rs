@@ -6,7 +6,7 @@ use rmcp::model::{ElicitResult, ElicitationAction, ErrorCode};
 use serde_json::json;
 
 use crate::Era;
-use crate::answers::Notice;
+use crate::answers::CallNotification;
 use crate::outcome::{Failure, Outcome};
 use crate::peer::Peer;
 
@@ -66,7 +66,7 @@ pub(crate) async fn progress(peer: &mut Peer) -> Verdict {
     peer.call("test_tool_with_progress", json!({})).await?;
     let mut seen = Vec::new();
     while seen.len() < 3 {
-        if let Some(Notice::Progress(_, progress)) = peer.notices.recv().await {
+        if let Some(CallNotification::Progress(_, progress)) = peer.notices.recv().await {
             seen.push(progress);
         }
     }
@@ -111,7 +111,7 @@ pub(crate) async fn resource(peer: &mut Peer) -> Verdict {
 pub(crate) async fn subscribe(peer: &mut Peer) -> Verdict {
     peer.watch(WATCHED).await?;
     peer.call("test_trigger_resource_update", json!({})).await?;
-    let updated = Notice::Updated(WATCHED.to_owned());
+    let updated = CallNotification::Updated(WATCHED.to_owned());
     peer.notice(|notice| *notice == updated).await?;
     peer.unwatch(WATCHED).await
 }
@@ -163,7 +163,7 @@ pub(crate) async fn logging(peer: &mut Peer) -> Verdict {
     };
     peer.want_logs().await?;
     peer.call(tool, json!({})).await?;
-    peer.notice(|notice| *notice == Notice::Log).await
+    peer.notice(|notice| *notice == CallNotification::Log).await
 }
 
 pub(crate) async fn cancel(peer: &mut Peer) -> Verdict {
@@ -185,6 +185,6 @@ async fn cancelled(peer: &Peer) -> Result<u64, Failure> {
 pub(crate) async fn list_changed(peer: &mut Peer) -> Verdict {
     peer.watch(WATCHED).await?;
     peer.call("test_trigger_tool_change", json!({})).await?;
-    peer.notice(|notice| *notice == Notice::ToolsChanged).await?;
+    peer.notice(|notice| *notice == CallNotification::ToolsChanged).await?;
     peer.unwatch(WATCHED).await
 }

@@ -8,7 +8,7 @@ mod tools;
 use std::error::Error;
 
 use clap::{Parser, ValueEnum};
-use gantry::{DoorSettings, Eras, Revision, Server};
+use gantry::{Eras, Revision, Server, ServerSettings};
 
 /// A server with the fixtures.
 #[derive(Debug, Parser)]
@@ -59,8 +59,8 @@ fn build(revision: Option<Revision>) -> Result<Server, Box<dyn Error>> {
         Some(revision) if revision.is_stateless() => (Eras::Modern, None),
         Some(revision) => (Eras::Legacy, Some(revision)),
     };
-    let doors = DoorSettings { eras, handshake_revision, ..DoorSettings::default() };
-    let server = Server::new("golden", "1.0.0").door_settings(doors);
+    let doors = ServerSettings { eras, handshake_revision, ..ServerSettings::default() };
+    let server = Server::new("golden", "1.0.0").server_settings(doors);
     let server = tools::register(server);
     let server = asking::register(server);
     Ok(content::register(server).build()?)

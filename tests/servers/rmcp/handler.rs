@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::tools::{self, Change, NOTE, State};
+use crate::tools::{self, DefinitionChange, NOTE, State};
 
 /// The server of one connection or request.
 #[derive(Clone)]
@@ -149,8 +149,12 @@ impl ServerHandler for Peer {
             };
             // What the client did not ask for is refused by the sink; that is its filter.
             match change {
-                Ok(Change::Touched) => drop(context.sink().notify_resource_updated(NOTE).await),
-                Ok(Change::Grown) => drop(context.sink().notify_tool_list_changed().await),
+                Ok(DefinitionChange::Touched) => {
+                    drop(context.sink().notify_resource_updated(NOTE).await)
+                }
+                Ok(DefinitionChange::Grown) => {
+                    drop(context.sink().notify_tool_list_changed().await)
+                }
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Ok(()),
             }

@@ -23,9 +23,9 @@ pub(crate) const NOTE: &str = "peer://note";
 /// What all connections share.
 pub(crate) struct State {
     pub(crate) fixtures: Value,
-    changes: broadcast::Sender<Change>,
+    changes: broadcast::Sender<DefinitionChange>,
     /// What those hear who were accepted and do not listen yet, the first one first.
-    accepted: Mutex<VecDeque<broadcast::Receiver<Change>>>,
+    accepted: Mutex<VecDeque<broadcast::Receiver<DefinitionChange>>>,
     cancelled: AtomicU64,
     grown: AtomicBool,
     /// Clients that have shaken hands.
@@ -36,7 +36,7 @@ pub(crate) struct State {
 
 /// What clients without a handshake listen for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Change {
+pub(crate) enum DefinitionChange {
     Touched,
     Grown,
 }
@@ -72,7 +72,7 @@ impl State {
     }
 
     /// What changed since the next listener was accepted.
-    pub(crate) fn next_listener(&self) -> broadcast::Receiver<Change> {
+    pub(crate) fn next_listener(&self) -> broadcast::Receiver<DefinitionChange> {
         let accepted = self.accepted.lock().expect("no holder panics").pop_front();
         accepted.unwrap_or_else(|| self.changes.subscribe())
     }
@@ -96,7 +96,7 @@ impl State {
         for client in watching {
             client.notify_resource_updated(ResourceUpdatedNotificationParam::new(NOTE)).await.ok();
         }
-        self.changes.send(Change::Touched).ok();
+        self.changes.send(DefinitionChange::Touched).ok();
     }
 
     async fn grow(&self) {
@@ -105,7 +105,7 @@ impl State {
         for client in clients {
             client.notify_tool_list_changed().await.ok();
         }
-        self.changes.send(Change::Grown).ok();
+        self.changes.send(DefinitionChange::Grown).ok();
     }
 }
 

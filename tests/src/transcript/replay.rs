@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Line, Transcript};
-use crate::door::Door;
-use crate::house::House;
-use crate::matching::Names;
+use crate::matching::Captures;
+use crate::test_server::TestServer;
+use crate::transport::ClientTransport;
 
 /// A conversation held again.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Replay {
     pub spoken: Vec<Spoken>,
     /// Where something else was heard than is written.
     pub differences: Vec<String>,
-    names: Names,
+    names: Captures,
 }
 
 /// One thing that was said.
@@ -29,20 +29,20 @@ pub enum Spoken {
 impl Transcript {
     /// Holds the conversation again, with a server of its own.
     pub async fn replay(&self) -> Replay {
-        let house = House::open().await;
-        let door = self.name().get("0000-00-00-".len()..).unwrap_or("link");
-        let mut door = Door::open(&house, door).await;
+        let test_server = TestServer::open().await;
+        let transport = self.name().get("0000-00-00-".len()..).unwrap_or("link");
+        let mut transport = ClientTransport::open(&test_server, transport).await;
         let mut replay = Replay::default();
         for (number, line) in &self.lines {
             let place = format!("{}:{number}", self.path.display());
             match line {
-                Line::Says(text) => replay.say(&mut door, text).await,
-                Line::Hears(expected) => replay.hear(&mut door, &place, vec![expected]).await,
+                Line::Says(text) => replay.say(&mut transport, text).await,
+                Line::Hears(expected) => replay.hear(&mut transport, &place, vec![expected]).await,
                 Line::HearsAmong(group) => {
-                    replay.hear(&mut door, &place, group.iter().collect()).await;
+                    replay.hear(&mut transport, &place, group.iter().collect()).await;
                 }
                 Line::Ends => {
-                    if let Some(got) = door.receive().await {
+                    if let Some(got) = transport.receive().await {
                         replay.differ(&place, "the end of the connection", &got);
                     }
                 }
@@ -53,16 +53,21 @@ impl Transcript {
 }
 
 impl Replay {
-    async fn say(&mut self, door: &mut Door, text: &str) {
+    async fn say(&mut self, transport: &mut ClientTransport, text: &str) {
         let text = self.names.fill(text);
         self.spoken.push(Spoken::Client(text.clone()));
-        door.send(text).await;
+        transport.send(text).await;
     }
 
     /// Hears as many messages as are expected, in any order.
-    async fn hear(&mut self, door: &mut Door, place: &str, mut expected: Vec<&Value>) {
+    async fn hear(
+        &mut self,
+        transport: &mut ClientTransport,
+        place: &str,
+        mut expected: Vec<&Value>,
+    ) {
         while let Some(first) = expected.first() {
-            let got = door.receive().await;
+            let got = transport.receive().await;
             let got = got.unwrap_or_else(|| panic!("{place}: the connection ended"));
             let fitting = expected.iter().position(|it| self.names.fits(it, &got));
             if fitting.is_none() {

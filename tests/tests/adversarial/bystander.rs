@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use gantry_tests::request::call;
-use gantry_tests::yard::said;
+use gantry_tests::upstream_fixture::said;
 use serde_json::json;
 
 /// The pause between two calls: a client, not a load.

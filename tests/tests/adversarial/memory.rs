@@ -2,7 +2,7 @@
 
 use gantry_tests::processes;
 use gantry_tests::request::call;
-use gantry_tests::yard::{Yard, beside};
+use gantry_tests::upstream_fixture::{UpstreamFixture, beside};
 use serde_json::json;
 
 /// Bytes of memory that one byte of a message may take.
@@ -11,12 +11,12 @@ const EACH: u64 = 8;
 /// Passes one large message on; gives the bytes of memory for each of its bytes.
 async fn each(attack: &str) -> u64 {
     let entry = json!({"command": beside("adversarial-server"), "args": [attack]});
-    let yard = Yard::open(&format!("memory-{attack}"), json!({"odd": entry})).await;
-    yard.until_listed("odd").await;
-    let before = processes::memory(yard.id(), "VmHWM");
-    let text = call("odd_odd", json!({})).send(yard.address).await.text().await;
-    let grown = processes::memory(yard.id(), "VmHWM") - before;
-    yard.close().await;
+    let fixture = UpstreamFixture::open(&format!("memory-{attack}"), json!({"odd": entry})).await;
+    fixture.until_listed("odd").await;
+    let before = processes::memory(fixture.id(), "VmHWM");
+    let text = call("odd_odd", json!({})).send(fixture.address).await.text().await;
+    let grown = processes::memory(fixture.id(), "VmHWM") - before;
+    fixture.close().await;
     let size = text.len() as u64;
     assert!(size > 20 << 20, "{attack}: {}", &text[..text.len().min(500)]);
     grown * 1024 / size

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gantry_tests::processes;
-use gantry_tests::yard::{Load, Scripted, Yard, beside, scripted};
+use gantry_tests::upstream_fixture::{Load, Scripted, UpstreamFixture, beside, scripted};
 use serde_json::{Value, json};
 
 use crate::attackers::Attackers;
@@ -58,26 +58,26 @@ async fn endure(name: &str, mut hostile: Value) {
     // A call of the hostile tool ends soon, so that there are many.
     hostile["timeout"] = json!("1s");
     let fine = || scripted(&["well"], json!({}));
-    let yard = Yard::open(name, json!({"fine": fine()})).await;
-    yard.until_listed("fine").await;
+    let fixture = UpstreamFixture::open(name, json!({"fine": fine()})).await;
+    fixture.until_listed("fine").await;
     // The first calls make what later ones find ready.
-    p99(yard.address, "fine_well", bounds.time / 4).await;
-    let quiet = p99(yard.address, "fine_well", bounds.time).await;
-    let before = processes::memory(yard.id(), "VmRSS");
+    p99(fixture.address, "fine_well", bounds.time / 4).await;
+    let quiet = p99(fixture.address, "fine_well", bounds.time).await;
+    let before = processes::memory(fixture.id(), "VmRSS");
 
-    yard.configure(json!({"fine": fine(), "odd": hostile}));
+    fixture.configure(json!({"fine": fine(), "odd": hostile}));
     let known = |status: &Value| status["state"].is_string();
-    yard.until("odd", "known", known).await;
-    let attackers = Attackers::start(yard.address);
-    let felt = p99(yard.address, "fine_well", bounds.time).await;
+    fixture.until("odd", "known", known).await;
+    let attackers = Attackers::start(fixture.address);
+    let felt = p99(fixture.address, "fine_well", bounds.time).await;
     attackers.end();
 
-    yard.configure(json!({"fine": fine()}));
+    fixture.configure(json!({"fine": fine()}));
     let gone = |status: &Value| !status["state"].is_string();
-    yard.until("odd", "gone", gone).await;
+    fixture.until("odd", "gone", gone).await;
     let most = (before + before / 5).max(before + SLACK);
-    let calm = || processes::memory(yard.id(), "VmRSS") <= most;
-    let load = Load::start(yard.address, "fine_well", &json!({}));
+    let calm = || processes::memory(fixture.id(), "VmRSS") <= most;
+    let load = Load::start(fixture.address, "fine_well", &json!({}));
     processes::until(&format!("{name}: memory of {before} kB again"), calm).await;
     load.end().await;
 
@@ -85,7 +85,7 @@ async fn endure(name: &str, mut hostile: Value) {
     assert!(
         felt <= allowed,
         "{name}: p99 {felt:?} beside the attack, {quiet:?} before\n{}",
-        yard.log()
+        fixture.log()
     );
-    yard.close().await;
+    fixture.close().await;
 }

@@ -2,26 +2,26 @@
 
 use serde_json::json;
 
-use crate::desk::{Desk, TOOL, refusal, wipe};
+use crate::fixture::{ApprovalFixture, TOOL, refusal, wipe};
 
 #[tokio::test]
 async fn a_call_at_no_terminal_needs_a_word() {
-    let desk = Desk::open("call", json!({"approvals": {"wait": 200}})).await;
-    let (code, said) = desk.gantry(&["call", TOOL, "path=a"]).await;
+    let fixture = ApprovalFixture::open("call", json!({"approvals": {"wait": 200}})).await;
+    let (code, said) = fixture.gantry(&["call", TOOL, "path=a"]).await;
     assert!(code == 5 && said.contains("--yes") && said.contains("trust grant"), "{said}");
-    assert_eq!(desk.runs(), 0);
-    let (code, said) = desk.gantry(&["call", TOOL, "path=a", "--yes"]).await;
-    assert_eq!((code, desk.runs()), (0, 1), "{said}");
-    let url = format!("http://{}/mcp", desk.address);
-    let (code, said) = desk.gantry(&["call", TOOL, "path=a", "--url", &url]).await;
+    assert_eq!(fixture.runs(), 0);
+    let (code, said) = fixture.gantry(&["call", TOOL, "path=a", "--yes"]).await;
+    assert_eq!((code, fixture.runs()), (0, 1), "{said}");
+    let url = format!("http://{}/mcp", fixture.address);
+    let (code, said) = fixture.gantry(&["call", TOOL, "path=a", "--url", &url]).await;
     assert!(code == 5 && said.contains("--yes"), "{said}");
-    let (code, said) = desk.gantry(&["call", TOOL, "path=a", "--url", &url, "--yes"]).await;
-    assert_eq!((code, desk.runs()), (0, 2), "{said}");
+    let (code, said) = fixture.gantry(&["call", TOOL, "path=a", "--url", &url, "--yes"]).await;
+    assert_eq!((code, fixture.runs()), (0, 2), "{said}");
 }
 
 #[tokio::test]
 async fn decisions_are_in_force_at_once() {
-    let desk = Desk::open("trust", json!({"approvals": {"wait": 200}})).await;
+    let fixture = ApprovalFixture::open("trust", json!({"approvals": {"wait": 200}})).await;
     let steps: [(&[&str], &str); 7] = [
         (&["trust", "show"], "nobody has approved it yet"),
         (&["trust", "grant", TOOL], ""),
@@ -32,43 +32,43 @@ async fn decisions_are_in_force_at_once() {
         (&["trust", "level", "trusted"], ""),
     ];
     for (words, expected) in steps {
-        let (code, said) = desk.gantry(words).await;
+        let (code, said) = fixture.gantry(words).await;
         assert_eq!(code, 0, "{words:?}: {said}");
-        let refused = refusal(&wipe("a").ask(desk.address).await);
+        let refused = refusal(&wipe("a").ask(fixture.address).await);
         let fits =
             if expected.is_empty() { refused.is_empty() } else { refused.contains(expected) };
         assert!(fits, "{words:?}: {refused}");
     }
-    let (code, said) = desk.gantry(&["trust", "grant", "nothing"]).await;
+    let (code, said) = fixture.gantry(&["trust", "grant", "nothing"]).await;
     assert_eq!(code, 4, "{said}");
-    let (code, said) = desk.gantry(&["trust", "revoke", "nothing"]).await;
+    let (code, said) = fixture.gantry(&["trust", "revoke", "nothing"]).await;
     assert_eq!(code, 4, "{said}");
-    let (code, said) = desk.gantry(&["trust", "--json"]).await;
+    let (code, said) = fixture.gantry(&["trust", "--json"]).await;
     assert!(code == 0 && said.contains(r#""level": "trusted""#), "{said}");
 }
 
 #[tokio::test]
 async fn an_approval_reaches_as_far_as_it_says() {
-    let desk = Desk::open("scope", json!({})).await;
+    let fixture = ApprovalFixture::open("scope", json!({})).await;
     let answers = async {
-        let id = desk.pending().await["id"].as_str().expect("a name").to_owned();
+        let id = fixture.pending().await["id"].as_str().expect("a name").to_owned();
         let wrong: [&[&str]; 3] = [
             &["approve", &id, "--for", "ever"],
             &["approve", &id, "--matching", "[]"],
             &["approve", "--session"],
         ];
         for words in wrong {
-            assert_eq!(desk.gantry(words).await.0, 2, "{words:?}");
+            assert_eq!(fixture.gantry(words).await.0, 2, "{words:?}");
         }
-        let (code, said) = desk.gantry(&["approve", &id, "--session"]).await;
+        let (code, said) = fixture.gantry(&["approve", &id, "--session"]).await;
         assert!(code == 1 && said.contains("no session"), "{said}");
         let said =
-            desk.gantry(&["approve", &id, "--for", "1h", "--matching", r#"{"path":"a"}"#]).await;
+            fixture.gantry(&["approve", &id, "--for", "1h", "--matching", r#"{"path":"a"}"#]).await;
         assert_eq!(said.0, 0, "{}", said.1);
         id
     };
-    let (_, id) = desk.during(&wipe("a"), answers).await;
-    assert_eq!(refusal(&wipe("a").ask(desk.address).await), "");
-    let (code, said) = desk.gantry(&["trust", "revoke", &format!("grant:{id}")]).await;
-    assert_eq!((code, desk.runs()), (0, 2), "{said}");
+    let (_, id) = fixture.during(&wipe("a"), answers).await;
+    assert_eq!(refusal(&wipe("a").ask(fixture.address).await), "");
+    let (code, said) = fixture.gantry(&["trust", "revoke", &format!("grant:{id}")]).await;
+    assert_eq!((code, fixture.runs()), (0, 2), "{said}");
 }

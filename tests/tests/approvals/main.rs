@@ -5,7 +5,7 @@ mod administration;
 mod authority;
 mod client;
 mod command;
-mod desk;
+mod fixture;
 mod forged;
 mod marks;
 mod settings;

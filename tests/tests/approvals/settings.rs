@@ -1,17 +1,17 @@
 //! What the configuration says of trust, while the gateway runs and when it is wrong.
 
-use gantry_tests::house::soon;
+use gantry_tests::test_server::soon;
 use serde_json::json;
 
-use crate::desk::{Desk, refusal, wipe};
+use crate::fixture::{ApprovalFixture, refusal, wipe};
 
 #[tokio::test]
 async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
-    let desk = Desk::open("reload", json!({"approvals": {"wait": 100}})).await;
+    let fixture = ApprovalFixture::open("reload", json!({"approvals": {"wait": 100}})).await;
     let until = async |expected: &str| {
         let changed = async {
             loop {
-                let refused = refusal(&wipe("a").ask(desk.address).await);
+                let refused = refusal(&wipe("a").ask(fixture.address).await);
                 if if expected.is_empty() { refused.is_empty() } else { refused.contains(expected) }
                 {
                     return;
@@ -21,25 +21,26 @@ async fn a_change_is_in_force_at_once_and_a_mistake_changes_nothing() {
         soon(expected, changed).await;
     };
     until("nobody has approved it yet").await;
-    desk.configure(&json!({"trust": "untrusted"}));
+    fixture.configure(&json!({"trust": "untrusted"}));
     until("locked down").await;
-    desk.configure(&json!({"trust": "trusted!"}));
+    fixture.configure(&json!({"trust": "trusted!"}));
     let told = async {
-        while !desk.log().contains("the previous one stays in force") {
+        while !fixture.log().contains("the previous one stays in force") {
             tokio::task::yield_now().await;
         }
     };
     soon("the complaint", told).await;
     until("locked down").await;
-    desk.configure(&json!({"trust": "trusted"}));
+    fixture.configure(&json!({"trust": "trusted"}));
     until("").await;
-    desk.configure(&json!({"trust": "trusted", "approve": ["file.*"], "approvals": {"wait": 100}}));
+    fixture
+        .configure(&json!({"trust": "trusted", "approve": ["file.*"], "approvals": {"wait": 100}}));
     until("wants every call of it to be approved").await;
 }
 
 #[tokio::test]
 async fn mistakes_are_told_with_their_place() {
-    let desk = Desk::open("wrong", json!({})).await;
+    let fixture = ApprovalFixture::open("wrong", json!({})).await;
     let cases = [
         (json!({"trust": "full"}), "`trust` has the wrong form"),
         (json!({"trus": "trusted"}), "write `trust`"),
@@ -58,8 +59,8 @@ async fn mistakes_are_told_with_their_place() {
         (json!([]), "`policy` has the wrong form"),
     ];
     for (policy, expected) in cases {
-        desk.configure(&policy);
-        let (code, said) = desk.gantry(&["config", "check"]).await;
+        fixture.configure(&policy);
+        let (code, said) = fixture.gantry(&["config", "check"]).await;
         assert!(
             code == 3 && said.contains(expected) && said.contains("gantry.json:1"),
             "{policy}: {said}"

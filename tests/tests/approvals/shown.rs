@@ -1,31 +1,31 @@
 //! What a person is shown of a call that waits: nothing that cannot be seen, and on demand everything.
 
-use gantry_tests::house::soon;
 use gantry_tests::request::call;
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, TOOL};
+use crate::fixture::{ApprovalFixture, TOOL};
 
 #[tokio::test]
 async fn an_administrator_sees_the_real_arguments_on_demand() {
-    let desk = Desk::open("reveal", json!({})).await;
+    let fixture = ApprovalFixture::open("reveal", json!({})).await;
     let secret = call(TOOL, json!({"path": "a", "token": "hunter2-hunter2"}));
     let looks = async {
-        let id = desk.pending().await["id"].as_str().expect("a name").to_owned();
-        let (code, said) = desk.gantry(&["approve"]).await;
+        let id = fixture.pending().await["id"].as_str().expect("a name").to_owned();
+        let (code, said) = fixture.gantry(&["approve"]).await;
         assert!(code == 0 && !said.contains("hunter2"), "{said}");
         assert!(said.contains(&format!("`gantry approve {id} --show`")), "{said}");
         for words in [&["approve", &id, "--show"][..], &["approve", &id, "--show", "--json"]] {
-            let (code, said) = desk.gantry(words).await;
+            let (code, said) = fixture.gantry(words).await;
             assert!(code == 0 && said.contains("hunter2-hunter2"), "{words:?}: {said}");
         }
         for words in [&["approve", "--show"][..], &["approve", &id, "--show", "--once"]] {
-            assert_eq!(desk.gantry(words).await.0, 2, "{words:?}");
+            assert_eq!(fixture.gantry(words).await.0, 2, "{words:?}");
         }
-        assert_eq!(desk.gantry(&["approve", "nothing", "--show"]).await.0, 4);
+        assert_eq!(fixture.gantry(&["approve", "nothing", "--show"]).await.0, 4);
         let real = json!({"path": "a", "token": "hunter2-hunter2"});
         let hidden = json!({"path": "a", "token": "…"});
-        let token = desk.token();
+        let token = fixture.token();
         let cases = [
             (token.as_str(), "?reveal=1", 200, &real),
             (token.as_str(), "?reveal=0", 200, &hidden),
@@ -34,20 +34,20 @@ async fn an_administrator_sees_the_real_arguments_on_demand() {
         ];
         for (token, query, status, expected) in cases {
             let path = format!("/api/approvals/{id}{query}");
-            let (got, shown) = desk.admin_as(token, "GET", &path, &Value::Null).await;
+            let (got, shown) = fixture.admin_as(token, "GET", &path, &Value::Null).await;
             assert_eq!((got, &shown["arguments"]), (status, expected), "{token} {query}");
         }
-        assert_eq!(desk.gantry(&["deny", &id]).await.0, 0);
+        assert_eq!(fixture.gantry(&["deny", &id]).await.0, 0);
         id
     };
-    let (_, id) = desk.during(&secret, looks).await;
+    let (_, id) = fixture.during(&secret, looks).await;
     let (status, _) =
-        desk.admin("GET", &format!("/api/approvals/{id}?reveal=1"), &Value::Null).await;
+        fixture.admin("GET", &format!("/api/approvals/{id}?reveal=1"), &Value::Null).await;
     assert_eq!(status, 404, "it waits no longer");
     // Records are written a moment after what they are about.
     let recorded = async {
         loop {
-            let (code, record) = desk.gantry(&["audit", "export"]).await;
+            let (code, record) = fixture.gantry(&["audit", "export"]).await;
             assert_eq!(code, 0, "{record}");
             let lines = record.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             let shown: Vec<Value> = lines.filter(|it| it["method"] == "approvals/reveal").collect();
@@ -62,13 +62,13 @@ async fn an_administrator_sees_the_real_arguments_on_demand() {
         let told = [&look["principal"], &look["call"], &look["tool"]];
         assert_eq!(told, [&json!("administrator"), &json!(id), &json!(TOOL)], "{look}");
     }
-    let (code, said) = desk.gantry(&["audit", "verify"]).await;
+    let (code, said) = fixture.gantry(&["audit", "verify"]).await;
     assert_eq!(code, 0, "{said}");
 }
 
 #[tokio::test]
 async fn nothing_that_cannot_be_seen_reaches_a_person() {
-    let desk = Desk::open("unseen", json!({})).await;
+    let fixture = ApprovalFixture::open("unseen", json!({})).await;
     let tricks = [
         "\u{202e}",
         "\u{2066}",
@@ -85,13 +85,13 @@ async fn nothing_that_cannot_be_seen_reaches_a_person() {
     let info = json!({"name": client, "version": "1"});
     let request = call(TOOL, json!({"path": path})).meta("clientInfo", info);
     let looks = async {
-        let pending = desk.pending().await;
+        let pending = fixture.pending().await;
         assert_eq!(pending["arguments"]["path"], json!(path), "programs get what was sent");
         let id = pending["id"].as_str().expect("a name").to_owned();
         let cases: [&[&str]; 4] =
             [&["approve"], &["approve", &id, "--show"], &["approve", "--json"], &["deny", &id]];
         for words in cases {
-            let (code, said) = desk.gantry(words).await;
+            let (code, said) = fixture.gantry(words).await;
             assert_eq!(code, 0, "{words:?}: {said}");
             for trick in tricks {
                 assert!(!said.contains(trick), "{words:?} lets {trick:?} through: {said:?}");
@@ -107,5 +107,5 @@ async fn nothing_that_cannot_be_seen_reaches_a_person() {
             }
         }
     };
-    desk.during(&request, looks).await;
+    fixture.during(&request, looks).await;
 }

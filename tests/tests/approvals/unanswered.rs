@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use gantry_tests::house::soon;
 use gantry_tests::request::{Request, initialize, message, request, text};
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, TOOL, refusal, wipe};
+use crate::fixture::{ApprovalFixture, TOOL, refusal, wipe};
 
 /// The ways to make a call.
 const WAYS: [&str; 6] = ["newest", "session", "contract", "batch", "task", "stdio"];
@@ -15,7 +15,7 @@ const WAYS: [&str; 6] = ["newest", "session", "contract", "batch", "task", "stdi
 /// One way to make calls of one gateway.
 struct Way {
     name: &'static str,
-    desk: Desk,
+    fixture: ApprovalFixture,
     session: String,
 }
 
@@ -31,29 +31,29 @@ struct Told {
 impl Way {
     async fn open(name: &'static str) -> Self {
         let policy = json!({"approvals": {"wait": 100}});
-        let mut desk = match name {
-            "stdio" => Desk::open_stdio("unanswered-stdio", policy).await,
-            _ => Desk::open(&format!("unanswered-{name}"), policy).await,
+        let mut fixture = match name {
+            "stdio" => ApprovalFixture::open_stdio("unanswered-stdio", policy).await,
+            _ => ApprovalFixture::open(&format!("unanswered-{name}"), policy).await,
         };
         let greeting = hello(json!({}));
         let session = match name {
             "stdio" => {
                 let body = serde_json::from_str(&greeting.body()).expect("JSON");
-                let answer = desk.ask_on_stdio(&body).await;
+                let answer = fixture.ask_on_stdio(&body).await;
                 assert!(answer["result"].is_object(), "{answer}");
                 String::new()
             }
-            "session" | "task" => session(&desk, &greeting).await,
+            "session" | "task" => session(&fixture, &greeting).await,
             _ => String::new(),
         };
-        Self { name, desk, session }
+        Self { name, fixture, session }
     }
 
     async fn call(&mut self, path: &str) -> Told {
         let arguments = json!({"path": path});
         let params = json!({"name": TOOL, "arguments": arguments});
         let of_session = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": path, "method": method, "params": params});
-        let address = self.desk.address;
+        let address = self.fixture.address;
         let whole = match self.name {
             "newest" => wipe(path).ask(address).await,
             "session" => {
@@ -78,7 +78,7 @@ impl Way {
                 json!({"result": answer["result"]["results"][0]["result"]})
             }
             "task" => self.task(params).await,
-            _ => self.desk.ask_on_stdio(&of_session("tools/call", params)).await,
+            _ => self.fixture.ask_on_stdio(&of_session("tools/call", params)).await,
         };
         assert!(whole["error"].is_null(), "{}: a result, not an error: {whole}", self.name);
         Told { failure: refusal(&whole), whole }
@@ -89,7 +89,7 @@ impl Way {
         params["task"] = json!({"ttl": 60_000});
         let ask = async |method: &str, params: Value| {
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-            message(body).of(&self.session).ask(self.desk.address).await
+            message(body).of(&self.session).ask(self.fixture.address).await
         };
         let created = ask("tools/call", params).await;
         let id = &created["result"]["task"]["taskId"];
@@ -98,9 +98,10 @@ impl Way {
     }
 
     async fn approve(&self, path: &str, decision: &str) -> String {
-        let open = self.desk.open_for(path).await;
+        let open = self.fixture.open_for(path).await;
         assert_eq!(open.len(), 1, "{}: {open:?}", self.name);
-        let (status, said) = self.desk.answer(&open[0]["id"], json!({"decision": decision})).await;
+        let (status, said) =
+            self.fixture.answer(&open[0]["id"], json!({"decision": decision})).await;
         assert_eq!(status, 200, "{said}");
         open[0]["id"].as_str().expect("an id").to_owned()
     }
@@ -111,8 +112,8 @@ fn hello(capabilities: Value) -> Request {
     initialize("2025-11-25").set("/params/capabilities", capabilities)
 }
 
-async fn session(desk: &Desk, greeting: &Request) -> String {
-    let mut answer = greeting.send(desk.address).await;
+async fn session(fixture: &ApprovalFixture, greeting: &Request) -> String {
+    let mut answer = greeting.send(fixture.address).await;
     let session = answer.header("mcp-session-id").expect("a session").to_owned();
     answer.messages().await;
     session
@@ -125,10 +126,10 @@ async fn the_caller_is_told_what_to_do_and_it_works() {
         let since = Instant::now();
         let first = way.call("a").await;
         assert!(since.elapsed() < Duration::from_secs(10), "{name}");
-        let open = way.desk.open_for("a").await;
+        let open = way.fixture.open_for("a").await;
         assert_eq!((open.len(), &open[0]["waiting"]), (1, &json!(false)), "{name}: {open:?}");
         let id = open[0]["id"].as_str().expect("an id");
-        let page = format!("http://{}/ui/approvals", way.desk.address);
+        let page = format!("http://{}/ui/approvals", way.fixture.address);
         let told = [
             "nobody has approved it yet",
             &format!("`gantry approve {id}`"),
@@ -143,9 +144,9 @@ async fn the_caller_is_told_what_to_do_and_it_works() {
         assert!(again.failure.contains(id), "{name}: the same approval: {again:?}");
 
         assert_eq!(way.approve("a", "approve").await, id);
-        assert_eq!(way.desk.runs(), 0, "{name}: a grant runs nothing by itself");
+        assert_eq!(way.fixture.runs(), 0, "{name}: a grant runs nothing by itself");
         let third = way.call("a").await;
-        assert_eq!((third.failure.as_str(), way.desk.runs()), ("", 1), "{name}: {third:?}");
+        assert_eq!((third.failure.as_str(), way.fixture.runs()), ("", 1), "{name}: {third:?}");
         assert!(third.whole.to_string().contains("wiped"), "{name}: {third:?}");
         let fourth = way.call("a").await;
         assert!(fourth.failure.contains("nobody has approved it yet"), "{name}: {fourth:?}");
@@ -154,18 +155,18 @@ async fn the_caller_is_told_what_to_do_and_it_works() {
         way.approve("a", "deny").await;
         let fifth = way.call("a").await;
         let denied = fifth.failure.contains("the administrator denied it");
-        assert!(denied && way.desk.runs() == 1, "{name}: {fifth:?}");
+        assert!(denied && way.fixture.runs() == 1, "{name}: {fifth:?}");
     }
 }
 
 /// A client hangs up while its call waits; somebody approves the call afterwards.
 #[tokio::test]
 async fn a_grant_for_an_abandoned_call_lets_the_repeated_one_through() {
-    let desk = Desk::open("abandoned", json!({})).await;
+    let fixture = ApprovalFixture::open("abandoned", json!({})).await;
     let request = wipe("a");
-    let calling = request.ask(desk.address);
+    let calling = request.ask(fixture.address);
     let open = async {
-        let pending = desk.pending().await;
+        let pending = fixture.pending().await;
         assert_eq!(pending["waiting"], true);
         pending
     };
@@ -173,22 +174,22 @@ async fn a_grant_for_an_abandoned_call_lets_the_repeated_one_through() {
         answer = calling => panic!("{answer}"),
         pending = open => pending,
     };
-    let left = async { while desk.open_for("a").await[0]["waiting"] == true {} };
+    let left = async { while fixture.open_for("a").await[0]["waiting"] == true {} };
     soon("the end of the wait", left).await;
-    assert_eq!(desk.answer(&pending["id"], json!({"decision": "approve"})).await.0, 200);
-    assert_eq!(desk.runs(), 0);
-    assert_eq!(refusal(&wipe("a").ask(desk.address).await), "");
-    assert_eq!(desk.runs(), 1);
+    assert_eq!(fixture.answer(&pending["id"], json!({"decision": "approve"})).await.0, 200);
+    assert_eq!(fixture.runs(), 0);
+    assert_eq!(refusal(&wipe("a").ask(fixture.address).await), "");
+    assert_eq!(fixture.runs(), 1);
 }
 
 /// Where nobody can be asked, a client with a progress token hears what its call waits for.
 #[tokio::test]
 async fn progress_says_what_the_call_waits_for() {
-    let desk = Desk::open("progress", json!({"approvals": {"wait": 100}})).await;
+    let fixture = ApprovalFixture::open("progress", json!({"approvals": {"wait": 100}})).await;
     let messages = wipe("a").set("/params/_meta/progressToken", json!("p"));
-    let messages = messages.send(desk.address).await.messages().await;
+    let messages = messages.send(fixture.address).await.messages().await;
     let progress = &messages[0];
-    let id = desk.open_for("a").await[0]["id"].as_str().expect("an id").to_owned();
+    let id = fixture.open_for("a").await[0]["id"].as_str().expect("an id").to_owned();
     assert_eq!(progress["method"], "notifications/progress", "{progress}");
     let told = progress["params"]["message"].as_str().unwrap_or_default();
     assert!(told.contains(&format!("`gantry approve {id}`")), "{progress}");

@@ -1,11 +1,11 @@
 //! A webhook that is told of calls that wait, and answers at once, later, or wrongly.
 
-use gantry_tests::house::soon;
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::desk::{Desk, refusal, wipe};
+use crate::fixture::{ApprovalFixture, refusal, wipe};
 
 /// Takes one letter, and gives this reply.
 async fn take(hook: &TcpListener, status: &str, reply: &Value) -> Value {
@@ -40,10 +40,10 @@ async fn hook() -> (TcpListener, Value) {
 async fn a_webhook_answers_at_once() {
     for (word, runs) in [("approve", 1), ("deny", 0)] {
         let (hook, policy) = hook().await;
-        let desk = Desk::open("hook", policy).await;
+        let fixture = ApprovalFixture::open("hook", policy).await;
         let reply = json!({"decision": word});
-        let (answer, letter) = desk.during(&wipe("a"), take(&hook, "200 OK", &reply)).await;
-        assert_eq!(desk.runs(), runs, "{answer}");
+        let (answer, letter) = fixture.during(&wipe("a"), take(&hook, "200 OK", &reply)).await;
+        assert_eq!(fixture.runs(), runs, "{answer}");
         assert_eq!(refusal(&answer).contains("the webhook denied it"), runs == 0, "{answer}");
         assert_eq!(letter["arguments"], json!({"path": "a"}), "{letter}");
     }
@@ -53,7 +53,7 @@ async fn a_webhook_answers_at_once() {
 #[tokio::test]
 async fn a_webhook_answers_later_with_its_token() {
     let (hook, policy) = hook().await;
-    let desk = Desk::open("later", policy).await;
+    let fixture = ApprovalFixture::open("later", policy).await;
     let first = async {
         let letter = take(&hook, "202 Accepted", &json!({})).await;
         let (token, path) = (letter["answer"]["token"].as_str(), letter["answer"]["path"].as_str());
@@ -67,24 +67,28 @@ async fn a_webhook_answers_later_with_its_token() {
             ("POST", "/api/trust"),
             ("GET", "/api/tools"),
         ] {
-            assert_eq!(desk.admin_as(&token, method, other, &yes).await.0, 401, "{method} {other}");
+            assert_eq!(
+                fixture.admin_as(&token, method, other, &yes).await.0,
+                401,
+                "{method} {other}"
+            );
         }
-        assert_eq!(desk.admin_as(&token[1..], "POST", &path, &yes).await.0, 401);
-        assert_eq!(desk.admin_as(&token, "POST", &path, &yes).await.0, 200);
-        assert_eq!(desk.admin_as(&token, "POST", &path, &yes).await.0, 401, "once");
+        assert_eq!(fixture.admin_as(&token[1..], "POST", &path, &yes).await.0, 401);
+        assert_eq!(fixture.admin_as(&token, "POST", &path, &yes).await.0, 200);
+        assert_eq!(fixture.admin_as(&token, "POST", &path, &yes).await.0, 401, "once");
         (token, path)
     };
-    let (answer, (token, path)) = desk.during(&wipe("a"), first).await;
-    assert_eq!((refusal(&answer).as_str(), desk.runs()), ("", 1));
+    let (answer, (token, path)) = fixture.during(&wipe("a"), first).await;
+    assert_eq!((refusal(&answer).as_str(), fixture.runs()), ("", 1));
     let second = async {
         let letter = take(&hook, "500 No", &json!({"decision": "approve"})).await;
         let other = letter["answer"]["path"].as_str().expect("a path").to_owned();
         assert_ne!(other, path);
         let yes = json!({"decision": "approve"});
-        assert_eq!(desk.admin_as(&token, "POST", &other, &yes).await.0, 401, "another call");
-        desk.answer(&letter["id"], json!({"decision": "deny"})).await
+        assert_eq!(fixture.admin_as(&token, "POST", &other, &yes).await.0, 401, "another call");
+        fixture.answer(&letter["id"], json!({"decision": "deny"})).await
     };
-    let (answer, (status, _)) = desk.during(&wipe("a"), second).await;
+    let (answer, (status, _)) = fixture.during(&wipe("a"), second).await;
     assert!(status == 200 && refusal(&answer).contains("the administrator denied it"), "{answer}");
-    assert_eq!(desk.runs(), 1);
+    assert_eq!(fixture.runs(), 1);
 }

@@ -3,26 +3,26 @@
 use std::fs;
 use std::process::Stdio;
 
-use gantry_tests::house::soon;
 use gantry_tests::processes;
-use gantry_tests::workshop::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program};
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::desk::{Desk, audit, configure, log, records, volumes};
+use crate::fixture::{AuditFixture, audit, configure, log, records, volumes};
 
 /// A record of five calls.
 async fn recorded(name: &str) -> Bench {
-    let mut desk = Desk::open(name, json!({"arguments": "redacted"})).await;
-    desk.call("count", 1).await;
-    desk.call("fail", 2).await;
-    desk.call("nothing", 3).await;
+    let mut fixture = AuditFixture::open(name, json!({"arguments": "redacted"})).await;
+    fixture.call("count", 1).await;
+    fixture.call("fail", 2).await;
+    fixture.call("nothing", 3).await;
     let calls = json!([
         {"id": "a", "name": "tally_count", "arguments": {"number": 4}},
         {"id": "b", "name": "tally_count", "arguments": {"number": 5, "token": "hidden"}},
     ]);
-    desk.ask("gantry/batch", json!({"calls": calls})).await;
-    desk.finish().await
+    fixture.ask("gantry/batch", json!({"calls": calls})).await;
+    fixture.finish().await
 }
 
 #[tokio::test]
@@ -121,26 +121,27 @@ async fn a_record_can_be_followed_from_gateway_to_gateway() {
         serde_json::from_str::<Value>(&line).expect("JSON")["arguments"]["number"].as_u64()
     };
     assert!(next().await.is_some_and(|number| number == 4 || number == 5), "the last one first");
-    let mut desk = Desk::over(bench, json!({"arguments": "redacted"}), |gateway| gateway).await;
+    let mut fixture =
+        AuditFixture::over(bench, json!({"arguments": "redacted"}), |gateway| gateway).await;
     for number in 10..13 {
-        desk.call("count", number).await;
+        fixture.call("count", number).await;
         assert_eq!(next().await, Some(number));
     }
-    desk.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn settings_change_while_the_gateway_runs() {
-    let mut desk = Desk::open("reload", json!("off")).await;
-    desk.call("count", 1).await;
-    assert_eq!(volumes(&desk.bench), Vec::<std::path::PathBuf>::new(), "nothing is recorded");
-    configure(&desk.bench, &json!("strict"));
-    let folder = desk.bench.folder.clone();
+    let mut fixture = AuditFixture::open("reload", json!("off")).await;
+    fixture.call("count", 1).await;
+    assert_eq!(volumes(&fixture.bench), Vec::<std::path::PathBuf>::new(), "nothing is recorded");
+    configure(&fixture.bench, &json!("strict"));
+    let folder = fixture.bench.folder.clone();
     let bench = Bench { folder };
     processes::until("the reload", || log(&bench).contains("the configuration has changed")).await;
-    desk.call("count", 2).await;
+    fixture.call("count", 2).await;
     assert_eq!(records(&bench).await.len(), 2, "it is on the disk before the answer");
     // The folder is the desk's.
     std::mem::forget(bench);
-    desk.finish().await;
+    fixture.finish().await;
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use gantry_tests::workshop::Bench;
+use gantry_tests::temp_folder::Bench;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, audit, number, records, tally};
+use crate::fixture::{AuditFixture, audit, number, records, tally};
 
 /// Calls that are sent at once.
 const CROWD: u64 = 250;
@@ -69,20 +69,20 @@ fn give_up(number: u64) -> Value {
 
 /// Makes calls in crowds, waits for the answers of each, and gives up those that wait; gives the
 /// numbers of those answered.
-async fn load(desk: &mut Desk, numbers: Range<u64>) -> BTreeSet<u64> {
+async fn load(fixture: &mut AuditFixture, numbers: Range<u64>) -> BTreeSet<u64> {
     let mut answered = BTreeSet::new();
     for start in numbers.clone().step_by(CROWD as usize) {
         let crowd = start..(start + CROWD).min(numbers.end);
-        desk.write_all(&crowd.clone().map(message).collect::<Vec<_>>()).await;
+        fixture.write_all(&crowd.clone().map(message).collect::<Vec<_>>()).await;
         for _ in crowd.clone().filter(|number| is_answered(*number)) {
-            let answer = desk.receive().await.expect("the gateway goes on");
+            let answer = fixture.receive().await.expect("the gateway goes on");
             let number = answer["id"].as_u64().expect("the number of a call");
             let is_refused = answer["error"].is_object() || answer["result"]["isError"] == true;
             assert!(refusal(number).is_none() || is_refused, "{answer}");
             answered.insert(number);
         }
         let waiting = crowd.filter(|number| !is_answered(*number));
-        desk.write_all(&waiting.map(give_up).collect::<Vec<_>>()).await;
+        fixture.write_all(&waiting.map(give_up).collect::<Vec<_>>()).await;
     }
     answered
 }
@@ -91,19 +91,19 @@ async fn load(desk: &mut Desk, numbers: Range<u64>) -> BTreeSet<u64> {
 /// the same state. Gives the calls whose client was told how they ended, before and after.
 async fn crash(mode: &str, calls: u64) -> (Bench, [BTreeSet<u64>; 2]) {
     let setting = json!({"mode": mode, "arguments": "redacted"});
-    let mut desk = Desk::open(&format!("crash-{mode}"), setting.clone()).await;
+    let mut fixture = AuditFixture::open(&format!("crash-{mode}"), setting.clone()).await;
     let half = calls / 2;
-    let mut before = load(&mut desk, 0..half - CROWD).await;
+    let mut before = load(&mut fixture, 0..half - CROWD).await;
     let last = (half - CROWD)..half;
-    desk.write_all(&last.map(message).collect::<Vec<_>>()).await;
+    fixture.write_all(&last.map(message).collect::<Vec<_>>()).await;
     for _ in 0..CROWD / 3 {
-        before.extend(desk.receive().await.expect("it answers")["id"].as_u64());
+        before.extend(fixture.receive().await.expect("it answers")["id"].as_u64());
     }
-    let (bench, answers) = desk.kill().await;
+    let (bench, answers) = fixture.kill().await;
     before.extend(answers.iter().filter_map(|answer| answer["id"].as_u64()));
-    let mut desk = Desk::over(bench, setting, |gateway| gateway).await;
-    let after = load(&mut desk, half..calls).await;
-    (desk.finish().await, [before, after])
+    let mut fixture = AuditFixture::over(bench, setting, |gateway| gateway).await;
+    let after = load(&mut fixture, half..calls).await;
+    (fixture.finish().await, [before, after])
 }
 
 /// The numbers of the calls that have a line of each phase, none of them twice. Every line says who

@@ -3,24 +3,24 @@
 use std::fs;
 use std::path::Path;
 
-use gantry_tests::workshop::Bench;
+use gantry_tests::temp_folder::Bench;
 use serde_json::json;
 
-use crate::desk::{Desk, audit};
+use crate::fixture::{AuditFixture, audit};
 
-async fn open(bench: Bench) -> Desk {
-    Desk::over(bench, json!("batched"), |gateway| gateway).await
+async fn open(bench: Bench) -> AuditFixture {
+    AuditFixture::over(bench, json!("batched"), |gateway| gateway).await
 }
 
 /// Two gateways, one after the other, each with a call; and a copy of the log from between.
 async fn written(name: &str) -> Bench {
-    let mut desk = open(Bench::new(&format!("audit-emptied-{name}"))).await;
-    desk.call("count", 1).await;
-    let bench = desk.finish().await;
+    let mut fixture = open(Bench::new(&format!("audit-emptied-{name}"))).await;
+    fixture.call("count", 1).await;
+    let bench = fixture.finish().await;
     copy(&bench.folder.join("gantry/audit"), &bench.folder.join("earlier"));
-    let mut desk = open(bench).await;
-    desk.call("count", 2).await;
-    desk.finish().await
+    let mut fixture = open(bench).await;
+    fixture.call("count", 2).await;
+    fixture.finish().await
 }
 
 fn copy(from: &Path, to: &Path) {

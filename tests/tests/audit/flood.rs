@@ -1,10 +1,10 @@
 //! A caller that floods the audit log: nothing that was recorded before is lost, and nothing is
 //! missing without a word.
 
-use gantry_tests::workshop::Bench;
+use gantry_tests::temp_folder::Bench;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, audit, configure_with, records};
+use crate::fixture::{AuditFixture, audit, configure_with, records};
 
 /// A batch of calls of tools that do not exist, with names that JSON must escape.
 fn unknown(calls: usize) -> Value {
@@ -18,14 +18,14 @@ async fn a_flood_of_unknown_names_removes_no_record() {
     let settings = json!({"arguments": "redacted", "size": "256KiB"});
     let bench = Bench::new("audit-flood");
     configure_with(&bench, &settings, &json!({}));
-    let mut desk = Desk::start(bench, |gateway| gateway).await;
-    desk.call("count", 1).await;
+    let mut fixture = AuditFixture::start(bench, |gateway| gateway).await;
+    fixture.call("count", 1).await;
     let mut limited = 0;
     for _ in 0..30 {
-        let answer = desk.ask("gantry/batch", unknown(100)).await;
+        let answer = fixture.ask("gantry/batch", unknown(100)).await;
         limited += answer.to_string().matches("ApiLimitExceeded").count();
     }
-    let bench = desk.finish().await;
+    let bench = fixture.finish().await;
     let all = records(&bench).await;
     let first = all.iter().any(|it| it["arguments"]["number"] == 1);
     assert!(first, "the first call is on record: {} lines", all.len());

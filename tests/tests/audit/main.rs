@@ -3,7 +3,7 @@
 
 mod commands;
 mod crash;
-mod desk;
 mod emptied;
+mod fixture;
 mod flood;
 mod full;

@@ -8,7 +8,7 @@ use crate::{Guarded, by};
 
 /// What came, without the name that was asked for: answers to different names can be compared.
 async fn came(guarded: &Guarded, token: &str, request: Request, name: &str) -> (u16, String) {
-    let mut answer = by(token, request).send(guarded.house.address).await;
+    let mut answer = by(token, request).send(guarded.test_server.address).await;
     (answer.status, answer.text().await.replace(name, "NAME"))
 }
 
@@ -24,7 +24,7 @@ async fn is_unknown(guarded: &Guarded, token: &str, others: &str, asks: &[fn(&st
 
 async fn session(guarded: &Guarded, token: &str) -> String {
     let opening = by(token, initialize("2025-11-25"));
-    let answer = opening.send(guarded.house.address).await;
+    let answer = opening.send(guarded.test_server.address).await;
     answer.header("mcp-session-id").expect("a session").to_owned()
 }
 
@@ -40,7 +40,7 @@ async fn sessions_and_their_streams() {
     let steps = json!({"name": "steps", "arguments": {}, "_meta": {"progressToken": 1}});
     let steps =
         message(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": steps}));
-    let mut stream = by(&ada, steps.of(&own)).send(guarded.house.address).await;
+    let mut stream = by(&ada, steps.of(&own)).send(guarded.test_server.address).await;
     assert!(stream.is_stream(), "the call has something to say");
     let place = stream.event().await.and_then(|event| event.id).expect("a place to come back to");
     is_unknown(
@@ -56,17 +56,17 @@ async fn sessions_and_their_streams() {
     )
     .await;
     let resumed = bodiless("GET").of(&own).header("Last-Event-ID", &place);
-    assert_eq!(by(&eve, resumed.clone()).send(guarded.house.address).await.status, 404);
+    assert_eq!(by(&eve, resumed.clone()).send(guarded.test_server.address).await.status, 404);
     // In a session of her own, another's place leads nowhere: she gets a stream that begins.
     let hers = session(&guarded, &eve).await;
     let elsewhere = bodiless("GET").of(&hers).header("Last-Event-ID", &place);
-    let mut beginning = by(&eve, elsewhere).send(guarded.house.address).await;
+    let mut beginning = by(&eve, elsewhere).send(guarded.test_server.address).await;
     let first = beginning.event().await.expect("a stream tells its first place");
     assert_eq!(first.data.as_deref().unwrap_or_default(), "", "{first:?}");
-    let mut again = by(&ada, resumed).send(guarded.house.address).await;
+    let mut again = by(&ada, resumed).send(guarded.test_server.address).await;
     assert_eq!(again.status, 200);
     assert!(again.message().await.is_some(), "its owner comes back to it");
-    assert_eq!(by(&ada, ping(&own)).ask(guarded.house.address).await["result"], json!({}));
+    assert_eq!(by(&ada, ping(&own)).ask(guarded.test_server.address).await["result"], json!({}));
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn calls_that_wait_for_an_answer() {
     let guarded = Guarded::open().await;
     let (ada, eve) = (guarded.token("ada").await, guarded.token("eve").await);
     let asking = || call("ask_name", json!({})).can(json!({"elicitation": {}}));
-    let asked = by(&ada, asking()).ask(guarded.house.address).await;
+    let asked = by(&ada, asking()).ask(guarded.test_server.address).await;
     let state = asked["result"]["requestState"].as_str().expect("a state").to_owned();
     let retry: fn(&str) -> Request = |state| {
         let answer = json!({"elicitation-1": {"action": "accept", "content": {"name": "Eve"}}});
@@ -82,7 +82,7 @@ async fn calls_that_wait_for_an_answer() {
         asking.set("/params/requestState", json!(state)).set("/params/inputResponses", answer)
     };
     is_unknown(&guarded, &eve, &state, &[retry]).await;
-    let answered = by(&ada, retry(&state)).ask(guarded.house.address).await;
+    let answered = by(&ada, retry(&state)).ask(guarded.test_server.address).await;
     assert_eq!(answered["result"]["content"][0]["text"], "accept Eve", "{answered}");
 }
 
@@ -90,7 +90,7 @@ async fn calls_that_wait_for_an_answer() {
 async fn tasks_of_requests_that_stand_alone() {
     let guarded = Guarded::open().await;
     let (ada, eve) = (guarded.token("ada").await, guarded.token("eve").await);
-    let begun = by(&ada, begin("long_wait", json!({}))).ask(guarded.house.address).await;
+    let begun = by(&ada, begin("long_wait", json!({}))).ask(guarded.test_server.address).await;
     let task = begun["result"]["taskId"].as_str().expect("a task").to_owned();
     is_unknown(
         &guarded,
@@ -106,13 +106,13 @@ async fn tasks_of_requests_that_stand_alone() {
     for (token, expected) in [(&ada, json!([task])), (&eve, Value::Null)] {
         let listen = json!({"notifications": {"taskIds": [task]}});
         let listen = by(token, request("subscriptions/listen", listen).can(able()));
-        let mut stream = listen.send(guarded.house.address).await;
+        let mut stream = listen.send(guarded.test_server.address).await;
         let acknowledged = stream.message().await.expect("an acknowledgement");
         let honoured = &acknowledged["params"]["notifications"]["taskIds"];
         assert_eq!(*honoured, expected, "{acknowledged}");
     }
-    guarded.house.gate.open();
-    let found = by(&ada, about("tasks/get", json!(task))).ask(guarded.house.address).await;
+    guarded.test_server.latch.open();
+    let found = by(&ada, about("tasks/get", json!(task))).ask(guarded.test_server.address).await;
     assert_ne!(found["result"]["status"], "cancelled", "{found}");
 }
 
@@ -123,7 +123,7 @@ async fn tasks_of_sessions() {
     let (own, hers) = (session(&guarded, &ada).await, session(&guarded, &eve).await);
     let ask = async |token: &str, session: &str, method: &str, params: Value| {
         let body = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
-        by(token, message(body).of(session)).ask(guarded.house.address).await
+        by(token, message(body).of(session)).ask(guarded.test_server.address).await
     };
     let params = json!({"name": "long_wait", "arguments": {}, "task": {}});
     let begun = ask(&ada, &own, "tools/call", params).await;
@@ -145,7 +145,7 @@ async fn tasks_of_sessions() {
 async fn connections_of_sse() {
     let guarded = Guarded::open().await;
     let (ada, eve) = (guarded.token("ada").await, guarded.token("eve").await);
-    let mut stream = by(&ada, bodiless("GET").to("/sse")).send(guarded.house.address).await;
+    let mut stream = by(&ada, bodiless("GET").to("/sse")).send(guarded.test_server.address).await;
     let endpoint = stream.event().await.and_then(|event| event.data).expect("an endpoint");
     let name = endpoint.split_once('=').expect("a name").1;
     is_unknown(
@@ -155,7 +155,8 @@ async fn connections_of_sse() {
         &[|name| initialize("2024-11-05").to(&format!("/message?session={name}"))],
     )
     .await;
-    let posted = by(&ada, initialize("2024-11-05").to(&endpoint)).send(guarded.house.address).await;
+    let posted =
+        by(&ada, initialize("2024-11-05").to(&endpoint)).send(guarded.test_server.address).await;
     assert_eq!(posted.status, 202);
     let answer = stream.message().await.expect("an answer");
     assert_eq!(answer["id"], 0, "it answers its owner alone: {answer}");

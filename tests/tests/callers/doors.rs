@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use gantry_tests::house::House;
 use gantry_tests::request::{Request, bodiless, call, initialize, message, text};
+use gantry_tests::test_server::TestServer;
 use serde_json::{Value, json};
 
 use crate::{Guarded, by};
@@ -37,7 +37,7 @@ fn ways() -> Vec<(&'static str, Request)> {
 #[tokio::test]
 async fn every_way_to_a_call_asks_for_a_token() {
     let guarded = Guarded::open().await;
-    let address = guarded.house.address;
+    let address = guarded.test_server.address;
     let good = guarded.token("ada").await;
     let challenge = "Bearer realm=\"gantry\", ";
     let login = "; this gateway takes static tokens and has no OAuth login\"";
@@ -84,7 +84,7 @@ async fn a_refusal_has_an_id_where_the_revision_allows_it() {
             Some(revision) => ping.header("MCP-Protocol-Version", revision),
             None => ping,
         };
-        let mut answer = request.send(guarded.house.address).await;
+        let mut answer = request.send(guarded.test_server.address).await;
         let told = answer.message().await.expect("an error");
         assert_eq!((answer.status, &told["error"]["code"]), (401, &json!(-32012)), "{told}");
         assert_eq!(told.get("id"), Some(&Value::Null).filter(|_| expected), "{revision:?}: {told}");
@@ -96,13 +96,13 @@ async fn a_refusal_has_an_id_where_the_revision_allows_it() {
 async fn who_wants_to_log_in_is_told_that_a_token_is_needed() {
     let guarded = Guarded::open().await;
     let client = r#"{"redirect_uris": ["http://127.0.0.1:1/callback"], "client_name": "test"}"#;
-    let mut refused = text(client).to("/register").send(guarded.house.address).await;
+    let mut refused = text(client).to("/register").send(guarded.test_server.address).await;
     let told: Value = serde_json::from_str(&refused.text().await).expect("JSON");
     assert_eq!((refused.status, &told["error"]), (400, &json!("access_denied")), "{told}");
     let description = told["error_description"].as_str().expect("text");
     assert!(description.contains("no OAuth login; make a token with `gantry token create"));
-    assert_eq!(bodiless("GET").to("/register").send(guarded.house.address).await.status, 404);
-    let open = House::open().await;
+    assert_eq!(bodiless("GET").to("/register").send(guarded.test_server.address).await.status, 404);
+    let open = TestServer::open().await;
     assert_eq!(text(client).to("/register").send(open.address).await.status, 404);
 }
 
@@ -121,7 +121,7 @@ async fn what_reaches_no_call_is_open_and_hosts_are_checked_first() {
         (by(&good, call("echo", json!({}))).header("Origin", "https://evil.example"), 403),
     ];
     for (request, expected) in cases {
-        let answer = request.send(guarded.house.address).await;
+        let answer = request.send(guarded.test_server.address).await;
         assert_eq!(answer.status, expected, "{request:?}");
     }
 }
@@ -134,7 +134,10 @@ async fn tokens_that_are_not_what_they_were() {
     let late = guarded.token_until("late", Some(soon)).await;
     let gone = guarded.token("gone").await;
     let send = async |token: &str| {
-        by(token, call("echo", json!({"text": "hi"}))).send(guarded.house.address).await.status
+        by(token, call("echo", json!({"text": "hi"})))
+            .send(guarded.test_server.address)
+            .await
+            .status
     };
     for token in [&ada, &bob, &late, &gone] {
         assert_eq!(send(token).await, 200);
@@ -196,7 +199,7 @@ async fn headers_that_can_be_read_in_two_ways() {
     for (headers, expected) in cases {
         let echo = call("echo", json!({"text": "hi"}));
         let add = |request: Request, value: &String| request.header("Authorization", value);
-        let answer = headers.iter().fold(echo, add).send(guarded.house.address).await;
+        let answer = headers.iter().fold(echo, add).send(guarded.test_server.address).await;
         assert_eq!(answer.status, expected, "{headers:?}");
     }
     let elsewhere = [
@@ -208,7 +211,7 @@ async fn headers_that_can_be_read_in_two_ways() {
         bodiless("GET").to("/ws").header("Sec-WebSocket-Protocol", &format!("mcp, {good}")),
     ];
     for request in elsewhere {
-        assert_eq!(request.send(guarded.house.address).await.status, 401, "{request:?}");
+        assert_eq!(request.send(guarded.test_server.address).await.status, 401, "{request:?}");
     }
 }
 
@@ -226,7 +229,7 @@ async fn a_name_in_the_header_that_the_body_does_not_have() {
         wait().set("/params/name", json!("echo")),
     ];
     for request in cases {
-        let mut answer = request.send(guarded.house.address).await;
+        let mut answer = request.send(guarded.test_server.address).await;
         let told = answer.message().await.expect("an error");
         assert_eq!((answer.status, &told["error"]["code"]), (400, &json!(-32020)), "{told}");
     }
@@ -236,8 +239,8 @@ async fn a_name_in_the_header_that_the_body_does_not_have() {
         .header("MCP-Protocol-Version", "2026-07-28")
         .header("Mcp-Method", "tools/call")
         .header("Mcp-Name", "wait");
-    let mut answer = doubled.send(guarded.house.address).await;
+    let mut answer = doubled.send(guarded.test_server.address).await;
     let told = answer.text().await;
     assert!(told.contains("`name` appears more than once"), "{told}");
-    assert_eq!(guarded.house.gate.starts(), 0, "nothing was called");
+    assert_eq!(guarded.test_server.latch.starts(), 0, "nothing was called");
 }

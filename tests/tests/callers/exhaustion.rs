@@ -1,10 +1,10 @@
 //! One principal cannot use up what all share, and a revoked token gives back what it held.
 
-use gantry::DoorSettings;
-use gantry_tests::house::soon;
+use gantry::ServerSettings;
 use gantry_tests::http::Answer;
 use gantry_tests::request::{Request, bodiless, call, initialize, message, request};
 use gantry_tests::tasks::begin;
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 
 use crate::{Guarded, by};
@@ -14,12 +14,12 @@ const TOTAL: usize = 20;
 const SHARE: usize = TOTAL / 4;
 
 async fn guarded() -> Guarded {
-    Guarded::with(DoorSettings {
+    Guarded::with(ServerSettings {
         sessions: TOTAL,
         streams: TOTAL,
         parked: TOTAL,
         tasks: TOTAL,
-        ..DoorSettings::default()
+        ..ServerSettings::default()
     })
     .await
 }
@@ -36,11 +36,11 @@ impl<'a> Client<'a> {
     }
 
     async fn send(&self, request: Request) -> Answer {
-        by(&self.token, request).send(self.guarded.house.address).await
+        by(&self.token, request).send(self.guarded.test_server.address).await
     }
 
     async fn ask(&self, request: Request) -> Value {
-        by(&self.token, request).ask(self.guarded.house.address).await
+        by(&self.token, request).ask(self.guarded.test_server.address).await
     }
 
     async fn session(&self) -> String {
@@ -181,9 +181,9 @@ async fn a_revoked_token_gives_back_all_that_it_held() {
     let params = json!({"name": "wait", "arguments": {}});
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
     let request = by(&eve.token, message(body).of(&session));
-    let address = guarded.house.address;
+    let address = guarded.test_server.address;
     let waiting = tokio::spawn(async move { request.send(address).await.status });
-    guarded.house.gate.started(3).await;
+    guarded.test_server.latch.started(3).await;
     waiting.abort();
     let gauges = bob.gauges().await;
     assert!(gauges.iter().all(|(_, value)| *value > 0), "{gauges:?}");
@@ -194,5 +194,5 @@ async fn a_revoked_token_gives_back_all_that_it_held() {
         }
     };
     soon("the end of all that the token held", freed).await;
-    guarded.house.gate.cancelled(3).await;
+    guarded.test_server.latch.cancelled(3).await;
 }

@@ -1,20 +1,20 @@
 //! By which names the real binary may be called, and from which websites: as the configuration says,
 //! also when that changes while it runs.
 
-use gantry_tests::house::soon;
 use gantry_tests::processes;
 use gantry_tests::request::list;
-use gantry_tests::yard::Yard;
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::UpstreamFixture;
 use serde_json::{Value, json};
 
 /// What a request gets that names this host and comes from this website.
-async fn status(yard: &Yard, host: &str, origin: Option<&str>) -> u16 {
+async fn status(fixture: &UpstreamFixture, host: &str, origin: Option<&str>) -> u16 {
     let request = list().replace("Host", host);
     let request = match origin {
         Some(origin) => request.header("Origin", origin),
         None => request,
     };
-    request.send(yard.address).await.status
+    request.send(fixture.address).await.status
 }
 
 fn config(hosts: &[&str], origins: &[&str]) -> Value {
@@ -24,8 +24,8 @@ fn config(hosts: &[&str], origins: &[&str]) -> Value {
 #[tokio::test]
 async fn only_names_that_are_allowed_are_answered_to() {
     let hosts = ["gantry.local", "one.example:8080"];
-    let yard = Yard::with("hosts", config(&hosts, &["https://app.example"])).await;
-    let own = yard.address.to_string();
+    let fixture = UpstreamFixture::with("hosts", config(&hosts, &["https://app.example"])).await;
+    let own = fixture.address.to_string();
     let cases = [
         (own.as_str(), None, 200),
         ("localhost", None, 200),
@@ -50,23 +50,24 @@ async fn only_names_that_are_allowed_are_answered_to() {
         ("evil.example", Some("https://gantry.local"), 403),
     ];
     for (host, origin, expected) in cases {
-        assert_eq!(status(&yard, host, origin).await, expected, "{host} {origin:?}");
+        assert_eq!(status(&fixture, host, origin).await, expected, "{host} {origin:?}");
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn other_names_are_in_force_when_they_are_saved() {
-    let yard = Yard::with("hosts-saved", config(&["old.example"], &[])).await;
-    assert_eq!(status(&yard, "old.example", None).await, 200);
-    yard.save(config(&["new.example"], &["https://app.example"]));
-    let changed = async { while status(&yard, "new.example", None).await != 200 {} };
+    let fixture = UpstreamFixture::with("hosts-saved", config(&["old.example"], &[])).await;
+    assert_eq!(status(&fixture, "old.example", None).await, 200);
+    fixture.save(config(&["new.example"], &["https://app.example"]));
+    let changed = async { while status(&fixture, "new.example", None).await != 200 {} };
     soon("the new name", changed).await;
-    assert_eq!(status(&yard, "old.example", None).await, 403);
-    assert_eq!(status(&yard, "new.example", Some("https://app.example")).await, 200);
-    yard.save(config(&["*"], &[]));
-    processes::until("a complaint", || yard.log().contains("the configuration is not valid")).await;
-    assert_eq!(status(&yard, "new.example", None).await, 200, "the old ones stay in force");
-    assert_eq!(status(&yard, "old.example", None).await, 403);
-    yard.close().await;
+    assert_eq!(status(&fixture, "old.example", None).await, 403);
+    assert_eq!(status(&fixture, "new.example", Some("https://app.example")).await, 200);
+    fixture.save(config(&["*"], &[]));
+    processes::until("a complaint", || fixture.log().contains("the configuration is not valid"))
+        .await;
+    assert_eq!(status(&fixture, "new.example", None).await, 200, "the old ones stay in force");
+    assert_eq!(status(&fixture, "old.example", None).await, 403);
+    fixture.close().await;
 }

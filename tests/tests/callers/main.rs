@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gantry::DoorSettings;
-use gantry::callers::TokenDoorman;
-use gantry::policy::{Clock, MemoryCabinet, Signer, Tokens};
-use gantry_tests::house::{House, Plan};
+use gantry::ServerSettings;
+use gantry::callers::TokenAuthenticator;
+use gantry::policy::{Clock, MemoryDocumentStore, Signer, Tokens};
 use gantry_tests::request::Request;
 use gantry_tests::tasks;
+use gantry_tests::test_server::{TestOptions, TestServer};
 
 /// A house whose doors ask for tokens.
 pub(crate) struct Guarded {
-    pub(crate) house: House,
+    pub(crate) test_server: TestServer,
     pub(crate) tokens: Arc<Tokens>,
     /// Seconds that the clock of the doors is ahead of the machine's.
     pub(crate) ahead: Arc<AtomicU64>,
@@ -28,24 +28,30 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     pub(crate) async fn open() -> Self {
-        Self::with(DoorSettings::default()).await
+        Self::with(ServerSettings::default()).await
     }
 
     /// The same with these limits.
-    pub(crate) async fn with(doors: DoorSettings) -> Self {
-        let cabinet = Arc::new(MemoryCabinet::default());
+    pub(crate) async fn with(doors: ServerSettings) -> Self {
+        let document_store = Arc::new(MemoryDocumentStore::default());
         let ahead: Arc<AtomicU64> = Arc::default();
         let added = ahead.clone();
         let clock = Clock::new(move || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
             now.as_secs() + added.load(Ordering::SeqCst)
         });
-        let tokens = Tokens::open(cabinet, Signer::new([7; 32]), clock).await.expect("memory");
+        let tokens =
+            Tokens::open(document_store, Signer::new([7; 32]), clock).await.expect("memory");
         let tokens = Arc::new(tokens);
-        let doorman: Arc<TokenDoorman> = Arc::new(TokenDoorman(tokens.clone()));
-        let house = House::with(Plan { doors, doorman: Some(doorman), ..Plan::default() }).await;
-        tasks::add(&house);
-        Self { house, tokens, ahead }
+        let authenticator: Arc<TokenAuthenticator> = Arc::new(TokenAuthenticator(tokens.clone()));
+        let test_server = TestServer::with(TestOptions {
+            doors,
+            authenticator: Some(authenticator),
+            ..TestOptions::default()
+        })
+        .await;
+        tasks::add(&test_server);
+        Self { test_server, tokens, ahead }
     }
 
     /// A token of that name.

@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use gantry_tests::house::soon;
 use gantry_tests::request::{bodiless, call};
-use gantry_tests::workshop::{Bench, cache, command, finish, program, root};
+use gantry_tests::temp_folder::{Bench, cache, command, finish, program, root};
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};

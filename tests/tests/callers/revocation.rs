@@ -11,7 +11,7 @@ use crate::{Guarded, by};
 
 /// Opens everything that stays open, as the holder of a token.
 async fn open(guarded: &Guarded, token: &str) -> (String, Vec<(&'static str, Answer)>) {
-    let address = guarded.house.address;
+    let address = guarded.test_server.address;
     let opened = by(token, initialize("2025-11-25")).send(address).await;
     let session = opened.header("mcp-session-id").expect("a session").to_owned();
     let listen = json!({"notifications": {"toolsListChanged": true}});
@@ -47,7 +47,7 @@ fn echo() -> Request {
 #[tokio::test]
 async fn a_revoked_token_ends_what_it_has_opened() {
     let guarded = Guarded::open().await;
-    let address = guarded.house.address;
+    let address = guarded.test_server.address;
     let (ada, bob) = (guarded.token("ada").await, guarded.token("bob").await);
     let (session, streams) = open(&guarded, &ada).await;
     let asking = call("ask_name", json!({})).can(json!({"elicitation": {}}));
@@ -77,7 +77,7 @@ async fn a_token_whose_time_is_over_ends_what_it_has_opened() {
     let ada = guarded.token_until("ada", Some(soon)).await;
     let (_, streams) = open(&guarded, &ada).await;
     all_end(streams).await;
-    let mut answer = by(&ada, echo()).send(guarded.house.address).await;
+    let mut answer = by(&ada, echo()).send(guarded.test_server.address).await;
     assert_eq!(answer.status, 401);
     assert!(answer.text().await.contains("has expired"));
 }
@@ -85,7 +85,7 @@ async fn a_token_whose_time_is_over_ends_what_it_has_opened() {
 #[tokio::test]
 async fn who_gets_a_name_again_does_not_get_more_than_the_token_gives() {
     let guarded = Guarded::open().await;
-    let address = guarded.house.address;
+    let address = guarded.test_server.address;
     let wide = guarded.token("ada").await;
     let opened = by(&wide, initialize("2025-11-25")).send(address).await;
     let session = opened.header("mcp-session-id").expect("a session").to_owned();
@@ -101,17 +101,17 @@ async fn who_gets_a_name_again_does_not_get_more_than_the_token_gives() {
 #[tokio::test]
 async fn calls_that_wait_end_with_their_token() {
     let guarded = Guarded::open().await;
-    let (address, gate) = (guarded.house.address, guarded.house.gate.clone());
-    let at_gate = gate.clone();
+    let (address, latch) = (guarded.test_server.address, guarded.test_server.latch.clone());
+    let at_gate = latch.clone();
     let wait = Tool::new("test.wait", "Waits.").input_schema(json!({"type": "object"}));
     let wait = wait.run(move |_: Value, _| {
-        let gate = at_gate.clone();
+        let latch = at_gate.clone();
         async move {
-            gate.pass().await;
+            latch.pass().await;
             Ok::<_, Failure>("done")
         }
     });
-    guarded.house.server.handlers().add_tool(wait).expect("the name is free");
+    guarded.test_server.server.handlers().add_tool(wait).expect("the name is free");
     let (ada, bob) = (guarded.token("ada").await, guarded.token("bob").await);
     let alone = call("test.wait", json!({}));
     let plan = json!({"calls": [{"id": "a", "name": "test.wait"}]});
@@ -129,14 +129,14 @@ async fn calls_that_wait_end_with_their_token() {
             (answer.status, answer.text().await)
         })
     });
-    gate.started(5).await;
+    latch.started(5).await;
     guarded.tokens.revoke("ada").await.expect("it is there");
-    gate.cancelled(4).await;
-    gate.open();
+    latch.cancelled(4).await;
+    latch.open();
     for (number, answer) in answers.into_iter().enumerate() {
         let (status, told) = answer.await.expect("no panic");
         let expected = if number == 0 { 200 } else { 401 };
         assert_eq!(status, expected, "request {number}: {told}");
     }
-    assert_eq!(gate.cancels(), 4, "nobody else notices");
+    assert_eq!(latch.cancels(), 4, "nobody else notices");
 }

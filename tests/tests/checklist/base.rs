@@ -2,9 +2,9 @@
 
 use gantry::Eras;
 use gantry_tests::checks::{Check, story, wire};
-use gantry_tests::door::Door;
-use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{NEWEST, Request, call, initialize, list, meta, request, text};
+use gantry_tests::test_server::{TestOptions, TestServer};
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 
 const INFO: &str = "/result/_meta/io.modelcontextprotocol~1serverInfo";
@@ -67,14 +67,14 @@ pub(crate) fn checks() -> Vec<Check> {
         ]),
         story(24, "what is declared works, and what works is declared", || Box::pin(honest())),
         wire(25, "a server without handshake says so to a client that begins one", [
-            initialize("2025-11-25").fails(400, -32022).at("/error/data/supported", json!([NEWEST])).to(Plan::eras(Eras::Modern)),
+            initialize("2025-11-25").fails(400, -32022).at("/error/data/supported", json!([NEWEST])).to(TestOptions::eras(Eras::Modern)),
         ]),
     ]
 }
 
 /// A server with a tool and nothing else.
-pub(crate) fn bare() -> Plan {
-    Plan { bare: true, ..Plan::default() }
+pub(crate) fn bare() -> TestOptions {
+    TestOptions { bare: true, ..TestOptions::default() }
 }
 
 fn each_method<T>(check: impl Fn(Request) -> T) -> Vec<T> {
@@ -109,8 +109,8 @@ fn every_method() -> Vec<Request> {
 }
 
 async fn ids() {
-    let house = House::open().await;
-    let mut link = Door::open(&house, "link").await;
+    let test_server = TestServer::open().await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     let null =
         json!({"jsonrpc": "2.0", "id": null, "method": "tools/list", "params": {"_meta": meta()}});
     link.send(null.to_string()).await;
@@ -127,20 +127,20 @@ async fn ids() {
     let answer = text(&null.to_string())
         .header("MCP-Protocol-Version", NEWEST)
         .header("Mcp-Method", "tools/list");
-    let mut answer = answer.send(house.address).await;
+    let mut answer = answer.send(test_server.address).await;
     assert_eq!(answer.status, 400);
     assert_eq!(answer.message().await.unwrap()["error"]["code"], -32600);
 }
 
 async fn no_requests() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
     for tool in ["ask_name", "ask_both", "ask_url", "ask_model", "ask_roots", "steps", "chatter"] {
         let asked = call(tool, json!({}))
             .can(capabilities.clone())
             .set("/params/_meta/progressToken", json!("p"))
             .meta("logLevel", json!("debug"));
-        for message in asked.send(house.address).await.messages().await {
+        for message in asked.send(test_server.address).await.messages().await {
             let is_request = message.get("id").is_some() && message.get("method").is_some();
             assert!(!is_request, "{message}");
         }
@@ -148,8 +148,8 @@ async fn no_requests() {
 }
 
 async fn forgetful() {
-    let house = House::open().await;
-    let mut link = Door::open(&house, "link").await;
+    let test_server = TestServer::open().await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     for (capabilities, pointer) in [
         (json!({"elicitation": {}}), "/result/inputRequests"),
         (json!({}), "/error/data/requiredCapabilities"),
@@ -162,15 +162,15 @@ async fn forgetful() {
 }
 
 async fn same_lists(connections: bool) {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
         let asked = request(method, json!({}));
-        let first = asked.ask(house.address).await;
-        let mut door = Door::open(&house, "link").await;
-        door.send(asked.body()).await;
+        let first = asked.ask(test_server.address).await;
+        let mut transport = ClientTransport::open(&test_server, "link").await;
+        transport.send(asked.body()).await;
         let other = match connections {
-            true => door.receive().await.unwrap(),
-            false => asked.ask(house.address).await,
+            true => transport.receive().await.unwrap(),
+            false => asked.ask(test_server.address).await,
         };
         assert_eq!(first.to_string(), other.to_string(), "{method}");
     }
@@ -189,12 +189,12 @@ async fn honest() {
             ),
         ),
     ];
-    for plan in [Plan::default(), bare()] {
-        let house = House::with(plan).await;
-        let found = request("server/discover", json!({})).ask(house.address).await;
+    for plan in [TestOptions::default(), bare()] {
+        let test_server = TestServer::with(plan).await;
+        let found = request("server/discover", json!({})).ask(test_server.address).await;
         for (feature, asked) in &features {
             let declared = found["result"]["capabilities"].get(feature).is_some();
-            let answer = asked.ask(house.address).await;
+            let answer = asked.ask(test_server.address).await;
             let works = answer["error"]["code"] != -32601;
             assert_eq!(declared, works, "{feature}: {found} {answer}");
         }

@@ -3,8 +3,8 @@
 use gantry::{Failure, GatewaySettings, Tool};
 use gantry_tests::checks::{Check, story, wire};
 use gantry_tests::fixtures::keywords_schema;
-use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{Request, call, list, request};
+use gantry_tests::test_server::{TestOptions, TestServer};
 use serde_json::{Value, json};
 
 use crate::base::bare;
@@ -54,7 +54,7 @@ pub(crate) fn checks() -> Vec<Check> {
     ]
 }
 
-fn kept(request: Request) -> gantry_tests::checks::Exchange {
+fn kept(request: Request) -> gantry_tests::checks::HttpExchange {
     request.gives(200).count("/result/ttlMs").at("/result/cacheScope", json!("private"))
 }
 
@@ -68,11 +68,11 @@ fn complete(template: &str, typed: &str) -> Request {
 
 async fn pages() {
     let middle = GatewaySettings { page_size: 4, ..GatewaySettings::default() };
-    let house = House::with(Plan { middle, ..Plan::default() }).await;
-    let whole = list().ask(House::open().await.address).await;
+    let test_server = TestServer::with(TestOptions { middle, ..TestOptions::default() }).await;
+    let whole = list().ask(TestServer::open().await.address).await;
     let (mut found, mut scopes, mut cursor) = (Vec::new(), Vec::new(), Value::Null);
     loop {
-        let page = list().set("/params/cursor", cursor).ask(house.address).await;
+        let page = list().set("/params/cursor", cursor).ask(test_server.address).await;
         found.extend(page["result"]["tools"].as_array().unwrap().clone());
         scopes.push(page["result"]["cacheScope"].clone());
         cursor = page["result"]["nextCursor"].clone();
@@ -86,20 +86,20 @@ async fn pages() {
 }
 
 async fn schemas() {
-    let house = House::open().await;
-    let listed = list().ask(house.address).await;
+    let test_server = TestServer::open().await;
+    let listed = list().ask(test_server.address).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     let tool = tools.iter().find(|tool| tool["name"] == "keywords").unwrap();
     assert_eq!(tool["inputSchema"].to_string(), keywords_schema().to_string());
     let strange = json!({"$schema": "https://example.com/another-dialect", "type": "object"});
     let tool = Tool::new("strange", "Strange.").input_schema(strange);
     let added =
-        house.server.handlers().add_tool(tool.run(async |_: Value, _| Ok::<_, Failure>("")));
+        test_server.server.handlers().add_tool(tool.run(async |_: Value, _| Ok::<_, Failure>("")));
     assert!(added.unwrap_err().to_string().contains("another-dialect"));
 }
 
 async fn logging() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let cases: [(Value, &[&str]); 4] = [
         (Value::Null, &[]),
         (json!("debug"), &["debug", "info", "warning", "error"]),
@@ -109,7 +109,7 @@ async fn logging() {
     for (level, expected) in cases {
         let mut heard = call("chatter", json!({}))
             .meta("logLevel", level.clone())
-            .send(house.address)
+            .send(test_server.address)
             .await
             .messages()
             .await;
@@ -120,17 +120,17 @@ async fn logging() {
         assert_eq!(levels, expected, "at {level}");
     }
     let answer =
-        call("chatter", json!({})).meta("logLevel", json!("loud")).ask(house.address).await;
+        call("chatter", json!({})).meta("logLevel", json!("loud")).ask(test_server.address).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
 async fn progress() {
-    let house = House::open().await;
-    let heard = call("steps", json!({})).send(house.address).await.messages().await;
+    let test_server = TestServer::open().await;
+    let heard = call("steps", json!({})).send(test_server.address).await.messages().await;
     assert_eq!(heard.len(), 1, "nobody asked for progress: {heard:?}");
     for token in [json!("p"), json!(5)] {
         let asked = call("steps", json!({})).set("/params/_meta/progressToken", token.clone());
-        let mut heard = asked.send(house.address).await.messages().await;
+        let mut heard = asked.send(test_server.address).await.messages().await;
         assert!(heard.pop().unwrap().get("result").is_some(), "the answer is last");
         let steps: Vec<_> =
             heard.iter().map(|step| step["params"]["progress"].as_f64().unwrap()).collect();
@@ -140,8 +140,8 @@ async fn progress() {
 }
 
 async fn names() {
-    let house = House::open().await;
-    let listed = list().ask(house.address).await;
+    let test_server = TestServer::open().await;
+    let listed = list().ask(test_server.address).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     let mut names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
@@ -152,6 +152,6 @@ async fn names() {
     assert_eq!(names.len(), count);
     for bad in ["echo", "two words", ""] {
         let tool = Tool::new(bad, "Another.").run(async |_: Value, _| Ok::<_, Failure>(""));
-        assert!(house.server.handlers().add_tool(tool).is_err(), "`{bad}` was taken");
+        assert!(test_server.server.handlers().add_tool(tool).is_err(), "`{bad}` was taken");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use gantry::{DoorSettings, Eras};
+use gantry::{Eras, ServerSettings};
 use gantry_tests::checks::{Check, story, wire};
-use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{Request, bodiless, call, list, message, meta, request};
+use gantry_tests::test_server::{TestOptions, TestServer};
 use serde_json::{Value, json};
 
 #[rustfmt::skip] // One case a line.
@@ -78,8 +78,8 @@ pub(crate) fn checks() -> Vec<Check> {
                 .header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", "notifications/cancelled").gives(202).empty(),
         ]),
         wire(45, "GET and DELETE are for sessions only", [
-            bodiless("GET").gives(405).to(Plan::eras(Eras::Modern)),
-            bodiless("DELETE").gives(405).to(Plan::eras(Eras::Modern)),
+            bodiless("GET").gives(405).to(TestOptions::eras(Eras::Modern)),
+            bodiless("DELETE").gives(405).to(TestOptions::eras(Eras::Modern)),
         ]),
         wire(46, "a request that stands alone has no session", [
             list().of("no-such-session").header("Last-Event-ID", "5").gives(200).no_header("mcp-session-id").has("/result/tools"),
@@ -106,8 +106,8 @@ fn steps() -> Request {
 }
 
 async fn one_stream() {
-    let house = House::open().await;
-    let mut answer = steps().send(house.address).await;
+    let test_server = TestServer::open().await;
+    let mut answer = steps().send(test_server.address).await;
     let mut events = Vec::new();
     while let Some(event) = answer.event().await {
         assert_eq!((event.id.as_ref(), event.retry.as_ref()), (None, None), "{event:?}");
@@ -118,36 +118,37 @@ async fn one_stream() {
 }
 
 async fn hang_up() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     // While it is silent, the client has not even seen a status.
     let silent = call("wait", json!({}));
-    let address = house.address;
+    let address = test_server.address;
     let asking = tokio::spawn(async move { silent.send(address).await });
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     asking.abort();
-    house.gate.cancelled(1).await;
+    test_server.latch.cancelled(1).await;
     // When the stream has begun.
     let streaming = call("wait", json!({})).set("/params/_meta/progressToken", json!(1));
     let mut answer = streaming.send(address).await;
     answer.event().await.unwrap();
     drop(answer);
-    house.gate.cancelled(2).await;
+    test_server.latch.cancelled(2).await;
 }
 
 async fn alive() {
-    let doors = DoorSettings { keep_alive: Duration::from_millis(10), ..DoorSettings::default() };
-    let house = House::with(Plan { doors, ..Plan::default() }).await;
+    let doors =
+        ServerSettings { keep_alive: Duration::from_millis(10), ..ServerSettings::default() };
+    let test_server = TestServer::with(TestOptions { doors, ..TestOptions::default() }).await;
     let listen =
         request("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
-    let mut stream = listen.send(house.address).await;
+    let mut stream = listen.send(test_server.address).await;
     assert!(stream.event().await.unwrap().data.is_some(), "the acknowledgement");
     let sign = stream.event().await.unwrap();
     assert!(sign.comment.is_some() && sign.data.is_none(), "{sign:?}");
 }
 
 async fn loopback() {
-    let house = House::open().await;
-    assert!(house.address.ip().is_loopback());
-    let everywhere = house.server.listen("0.0.0.0:0").await;
+    let test_server = TestServer::open().await;
+    assert!(test_server.address.ip().is_loopback());
+    let everywhere = test_server.server.listen("0.0.0.0:0").await;
     assert!(everywhere.is_err(), "nobody is asked who they are");
 }

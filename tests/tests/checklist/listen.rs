@@ -2,10 +2,10 @@
 
 use gantry::{Failure, Prompt, PromptMessage, Resource, Server, Tool};
 use gantry_tests::checks::{Check, story};
-use gantry_tests::door::Door;
-use gantry_tests::house::House;
 use gantry_tests::http::Answer;
 use gantry_tests::request::{Request, call, request};
+use gantry_tests::test_server::TestServer;
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 
 const TAG: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
@@ -34,11 +34,11 @@ fn everything() -> Value {
 }
 
 /// Changes something in a running server.
-type Change = fn(&Server);
+type DefinitionChange = fn(&Server);
 
 /// Opens a stream and takes its first message.
-async fn open(house: &House, request: &Request) -> Answer {
-    let mut stream = request.send(house.address).await;
+async fn open(test_server: &TestServer, request: &Request) -> Answer {
+    let mut stream = request.send(test_server.address).await;
     let first = stream.message().await.unwrap();
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
     stream
@@ -62,18 +62,18 @@ fn add_resource(server: &Server) {
 }
 
 async fn granted() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let wanted = json!({
         "toolsListChanged": true, "promptsListChanged": false, "otherListChanged": true,
         "resourceSubscriptions": ["test://watched", "test://nothing"],
     });
     let expected = json!({"toolsListChanged": true, "resourceSubscriptions": ["test://watched"]});
     let first =
-        listen(json!("l"), wanted.clone()).send(house.address).await.message().await.unwrap();
+        listen(json!("l"), wanted.clone()).send(test_server.address).await.message().await.unwrap();
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
     assert_eq!(first["params"]["notifications"], expected, "{first}");
     assert_eq!(first.pointer(TAG), Some(&json!("l")), "{first}");
-    let mut link = Door::open(&house, "link").await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     link.send(listen(json!(4), wanted).body()).await;
     let first = link.receive().await.unwrap();
     assert_eq!(first["params"]["notifications"], expected, "{first}");
@@ -81,14 +81,14 @@ async fn granted() {
 
 async fn tagged() {
     for id in [json!("text"), json!(12)] {
-        let house = House::open().await;
-        let mut stream = open(&house, &listen(id.clone(), everything())).await;
-        house.server.handlers().resource_updated("test://watched");
+        let test_server = TestServer::open().await;
+        let mut stream = open(&test_server, &listen(id.clone(), everything())).await;
+        test_server.server.handlers().resource_updated("test://watched");
         let message = stream.message().await.unwrap();
         assert_eq!(message["method"], "notifications/resources/updated", "{message}");
         assert_eq!(message["params"]["uri"], "test://watched", "{message}");
         assert_eq!(message.pointer(TAG), Some(&id), "{message}");
-        add_tool(&house.server);
+        add_tool(&test_server.server);
         let message = stream.message().await.unwrap();
         assert_eq!(message["method"], "notifications/tools/list_changed", "{message}");
         assert_eq!(message.pointer(TAG), Some(&id), "{message}");
@@ -96,31 +96,32 @@ async fn tagged() {
 }
 
 async fn nothing_else() {
-    let house = House::open().await;
-    let mut stream = open(&house, &listen(json!(1), json!({"promptsListChanged": true}))).await;
-    add_tool(&house.server);
-    add_resource(&house.server);
-    house.server.handlers().resource_updated("test://watched");
+    let test_server = TestServer::open().await;
+    let mut stream =
+        open(&test_server, &listen(json!(1), json!({"promptsListChanged": true}))).await;
+    add_tool(&test_server.server);
+    add_resource(&test_server.server);
+    test_server.server.handlers().resource_updated("test://watched");
     let talkative = call("steps", json!({}))
         .set("/params/_meta/progressToken", json!(1))
         .meta("logLevel", json!("debug"));
-    talkative.ask(house.address).await;
-    add_prompt(&house.server);
+    talkative.ask(test_server.address).await;
+    add_prompt(&test_server.server);
     let message = stream.message().await.unwrap();
     assert_eq!(message["method"], "notifications/prompts/list_changed", "{message}");
 }
 
 async fn changes() {
-    let cases: [(&str, Change, &str); 3] = [
+    let cases: [(&str, DefinitionChange, &str); 3] = [
         ("toolsListChanged", add_tool, "notifications/tools/list_changed"),
         ("promptsListChanged", add_prompt, "notifications/prompts/list_changed"),
         ("resourcesListChanged", add_resource, "notifications/resources/list_changed"),
     ];
     for (filter, change, method) in cases {
-        let house = House::open().await;
+        let test_server = TestServer::open().await;
         let wanted = listen(json!(1), json!({filter: true}));
-        let mut streams = [open(&house, &wanted).await, open(&house, &wanted).await];
-        change(&house.server);
+        let mut streams = [open(&test_server, &wanted).await, open(&test_server, &wanted).await];
+        change(&test_server.server);
         for stream in &mut streams {
             assert_eq!(stream.message().await.unwrap()["method"], method);
         }
@@ -128,25 +129,25 @@ async fn changes() {
 }
 
 async fn ended() {
-    let house = House::open().await;
-    let mut stream = open(&house, &listen(json!("l"), everything())).await;
-    house.server.stop();
+    let test_server = TestServer::open().await;
+    let mut stream = open(&test_server, &listen(json!("l"), everything())).await;
+    test_server.server.stop();
     let last = stream.message().await.unwrap();
     assert_eq!(last["id"], "l", "{last}");
     assert_eq!(last["result"]["resultType"], "complete", "{last}");
     assert_eq!(last.pointer(&TAG.replace("params", "result")), Some(&json!("l")), "{last}");
     assert_eq!(stream.message().await, None, "the stream is over");
-    house.close().await;
+    test_server.close().await;
 }
 
 async fn two() {
-    let house = House::open().await;
-    let mut link = Door::open(&house, "link").await;
+    let test_server = TestServer::open().await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     for id in [json!(1), json!("1")] {
         link.send(listen(id.clone(), everything()).body()).await;
         assert_eq!(link.receive().await.unwrap().pointer(TAG), Some(&id));
     }
-    house.server.handlers().resource_updated("test://watched");
+    test_server.server.handlers().resource_updated("test://watched");
     let mut tags = Vec::new();
     for _ in 0..2 {
         let message = link.receive().await.unwrap();

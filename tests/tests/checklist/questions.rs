@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use gantry::DoorSettings;
+use gantry::ServerSettings;
 use gantry_tests::checks::{Check, story, wire};
-use gantry_tests::house::{House, Plan};
 use gantry_tests::request::{Request, call, request};
+use gantry_tests::test_server::{TestOptions, TestServer};
 use serde_json::{Value, json};
 
 #[rustfmt::skip] // One case a line.
@@ -54,26 +54,26 @@ fn again(request: Request, first: &Value, responses: Value) -> Request {
 }
 
 async fn bad_states() {
-    let (house, other) = (House::open().await, House::open().await);
-    let first = asking().ask(house.address).await;
+    let (test_server, other) = (TestServer::open().await, TestServer::open().await);
+    let first = asking().ask(test_server.address).await;
     let state = first["result"]["requestState"].as_str().unwrap().to_owned();
     let retry = again(asking(), &first, json!({"elicitation-1": named("Ann")}));
     let half = state.len() / 2;
     let flipped = if state.as_bytes()[half] == b'A' { "B" } else { "A" };
     let changed = format!("{}{flipped}{}", &state[..half], &state[half + 1..]);
     for bad in [json!(changed), json!(&state[..half]), json!(""), json!("nonsense"), json!(5)] {
-        let answer = retry.clone().set("/params/requestState", bad).ask(house.address).await;
+        let answer = retry.clone().set("/params/requestState", bad).ask(test_server.address).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
     let answer = retry.ask(other.address).await;
     assert_eq!(answer["error"]["code"], -32602, "another server's: {answer}");
     // None of it used the call up; taking it up does.
-    let answer = retry.ask(house.address).await;
+    let answer = retry.ask(test_server.address).await;
     assert_eq!(answer["result"]["content"][0]["text"], "accept Ann", "{answer}");
-    let answer = retry.ask(house.address).await;
+    let answer = retry.ask(test_server.address).await;
     assert_eq!(answer["error"]["code"], -32602, "twice: {answer}");
-    let doors = DoorSettings { parked_for: Duration::ZERO, ..DoorSettings::default() };
-    let hasty = House::with(Plan { doors, ..Plan::default() }).await;
+    let doors = ServerSettings { parked_for: Duration::ZERO, ..ServerSettings::default() };
+    let hasty = TestServer::with(TestOptions { doors, ..TestOptions::default() }).await;
     let first = asking().ask(hasty.address).await;
     let answer =
         again(asking(), &first, json!({"elicitation-1": named("Ann")})).ask(hasty.address).await;
@@ -81,8 +81,8 @@ async fn bad_states() {
 }
 
 async fn other_calls() {
-    let house = House::open().await;
-    let first = asking().ask(house.address).await;
+    let test_server = TestServer::open().await;
+    let first = asking().ask(test_server.address).await;
     let answers = json!({"elicitation-1": named("Ann")});
     for other in [
         call("ask_both", json!({})),
@@ -90,17 +90,17 @@ async fn other_calls() {
         request("prompts/get", json!({"name": "asking"})),
         request("resources/read", json!({"uri": "test://asking"})),
     ] {
-        let answer = again(able(other), &first, answers.clone()).ask(house.address).await;
+        let answer = again(able(other), &first, answers.clone()).ask(test_server.address).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    let answer = again(asking(), &first, answers).ask(house.address).await;
+    let answer = again(asking(), &first, answers).ask(test_server.address).await;
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
 }
 
 async fn partly() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let both = || able(call("ask_both", json!({})));
-    let first = both().ask(house.address).await;
+    let first = both().ask(test_server.address).await;
     assert_eq!(first["result"]["inputRequests"].as_object().unwrap().len(), 2, "{first}");
     for bad in [
         json!([]),
@@ -108,30 +108,30 @@ async fn partly() {
         json!({"elicitation-1": {"action": "shrug"}}),
         json!({"elicitation-1": 5}),
     ] {
-        let answer = again(both(), &first, bad).ask(house.address).await;
+        let answer = again(both(), &first, bad).ask(test_server.address).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
     let second = again(both(), &first, json!({"elicitation-1": named("Ann"), "other": {}}))
-        .ask(house.address)
+        .ask(test_server.address)
         .await;
     let left = second["result"]["inputRequests"].as_object().unwrap();
     assert_eq!(left.keys().collect::<Vec<_>>(), ["elicitation-2"], "{second}");
     let last = again(both(), &second, json!({"elicitation-2": {"action": "decline"}}))
-        .ask(house.address)
+        .ask(test_server.address)
         .await;
     assert_eq!(last["result"]["content"][0]["text"], "accept Ann, decline nobody", "{last}");
 }
 
 async fn abandoned() {
-    let doors = DoorSettings {
+    let doors = ServerSettings {
         parked_for: Duration::ZERO,
         parked: 1,
         parked_of_principal: 1,
-        ..DoorSettings::default()
+        ..ServerSettings::default()
     };
-    let house = House::with(Plan { doors, ..Plan::default() }).await;
+    let test_server = TestServer::with(TestOptions { doors, ..TestOptions::default() }).await;
     for _ in 0..5 {
-        let answer = asking().ask(house.address).await;
+        let answer = asking().ask(test_server.address).await;
         assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
     }
 }

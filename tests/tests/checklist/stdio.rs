@@ -3,9 +3,9 @@
 use std::process::Stdio;
 
 use gantry_tests::checks::{Check, story};
-use gantry_tests::door::Door;
-use gantry_tests::house::{House, soon};
 use gantry_tests::request::{NEWEST, call, initialize, list};
+use gantry_tests::test_server::{TestServer, soon};
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -60,12 +60,12 @@ async fn ends() {
 }
 
 async fn given_up() {
-    let house = House::open().await;
-    let mut link = Door::open(&house, "link").await;
+    let test_server = TestServer::open().await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     link.send(call("wait", json!({})).set("/id", json!("w")).body()).await;
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     link.send(cancelled(json!({"requestId": "w", "reason": "no longer needed"}))).await;
-    house.gate.cancelled(1).await;
+    test_server.latch.cancelled(1).await;
     hears_only(&mut link).await;
     for revision in [NEWEST, "2025-11-25"] {
         given_up_at_once(revision).await;
@@ -74,8 +74,8 @@ async fn given_up() {
 
 /// The client changes its mind before the call has begun.
 async fn given_up_at_once(revision: &str) {
-    let house = House::open().await;
-    let mut link = Door::open(&house, "link").await;
+    let test_server = TestServer::open().await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     link.send(initialize("2025-11-25").body()).await;
     link.receive().await.unwrap();
     let waiting = call("wait", json!({})).set("/id", json!("w"));
@@ -87,16 +87,16 @@ async fn given_up_at_once(revision: &str) {
     link.send(cancelled(json!({"requestId": "w"}))).await;
     hears_only(&mut link).await;
     // A call that goes on all the same would be answered now, before the connection ends.
-    house.gate.open();
+    test_server.latch.open();
     link.send(json!({"jsonrpc": "2.0", "method": "notifications/closed"}).to_string()).await;
     assert_eq!(link.receive().await, None, "in {revision}");
 }
 
 async fn nothing_to_give_up() {
-    let house = House::open().await;
-    let mut link = Door::open(&house, "link").await;
+    let test_server = TestServer::open().await;
+    let mut link = ClientTransport::open(&test_server, "link").await;
     link.send(call("wait", json!({})).set("/id", json!(7)).body()).await;
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     for params in [
         json!({"requestId": 99}),
         json!({"requestId": {}}),
@@ -107,7 +107,7 @@ async fn nothing_to_give_up() {
         link.send(cancelled(params)).await;
     }
     hears_only(&mut link).await;
-    assert_eq!(house.gate.cancels(), 0, "the call has another id");
+    assert_eq!(test_server.latch.cancels(), 0, "the call has another id");
 }
 
 fn cancelled(params: Value) -> String {
@@ -115,7 +115,7 @@ fn cancelled(params: Value) -> String {
 }
 
 /// The next thing said is the answer to the next request.
-async fn hears_only(link: &mut Door) {
+async fn hears_only(link: &mut ClientTransport) {
     link.send(list().set("/id", json!("next")).body()).await;
     let answer = link.receive().await.unwrap();
     assert_eq!(answer["id"], "next", "{answer}");

@@ -1,6 +1,6 @@
 //! Specification documents: one check everywhere, and a valid document for every tool.
 
-use gantry_tests::yard::scripted;
+use gantry_tests::upstream_fixture::scripted;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;

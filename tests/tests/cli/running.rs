@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread::{self, JoinHandle};
 
-use gantry_tests::foundry::{Folder, Foundry};
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Run};
@@ -121,9 +121,9 @@ fn without_a_gateway_it_says_what_to_do() {
 
 #[tokio::test]
 async fn a_real_gateway_answers() {
-    let foundry = Foundry::open(Folder::new()).await;
+    let tool_fixture = ToolFixture::open(Folder::new()).await;
     let bench = Bench::new("running-real");
-    let state = foundry.folder.path().to_owned();
+    let state = tool_fixture.folder.path().to_owned();
     let run = move |state: &std::path::Path, words: &[&str]| {
         Run::of(&bench.command(words).env("XDG_STATE_HOME", state).output().expect("it runs"))
     };

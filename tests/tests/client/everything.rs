@@ -7,23 +7,23 @@ use std::time::Duration;
 
 use gantry_client::{ChangedList, Client, Endpoint, Era, Event, HttpKind, List, Settings, Target};
 use gantry_protocol::Revision;
-use gantry_tests::workshop;
+use gantry_tests::temp_folder;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
-use super::{Seat, User, capabilities, program, raw, settings, text, value};
+use super::{CallSlot, User, capabilities, program, raw, settings, text, value};
 
 /// The resource that is watched.
 const WATCHED: &str = "test://watched-resource";
 
 /// Who waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The example, which stands beside the gateway.
 fn example() -> PathBuf {
-    let path = workshop::program().with_file_name("examples").join("everything");
+    let path = temp_folder::program().with_file_name("examples").join("everything");
     assert!(path.exists(), "{} is missing; run `cargo build --examples` first", path.display());
     path
 }
@@ -36,7 +36,7 @@ struct Listening {
 
 impl Listening {
     async fn open(era: &str) -> Self {
-        let mut command = workshop::command(example());
+        let mut command = temp_folder::command(example());
         command.args(["--era", era]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the example starts");
         let (out, err) =
@@ -55,7 +55,7 @@ impl Listening {
     }
 
     /// One of its doors.
-    fn door(&self, path: &str) -> Endpoint {
+    fn transport(&self, path: &str) -> Endpoint {
         let url = self.url.replace("/mcp", path);
         Endpoint::new(url.parse().expect("an address"))
     }
@@ -77,17 +77,17 @@ fn layouts() -> Vec<(&'static str, Settings, Revision)> {
 }
 
 /// Does one of everything.
-async fn check(mut seat: Seat, revision: Revision, case: &str) {
-    let peer = seat.connection.peer().clone();
+async fn check(mut slot: CallSlot, revision: Revision, case: &str) {
+    let peer = slot.connection.peer().clone();
     assert_eq!(peer.revision, revision, "{case}");
     assert!(peer.instructions.is_some() && peer.has(&["tools"]), "{case}: {peer:?}");
-    let tools = seat.connection.list(List::Tools).await.expect(case);
+    let tools = slot.connection.list(List::Tools).await.expect(case);
     assert!(tools.items.len() > 20 && tools.truncated.is_none(), "{case}: {}", tools.items.len());
     for list in [List::Prompts, List::Resources, List::Templates] {
-        assert!(!seat.connection.list(list).await.expect(case).items.is_empty(), "{case} {list:?}");
+        assert!(!slot.connection.list(list).await.expect(case).items.is_empty(), "{case} {list:?}");
     }
     let user = User::default();
-    let sum = seat.call("add", json!({"a": 2, "b": 3}), &user).await.expect(case);
+    let sum = slot.call("add", json!({"a": 2, "b": 3}), &user).await.expect(case);
     // A server with handshake does not say so.
     let said = revision.is_stateless().then_some("complete");
     assert_eq!(sum["resultType"].as_str(), said, "{case}");
@@ -103,7 +103,7 @@ async fn check(mut seat: Seat, revision: Revision, case: &str) {
         ("test_roots", json!({}), "file:///here", &["asked roots/list"]),
     ];
     for (tool, arguments, said, heard) in calls {
-        let result = seat.call(tool, arguments, &user).await.expect(tool);
+        let result = slot.call(tool, arguments, &user).await.expect(tool);
         assert!(text(&result).contains(said), "{case} {tool}: {result}");
         let found = user.heard();
         let missing = heard.iter().find(|it| !found.iter().any(|found| found.starts_with(**it)));
@@ -111,27 +111,27 @@ async fn check(mut seat: Seat, revision: Revision, case: &str) {
     }
     if revision.has_elicitation() {
         let result =
-            seat.call("test_elicitation", json!({"message": "m"}), &user).await.expect(case);
+            slot.call("test_elicitation", json!({"message": "m"}), &user).await.expect(case);
         assert!(text(&result).contains("accept"), "{case}: {result}");
         assert_eq!(user.heard(), ["asked elicitation/create"], "{case}");
         let named = "test_input_required_result_elicitation";
-        let result = seat.call(named, json!({}), &user).await.expect(case);
+        let result = slot.call(named, json!({}), &user).await.expect(case);
         assert_eq!(text(&result), "Hello, n!", "{case}");
         let hinted = user.heard().contains(&"named user_name".to_owned());
         assert_eq!(hinted, !revision.is_stateless(), "{case}: where only a hint can tell it");
     }
-    let log = seat.call("test_tool_with_logging", json!({}), &user).await.expect(case);
+    let log = slot.call("test_tool_with_logging", json!({}), &user).await.expect(case);
     assert!(user.heard().iter().any(|heard| heard.starts_with("log ")), "{case}: {log}");
-    changes(&mut seat, case).await;
-    assert_eq!(seat.connection.in_flight(), 0, "{case}");
-    seat.close().await;
+    changes(&mut slot, case).await;
+    assert_eq!(slot.connection.in_flight(), 0, "{case}");
+    slot.close().await;
 }
 
 /// Changes of lists and of a watched resource.
-async fn changes(seat: &mut Seat, case: &str) {
+async fn changes(slot: &mut CallSlot, case: &str) {
     let user = User::default();
     let watched = BTreeSet::from([WATCHED.to_owned()]);
-    seat.connection.watch(&watched).await.expect(case);
+    slot.connection.watch(&watched).await.expect(case);
     type Expected = fn(&Event) -> bool;
     let expected: [(&str, Expected); 2] = [
         ("test_trigger_tool_change", |it| matches!(it, Event::ListChanged(ChangedList::Tools))),
@@ -141,9 +141,9 @@ async fn changes(seat: &mut Seat, case: &str) {
         ),
     ];
     for (tool, is_expected) in expected {
-        seat.call(tool, json!({}), &user).await.expect(case);
-        let told = async { while !is_expected(&seat.events.recv().await.expect(case)) {} };
-        tokio::time::timeout(PATIENCE, told).await.unwrap_or_else(|_| panic!("{case}: {tool}"));
+        slot.call(tool, json!({}), &user).await.expect(case);
+        let told = async { while !is_expected(&slot.events.recv().await.expect(case)) {} };
+        tokio::time::timeout(TIMEOUT, told).await.unwrap_or_else(|_| panic!("{case}: {tool}"));
     }
 }
 
@@ -152,7 +152,7 @@ async fn over_stdio() {
     for (era, settings, revision) in layouts() {
         let case = format!("{era} as {revision} over stdio");
         let target = program(example(), &["--stdio", "--era", era]);
-        check(Seat::take(&target, settings).await, revision, &case).await;
+        check(CallSlot::take(&target, settings).await, revision, &case).await;
     }
 }
 
@@ -161,26 +161,28 @@ async fn over(name: &str, target: fn(&Listening) -> Target, has: fn(Revision) ->
     for (era, settings, revision) in layouts().into_iter().filter(|(_, _, it)| has(*it)) {
         let case = format!("{era} as {revision} over {name}");
         let server = Listening::open(era).await;
-        check(Seat::take(&target(&server), settings).await, revision, &case).await;
+        check(CallSlot::take(&target(&server), settings).await, revision, &case).await;
     }
 }
 
 #[tokio::test]
 async fn over_http() {
-    over("HTTP", |server| Target::Http(server.door("/mcp"), HttpKind::Auto), |_| true).await;
+    over("HTTP", |server| Target::Http(server.transport("/mcp"), HttpKind::Auto), |_| true).await;
 }
 
 #[tokio::test]
 async fn over_events() {
     let older = |revision: Revision| !revision.is_stateless();
-    over("HTTP+SSE", |server| Target::Http(server.door("/sse"), HttpKind::Events), older).await;
-    over("whatever it is", |server| Target::Http(server.door("/sse"), HttpKind::Auto), older).await;
+    over("HTTP+SSE", |server| Target::Http(server.transport("/sse"), HttpKind::Events), older)
+        .await;
+    over("whatever it is", |server| Target::Http(server.transport("/sse"), HttpKind::Auto), older)
+        .await;
 }
 
 #[tokio::test]
 async fn over_websocket() {
     let target = |server: &Listening| {
-        let Endpoint { url, headers, .. } = server.door("/ws");
+        let Endpoint { url, headers, .. } = server.transport("/ws");
         let url = url.to_string().replace("http://", "ws://").parse().expect("an address");
         Target::WebSocket(Endpoint { headers, ..Endpoint::new(url) })
     };

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use gantry_client::{
-    Answer, ClientError, Connection, Event, InputRequired, Line, Question, Refusal, Request,
-    Settings, Target,
+    Answer, ClientError, Connection, Event, InputRefusal, InputRequest, InputRequired, Request,
+    RequestHandler, Settings, Target,
 };
 use gantry_protocol::{JsonLimits, Level, Method, RawJson};
 use gantry_transport::child::Program;
@@ -29,12 +29,12 @@ fn program(path: impl AsRef<Path>, args: &[&str]) -> Target {
 }
 
 /// A connection, and the events that belong to no request.
-struct Seat {
+struct CallSlot {
     connection: Arc<Connection>,
     events: mpsc::Receiver<Event>,
 }
 
-impl Seat {
+impl CallSlot {
     async fn take(target: &Target, settings: Settings) -> Self {
         let (sender, events) = mpsc::channel(64);
         let opened = Connection::open(target, Arc::new(settings), sender).await;
@@ -113,7 +113,7 @@ impl User {
     }
 }
 
-impl Line for User {
+impl RequestHandler for User {
     fn progress(&self, params: RawJson) {
         self.add(format!("progress {}", value(&params)["progress"]));
     }
@@ -123,7 +123,7 @@ impl Line for User {
         Box::pin(async {})
     }
 
-    fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
+    fn ask(&self, question: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
         if let Some(key) = &question.key {
             self.add(format!("named {key}"));
         }

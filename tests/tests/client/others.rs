@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use gantry_client::{List, Target};
 use gantry_protocol::Revision;
-use gantry_tests::workshop::cache;
+use gantry_tests::temp_folder::cache;
 use serde_json::json;
 
-use super::{Seat, User, program, settings, text};
+use super::{CallSlot, User, program, settings, text};
 
 const OLDER: &str = r#"
 from mcp.server.fastmcp import Context, FastMCP
@@ -57,19 +57,19 @@ async fn the_python_sdk_is_understood() {
         ("python-mcp-2", NEWER, Revision::V2026_07_28, 1),
     ];
     for (version, script, revision, tools) in cases {
-        let seat = Seat::take(&python(version, script), settings()).await;
-        assert_eq!(seat.connection.peer().revision, revision, "{version}");
-        let listed = seat.connection.list(List::Tools).await.expect(version);
+        let slot = CallSlot::take(&python(version, script), settings()).await;
+        assert_eq!(slot.connection.peer().revision, revision, "{version}");
+        let listed = slot.connection.list(List::Tools).await.expect(version);
         assert_eq!(listed.items.len(), tools, "{version}");
         let user = User::default();
-        let sum = seat.call("add", json!({"a": 2, "b": 3}), &user).await.expect(version);
+        let sum = slot.call("add", json!({"a": 2, "b": 3}), &user).await.expect(version);
         assert_eq!(text(&sum), "5", "{version}");
         let heard = user.heard();
         assert!(heard.iter().any(|it| it.starts_with("progress 1")), "{version}: {heard:?}");
         if tools > 1 {
-            let name = seat.call("ask", json!({}), &user).await.expect(version);
+            let name = slot.call("ask", json!({}), &user).await.expect(version);
             assert_eq!(text(&name), "u", "{version}: {:?}", user.heard());
         }
-        seat.close().await;
+        slot.close().await;
     }
 }

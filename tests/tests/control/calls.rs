@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use gantry_tests::house::soon;
-use gantry_tests::workshop::{Bench, program};
+use gantry_tests::temp_folder::{Bench, program};
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, TOOL, gantry};

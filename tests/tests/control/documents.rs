@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use gantry_tests::house::soon;
-use gantry_tests::workshop::{Bench, command, root};
+use gantry_tests::temp_folder::{Bench, command, root};
+use gantry_tests::test_server::soon;
 use serde_json::json;
 
 use crate::gateway::Gateway;

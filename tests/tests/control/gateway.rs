@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use gantry_tests::house::soon;
 use gantry_tests::processes;
-use gantry_tests::workshop::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program};
+use gantry_tests::test_server::soon;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};

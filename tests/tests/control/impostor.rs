@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, Read};
 use std::net::TcpListener;
 
-use gantry_tests::house::soon;
-use gantry_tests::workshop::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program};
+use gantry_tests::test_server::soon;
 use serde_json::json;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";

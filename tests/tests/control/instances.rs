@@ -1,6 +1,6 @@
 //! Several gateways of one user, and gateways on standard input.
 
-use gantry_tests::house::soon;
+use gantry_tests::test_server::soon;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use gantry_tests::house::soon;
-use gantry_tests::workshop::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program};
+use gantry_tests::test_server::soon;
 
 use crate::gateway::{Gateway, Run, gantry};
 

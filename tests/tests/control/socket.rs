@@ -4,8 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use gantry_tests::house::soon;
-use gantry_tests::workshop::Bench;
+use gantry_tests::temp_folder::Bench;
+use gantry_tests::test_server::soon;
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;

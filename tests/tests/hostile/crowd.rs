@@ -5,24 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gantry::{Failure, Level, Tool, ToolResult};
-use gantry_tests::house::{House, soon};
 use gantry_tests::request::{call, initialize, message};
+use gantry_tests::test_server::{TestServer, soon};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 /// Calls as any client does, in both eras, on connections of their own.
-pub(crate) async fn others_are_served(house: &House, after: &str) {
-    let answer = call("echo", json!({"text": "still here"})).ask(house.address).await;
+pub(crate) async fn others_are_served(test_server: &TestServer, after: &str) {
+    let answer = call("echo", json!({"text": "still here"})).ask(test_server.address).await;
     assert_eq!(text(&answer), "still here", "alone, after {after}: {answer}");
-    let session = session(house, "2025-11-25").await;
+    let session = session(test_server, "2025-11-25").await;
     let answer = message(tool_call(1, "echo", &json!({"text": "here too"})));
-    let answer = answer.of(&session).ask(house.address).await;
+    let answer = answer.of(&session).ask(test_server.address).await;
     assert_eq!(text(&answer), "here too", "in a session, after {after}: {answer}");
 }
 
 /// The id of a fresh session.
-pub(crate) async fn session(house: &House, revision: &str) -> String {
-    let answer = initialize(revision).send(house.address).await;
+pub(crate) async fn session(test_server: &TestServer, revision: &str) -> String {
+    let answer = initialize(revision).send(test_server.address).await;
     answer.header("mcp-session-id").expect("a session has an id").to_owned()
 }
 
@@ -52,12 +52,12 @@ pub(crate) const NOTICE: usize = 16 * 1024;
 
 impl Torrent {
     /// Adds the tool `torrent`, which says `count` notices as fast as they are taken.
-    pub(crate) fn add(house: &House, count: usize) -> Self {
-        Self::add_as(house, "torrent", count)
+    pub(crate) fn add(test_server: &TestServer, count: usize) -> Self {
+        Self::add_as(test_server, "torrent", count)
     }
 
     /// Adds the same under another name.
-    pub(crate) fn add_as(house: &House, name: &str, count: usize) -> Self {
+    pub(crate) fn add_as(test_server: &TestServer, name: &str, count: usize) -> Self {
         let torrent = Self::default();
         let flow = torrent.0.clone();
         let tool = Tool::new(name, "Talks.").input_schema(json!({"type": "object"}));
@@ -74,7 +74,7 @@ impl Torrent {
                 Ok::<_, Failure>(ToolResult::text("said it all"))
             }
         });
-        house.server.handlers().add_tool(tool).expect("the name is free");
+        test_server.server.handlers().add_tool(tool).expect("the name is free");
         torrent
     }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gantry::DoorSettings;
-use gantry_tests::house::{House, Plan, soon};
+use gantry::ServerSettings;
 use gantry_tests::request::{bodiless, call};
+use gantry_tests::test_server::{TestOptions, TestServer, soon};
 use serde_json::json;
 
 use crate::crowd::{others_are_served, session};
@@ -13,8 +13,8 @@ use crate::socket::{Socket, post};
 const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 /// The status of the answer to these bytes; none when the server hangs up without one.
-async fn status(house: &House, bytes: &[u8]) -> Option<u16> {
-    let mut socket = Socket::open(house.address).await;
+async fn status(test_server: &TestServer, bytes: &[u8]) -> Option<u16> {
+    let mut socket = Socket::open(test_server.address).await;
     socket.write(bytes).await;
     socket.finish().await;
     socket.status().await
@@ -22,7 +22,7 @@ async fn status(house: &House, bytes: &[u8]) -> Option<u16> {
 
 #[tokio::test]
 async fn heads_that_are_not_http() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let cases: [(&str, &[u8]); 9] = [
         ("nothing", b""),
         ("words", b"good morning\r\n\r\n"),
@@ -38,15 +38,15 @@ async fn heads_that_are_not_http() {
         ("half a head", b"POST /mcp HTTP/1.1\r\nHost: 127.0"),
     ];
     for (what, bytes) in cases {
-        let status = status(&house, bytes).await;
+        let status = status(&test_server, bytes).await;
         assert!(status.is_none_or(|it| (400..500).contains(&it)), "{what} gave {status:?}");
     }
-    others_are_served(&house, "heads that are not HTTP").await;
+    others_are_served(&test_server, "heads that are not HTTP").await;
 }
 
 #[tokio::test]
 async fn bodies_that_break_off_or_lie() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
     let cases = [
         ("half a body", format!("{head}Content-Length: 1000\r\n\r\n{{\"jsonrpc\"")),
@@ -58,16 +58,16 @@ async fn bodies_that_break_off_or_lie() {
         ),
     ];
     for (what, text) in cases {
-        let status = status(&house, text.as_bytes()).await;
+        let status = status(&test_server, text.as_bytes()).await;
         assert!(status.is_none_or(|it| it == 400), "{what} gave {status:?}");
     }
-    others_are_served(&house, "bodies that break off").await;
+    others_are_served(&test_server, "bodies that break off").await;
 }
 
 #[tokio::test]
 async fn requests_that_are_refused() {
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     let of = format!("Mcp-Session-Id: {session}\r\n");
     let good = String::from_utf8(post(&of, PING)).expect("text");
     let many: String = (0..200).map(|number| format!("X-{number}: x\r\n")).collect();
@@ -123,22 +123,22 @@ async fn requests_that_are_refused() {
     ];
     let mut wrong = Vec::new();
     for (what, text, expected) in cases {
-        let status = status(&house, text.as_bytes()).await;
+        let status = status(&test_server, text.as_bytes()).await;
         if status != Some(expected) {
             wrong.push(format!("{what} gave {status:?}, not {expected}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    others_are_served(&house, "refused requests").await;
+    others_are_served(&test_server, "refused requests").await;
 }
 
 #[tokio::test]
 async fn bodies_that_are_too_large() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
     let announced = format!("{head}Content-Length: 999999999999\r\n\r\n");
-    assert_eq!(status(&house, announced.as_bytes()).await, Some(413), "before it is read");
-    let mut socket = Socket::open(house.address).await;
+    assert_eq!(status(&test_server, announced.as_bytes()).await, Some(413), "before it is read");
+    let mut socket = Socket::open(test_server.address).await;
     socket.write(format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes()).await;
     let chunk = [b"100000\r\n".to_vec(), vec![b' '; 1 << 20], b"\r\n".to_vec()].concat();
     let mut sent = 0;
@@ -146,25 +146,25 @@ async fn bodies_that_are_too_large() {
         sent += 1;
     }
     assert!(sent < 64, "a body that was not announced is cut off too");
-    others_are_served(&house, "bodies that are too large").await;
+    others_are_served(&test_server, "bodies that are too large").await;
 }
 
 #[tokio::test]
 async fn clients_that_send_byte_by_byte_and_never_end() {
-    let doors = DoorSettings {
+    let doors = ServerSettings {
         head_timeout: Duration::from_millis(200),
         body_timeout: Duration::from_millis(200),
         connections: 4,
-        ..DoorSettings::default()
+        ..ServerSettings::default()
     };
-    let house = House::with(Plan { doors, ..Plan::default() }).await;
+    let test_server = TestServer::with(TestOptions { doors, ..TestOptions::default() }).await;
     let mut slow = Vec::new();
     for head in ["", "P", "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "] {
-        let mut socket = Socket::open(house.address).await;
+        let mut socket = Socket::open(test_server.address).await;
         socket.write(head.as_bytes()).await;
         slow.push(socket);
     }
-    let mut body = Socket::open(house.address).await;
+    let mut body = Socket::open(test_server.address).await;
     let half = post("", PING);
     body.write(&half[..half.len() - 1]).await;
     assert_eq!(body.status().await, Some(408), "half a body in time is no body");
@@ -174,36 +174,36 @@ async fn clients_that_send_byte_by_byte_and_never_end() {
         assert!(rest.is_empty() || rest.contains(" 408 "), "{rest}");
     }
     // All four places were taken: this waits until they are free again.
-    soon("a place", others_are_served(&house, "slow clients")).await;
+    soon("a place", others_are_served(&test_server, "slow clients")).await;
 }
 
 #[tokio::test]
 async fn many_requests_at_once_on_one_connection() {
     const COUNT: usize = 2000;
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     let one = post(&format!("Mcp-Session-Id: {session}\r\n"), PING);
-    let mut socket = Socket::open(house.address).await;
+    let mut socket = Socket::open(test_server.address).await;
     for _ in 0..COUNT / 100 {
         assert!(socket.write(&one.repeat(100)).await);
         for _ in 0..100 {
             assert_eq!(socket.status().await, Some(200));
         }
     }
-    others_are_served(&house, "pipelined requests").await;
+    others_are_served(&test_server, "pipelined requests").await;
 }
 
 #[tokio::test]
 async fn places_to_come_back_to_that_never_were() {
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     let places = ["", "-", "1", "1-", "-1", "0-0", "x-y", "18446744073709551616-1", "1-1-1", "é"];
     for place in places {
         let get = bodiless("GET").of(&session).header("Last-Event-ID", place);
-        let answer = get.send(house.address).await;
+        let answer = get.send(test_server.address).await;
         assert_eq!(answer.status, 200, "`{place}` opens the general stream");
     }
     let answer = call("echo", json!({"text": "x"})).header("Last-Event-ID", "1-1");
-    assert_eq!(answer.send(house.address).await.status, 200, "it means nothing here");
-    others_are_served(&house, "wrong places").await;
+    assert_eq!(answer.send(test_server.address).await.status, 200, "it means nothing here");
+    others_are_served(&test_server, "wrong places").await;
 }

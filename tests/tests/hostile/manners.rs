@@ -1,6 +1,6 @@
 //! Clients that write HTTP in ways that are seldom seen, and right.
 
-use gantry_tests::house::House;
+use gantry_tests::test_server::TestServer;
 
 use crate::crowd::{others_are_served, session};
 use crate::socket::{Socket, post};
@@ -23,8 +23,8 @@ fn crumbs(body: &str) -> String {
 
 #[tokio::test]
 async fn the_same_request_in_many_forms() {
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     let length = format!("content-length: {}", PING.len());
     let good = ping(&session, &length, PING);
     let forms = [
@@ -37,22 +37,22 @@ async fn the_same_request_in_many_forms() {
     ];
     for (what, text) in forms {
         for size in [1, 7, text.len()] {
-            let mut socket = Socket::open(house.address).await;
+            let mut socket = Socket::open(test_server.address).await;
             for part in text.as_bytes().chunks(size) {
                 assert!(socket.write(part).await, "{what}");
             }
             assert_eq!(socket.status().await, Some(200), "{what} by {size}");
         }
     }
-    others_are_served(&house, "odd requests").await;
+    others_are_served(&test_server, "odd requests").await;
 }
 
 #[tokio::test]
 async fn a_client_that_waits_to_be_asked_for_the_body() {
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     let headers = format!("Expect: 100-continue\r\nContent-Length: {}", PING.len());
-    let mut socket = Socket::open(house.address).await;
+    let mut socket = Socket::open(test_server.address).await;
     for round in 0..2 {
         socket.write(ping(&session, &headers, "").as_bytes()).await;
         let asked = socket.head().await.expect("it is asked");
@@ -70,11 +70,11 @@ async fn a_client_that_waits_to_be_asked_for_the_body() {
 /// Whoever has much to say hears why it is not wanted, instead of a connection that breaks.
 #[tokio::test]
 async fn who_is_refused_in_the_middle_of_a_body_sees_why() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let body = vec![b' '; 3 * 1024 * 1024];
     let headers = format!("Content-Length: {}", body.len());
     let foreign = ping("none", &headers, "").replace("127.0.0.1", "evil.example");
-    let mut socket = Socket::open(house.address).await;
+    let mut socket = Socket::open(test_server.address).await;
     socket.write(foreign.as_bytes()).await;
     let refused = socket.head().await.expect("an answer");
     assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
@@ -83,7 +83,7 @@ async fn who_is_refused_in_the_middle_of_a_body_sees_why() {
 
 #[tokio::test]
 async fn whether_the_connection_goes_on() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let get = |version: &str, headers: &str| {
         format!("GET /healthz HTTP/1.{version}\r\nHost: localhost\r\n{headers}\r\n")
     };
@@ -95,7 +95,7 @@ async fn whether_the_connection_goes_on() {
         (get("1", "").replace("GET", "HEAD").replace("/healthz", "/nothing"), None, true),
         (get("1", "").replace("GET", "OPTIONS"), None, true),
     ] {
-        let mut socket = Socket::open(house.address).await;
+        let mut socket = Socket::open(test_server.address).await;
         socket.write(request.as_bytes()).await;
         let head = socket.head().await.expect("an answer");
         let found = head.lines().find(|line| line.starts_with("connection: "));
@@ -111,11 +111,11 @@ async fn whether_the_connection_goes_on() {
 
 #[tokio::test]
 async fn a_refused_request_does_not_disturb_the_next_one() {
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     let of = format!("Mcp-Session-Id: {session}\r\n");
     let good = String::from_utf8(post(&of, PING.as_bytes())).expect("text");
-    let mut socket = Socket::open(house.address).await;
+    let mut socket = Socket::open(test_server.address).await;
     let foreign = good.replace("127.0.0.1", "evil.example");
     socket.write(format!("{foreign}{good}").as_bytes()).await;
     assert_eq!(socket.status().await, Some(403));

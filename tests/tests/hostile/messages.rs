@@ -1,8 +1,8 @@
 //! Texts that are no messages, and messages that make no sense, on every door.
 
-use gantry_tests::door::Door;
-use gantry_tests::house::House;
 use gantry_tests::request::message;
+use gantry_tests::test_server::TestServer;
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 
 use crate::crowd::{others_are_served, session, tool_call};
@@ -79,12 +79,12 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn check(door: &str, case: &Case, answer: &Value) {
+fn check(transport: &str, case: &Case, answer: &Value) {
     let (sent, code, id) = case;
     let sent = String::from_utf8_lossy(sent);
-    assert_eq!(answer["error"]["code"], *code, "{door}: {sent} gave {answer}");
-    assert_eq!(answer["id"], *id, "{door}: {sent} gave {answer}");
-    assert_eq!(answer["jsonrpc"], "2.0", "{door}: {sent} gave {answer}");
+    assert_eq!(answer["error"]["code"], *code, "{transport}: {sent} gave {answer}");
+    assert_eq!(answer["id"], *id, "{transport}: {sent} gave {answer}");
+    assert_eq!(answer["jsonrpc"], "2.0", "{transport}: {sent} gave {answer}");
 }
 
 /// Texts too deep or too long for the settings.
@@ -99,8 +99,8 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#;
 
 #[tokio::test]
 async fn over_a_connection() {
-    let house = House::open().await;
-    let mut link = house.link();
+    let test_server = TestServer::open().await;
+    let mut link = test_server.link();
     assert!(link.send(HELLO).await);
     link.receive().await.expect("an answer");
     let mut ask = async |text: Vec<u8>| -> Value {
@@ -117,13 +117,13 @@ async fn over_a_connection() {
         assert_eq!(ask(text).await["error"]["code"], -32700);
         assert_eq!(ask(PING.into()).await["id"], "alive", "the connection goes on");
     }
-    others_are_served(&house, "bad messages").await;
+    others_are_served(&test_server, "bad messages").await;
 }
 
 #[tokio::test]
 async fn over_websocket() {
-    let house = House::open().await;
-    let mut socket = WebSocket::open(house.address).await;
+    let test_server = TestServer::open().await;
+    let mut socket = WebSocket::open(test_server.address).await;
     socket.send(HELLO.as_bytes()).await;
     socket.receive().await.expect("an answer");
     for case in cases() {
@@ -134,30 +134,30 @@ async fn over_websocket() {
         socket.send(PING.as_bytes()).await;
         assert_eq!(socket.receive().await.expect("the connection goes on")["id"], "alive");
     }
-    others_are_served(&house, "bad messages").await;
+    others_are_served(&test_server, "bad messages").await;
 }
 
 #[tokio::test]
 async fn over_http_with_sse() {
-    let house = House::open().await;
-    let mut door = Door::open(&house, "sse").await;
-    door.send(HELLO.to_owned()).await;
-    door.receive().await.expect("an answer");
+    let test_server = TestServer::open().await;
+    let mut transport = ClientTransport::open(&test_server, "sse").await;
+    transport.send(HELLO.to_owned()).await;
+    transport.receive().await.expect("an answer");
     for case in cases() {
         let Ok(text) = String::from_utf8(case.0.to_vec()) else { continue };
-        door.send(text).await;
-        check("HTTP+SSE", &case, &door.receive().await.expect("an answer"));
+        transport.send(text).await;
+        check("HTTP+SSE", &case, &transport.receive().await.expect("an answer"));
     }
-    door.send(PING.to_owned()).await;
-    assert_eq!(door.receive().await.expect("an answer")["id"], "alive");
+    transport.send(PING.to_owned()).await;
+    assert_eq!(transport.receive().await.expect("an answer")["id"], "alive");
 }
 
 #[tokio::test]
 async fn in_a_session_over_http() {
-    let house = House::open().await;
-    let session = session(&house, "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-11-25").await;
     // One connection for all: a bad message is no reason to close it.
-    let mut socket = Socket::open(house.address).await;
+    let mut socket = Socket::open(test_server.address).await;
     let headers = format!("Mcp-Session-Id: {session}\r\n");
     for (text, code, id) in cases() {
         socket.write(&post(&headers, text)).await;
@@ -173,7 +173,7 @@ async fn in_a_session_over_http() {
         };
         assert!(head.contains(status), "{shown} gave {head}");
     }
-    others_are_served(&house, "bad bodies").await;
+    others_are_served(&test_server, "bad bodies").await;
 }
 
 async fn body(socket: &mut Socket, head: &str) -> Value {
@@ -187,13 +187,13 @@ async fn body(socket: &mut Socket, head: &str) -> Value {
 
 #[tokio::test]
 async fn of_the_newest_revision_over_http() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n";
     for (text, code, id) in cases().into_iter().filter(|(_, code, _)| *code <= -32600) {
         if code == -32601 || code == -32602 {
             continue;
         }
-        let mut socket = Socket::open(house.address).await;
+        let mut socket = Socket::open(test_server.address).await;
         socket.write(&post(headers, text)).await;
         let shown = String::from_utf8_lossy(text);
         let head = socket.head().await.expect("an answer");
@@ -208,13 +208,13 @@ async fn of_the_newest_revision_over_http() {
             "an unknown id is left out: {answer}"
         );
     }
-    others_are_served(&house, "bad bodies").await;
+    others_are_served(&test_server, "bad bodies").await;
 }
 
 #[tokio::test]
 async fn batches_with_bad_members() {
-    let house = House::open().await;
-    let mut link = house.link();
+    let test_server = TestServer::open().await;
+    let mut link = test_server.link();
     assert!(link.send(HELLO.replace("2025-11-25", "2025-03-26")).await);
     link.receive().await.expect("an answer");
     let mut ask = async |text: &str| -> Value {
@@ -234,14 +234,14 @@ async fn batches_with_bad_members() {
 
 #[tokio::test]
 async fn over_http_every_request_of_a_batch_is_answered() {
-    let house = House::open().await;
-    let session = session(&house, "2025-03-26").await;
+    let test_server = TestServer::open().await;
+    let session = session(&test_server, "2025-03-26").await;
     let call = tool_call(1, "wait", &json!({}));
     let batch = message(json!([call, call])).of(&session);
-    let address = house.address;
+    let address = test_server.address;
     let sending = tokio::spawn(async move { batch.send(address).await.messages().await });
-    house.gate.started(1).await;
-    house.gate.open();
+    test_server.latch.started(1).await;
+    test_server.latch.open();
     let mut answers = Vec::new();
     for message in sending.await.expect("an answer") {
         match message {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use gantry_tests::house::soon;
+use gantry_tests::test_server::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use gantry_tests::house::House;
+use gantry_tests::test_server::TestServer;
 use serde_json::Value;
 
 use crate::crowd::others_are_served;
@@ -84,7 +84,7 @@ fn parse(bytes: &[u8]) -> Option<(usize, (u8, Vec<u8>))> {
 
 #[tokio::test]
 async fn frames_that_break_the_rules_end_their_connection_only() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let huge = [&[0x82, 0x80 | 127], &u64::MAX.to_be_bytes()[..], &[0; 4]].concat();
     let large = [&[0x82, 0x80 | 127], &(5_u64 << 20).to_be_bytes()[..], &[0; 4]].concat();
     let cases: [(&str, Vec<u8>); 10] = [
@@ -100,7 +100,7 @@ async fn frames_that_break_the_rules_end_their_connection_only() {
         ("a frame beyond the limit", large),
     ];
     for (what, bytes) in cases {
-        let mut socket = WebSocket::open(house.address).await;
+        let mut socket = WebSocket::open(test_server.address).await;
         socket.0.write(&bytes).await;
         let mut complaints = 0;
         while socket.receive().await.is_some() {
@@ -108,12 +108,12 @@ async fn frames_that_break_the_rules_end_their_connection_only() {
             assert!(complaints < 2, "{what}: one complaint is enough");
         }
     }
-    others_are_served(&house, "bad frames").await;
+    others_are_served(&test_server, "bad frames").await;
 }
 
 #[tokio::test]
 async fn handshakes_that_are_none() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let cases = [
         ("no upgrade", HANDSHAKE.replace("Upgrade: websocket\r\n", ""), "426"),
         ("an old version", HANDSHAKE.replace("Version: 13", "Version: 8"), "426"),
@@ -126,18 +126,18 @@ async fn handshakes_that_are_none() {
         ("a POST", HANDSHAKE.replace("GET", "POST"), "405"),
     ];
     for (what, text, expected) in cases {
-        let mut socket = Socket::open(house.address).await;
+        let mut socket = Socket::open(test_server.address).await;
         socket.write(text.as_bytes()).await;
         let head = socket.head().await.expect("an answer");
         assert!(head.starts_with(&format!("HTTP/1.1 {expected} ")), "{what}: {head}");
     }
-    others_are_served(&house, "bad handshakes").await;
+    others_are_served(&test_server, "bad handshakes").await;
 }
 
 #[tokio::test]
 async fn a_message_in_many_pieces_is_one_message() {
-    let house = House::open().await;
-    let mut socket = WebSocket::open(house.address).await;
+    let test_server = TestServer::open().await;
+    let mut socket = WebSocket::open(test_server.address).await;
     let ping = br#"{"jsonrpc":"2.0","id":"pieces","method":"ping"}"#;
     socket.0.write(&frame(TEXT, &ping[..1])).await;
     for byte in &ping[1..ping.len() - 1] {
@@ -150,7 +150,7 @@ async fn a_message_in_many_pieces_is_one_message() {
 
 #[tokio::test]
 async fn what_is_no_handshake() {
-    let house = House::open().await;
+    let test_server = TestServer::open().await;
     let big = "Content-Length: 5000000\r\n\r\n";
     for (what, handshake, status) in [
         ("as it should be", HANDSHAKE.to_owned(), 101),
@@ -161,9 +161,9 @@ async fn what_is_no_handshake() {
         ("a body", HANDSHAKE.replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{}"), 413),
         ("a body that is too large", HANDSHAKE.replace("\r\n\r\n", &format!("\r\n{big}")), 413),
     ] {
-        let mut socket = Socket::open(house.address).await;
+        let mut socket = Socket::open(test_server.address).await;
         socket.write(handshake.as_bytes()).await;
         assert_eq!(socket.status().await, Some(status), "{what}");
     }
-    others_are_served(&house, "handshakes that are none").await;
+    others_are_served(&test_server, "handshakes that are none").await;
 }

@@ -14,7 +14,7 @@ use crate::gateway::Gateway;
 const CONNECTIONS: usize = 400;
 const BODY: usize = 4 << 20;
 /// How long to wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Kilobytes by which the gateway may grow meanwhile.
 const GROWTH: u64 = 64 << 10;
 
@@ -54,7 +54,7 @@ async fn send(address: SocketAddr, line: &str, chunked: bool) -> (TcpStream, Opt
     }
     let mut answer = [0; 12];
     // Who waits for the rest of the body says nothing yet.
-    let status = timeout(PATIENCE, stream.read_exact(&mut answer)).await.ok();
+    let status = timeout(TIMEOUT, stream.read_exact(&mut answer)).await.ok();
     let status = status.and_then(Result::ok);
     let status = status.and_then(|_| std::str::from_utf8(&answer[9..]).ok()?.parse().ok());
     (stream, status)

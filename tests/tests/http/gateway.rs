@@ -6,11 +6,11 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use gantry_tests::foundry::listen;
-use gantry_tests::house::soon;
 use gantry_tests::http::{Answer, Outgoing};
 use gantry_tests::request::{Request, call, list};
-use gantry_tests::workshop::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program};
+use gantry_tests::test_server::soon;
+use gantry_tests::tool_fixture::listen;
 use serde_json::{Value, json};
 use tokio::process::Child;
 

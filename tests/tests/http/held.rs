@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gantry_tests::processes::memory;
 use gantry_tests::request::call;
-use gantry_tests::yard::scripted;
+use gantry_tests::upstream_fixture::scripted;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -19,7 +19,7 @@ const SIZE: usize = 3 << 20;
 /// Kilobytes by which the gateway may grow while a caller that may have 16 MiB sends 120.
 const GROWTH: u64 = 96 << 10;
 /// How long to wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A connection on which these bytes were sent, with the token of the first start.
 async fn opened(gateway: &Gateway, head: &str) -> TcpStream {
@@ -33,7 +33,7 @@ async fn opened(gateway: &Gateway, head: &str) -> TcpStream {
 /// The first bytes of the next answer; none if there is none.
 async fn status(stream: &mut TcpStream) -> Option<String> {
     let mut answer = [0; 12];
-    let read = timeout(PATIENCE, stream.read_exact(&mut answer)).await.ok()?;
+    let read = timeout(TIMEOUT, stream.read_exact(&mut answer)).await.ok()?;
     read.ok().map(|_| String::from_utf8_lossy(&answer).into_owned())
 }
 
@@ -56,7 +56,7 @@ async fn arguments_of_calls_in_flight_are_counted() {
     // Those that are accepted wait for the server; the others are refused at once.
     let mut refused = 0;
     while refused < CALLERS - 5 {
-        let status = timeout(PATIENCE, calls.join_next()).await.expect("a refusal is prompt");
+        let status = timeout(TIMEOUT, calls.join_next()).await.expect("a refusal is prompt");
         let answer = status.expect("some are left").expect("no panic");
         assert_eq!(answer.status, 503, "{answer:?}");
         refused += 1;
@@ -95,7 +95,7 @@ async fn messages_of_a_websocket_that_never_end_are_counted_and_timed() {
     // None is complete, so each is closed when its time is over.
     for stream in &mut open {
         let mut rest = Vec::new();
-        let end = timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
+        let end = timeout(TIMEOUT, stream.read_to_end(&mut rest)).await;
         end.expect("the gateway closes it").ok();
     }
     gateway.soft_limit_of_a_child().await;

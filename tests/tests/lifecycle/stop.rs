@@ -3,9 +3,9 @@
 
 use std::net::SocketAddr;
 
-use gantry_tests::house::{House, soon};
 use gantry_tests::http::Answer;
 use gantry_tests::request::{bodiless, call, initialize, message, request};
+use gantry_tests::test_server::{TestServer, soon};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -126,8 +126,8 @@ async fn a_second_signal_does_not_wait() {
 
 #[tokio::test]
 async fn a_question_that_is_open_can_still_be_answered() {
-    let house = House::open().await;
-    let mut link = house.link();
+    let test_server = TestServer::open().await;
+    let mut link = test_server.link();
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "late", "version": "0"},
@@ -141,7 +141,7 @@ async fn a_question_that_is_open_can_still_be_answered() {
     };
     receive().await.expect("the handshake");
     let question = receive().await.expect("a question");
-    house.server.stop();
+    test_server.server.stop();
     // On this one thread the connection hears of it before the answer comes.
     for _ in 0..10 {
         tokio::task::yield_now().await;
@@ -152,5 +152,5 @@ async fn a_question_that_is_open_can_still_be_answered() {
     let last = soon("the answer", link.receive()).await.expect("the call ends");
     let last: Value = serde_json::from_slice(&last).expect("JSON");
     assert_eq!(last["result"]["content"][0]["text"], "accept Ada", "{last}");
-    house.close().await;
+    test_server.close().await;
 }

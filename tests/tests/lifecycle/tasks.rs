@@ -1,7 +1,7 @@
 //! Tasks of the program before and after it was killed.
 
-use gantry_tests::house::soon;
 use gantry_tests::tasks::{about, begin, settled_at};
+use gantry_tests::test_server::soon;
 use serde_json::json;
 
 use crate::program::{Program, state};

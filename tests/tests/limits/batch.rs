@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gantry::{Failure, GatewaySettings, Tool};
-use gantry_tests::house::{House, Plan};
 use gantry_tests::request::request;
+use gantry_tests::test_server::{TestOptions, TestServer};
 use serde_json::{Value, json};
 
-async fn house(middle: GatewaySettings) -> House {
-    House::with(Plan { middle, ..Plan::default() }).await
+async fn test_server(middle: GatewaySettings) -> TestServer {
+    TestServer::with(TestOptions { middle, ..TestOptions::default() }).await
 }
 
-async fn run(house: &House, calls: Value) -> Value {
-    request("gantry/batch", json!({"calls": calls})).ask(house.address).await
+async fn run(test_server: &TestServer, calls: Value) -> Value {
+    request("gantry/batch", json!({"calls": calls})).ask(test_server.address).await
 }
 
 /// So many calls of a tool, each with these arguments.
@@ -30,17 +30,18 @@ fn refused(answer: &Value, text: &str) {
 
 #[tokio::test]
 pub(crate) async fn batch_calls() {
-    let house = house(GatewaySettings { batch_calls: 2, ..GatewaySettings::default() }).await;
+    let test_server =
+        test_server(GatewaySettings { batch_calls: 2, ..GatewaySettings::default() }).await;
     let echo = |count| calls(count, "echo", &json!({"text": "x"}));
-    assert!(run(&house, echo(2)).await["result"]["results"][1]["result"].is_object());
-    refused(&run(&house, echo(3)).await, "may hold 2 calls");
+    assert!(run(&test_server, echo(2)).await["result"]["results"][1]["result"].is_object());
+    refused(&run(&test_server, echo(3)).await, "may hold 2 calls");
 }
 
 #[tokio::test]
 pub(crate) async fn batch_parallel() {
     for limit in [1, 3] {
         let settings = GatewaySettings { batch_parallel: limit, ..GatewaySettings::default() };
-        let house = house(settings).await;
+        let test_server = test_server(settings).await;
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let seen = most.clone();
         let meet = Tool::new("meet", "Counts.").input_schema(json!({"type": "object"}));
@@ -53,33 +54,35 @@ pub(crate) async fn batch_parallel() {
                 Ok::<_, Failure>("met")
             }
         });
-        house.server.handlers().add_tool(meet).expect("the name is free");
-        run(&house, calls(10, "meet", &json!({}))).await;
+        test_server.server.handlers().add_tool(meet).expect("the name is free");
+        run(&test_server, calls(10, "meet", &json!({}))).await;
         assert_eq!(seen.load(Ordering::SeqCst), limit);
     }
 }
 
 #[tokio::test]
 pub(crate) async fn batch_references() {
-    let house = house(GatewaySettings { batch_references: 2, ..GatewaySettings::default() }).await;
+    let test_server =
+        test_server(GatewaySettings { batch_references: 2, ..GatewaySettings::default() }).await;
     let echo = |text: &str| {
         json!([{"id": "a", "name": "echo", "arguments": {"text": "x"}},
             {"id": "b", "name": "echo", "arguments": {"text": text}}])
     };
     let place = "${a./content/0/text}";
-    let answer = run(&house, echo(&place.repeat(2))).await;
+    let answer = run(&test_server, echo(&place.repeat(2))).await;
     let text = answer.pointer("/result/results/1/result/content/0/text");
     assert_eq!(text, Some(&json!("xx")), "{answer}");
-    refused(&run(&house, echo(&place.repeat(3))).await, "refers too often");
+    refused(&run(&test_server, echo(&place.repeat(3))).await, "refers too often");
 }
 
 #[tokio::test]
 pub(crate) async fn batch_filled() {
-    let house = house(GatewaySettings { batch_filled: 100, ..GatewaySettings::default() }).await;
+    let test_server =
+        test_server(GatewaySettings { batch_filled: 100, ..GatewaySettings::default() }).await;
     for (size, status) in [(98, "ok"), (99, "error")] {
         let reference = json!({"$from": "a", "path": "/content/0/text"});
         let answer = run(
-            &house,
+            &test_server,
             json!([{"id": "a", "name": "echo", "arguments": {"text": "x".repeat(size)}},
                 {"id": "b", "name": "echo", "arguments": {"text": reference}}]),
         );
@@ -90,13 +93,14 @@ pub(crate) async fn batch_filled() {
 
 #[tokio::test]
 pub(crate) async fn batch_results() {
-    let house = house(GatewaySettings { batch_results: 500, ..GatewaySettings::default() }).await;
+    let test_server =
+        test_server(GatewaySettings { batch_results: 500, ..GatewaySettings::default() }).await;
     let echo = |id: &str, after: Value| {
         let arguments = json!({"text": "x".repeat(180)});
         json!({"id": id, "name": "echo", "arguments": arguments, "after": after})
     };
     let calls = [echo("a", json!([])), echo("b", json!(["a"])), echo("c", json!(["b"]))];
-    let answer = run(&house, json!(calls)).await;
+    let answer = run(&test_server, json!(calls)).await;
     let status: Vec<_> = (0..3).map(|it| &answer["result"]["results"][it]["status"]).collect();
     assert_eq!(status, ["ok", "ok", "error"], "{answer}");
     let told = answer["result"]["results"][2]["error"].to_string();

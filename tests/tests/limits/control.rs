@@ -2,28 +2,29 @@
 
 use std::time::Duration;
 
-use gantry::{Admin, DoorSettings, Kept, ToolSettings, Tools};
-use gantry_tests::house::soon;
-use gantry_tests::workshop::Bench;
+use gantry::{Admin, ManifestFolder, ServerSettings, ToolSettings, Tools};
+use gantry_tests::temp_folder::Bench;
+use gantry_tests::test_server::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::house;
+use crate::test_server;
 
 /// Long enough for an answer that does not wait.
 const BRIEF: Duration = Duration::from_millis(100);
 
 #[tokio::test]
 pub(crate) async fn control_connections() {
-    let settings = DoorSettings { control_connections: 2, ..DoorSettings::default() };
-    let house = house(settings).await;
+    let settings = ServerSettings { control_connections: 2, ..ServerSettings::default() };
+    let test_server = test_server(settings).await;
     let bench = Bench::new("limits-control");
     let tools = Tools::open(Vec::new(), ToolSettings::default());
-    let admin = Admin::new(tools, Kept::in_folder(bench.folder.join("kept")), "token");
+    let admin = Admin::new(tools, ManifestFolder::in_folder(bench.folder.join("kept")), "token");
     let socket = bench.folder.join("control.sock");
     let listener = UnixListener::bind(&socket).expect("a socket");
     let user = rustix::process::geteuid().as_raw();
-    let serving = tokio::spawn(house.server.control(listener, admin.without_token(), user).serve());
+    let serving =
+        tokio::spawn(test_server.server.control(listener, admin.without_token(), user).serve());
     let open = async || {
         let mut stream = UnixStream::connect(&socket).await.expect("the system takes it");
         let get = b"GET /api/tools HTTP/1.1\r\n\r\n";
@@ -44,6 +45,6 @@ pub(crate) async fn control_connections() {
     assert!(waits.is_err(), "the third waits");
     drop(first);
     assert_eq!(&soon("its turn", served(&mut third)).await, b"HTTP/1.1 200");
-    house.server.stop();
+    test_server.server.stop();
     soon("the end of the socket", serving).await.expect("it did not panic");
 }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use gantry::{DoorSettings, Eras, Link, Revision};
-use gantry_tests::house::{House, soon};
+use gantry::{Eras, Link, Revision, ServerSettings};
 use gantry_tests::request::{Request, call, initialize, list};
+use gantry_tests::test_server::{TestServer, soon};
 use serde_json::{Value, json};
 
-use crate::house;
+use crate::test_server;
 
 /// A connection on which a client of that revision has introduced itself.
-async fn connect(house: &House, revision: &str) -> Link {
-    let mut link = house.link();
+async fn connect(test_server: &TestServer, revision: &str) -> Link {
+    let mut link = test_server.link();
     ask(&mut link, &initialize(revision).body()).await;
     link
 }
@@ -31,16 +31,18 @@ fn asking() -> Request {
     call("ask_name", json!({})).can(json!({"elicitation": {}}))
 }
 
-async fn asked(house: &House) -> Value {
-    asking().ask(house.address).await
+async fn asked(test_server: &TestServer) -> Value {
+    asking().ask(test_server.address).await
 }
 
 #[tokio::test]
 pub(crate) async fn eras() {
-    let legacy = house(DoorSettings { eras: Eras::Legacy, ..DoorSettings::default() }).await;
+    let legacy =
+        test_server(ServerSettings { eras: Eras::Legacy, ..ServerSettings::default() }).await;
     assert_eq!(list().send(legacy.address).await.status, 400);
     assert_eq!(initialize("2025-11-25").send(legacy.address).await.status, 200);
-    let modern = house(DoorSettings { eras: Eras::Modern, ..DoorSettings::default() }).await;
+    let modern =
+        test_server(ServerSettings { eras: Eras::Modern, ..ServerSettings::default() }).await;
     assert_eq!(list().send(modern.address).await.status, 200);
     let refused = initialize("2025-11-25").ask(modern.address).await;
     assert_eq!(refused["error"]["code"], -32022, "{refused}");
@@ -49,20 +51,21 @@ pub(crate) async fn eras() {
 #[tokio::test]
 pub(crate) async fn handshake_revision() {
     let handshake_revision = Some(Revision::V2025_03_26);
-    let house = house(DoorSettings { handshake_revision, ..DoorSettings::default() }).await;
+    let test_server =
+        test_server(ServerSettings { handshake_revision, ..ServerSettings::default() }).await;
     for offered in ["2024-11-05", "2025-11-25", "1999-12-31"] {
-        let agreed = initialize(offered).ask(house.address).await;
+        let agreed = initialize(offered).ask(test_server.address).await;
         assert_eq!(agreed["result"]["protocolVersion"], "2025-03-26", "{offered}");
     }
 }
 
 #[tokio::test]
 pub(crate) async fn message() {
-    let mut doors = DoorSettings::default();
+    let mut doors = ServerSettings::default();
     doors.message.size = 1000;
     doors.message.depth = 10;
-    let house = house(doors).await;
-    let mut link = connect(&house, "2025-11-25").await;
+    let test_server = test_server(doors).await;
+    let mut link = connect(&test_server, "2025-11-25").await;
     let ping = |inside: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{inside}}}}}"#)
     };
@@ -75,9 +78,10 @@ pub(crate) async fn message() {
     for (text, code) in cases {
         let answer = ask(&mut link, &text).await;
         assert_eq!(answer["error"]["code"].as_i64().unwrap_or(0), code, "{answer}");
-        let session = initialize("2025-11-25").send(house.address).await;
+        let session = initialize("2025-11-25").send(test_server.address).await;
         let session = session.header("mcp-session-id").expect("an id").to_owned();
-        let posted = gantry_tests::request::text(&text).of(&session).send(house.address).await;
+        let posted =
+            gantry_tests::request::text(&text).of(&session).send(test_server.address).await;
         let expected = match (code, text.len() > 1000) {
             (0, _) => 200,
             (_, true) => 413,
@@ -89,26 +93,26 @@ pub(crate) async fn message() {
 
 #[tokio::test]
 pub(crate) async fn batch() {
-    let house = house(DoorSettings { batch: 3, ..DoorSettings::default() }).await;
-    let mut link = connect(&house, "2025-03-26").await;
+    let test_server = test_server(ServerSettings { batch: 3, ..ServerSettings::default() }).await;
+    let mut link = connect(&test_server, "2025-03-26").await;
     let pings = |count: usize| {
         let ping = |id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
         Value::from((0..count).map(ping).collect::<Vec<_>>()).to_string()
     };
     assert_eq!(ask(&mut link, &pings(3)).await.as_array().map(Vec::len), Some(3));
     assert_eq!(ask(&mut link, &pings(4)).await["error"]["code"], -32600);
-    let session = initialize("2025-03-26").send(house.address).await;
+    let session = initialize("2025-03-26").send(test_server.address).await;
     let session = session.header("mcp-session-id").expect("an id").to_owned();
     for (count, status) in [(3, 200), (4, 400)] {
         let posted = gantry_tests::request::text(&pings(count)).of(&session);
-        assert_eq!(posted.send(house.address).await.status, status, "{count} over HTTP");
+        assert_eq!(posted.send(test_server.address).await.status, status, "{count} over HTTP");
     }
 }
 
 #[tokio::test]
 pub(crate) async fn watched() {
-    let house = house(DoorSettings { watched: 2, ..DoorSettings::default() }).await;
-    let mut link = connect(&house, "2025-11-25").await;
+    let test_server = test_server(ServerSettings { watched: 2, ..ServerSettings::default() }).await;
+    let mut link = connect(&test_server, "2025-11-25").await;
     let uris = ["test://items/1", "test://items/2", "test://items/1"];
     for uri in uris {
         assert_eq!(subscribe(&mut link, uri).await, None);
@@ -119,9 +123,9 @@ pub(crate) async fn watched() {
         let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
         gantry_tests::request::request("subscriptions/listen", wanted)
     };
-    let opened = listen(2).send(house.address).await.message().await.expect("a message");
+    let opened = listen(2).send(test_server.address).await.message().await.expect("a message");
     assert!(opened["error"].is_null(), "{opened}");
-    let refused = listen(3).send(house.address).await.message().await.expect("a message");
+    let refused = listen(3).send(test_server.address).await.message().await.expect("a message");
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
 
@@ -135,9 +139,10 @@ async fn subscribe(link: &mut Link, uri: &str) -> Option<i64> {
 
 #[tokio::test]
 pub(crate) async fn watched_total() {
-    let house = house(DoorSettings { watched_total: 2, ..DoorSettings::default() }).await;
-    let mut one = connect(&house, "2025-11-25").await;
-    let mut other = connect(&house, "2025-11-25").await;
+    let test_server =
+        test_server(ServerSettings { watched_total: 2, ..ServerSettings::default() }).await;
+    let mut one = connect(&test_server, "2025-11-25").await;
+    let mut other = connect(&test_server, "2025-11-25").await;
     assert_eq!(subscribe(&mut one, "test://items/1").await, None);
     assert_eq!(subscribe(&mut one, "test://items/1").await, None, "it counts once");
     assert_eq!(subscribe(&mut other, "test://items/1").await, None);
@@ -151,10 +156,10 @@ pub(crate) async fn watched_total() {
 
 #[tokio::test]
 pub(crate) async fn held() {
-    let house = house(DoorSettings { held: 200, ..DoorSettings::default() }).await;
-    let refused = asking().send(house.address).await;
+    let test_server = test_server(ServerSettings { held: 200, ..ServerSettings::default() }).await;
+    let refused = asking().send(test_server.address).await;
     assert_eq!(refused.status, 429, "a request of more bytes does not wait for answers");
-    let mut link = connect(&house, "2025-11-25").await;
+    let mut link = connect(&test_server, "2025-11-25").await;
     assert_eq!(subscribe(&mut link, "test://items/1").await, None);
     let long = format!("test://items/{}", "x".repeat(200));
     assert_eq!(subscribe(&mut link, &long).await, Some(-32010));
@@ -162,38 +167,41 @@ pub(crate) async fn held() {
 
 #[tokio::test]
 pub(crate) async fn parked() {
-    let house = house(DoorSettings { parked: 2, ..DoorSettings::default() }).await;
-    full_after(&house, 2).await;
+    let test_server = test_server(ServerSettings { parked: 2, ..ServerSettings::default() }).await;
+    full_after(&test_server, 2).await;
 }
 
 #[tokio::test]
 pub(crate) async fn parked_of_principal() {
-    let house = house(DoorSettings { parked_of_principal: 2, ..DoorSettings::default() }).await;
-    full_after(&house, 2).await;
+    let test_server =
+        test_server(ServerSettings { parked_of_principal: 2, ..ServerSettings::default() }).await;
+    full_after(&test_server, 2).await;
 }
 
-async fn full_after(house: &House, places: usize) {
+async fn full_after(test_server: &TestServer, places: usize) {
     let mut states = Vec::new();
     for _ in 0..places {
-        states.push(asked(house).await["result"]["requestState"].clone());
+        states.push(asked(test_server).await["result"]["requestState"].clone());
     }
-    let refused = asking().send(house.address).await;
+    let refused = asking().send(test_server.address).await;
     assert_eq!(refused.status, 429);
-    assert_eq!(asked(house).await["error"]["code"], -32010);
+    assert_eq!(asked(test_server).await["error"]["code"], -32010);
     let answers = json!({"elicitation-1": {"action": "decline"}});
     let retry = asking().set("/params/requestState", states.remove(0));
-    let answer = retry.set("/params/inputResponses", answers).ask(house.address).await;
+    let answer = retry.set("/params/inputResponses", answers).ask(test_server.address).await;
     assert_eq!(answer["result"]["content"][0]["text"], "decline nobody", "{answer}");
-    assert_eq!(asked(house).await["result"]["resultType"], "input_required", "there is room");
+    assert_eq!(asked(test_server).await["result"]["resultType"], "input_required", "there is room");
 }
 
 #[tokio::test]
 pub(crate) async fn parked_for() {
-    let house = house(DoorSettings { parked_for: Duration::ZERO, ..DoorSettings::default() }).await;
-    let state = asked(&house).await["result"]["requestState"].clone();
+    let test_server =
+        test_server(ServerSettings { parked_for: Duration::ZERO, ..ServerSettings::default() })
+            .await;
+    let state = asked(&test_server).await["result"]["requestState"].clone();
     let answers = json!({"elicitation-1": {"action": "decline"}});
     let retry = asking().set("/params/requestState", state).set("/params/inputResponses", answers);
-    let lost = retry.ask(house.address).await;
+    let lost = retry.ask(test_server.address).await;
     assert_eq!(lost["error"]["code"], -32602, "{lost}");
 }
 
@@ -201,8 +209,9 @@ pub(crate) async fn parked_for() {
 pub(crate) async fn unread() {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let brief = Duration::from_millis(50);
-    let house = house(DoorSettings { unread: brief, ..DoorSettings::default() }).await;
-    let link = connect(&house, "2025-11-25").await;
+    let test_server =
+        test_server(ServerSettings { unread: brief, ..ServerSettings::default() }).await;
+    let link = connect(&test_server, "2025-11-25").await;
     // Nothing is received, so the answers pile up until there is no place for the next.
     while link.send(ping.clone()).await {}
 }
@@ -211,44 +220,47 @@ pub(crate) async fn unread() {
 pub(crate) async fn linger() {
     let closed = json!({"jsonrpc": "2.0", "method": "notifications/closed"}).to_string();
     let brief = Duration::from_millis(50);
-    let house = house(DoorSettings { linger: brief, ..DoorSettings::default() }).await;
-    let mut link = connect(&house, "2025-11-25").await;
+    let test_server =
+        test_server(ServerSettings { linger: brief, ..ServerSettings::default() }).await;
+    let mut link = connect(&test_server, "2025-11-25").await;
     assert!(link.send(wait(1)).await);
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     assert!(link.send(closed).await);
-    house.gate.cancelled(1).await;
+    test_server.latch.cancelled(1).await;
     assert_eq!(soon("the end", link.receive()).await, None);
 }
 
 #[tokio::test]
 pub(crate) async fn drain() {
     let brief = Duration::from_millis(50);
-    let house = house(DoorSettings { drain: brief, ..DoorSettings::default() }).await;
-    let link = connect(&house, "2025-11-25").await;
+    let test_server =
+        test_server(ServerSettings { drain: brief, ..ServerSettings::default() }).await;
+    let link = connect(&test_server, "2025-11-25").await;
     assert!(link.send(wait(1)).await);
     let request = call("wait", json!({}));
-    let address = house.address;
+    let address = test_server.address;
     let waiting = tokio::spawn(async move { request.send(address).await.status });
-    house.gate.started(2).await;
-    house.close().await;
+    test_server.latch.started(2).await;
+    test_server.close().await;
     waiting.abort();
 }
 
 #[tokio::test]
 pub(crate) async fn key() {
-    let doors = |key: u8| DoorSettings { key: Some([key; 32]), ..DoorSettings::default() };
-    let opened = initialize("2025-11-25").send(house(doors(1)).await.address).await;
+    let doors = |key: u8| ServerSettings { key: Some([key; 32]), ..ServerSettings::default() };
+    let opened = initialize("2025-11-25").send(test_server(doors(1)).await.address).await;
     let session = opened.header("mcp-session-id").expect("an id").to_owned();
     for (key, status) in [(1, 200), (2, 404)] {
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
         let ping = gantry_tests::request::message(ping).of(&session);
-        assert_eq!(ping.send(house(doors(key)).await.address).await.status, status);
+        assert_eq!(ping.send(test_server(doors(key)).await.address).await.status, status);
     }
 }
 
 #[tokio::test]
 pub(crate) async fn json_content() {
-    let open = |json_content| house(DoorSettings { json_content, ..DoorSettings::default() });
+    let open =
+        |json_content| test_server(ServerSettings { json_content, ..ServerSettings::default() });
     let block = json!({"type": "json", "json": {"sum": 3}});
     let sum = call("add", json!({"a": 1, "b": 2}));
     let answer = sum.ask(open(true).await.address).await;

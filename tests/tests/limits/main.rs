@@ -9,12 +9,12 @@ mod streams;
 mod tasks;
 mod waiting;
 
-use gantry::{DoorSettings, GatewaySettings};
-use gantry_tests::house::{House, Plan};
+use gantry::{GatewaySettings, ServerSettings};
+use gantry_tests::test_server::{TestOptions, TestServer};
 
 /// A house whose doors differ from the usual ones.
-async fn house(doors: DoorSettings) -> House {
-    House::with(Plan { doors, ..Plan::default() }).await
+async fn test_server(doors: ServerSettings) -> TestServer {
+    TestServer::with(TestOptions { doors, ..TestOptions::default() }).await
 }
 
 /// Tested elsewhere: beside the code, or with a program of its own.
@@ -23,7 +23,7 @@ const INSIDE: fn() = || {};
 /// A setting and what shows that it holds. A new setting does not compile until it is here.
 #[test]
 fn every_setting_of_the_doors_has_a_test() {
-    let DoorSettings {
+    let ServerSettings {
         eras: _,
         handshake_revision: _,
         message: _,
@@ -81,7 +81,7 @@ fn every_setting_of_the_doors_has_a_test() {
         metrics_open: _,
         refusals_logged: _,
         key: _,
-    } = DoorSettings::default();
+    } = ServerSettings::default();
     let tests: [(&str, fn()); 57] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
@@ -147,7 +147,7 @@ fn every_setting_of_the_doors_has_a_test() {
         ("refusals_logged", INSIDE),
         ("key", doors::key),
     ];
-    check(tests, &format!("{:?}", DoorSettings::default()));
+    check(tests, &format!("{:?}", ServerSettings::default()));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn every_setting_of_the_middle_has_a_test() {
         deadline: _,
         task_deadline: _,
         calls_in_flight: _,
-        notices: _,
+        notifications: _,
         answer_within: _,
         input_rounds: _,
         check_threads: _,
@@ -181,7 +181,7 @@ fn every_setting_of_the_middle_has_a_test() {
         ("names", INSIDE),
         ("task_deadline", tasks::task_deadline),
         ("calls_in_flight", middle::calls_in_flight),
-        ("notices", middle::notices),
+        ("notifications", middle::notifications),
         ("answer_within", middle::answer_within),
         ("input_rounds", middle::input_rounds),
         // `gateway/src/policy/validate.rs`, with checks that last as long as the test says.

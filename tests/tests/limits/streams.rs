@@ -2,48 +2,50 @@
 
 use std::time::Duration;
 
-use gantry::{DoorSettings, Failure, Level, Tool, ToolResult};
-use gantry_tests::house::House;
+use gantry::{Failure, Level, ServerSettings, Tool, ToolResult};
 use gantry_tests::http::Answer;
 use gantry_tests::request::{bodiless, call, initialize, message, request};
+use gantry_tests::test_server::TestServer;
 use serde_json::{Value, json};
 
-use crate::house;
+use crate::test_server;
 
-async fn session(house: &House) -> String {
-    let opened = initialize("2025-11-25").send(house.address).await;
+async fn session(test_server: &TestServer) -> String {
+    let opened = initialize("2025-11-25").send(test_server.address).await;
     opened.header("mcp-session-id").expect("an id").to_owned()
 }
 
 /// A call that has begun to answer with a stream.
-async fn talking(house: &House, session: &str, id: u64, tool: &str) -> Answer {
+async fn talking(test_server: &TestServer, session: &str, id: u64, tool: &str) -> Answer {
     let meta = json!({"progressToken": "t"});
     let params = json!({"name": tool, "arguments": {}, "_meta": meta});
     let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-    message(body).of(session).send(house.address).await
+    message(body).of(session).send(test_server.address).await
 }
 
 #[tokio::test]
 pub(crate) async fn sessions() {
-    let house = house(DoorSettings { sessions: 1, ..DoorSettings::default() }).await;
-    let (busy, other) = (session(&house).await, session(&house).await);
-    let call = talking(&house, &busy, 1, "wait").await;
-    house.gate.started(1).await;
+    let test_server =
+        test_server(ServerSettings { sessions: 1, ..ServerSettings::default() }).await;
+    let (busy, other) = (session(&test_server).await, session(&test_server).await);
+    let call = talking(&test_server, &busy, 1, "wait").await;
+    test_server.latch.started(1).await;
     let ping = || message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
-    assert_eq!(ping().of(&other).send(house.address).await.status, 503, "no room beside it");
-    assert_eq!(ping().of(&busy).send(house.address).await.status, 200);
+    assert_eq!(ping().of(&other).send(test_server.address).await.status, 503, "no room beside it");
+    assert_eq!(ping().of(&busy).send(test_server.address).await.status, 200);
     drop(call);
 }
 
 #[tokio::test]
 pub(crate) async fn streams() {
-    let house = house(DoorSettings { streams: 2, ..DoorSettings::default() }).await;
+    let test_server = test_server(ServerSettings { streams: 2, ..ServerSettings::default() }).await;
     let wanted = json!({"notifications": {"toolsListChanged": true}});
-    let listen = async || request("subscriptions/listen", wanted.clone()).send(house.address).await;
+    let listen =
+        async || request("subscriptions/listen", wanted.clone()).send(test_server.address).await;
     let (first, _second) = (listen().await, listen().await);
     assert_eq!(listen().await.status, 429);
-    let session = session(&house).await;
-    assert_eq!(bodiless("GET").of(&session).send(house.address).await.status, 429);
+    let session = session(&test_server).await;
+    assert_eq!(bodiless("GET").of(&session).send(test_server.address).await.status, 429);
     drop(first);
     // The server hears of it in its own time.
     let again = async {
@@ -51,33 +53,34 @@ pub(crate) async fn streams() {
             tokio::task::yield_now().await;
         }
     };
-    gantry_tests::house::soon("a free place", again).await;
+    gantry_tests::test_server::soon("a free place", again).await;
 }
 
 #[tokio::test]
 pub(crate) async fn streams_of_session() {
-    let house = house(DoorSettings { streams_of_session: 2, ..DoorSettings::default() }).await;
-    let session_id = session(&house).await;
-    let _one = talking(&house, &session_id, 1, "wait").await;
-    let _two = talking(&house, &session_id, 2, "wait").await;
-    house.gate.started(2).await;
-    let other = session(&house).await;
-    assert!(talking(&house, &other, 1, "wait").await.is_stream(), "others have their own");
-    let mut third = talking(&house, &session_id, 3, "steps").await;
+    let test_server =
+        test_server(ServerSettings { streams_of_session: 2, ..ServerSettings::default() }).await;
+    let session_id = session(&test_server).await;
+    let _one = talking(&test_server, &session_id, 1, "wait").await;
+    let _two = talking(&test_server, &session_id, 2, "wait").await;
+    test_server.latch.started(2).await;
+    let other = session(&test_server).await;
+    assert!(talking(&test_server, &other, 1, "wait").await.is_stream(), "others have their own");
+    let mut third = talking(&test_server, &session_id, 3, "steps").await;
     assert!(!third.is_stream(), "without a stream there is the answer alone");
     assert_eq!(third.message().await.expect("the answer")["id"], 3);
 }
 
 #[tokio::test]
 async fn a_call_that_has_begun_is_not_refused_for_want_of_a_stream() {
-    let house = house(DoorSettings { streams: 1, ..DoorSettings::default() }).await;
+    let test_server = test_server(ServerSettings { streams: 1, ..ServerSettings::default() }).await;
     let wanted = json!({"notifications": {"toolsListChanged": true}});
-    let _only = request("subscriptions/listen", wanted).send(house.address).await;
-    let session = session(&house).await;
+    let _only = request("subscriptions/listen", wanted).send(test_server.address).await;
+    let session = session(&test_server).await;
     let alone = call("steps", json!({})).set("/params/_meta/progressToken", json!("t"));
     let answers = [
-        ("in a session", talking(&house, &session, 1, "steps").await),
-        ("alone", alone.send(house.address).await),
+        ("in a session", talking(&test_server, &session, 1, "steps").await),
+        ("alone", alone.send(test_server.address).await),
     ];
     for (what, mut answer) in answers {
         let message = answer.message().await.expect("an answer");
@@ -88,58 +91,58 @@ async fn a_call_that_has_begun_is_not_refused_for_want_of_a_stream() {
 
 /// A stream of ten events of a hundred bytes and the answer, left after its first event and taken
 /// up when all was said. Gives how many events were kept.
-async fn kept(doors: DoorSettings) -> usize {
-    let house = house(doors).await;
-    let gate = house.gate.clone();
+async fn kept(doors: ServerSettings) -> usize {
+    let test_server = test_server(doors).await;
+    let latch = test_server.latch.clone();
     let talk = Tool::new("talk", "Talks.").input_schema(json!({"type": "object"}));
     let talk = talk.run(move |_: Value, context| {
-        let gate = gate.clone();
+        let latch = latch.clone();
         async move {
             context.log(Level::Info, "first").await;
-            gate.pass().await;
+            latch.pass().await;
             for _ in 0..10 {
                 context.log(Level::Info, "x".repeat(100)).await;
             }
             Ok::<_, Failure>(ToolResult::text("done"))
         }
     });
-    house.server.handlers().add_tool(talk).expect("the name is free");
-    let session = session(&house).await;
-    let mut answer = talking(&house, &session, 1, "talk").await;
+    test_server.server.handlers().add_tool(talk).expect("the name is free");
+    let session = session(&test_server).await;
+    let mut answer = talking(&test_server, &session, 1, "talk").await;
     let first = answer.event().await.expect("a place to come back to");
     drop(answer);
-    house.gate.open();
-    house.gate.finished(1).await;
+    test_server.latch.open();
+    test_server.latch.finished(1).await;
     let back = bodiless("GET").of(&session).header("Last-Event-ID", &first.id.expect("a place"));
-    let messages = back.send(house.address).await.messages().await;
+    let messages = back.send(test_server.address).await.messages().await;
     assert_eq!(messages.last().expect("the answer")["id"], 1, "the answer is kept");
     messages.len()
 }
 
 #[tokio::test]
 pub(crate) async fn replay_events() {
-    assert_eq!(kept(DoorSettings { replay_events: 4, ..DoorSettings::default() }).await, 4);
-    assert_eq!(kept(DoorSettings::default()).await, 12, "all of it when there is room");
+    assert_eq!(kept(ServerSettings { replay_events: 4, ..ServerSettings::default() }).await, 4);
+    assert_eq!(kept(ServerSettings::default()).await, 12, "all of it when there is room");
 }
 
 #[tokio::test]
 pub(crate) async fn replay_bytes() {
-    let kept = kept(DoorSettings { replay_bytes: 700, ..DoorSettings::default() }).await;
+    let kept = kept(ServerSettings { replay_bytes: 700, ..ServerSettings::default() }).await;
     assert!((2..6).contains(&kept), "{kept} events were kept");
 }
 
 #[tokio::test]
 pub(crate) async fn replay_total() {
-    let kept = kept(DoorSettings { replay_total: 700, ..DoorSettings::default() }).await;
+    let kept = kept(ServerSettings { replay_total: 700, ..ServerSettings::default() }).await;
     assert!((2..6).contains(&kept), "{kept} events were kept");
 }
 
 #[tokio::test]
 pub(crate) async fn retry() {
     let retry = Duration::from_millis(1234);
-    let house = house(DoorSettings { retry, ..DoorSettings::default() }).await;
-    let session = session(&house).await;
-    let mut stream = bodiless("GET").of(&session).send(house.address).await;
+    let test_server = test_server(ServerSettings { retry, ..ServerSettings::default() }).await;
+    let session = session(&test_server).await;
+    let mut stream = bodiless("GET").of(&session).send(test_server.address).await;
     let first = stream.event().await.expect("a priming event");
     assert_eq!(first.retry.as_deref(), Some("1234"));
 }
@@ -147,17 +150,17 @@ pub(crate) async fn retry() {
 #[tokio::test]
 pub(crate) async fn keep_alive() {
     let keep_alive = Duration::from_millis(50);
-    let house = house(DoorSettings { keep_alive, ..DoorSettings::default() }).await;
-    let session = session(&house).await;
-    let mut stream = bodiless("GET").of(&session).send(house.address).await;
+    let test_server = test_server(ServerSettings { keep_alive, ..ServerSettings::default() }).await;
+    let session = session(&test_server).await;
+    let mut stream = bodiless("GET").of(&session).send(test_server.address).await;
     stream.event().await.expect("a priming event");
     let silence = stream.event().await.expect("a sign of life");
     assert!(silence.comment.is_some(), "{silence:?}");
     // A call that is silent for so long is answered with a stream.
     let params = json!({"name": "wait", "arguments": {}});
     let quiet = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-    let mut answer = message(quiet).of(&session).send(house.address).await;
+    let mut answer = message(quiet).of(&session).send(test_server.address).await;
     assert!(answer.is_stream());
-    house.gate.open();
+    test_server.latch.open();
     assert_eq!(answer.message().await.expect("the answer")["id"], 1);
 }

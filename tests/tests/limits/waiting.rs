@@ -3,34 +3,34 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gantry::{DoorSettings, GatewaySettings};
-use gantry_tests::door::Door;
-use gantry_tests::house::{House, Plan, soon};
+use gantry::{GatewaySettings, ServerSettings};
 use gantry_tests::request::{NEWEST, initialize, meta};
+use gantry_tests::test_server::{TestOptions, TestServer, soon};
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 
-use crate::house;
+use crate::test_server;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":"ping","method":"ping"}"#;
 
 /// A client on one connection.
 struct Client {
-    door: Door,
+    transport: ClientTransport,
     revision: &'static str,
 }
 
 impl Client {
-    async fn open(house: &House, door: &str, revision: &'static str) -> Self {
-        let mut door = Door::open(house, door).await;
+    async fn open(test_server: &TestServer, transport: &str, revision: &'static str) -> Self {
+        let mut transport = ClientTransport::open(test_server, transport).await;
         if revision != NEWEST {
-            door.send(initialize(revision).body()).await;
-            door.receive().await.expect("a greeting");
+            transport.send(initialize(revision).body()).await;
+            transport.receive().await.expect("a greeting");
         }
-        Self { door, revision }
+        Self { transport, revision }
     }
 
     async fn call(&mut self, id: u64, tool: &str) {
-        self.door.send(self.calling(id, tool).to_string()).await;
+        self.transport.send(self.calling(id, tool).to_string()).await;
     }
 
     fn calling(&self, id: u64, tool: &str) -> Value {
@@ -45,11 +45,11 @@ impl Client {
         let params = json!({"requestId": id});
         let cancel =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-        self.door.send(cancel.to_string()).await;
+        self.transport.send(cancel.to_string()).await;
     }
 
     async fn receive(&mut self) -> Value {
-        self.door.receive().await.expect("the connection goes on")
+        self.transport.receive().await.expect("the connection goes on")
     }
 
     /// Receives so many answers: their ids. None is an error, and none comes twice.
@@ -70,15 +70,15 @@ impl Client {
         assert_eq!(question["method"], "elicitation/create", "{question}");
         let result = json!({"action": "accept", "content": {"name": "Ada"}});
         let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
-        self.door.send(answer.to_string()).await;
+        self.transport.send(answer.to_string()).await;
     }
 }
 
 #[tokio::test]
 async fn two_thousand_wait_for_their_turn() {
-    for (door, revision) in [("link", "2025-11-25"), ("sse", "2024-11-05"), ("link", NEWEST)] {
-        let house = House::open().await;
-        let mut client = Client::open(&house, door, revision).await;
+    for (transport, revision) in [("link", "2025-11-25"), ("sse", "2024-11-05"), ("link", NEWEST)] {
+        let test_server = TestServer::open().await;
+        let mut client = Client::open(&test_server, transport, revision).await;
         // The first one asks the user, where it can.
         let asks = revision == "2025-11-25";
         client.call(1, if asks { "ask_name" } else { "wait" }).await;
@@ -89,24 +89,28 @@ async fn two_thousand_wait_for_their_turn() {
             client.accept().await;
             assert_eq!(client.answers(1).await, BTreeSet::from([1]), "it is heard");
         }
-        house.gate.started(256).await;
+        test_server.latch.started(256).await;
         // One that runs and one that waits.
         client.cancel(2).await;
         client.cancel(1500).await;
-        house.gate.cancelled(1).await;
-        house.gate.started(257).await;
-        house.gate.open();
+        test_server.latch.cancelled(1).await;
+        test_server.latch.started(257).await;
+        test_server.latch.open();
         let ids = client.answers(if asks { 1997 } else { 1998 }).await;
-        assert!(!ids.contains(&2) && !ids.contains(&1500), "{door}, {revision}");
+        assert!(!ids.contains(&2) && !ids.contains(&1500), "{transport}, {revision}");
         let started = if asks { 1998 } else { 1999 };
-        assert_eq!(house.gate.starts(), started, "{door}, {revision}: what waited never started");
+        assert_eq!(
+            test_server.latch.starts(),
+            started,
+            "{transport}, {revision}: what waited never started"
+        );
     }
 }
 
 #[tokio::test]
 async fn all_that_run_ask_and_others_wait() {
-    let house = House::open().await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = TestServer::open().await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     for id in 1..=600 {
         client.call(id, "ask_name").await;
     }
@@ -121,56 +125,62 @@ async fn all_that_run_ask_and_others_wait() {
         asked += 1;
         let result = json!({"action": "accept", "content": {"name": "Ada"}});
         let answer = json!({"jsonrpc": "2.0", "id": heard["id"], "result": result});
-        client.door.send(answer.to_string()).await;
+        client.transport.send(answer.to_string()).await;
     }
     assert_eq!(asked, 600);
 }
 
 #[tokio::test]
 pub(crate) async fn calls_of_connection() {
-    let house = house(DoorSettings { calls_of_connection: 2, ..DoorSettings::default() }).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server =
+        test_server(ServerSettings { calls_of_connection: 2, ..ServerSettings::default() }).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     for id in 1..=3 {
         client.call(id, "wait").await;
     }
-    client.door.send(PING.to_owned()).await;
+    client.transport.send(PING.to_owned()).await;
     assert_eq!(client.receive().await["id"], "ping", "what is no call is served");
-    assert_eq!(house.gate.starts().max(2), 2);
-    let mut other = Client::open(&house, "link", "2025-11-25").await;
+    assert_eq!(test_server.latch.starts().max(2), 2);
+    let mut other = Client::open(&test_server, "link", "2025-11-25").await;
     other.call(1, "wait").await;
-    house.gate.started(3).await;
+    test_server.latch.started(3).await;
     client.cancel(1).await;
-    house.gate.started(4).await;
-    house.gate.open();
+    test_server.latch.started(4).await;
+    test_server.latch.open();
     assert_eq!(client.answers(2).await, BTreeSet::from([2, 3]));
 }
 
 #[tokio::test]
 async fn a_batch_waits_too() {
-    let house = house(DoorSettings { calls_of_connection: 2, ..DoorSettings::default() }).await;
-    let mut client = Client::open(&house, "link", "2025-03-26").await;
+    let test_server =
+        test_server(ServerSettings { calls_of_connection: 2, ..ServerSettings::default() }).await;
+    let mut client = Client::open(&test_server, "link", "2025-03-26").await;
     let batch: Vec<Value> = (1..=5).map(|id| client.calling(id, "wait")).collect();
-    client.door.send(Value::from(batch).to_string()).await;
-    house.gate.started(2).await;
-    house.gate.open();
+    client.transport.send(Value::from(batch).to_string()).await;
+    test_server.latch.started(2).await;
+    test_server.latch.open();
     let answers = client.receive().await;
     let is_result = |answer: &Value| answer["result"].is_object();
     assert!(answers.as_array().is_some_and(|it| it.len() == 5 && it.iter().all(is_result)));
 }
 
 /// One call may run, and two may wait.
-fn narrow() -> DoorSettings {
-    DoorSettings { calls_of_connection: 1, waiting_of_connection: 5000, ..DoorSettings::default() }
+fn narrow() -> ServerSettings {
+    ServerSettings {
+        calls_of_connection: 1,
+        waiting_of_connection: 5000,
+        ..ServerSettings::default()
+    }
 }
 
 #[tokio::test]
 pub(crate) async fn waiting_of_connection() {
-    let house = house(narrow()).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = test_server(narrow()).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     for id in 1..=4 {
         client.call(id, "wait").await;
     }
-    let Door::Link(link) = &mut client.door else { unreachable!("it is one") };
+    let ClientTransport::Link(link) = &mut client.transport else { unreachable!("it is one") };
     // The fourth has no room, so that nothing is read after it: the queue fills up.
     let brief = Duration::from_millis(300);
     let mut sent = 0;
@@ -178,7 +188,7 @@ pub(crate) async fn waiting_of_connection() {
         sent += 1;
         assert!(sent <= 64, "it reads on");
     }
-    house.gate.open();
+    test_server.latch.open();
     let mut heard = BTreeSet::new();
     let all = async {
         while heard.len() < 5 {
@@ -191,8 +201,8 @@ pub(crate) async fn waiting_of_connection() {
 
 #[tokio::test]
 async fn what_has_no_room_is_refused_while_a_call_asks() {
-    let house = house(narrow()).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = test_server(narrow()).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     client.call(1, "ask_name").await;
     for id in 2..=4 {
         client.call(id, "wait").await;
@@ -203,18 +213,19 @@ async fn what_has_no_room_is_refused_while_a_call_asks() {
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(4), &json!(-32010)));
     let result = json!({"action": "accept", "content": {"name": "Ada"}});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
-    client.door.send(answer.to_string()).await;
-    house.gate.open();
+    client.transport.send(answer.to_string()).await;
+    test_server.latch.open();
     assert_eq!(client.answers(3).await, BTreeSet::from([1, 2, 3]));
 }
 
 #[tokio::test]
 async fn nothing_waits_longer_than_a_call_may_take() {
-    let doors = DoorSettings { calls_of_connection: 1, ..DoorSettings::default() };
+    let doors = ServerSettings { calls_of_connection: 1, ..ServerSettings::default() };
     let deadline = Duration::from_millis(50);
     let middle = GatewaySettings { deadline, ..GatewaySettings::default() };
-    let house = House::with(Plan { doors, middle, ..Plan::default() }).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server =
+        TestServer::with(TestOptions { doors, middle, ..TestOptions::default() }).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     // Its time stands still while it waits for the answer.
     client.call(1, "ask_name").await;
     assert_eq!(client.receive().await["method"], "elicitation/create");

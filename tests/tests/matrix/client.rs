@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::answers;
 
 /// How long anything may take before a check has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Rounds of questions in one call; none of the fixtures needs more than two.
 const ROUNDS: usize = 4;
 
@@ -78,7 +78,7 @@ impl Client {
         self.session = answer.header("mcp-session-id").map(str::to_owned);
         let status = answer.status;
         let agreed = match answer.is_stream() {
-            true => timeout(PATIENCE, answer.message()).await.ok().flatten().unwrap_or_default(),
+            true => timeout(TIMEOUT, answer.message()).await.ok().flatten().unwrap_or_default(),
             false => serde_json::from_str(&answer.text().await).unwrap_or_default(),
         };
         if agreed["result"]["protocolVersion"] != self.revision.as_str() {
@@ -88,7 +88,7 @@ impl Client {
         self.outgoing("POST", &ready).send(self.target.address).await;
         let stream = self.outgoing("GET", &Value::Null);
         // A server need not have such a stream.
-        if let Ok(answer) = timeout(PATIENCE, stream.send(self.target.address)).await
+        if let Ok(answer) = timeout(TIMEOUT, stream.send(self.target.address)).await
             && answer.status == 200
         {
             self.reading.push(tokio::spawn(read(answer, self.hear.clone())));
@@ -187,7 +187,7 @@ impl Client {
 
     /// The next message. Notifications are kept, questions answered.
     async fn next(&mut self) -> Result<Value, String> {
-        let message = timeout(PATIENCE, self.heard.recv()).await;
+        let message = timeout(TIMEOUT, self.heard.recv()).await;
         let message = message.ok().flatten().ok_or("nothing came in time")?;
         if message.get("method").is_some() {
             match message.get("id") {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use futures_util::{StreamExt, stream};
 use gantry::Revision;
-use gantry_tests::workshop::{cache, command, root};
+use gantry_tests::temp_folder::{cache, command, root};
 use tokio::process::Command;
 
 use crate::client::Target;

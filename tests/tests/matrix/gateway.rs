@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gantry_tests::workshop::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
@@ -17,7 +17,7 @@ use crate::client::Target;
 use crate::peers::{Peer, Running, Transport};
 
 /// Longer than the gateway takes to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running gateway and the servers behind it. Dropping it ends them all.
 pub(crate) struct Gateway {
@@ -72,7 +72,7 @@ pub(crate) async fn serve(bench: &Bench, config: &Value) -> (Child, JoinHandle<(
     let mut log = BufReader::new(child.stderr.take().expect("its log")).lines();
     let mut said = String::new();
     loop {
-        let line = timeout(PATIENCE, log.next_line()).await.expect("in time").expect("text");
+        let line = timeout(TIMEOUT, log.next_line()).await.expect("in time").expect("text");
         let line = line.unwrap_or_else(|| panic!("the gateway ended:\n{said}"));
         let url = line.split_whitespace().find_map(|word| word.strip_prefix("http://127.0.0.1:"));
         if let Some(port) = url.and_then(|it| it.strip_suffix("/mcp")?.parse().ok()) {

@@ -2,7 +2,7 @@
 //! only if those see all of it again.
 
 use gantry::Revision;
-use gantry_tests::workshop::root;
+use gantry_tests::temp_folder::root;
 
 use crate::features::{FEATURES, Feature, Verdict};
 use crate::peers::Kind;

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use gantry::Revision;
-use gantry_tests::workshop::{cache, command, root};
+use gantry_tests::temp_folder::{cache, command, root};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::client::Target;
 
 /// Longer than any peer takes to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Peer {
         let mut child = child.expect("it starts; run `cargo xtask provision` first");
         let mut log = BufReader::new(child.stderr.take().expect("its log")).lines();
         loop {
-            let line = timeout(PATIENCE, log.next_line()).await.expect("in time").expect("text");
+            let line = timeout(TIMEOUT, log.next_line()).await.expect("in time").expect("text");
             let line = line.unwrap_or_else(|| panic!("{} ended before it listened", self.name()));
             if let Some(port) = line.strip_prefix("listening ") {
                 let port = port.trim().parse().expect("a port");

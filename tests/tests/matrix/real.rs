@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use gantry::Revision;
-use gantry_tests::house::soon;
-use gantry_tests::workshop::{Bench, cache, command, finish, root};
+use gantry_tests::temp_folder::{Bench, cache, command, finish, root};
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 

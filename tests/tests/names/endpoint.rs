@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gantry_tests::request::{Request, call, initialize, message, request, text};
-use gantry_tests::yard::{Yard, said};
+use gantry_tests::upstream_fixture::{UpstreamFixture, said};
 use serde_json::{Value, json};
 
 use crate::{CANONICAL, CONTRACT, SHOWN};
@@ -82,26 +82,34 @@ impl Endpoint {
     }
 
     /// Calls the tool without arguments: the text of its result, or of the refusal.
-    pub(crate) async fn call(self, yard: &mut Yard) -> Result<String, String> {
-        self.call_with(yard, json!({})).await
+    pub(crate) async fn call(self, fixture: &mut UpstreamFixture) -> Result<String, String> {
+        self.call_with(fixture, json!({})).await
     }
 
-    pub(crate) async fn call_with(self, yard: &mut Yard, args: Value) -> Result<String, String> {
-        self.run(yard, args, |request| request).await
+    pub(crate) async fn call_with(
+        self,
+        fixture: &mut UpstreamFixture,
+        args: Value,
+    ) -> Result<String, String> {
+        self.run(fixture, args, |request| request).await
     }
 
     /// The same with a token.
-    pub(crate) async fn call_by(self, yard: &mut Yard, token: &str) -> Result<String, String> {
-        self.run(yard, json!({}), |request| request.by(token)).await
+    pub(crate) async fn call_by(
+        self,
+        fixture: &mut UpstreamFixture,
+        token: &str,
+    ) -> Result<String, String> {
+        self.run(fixture, json!({}), |request| request.by(token)).await
     }
 
     async fn run(
         self,
-        yard: &mut Yard,
+        fixture: &mut UpstreamFixture,
         args: Value,
         sign: impl Fn(Request) -> Request,
     ) -> Result<String, String> {
-        let address = yard.address;
+        let address = fixture.address;
         let ask = async |it: Request| sign(it).ask(address).await;
         match self {
             Self::Main => said(&ask(call(SHOWN, args)).await),
@@ -130,28 +138,28 @@ impl Endpoint {
             }
             Self::Batch => in_batch(&ask(batch(CANONICAL, args)).await),
             Self::BatchAlone => in_batch(&ask(batch(OWN, args).to("/mcp/db")).await),
-            Self::Stdio => said(&over_stdio(yard, call(SHOWN, args)).await),
+            Self::Stdio => said(&over_stdio(fixture, call(SHOWN, args)).await),
         }
     }
 }
 
 /// Whether the gateway knows the tool by now, as the local user on standard input sees it. What a rule
 /// hides is in no list, but a call is told of the rule.
-pub(crate) async fn is_known(yard: &mut Yard, is_hidden: bool) -> bool {
+pub(crate) async fn is_known(fixture: &mut UpstreamFixture, is_hidden: bool) -> bool {
     match is_hidden {
         false => {
-            over_stdio(yard, request("tools/list", json!({}))).await.to_string().contains(SHOWN)
+            over_stdio(fixture, request("tools/list", json!({}))).await.to_string().contains(SHOWN)
         }
-        true => match Endpoint::Stdio.call(yard).await {
+        true => match Endpoint::Stdio.call(fixture).await {
             Ok(_) => true,
             Err(text) => !text.contains("no tool"),
         },
     }
 }
 
-async fn over_stdio(yard: &mut Yard, request: Request) -> Value {
+async fn over_stdio(fixture: &mut UpstreamFixture, request: Request) -> Value {
     let id = LAST_ID.fetch_add(1, Ordering::Relaxed);
-    let line = yard.line(&request.set("/id", json!(id)).body()).await;
+    let line = fixture.line(&request.set("/id", json!(id)).body()).await;
     serde_json::from_str(&line).expect("JSON")
 }
 

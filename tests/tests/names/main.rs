@@ -7,10 +7,10 @@ mod shown;
 
 use std::fs;
 
-use gantry_tests::house::soon;
 use gantry_tests::http::Outgoing;
-use gantry_tests::workshop::{Bench, command, finish, program};
-use gantry_tests::yard::{Yard, scripted};
+use gantry_tests::temp_folder::{Bench, command, finish, program};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{UpstreamFixture, scripted};
 use serde_json::{Value, json};
 
 use endpoint::Endpoint;
@@ -82,7 +82,7 @@ fn rule(effect: &str, tool: &str) -> Value {
 }
 
 /// A gateway in front of the server `db`, which a profile shows too.
-async fn open(name: &str, more: Value) -> Yard {
+async fn open(name: &str, more: Value) -> UpstreamFixture {
     // The variable that lets all other tests run what destroys something does not count here.
     let mut config = json!({"profiles": {"work": {"servers": ["db"]}}});
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -93,9 +93,9 @@ async fn open(name: &str, more: Value) -> Yard {
     config["policy"]["approvals"]["elicitation"] = json!(false);
     let is_hidden = config.to_string().contains("\"deny\"");
     let db = scripted(&["contract"], json!({"prefix": "base"}));
-    let mut yard = Yard::open_with(name, config, json!({"db": db})).await;
-    soon("the tool", async { while !endpoint::is_known(&mut yard, is_hidden).await {} }).await;
-    yard
+    let mut fixture = UpstreamFixture::open_with(name, config, json!({"db": db})).await;
+    soon("the tool", async { while !endpoint::is_known(&mut fixture, is_hidden).await {} }).await;
+    fixture
 }
 
 #[tokio::test]
@@ -103,17 +103,17 @@ async fn every_policy_holds_at_every_endpoint() {
     for (number, policy) in POLICIES.iter().enumerate() {
         for (pattern_number, pattern) in PATTERNS.iter().enumerate() {
             let name = format!("names-{number}-{pattern_number}");
-            let mut yard = open(&name, (policy.config)(pattern)).await;
+            let mut fixture = open(&name, (policy.config)(pattern)).await;
             for _ in 0..policy.passing {
-                Endpoint::Main.call(&mut yard).await.expect(policy.name);
+                Endpoint::Main.call(&mut fixture).await.expect(policy.name);
             }
             for endpoint in Endpoint::ALL {
-                let refused = endpoint.call(&mut yard).await;
+                let refused = endpoint.call(&mut fixture).await;
                 let case = format!("{} on `{pattern}` at {endpoint:?}", policy.name);
                 let text = refused.expect_err(&case);
                 assert!(text.contains(policy.refusal), "{case}: {text}");
             }
-            yard.close().await;
+            fixture.close().await;
         }
     }
 }
@@ -121,37 +121,37 @@ async fn every_policy_holds_at_every_endpoint() {
 #[tokio::test]
 async fn distrust_holds_at_every_endpoint() {
     for (number, name) in [CANONICAL, "db/table.drop", SHOWN, CONTRACT].into_iter().enumerate() {
-        let mut yard = open(&format!("names-trust-{number}"), json!({})).await;
-        decide(&yard, name, "untrusted").await;
+        let mut fixture = open(&format!("names-trust-{number}"), json!({})).await;
+        decide(&fixture, name, "untrusted").await;
         for endpoint in Endpoint::ALL {
-            let refused = endpoint.call(&mut yard).await;
+            let refused = endpoint.call(&mut fixture).await;
             let case = format!("`{name}` at {endpoint:?}");
             let text = refused.expect_err(&case);
             assert!(text.contains("it is untrusted"), "{case}: {text}");
         }
-        yard.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn pins_hold_at_every_endpoint() {
-    let mut yard = open("names-pins", json!({})).await;
-    yard.save(json!({"pins": "locked", "policy": {"trust": "verified"}, "profiles": {"work": {"servers": ["db"]}},
+    let mut fixture = open("names-pins", json!({})).await;
+    fixture.save(json!({"pins": "locked", "policy": {"trust": "verified"}, "profiles": {"work": {"servers": ["db"]}},
         "limits": {"default": "off"},
         "mcpServers": {"db": scripted(&["contract"], json!({"prefix": "base"}))}}));
-    let hidden = async { while !yard.tools("base").await.is_empty() {} };
+    let hidden = async { while !fixture.tools("base").await.is_empty() {} };
     soon("the lock", hidden).await;
     for endpoint in Endpoint::ALL {
-        let text = endpoint.call(&mut yard).await.expect_err("it is held back");
+        let text = endpoint.call(&mut fixture).await.expect_err("it is held back");
         let advice = format!("`gantry tools pin {CANONICAL}` accepts it");
         assert!(text.contains(&advice), "at {endpoint:?}: {text}");
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn token_scopes_mean_the_same_at_every_endpoint() {
-    let mut yard = open("names-scopes", json!({"auth": "token"})).await;
+    let mut fixture = open("names-scopes", json!({"auth": "token"})).await;
     // The endpoint's own name is the server's choice, and no token is good for what it chooses.
     let scopes = [
         (CANONICAL, true),
@@ -166,27 +166,27 @@ async fn token_scopes_mean_the_same_at_every_endpoint() {
         ("other_*", false),
     ];
     for (number, (scope, is_allowed)) in scopes.into_iter().enumerate() {
-        let token = token(&yard, &format!("t{number}"), scope).await;
+        let token = token(&fixture, &format!("t{number}"), scope).await;
         for endpoint in Endpoint::HTTP {
-            let outcome = endpoint.call_by(&mut yard, &token).await;
+            let outcome = endpoint.call_by(&mut fixture, &token).await;
             assert_eq!(outcome.is_ok(), is_allowed, "`{scope}` at {endpoint:?}: {outcome:?}");
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn one_search_of_the_audit_log_finds_every_call() {
     let limits = json!({"limits": {"perPrincipal": {"*": format!("{}/d", Endpoint::ALL.len())}}});
-    let mut yard = open("names-audit", limits).await;
+    let mut fixture = open("names-audit", limits).await;
     for endpoint in Endpoint::ALL {
-        endpoint.call(&mut yard).await.unwrap_or_else(|text| panic!("{endpoint:?}: {text}"));
+        endpoint.call(&mut fixture).await.unwrap_or_else(|text| panic!("{endpoint:?}: {text}"));
     }
     // One more is refused before its target is resolved, and is recorded under the same name.
-    Endpoint::Alone.call(&mut yard).await.expect_err("the limit is reached");
-    let bench = Bench { folder: yard.bench.folder.clone() };
-    yard.bench.folder = std::path::PathBuf::new();
-    yard.close().await;
+    Endpoint::Alone.call(&mut fixture).await.expect_err("the limit is reached");
+    let bench = Bench { folder: fixture.bench.folder.clone() };
+    fixture.bench.folder = std::path::PathBuf::new();
+    fixture.close().await;
     let mut search = command(program());
     search.args(["audit", "search", "--json", "--tool", CANONICAL]);
     search.env("XDG_STATE_HOME", &bench.folder).current_dir(&bench.folder);
@@ -208,47 +208,48 @@ async fn one_search_of_the_audit_log_finds_every_call() {
 async fn conditions_and_approvals_see_arguments_with_defaults() {
     let forced = json!({"name": "r", "effect": "deny", "what": {"tools": [CANONICAL]},
         "when": "has(args.force) && args.force"});
-    let mut yard = open("names-defaults", json!({"policy": {"rules": [forced]}})).await;
+    let mut fixture = open("names-defaults", json!({"policy": {"rules": [forced]}})).await;
     for endpoint in Endpoint::ALL {
-        let text = endpoint.call(&mut yard).await.expect_err("the default is `true`");
+        let text = endpoint.call(&mut fixture).await.expect_err("the default is `true`");
         assert!(text.contains("may not be called"), "at {endpoint:?}: {text}");
-        let passed = endpoint.call_with(&mut yard, json!({"force": false})).await;
+        let passed = endpoint.call_with(&mut fixture, json!({"force": false})).await;
         let passed = passed.unwrap_or_else(|text| panic!("at {endpoint:?}: {text}"));
         assert!(passed.contains("force"), "at {endpoint:?}: {passed}");
     }
-    yard.close().await;
+    fixture.close().await;
     let policy = json!({"policy": {"approve": [CANONICAL], "approvals": {"wait": 50}}});
-    let mut yard = open("names-shown", policy).await;
-    Endpoint::Alone.call(&mut yard).await.expect_err("nobody approves it");
-    let past = yard.admin("GET", "/api/approvals").await.to_string();
+    let mut fixture = open("names-shown", policy).await;
+    Endpoint::Alone.call(&mut fixture).await.expect_err("nobody approves it");
+    let past = fixture.admin("GET", "/api/approvals").await.to_string();
     assert!(past.contains(r#""arguments":{"force":true}"#), "{past}");
     assert!(past.contains(&format!(r#""tool":"{CANONICAL}""#)), "{past}");
-    yard.close().await;
+    fixture.close().await;
     // What is forwarded is what the client sent: the default is the server's to fill in.
-    let mut yard = open("names-forwarded", json!({})).await;
-    assert_eq!(Endpoint::Main.call(&mut yard).await.as_deref(), Ok("{}"));
-    yard.close().await;
+    let mut fixture = open("names-forwarded", json!({})).await;
+    assert_eq!(Endpoint::Main.call(&mut fixture).await.as_deref(), Ok("{}"));
+    fixture.close().await;
 }
 
 /// Decides how far a tool is trusted, over the administration.
-async fn decide(yard: &Yard, subject: &str, level: &str) {
-    let token = fs::read_to_string(yard.bench.folder.join("gantry/admin-token")).expect("a token");
+async fn decide(fixture: &UpstreamFixture, subject: &str, level: &str) {
+    let token =
+        fs::read_to_string(fixture.bench.folder.join("gantry/admin-token")).expect("a token");
     let headers = vec![
-        ("Host".to_owned(), yard.address.to_string()),
+        ("Host".to_owned(), fixture.address.to_string()),
         ("Authorization".to_owned(), format!("Bearer {token}")),
         ("Content-Type".to_owned(), "application/json".to_owned()),
     ];
     let body = json!({"subject": subject, "level": level}).to_string().into_bytes();
     let (method, path) = ("POST".to_owned(), "/api/trust".to_owned());
-    let answer = Outgoing { method, path, headers, body }.send(yard.address).await;
+    let answer = Outgoing { method, path, headers, body }.send(fixture.address).await;
     assert_eq!(answer.status, 200, "the decision about {subject}");
 }
 
 /// Makes a token that is good for this.
-async fn token(yard: &Yard, name: &str, allow: &str) -> String {
+async fn token(fixture: &UpstreamFixture, name: &str, allow: &str) -> String {
     let mut create = command(program());
     create.args(["token", "create", "--json", "--name", name, "--allow", allow]);
-    create.env("XDG_STATE_HOME", &yard.bench.folder).current_dir(&yard.bench.folder);
+    create.env("XDG_STATE_HOME", &fixture.bench.folder).current_dir(&fixture.bench.folder);
     let made: Value = serde_json::from_str(&finish(&mut create).await).expect("JSON");
     made["token"].as_str().expect("a token").to_owned()
 }

@@ -1,7 +1,7 @@
 //! Resource rules and token scopes cannot be escaped by another spelling of an address.
 
 use gantry_tests::request::request;
-use gantry_tests::yard::Visitor;
+use gantry_tests::upstream_fixture::RawClient;
 use serde_json::{Value, json};
 
 use crate::{open, token};
@@ -29,14 +29,14 @@ const REFUSED: [&str; 15] = [
 const ENDINGS: [&str; 6] = ["#", "#part", "?", "?a=b", "/", ";type=a"];
 
 async fn read(
-    yard: &gantry_tests::yard::Yard,
+    fixture: &gantry_tests::upstream_fixture::UpstreamFixture,
     path: &str,
     uri: &str,
     token: Option<&str>,
 ) -> Result<String, String> {
     let read = request("resources/read", json!({"uri": uri})).to(path);
     let read = token.map_or_else(|| read.clone(), |token| read.clone().by(token));
-    let answer: Value = read.ask(yard.address).await;
+    let answer: Value = read.ask(fixture.address).await;
     match answer["result"]["contents"][0]["text"].as_str() {
         Some(text) => Ok(text.to_owned()),
         None => Err(answer["error"]["message"].as_str().unwrap_or_default().to_owned()),
@@ -54,45 +54,45 @@ async fn another_spelling_escapes_no_rule() {
     let tools = json!({"name": "tools", "effect": "allow", "what": {"tools": ["*"]}});
     let policy = json!({"policy": {"default": "deny", "rules": [deny, plan, allow, tools]},
         "limits": {"default": "off", "refused": "off"}});
-    let yard = open("names-resources", policy).await;
+    let fixture = open("names-resources", policy).await;
     for path in ["/mcp", "/mcp/db", "/mcp/work"] {
         for uri in REFUSED {
-            let text = read(&yard, path, uri, None).await.expect_err(uri);
+            let text = read(&fixture, path, uri, None).await.expect_err(uri);
             assert!(text.contains("is refused"), "{uri} at {path}: {text}");
         }
         for uri in ["file:///srv//secret/key", "file:///srv/%73ecret/key", "file:///srv/secret/%6b"]
         {
-            let text = read(&yard, path, uri, None).await.expect_err(uri);
+            let text = read(&fixture, path, uri, None).await.expect_err(uri);
             assert!(text.contains("rule `secret`"), "{uri} at {path}: {text}");
         }
         for ending in ENDINGS {
             for file in ["file:///srv/plan", "file:///srv/%70lan", "file:///srv//plan"] {
                 let uri = format!("{file}{ending}");
-                let text = read(&yard, path, &uri, None).await.expect_err(&uri);
+                let text = read(&fixture, path, &uri, None).await.expect_err(&uri);
                 assert!(text.contains("rule `plan`"), "{uri} at {path}: {text}");
             }
         }
         for uri in ["file:///srv/public/a", "file:///srv/public/a..b/c%20d", "file:///srv/x?y=../z"]
         {
-            assert_eq!(read(&yard, path, uri, None).await.as_deref(), Ok(uri), "at {path}");
+            assert_eq!(read(&fixture, path, uri, None).await.as_deref(), Ok(uri), "at {path}");
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn another_spelling_escapes_no_token_scope() {
-    let yard = open("names-resource-scopes", json!({"auth": "token"})).await;
-    let token = token(&yard, "reader", "file:///srv/public/*").await;
+    let fixture = open("names-resource-scopes", json!({"auth": "token"})).await;
+    let token = token(&fixture, "reader", "file:///srv/public/*").await;
     for path in ["/mcp", "/mcp/db", "/mcp/work"] {
         for uri in REFUSED.into_iter().chain(["file:///srv/secret/key", "file:///srv//secret"]) {
-            let read = read(&yard, path, uri, Some(&token)).await;
+            let read = read(&fixture, path, uri, Some(&token)).await;
             assert!(read.is_err(), "{uri} at {path}: {read:?}");
         }
         let uri = "file:///srv/public//a";
-        assert_eq!(read(&yard, path, uri, Some(&token)).await.as_deref(), Ok(uri), "at {path}");
+        assert_eq!(read(&fixture, path, uri, Some(&token)).await.as_deref(), Ok(uri), "at {path}");
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 /// A server may read member names without regard to case, and take the last of two.
@@ -100,9 +100,9 @@ async fn another_spelling_escapes_no_token_scope() {
 async fn a_member_in_other_letters_escapes_no_rule() {
     let deny = json!({"name": "secret", "effect": "deny",
         "what": {"resources": ["file:///srv/secret/*"]}});
-    let mut yard = open("names-members", json!({"policy": {"rules": [deny]}})).await;
+    let mut fixture = open("names-members", json!({"policy": {"rules": [deny]}})).await;
     // There are no prompts, of which clients without handshake are told by the method's name alone.
-    let mut session = Visitor::posting(&yard, "2025-11-25").await;
+    let mut session = RawClient::posting(&fixture, "2025-11-25").await;
     let reference = json!({"type": "ref/prompt", "name": "greet"});
     let argument = json!({"name": "a", "value": ""});
     let complete = json!({"ref": reference, "argument": argument});
@@ -121,14 +121,14 @@ async fn a_member_in_other_letters_escapes_no_rule() {
             params[member] = value.clone();
             let answer: Value = match *method {
                 "prompts/get" => {
-                    let answer = session.ask(&mut yard, method, params).await;
+                    let answer = session.ask(&mut fixture, method, params).await;
                     serde_json::from_str(&answer).expect("JSON")
                 }
-                _ => request(method, params).to(path).ask(yard.address).await,
+                _ => request(method, params).to(path).ask(fixture.address).await,
             };
             let text = answer["error"]["message"].as_str().unwrap_or_default();
             assert!(text.contains("but for capital letters"), "{member} of {method}: {answer}");
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }

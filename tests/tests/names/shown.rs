@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use gantry_tests::house::soon;
 use gantry_tests::request::{call, request, text};
-use gantry_tests::yard::{Yard, said, scripted};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{UpstreamFixture, said, scripted};
 use serde_json::{Value, json};
 
 /// A tool that answers with its name.
@@ -16,8 +16,8 @@ fn tool(name: &str) -> Value {
     })
 }
 
-async fn listed(yard: &Yard) -> Vec<String> {
-    let answer = request("tools/list", json!({})).ask(yard.address).await;
+async fn listed(fixture: &UpstreamFixture) -> Vec<String> {
+    let answer = request("tools/list", json!({})).ask(fixture.address).await;
     let tools = answer["result"]["tools"].as_array().expect("tools").clone();
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
@@ -34,12 +34,12 @@ async fn clients_see_names_that_model_apis_take() {
     let tools: Vec<Value> = names.iter().map(|name| tool(name)).collect();
     let db = scripted(&["contract"], json!({"prefix": "base"}));
     let config = json!({"tools": tools, "mcpServers": {"db": db}});
-    let mut yard = Yard::with("names-shown-all", config.clone()).await;
+    let mut fixture = UpstreamFixture::with("names-shown-all", config.clone()).await;
     soon("the server", async {
-        while !listed(&yard).await.contains(&"base_table_drop".to_owned()) {}
+        while !listed(&fixture).await.contains(&"base_table_drop".to_owned()) {}
     })
     .await;
-    let shown = listed(&yard).await;
+    let shown = listed(&fixture).await;
     assert!(shown.iter().all(|name| fits(name)), "{shown:?}");
     for name in ["text_count", "a_b_c", "base_table_drop"] {
         assert!(shown.iter().any(|it| it == name), "{name} of {shown:?}");
@@ -65,19 +65,19 @@ async fn clients_see_names_that_model_apis_take() {
         ("bare", "bare"),
     ];
     for (name, expected) in cases {
-        let answer = call(name, json!({})).ask(yard.address).await;
+        let answer = call(name, json!({})).ask(fixture.address).await;
         assert_eq!(answer["result"]["structuredContent"]["name"], *expected, "{name}: {answer}");
     }
     for name in ["db.table_drop", "base_table.drop", "text.count"] {
         let body = json!({"tool_name": name, "arguments": {}}).to_string();
-        let answer = text(&body).to("/call").ask(yard.address).await;
+        let answer = text(&body).to("/call").ask(fixture.address).await;
         assert_ne!(answer["error"]["error_type"], "ToolNotFoundError", "{name}: {answer}");
     }
-    assert_eq!(yard.log().matches("both can be called").count(), 1, "{}", yard.log());
+    assert_eq!(fixture.log().matches("both can be called").count(), 1, "{}", fixture.log());
     // They are the same after a restart.
-    yard = yard.reopen_with(config).await;
-    soon("the server", async { while listed(&yard).await != shown {} }).await;
-    yard.close().await;
+    fixture = fixture.reopen_with(config).await;
+    soon("the server", async { while listed(&fixture).await != shown {} }).await;
+    fixture.close().await;
 }
 
 #[tokio::test]
@@ -85,15 +85,17 @@ async fn a_setting_keeps_dots_and_changes_the_length() {
     let names = ["text.count", "text.counting_words_and_lines"];
     let tools: Vec<Value> = names.iter().map(|name| tool(name)).collect();
     let style = json!({"dots": true, "length": 20});
-    let yard =
-        Yard::with("names-dots", json!({"tools": tools, "toolNames": style, "mcpServers": {}}))
-            .await;
-    let shown = listed(&yard).await;
+    let fixture = UpstreamFixture::with(
+        "names-dots",
+        json!({"tools": tools, "toolNames": style, "mcpServers": {}}),
+    )
+    .await;
+    let shown = listed(&fixture).await;
     assert_eq!(shown[0], "text.count");
     assert!(shown[1].len() == 20 && shown[1].starts_with("text.counti"), "{shown:?}");
     for (name, expected) in [("text_count", false), ("text.count", true), (&shown[1], true)] {
-        let answer = call(name, json!({})).ask(yard.address).await;
+        let answer = call(name, json!({})).ask(fixture.address).await;
         assert_eq!(said(&answer).is_ok(), expected, "{name}: {answer}");
     }
-    yard.close().await;
+    fixture.close().await;
 }

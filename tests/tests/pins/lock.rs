@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gantry_tests::processes;
-use gantry_tests::workshop::Bench;
+use gantry_tests::temp_folder::Bench;
 use serde_json::{Value, json};
 
 use crate::{Stand, describe, servers, tools};
@@ -21,27 +21,27 @@ async fn what_changed_while_nothing_ran_is_held_back() {
     let mut stand = Stand::open("night", json!("first-sight"), "Says a word.").await;
     stand.until_listed(&["look", "say"]).await;
     describe(&stand.words, "Says a work.");
-    stand.yard = stand.yard.reopen(servers(&stand.words, &[])).await;
+    stand.fixture = stand.fixture.reopen(servers(&stand.words, &[])).await;
     stand.until_known().await;
     stand.until_listed(&["look"]).await;
     assert_eq!(stand.tools(&["pin", "words/say"]).await.code, Some(0));
-    stand.yard = stand.yard.reopen(servers(&stand.words, &[])).await;
+    stand.fixture = stand.fixture.reopen(servers(&stand.words, &[])).await;
     stand.until_known().await;
     stand.until_listed(&["look", "say"]).await;
-    stand.yard.close().await;
+    stand.fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_lock_file_beside_the_configuration_counts() {
     let stand = Stand::open("beside", json!("locked"), "Says a word.").await;
     stand.until_listed(&[]).await;
-    let refused = stand.yard.call("words_say", json!({})).await.expect_err("it is held back");
+    let refused = stand.fixture.call("words_say", json!({})).await.expect_err("it is held back");
     assert!(refused.contains("it is not in the lock file"), "{refused}");
     let accepted = stand.tools(&["pin", "words_look", "words_say"]).await;
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
     stand.until_listed(&["look", "say"]).await;
 
-    let beside = stand.yard.bench.folder.join("gantry.lock");
+    let beside = stand.fixture.bench.folder.join("gantry.lock");
     let moved = stand.tools(&["pin", "--lock"]).await;
     assert_eq!(moved.code, Some(0), "{moved:?}");
     let text = fs::read_to_string(&beside).expect("the lock file");
@@ -62,12 +62,14 @@ async fn a_lock_file_beside_the_configuration_counts() {
     stand.until_listed(&["look"]).await;
     // A broken file changes nothing, and is said.
     fs::write(&beside, text.replace("Says a word", "Says all")).expect("a file");
-    processes::until("a word about it", || stand.yard.log().contains("is not taken")).await;
-    assert!(stand.yard.log().contains("the digest of `words/say` is not that of its definition"));
-    assert_eq!(stand.yard.tools("words").await, ["look"]);
+    processes::until("a word about it", || stand.fixture.log().contains("is not taken")).await;
+    assert!(
+        stand.fixture.log().contains("the digest of `words/say` is not that of its definition")
+    );
+    assert_eq!(stand.fixture.tools("words").await, ["look"]);
     fs::write(&beside, &text).expect("a file");
     stand.until_listed(&["look", "say"]).await;
-    stand.yard.close().await;
+    stand.fixture.close().await;
 }
 
 #[tokio::test]

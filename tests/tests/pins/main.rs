@@ -8,14 +8,14 @@ mod shown;
 
 use std::fs;
 
-use gantry_tests::house::soon;
-use gantry_tests::workshop::{Bench, cache, command, program, root};
-use gantry_tests::yard::Yard;
+use gantry_tests::temp_folder::{Bench, cache, command, program, root};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::UpstreamFixture;
 use serde_json::{Value, json};
 
 /// A gateway with pins before the server, and the file that describes its tool.
 struct Stand {
-    yard: Yard,
+    fixture: UpstreamFixture,
     words: Bench,
 }
 
@@ -33,32 +33,33 @@ impl Stand {
         let words = Bench::new(&format!("words-{name}"));
         describe(&words, text);
         let more = json!({"pins": pins});
-        let yard = Yard::open_with(&format!("pins-{name}"), more, servers(&words, &[])).await;
-        let stand = Self { yard, words };
+        let fixture =
+            UpstreamFixture::open_with(&format!("pins-{name}"), more, servers(&words, &[])).await;
+        let stand = Self { fixture, words };
         stand.until_known().await;
         stand
     }
 
     async fn until_known(&self) {
         let is_known = |status: &Value| status["state"] == "ready" && status["tools"] == 2;
-        self.yard.until("words", "ready", is_known).await;
+        self.fixture.until("words", "ready", is_known).await;
     }
 
     /// Describes the tool otherwise, and has the server say so.
     async fn change(&self, text: &str) {
         describe(&self.words, text);
-        self.yard.call("words_look", json!({})).await.expect("it looks");
+        self.fixture.call("words_look", json!({})).await.expect("it looks");
     }
 
     /// Waits until exactly these tools are listed.
     async fn until_listed(&self, expected: &[&str]) {
-        let listed = async { while self.yard.tools("words").await != expected {} };
+        let listed = async { while self.fixture.tools("words").await != expected {} };
         soon(&format!("the list {expected:?}"), listed).await;
     }
 
     /// Runs `gantry tools …` for the gateway that runs.
     async fn tools(&self, words: &[&str]) -> Run {
-        tools(&self.yard.bench, words).await
+        tools(&self.fixture.bench, words).await
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use gantry_tests::workshop::Bench;
+use gantry_tests::temp_folder::Bench;
 use serde_json::{Value, json};
 
 use crate::{Run, Stand, describe, servers, tools};
@@ -32,7 +32,7 @@ fn has_all(page: &str, parts: &[&str]) {
 async fn a_tool_that_is_as_it_was_pinned() {
     let stand = Stand::open("plain", json!("first-sight"), "Says a word.").await;
     stand.until_listed(&["look", "say"]).await;
-    let (told, page) = shown(&stand.yard.bench, "words_say").await;
+    let (told, page) = shown(&stand.fixture.bench, "words_say").await;
     assert_eq!((&told["server"], &told["trust"]), (&json!("words"), &json!("trusted")), "{told}");
     assert_eq!(told["effect"], "only looks", "{told}");
     assert_eq!((&told["pin"]["state"], &told["suspicions"]), (&json!("pinned"), &json!([])));
@@ -42,7 +42,7 @@ async fn a_tool_that_is_as_it_was_pinned() {
 
     stand.change("Says a work.").await;
     stand.until_listed(&["look"]).await;
-    let (told, page) = shown(&stand.yard.bench, "words_say").await;
+    let (told, page) = shown(&stand.fixture.bench, "words_say").await;
     assert_eq!(
         (&told["pin"]["state"], &told["pin"]["reason"], &told["trust"]),
         (&json!("held back"), &json!("changed"), &json!("untrusted")),
@@ -50,7 +50,7 @@ async fn a_tool_that_is_as_it_was_pinned() {
     );
     let why = "`gantry tools pin --diff words_say` shows why";
     has_all(&page, &["held back: changed (description)", why, "does not run"]);
-    stand.yard.close().await;
+    stand.fixture.close().await;
 }
 
 #[tokio::test]

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gantry_tests::house::soon;
 use gantry_tests::http::Outgoing;
 use gantry_tests::processes;
 use gantry_tests::request::{call, message};
-use gantry_tests::yard::{Yard, said, scripted};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{UpstreamFixture, said, scripted};
 use serde_json::{Value, json};
 
-use super::{config, session, yard};
+use super::{config, fixture, session};
 
 const RULE: &str = "the limit `tool far_well 2/h` is reached; try again in ";
 
@@ -18,9 +18,9 @@ fn hourly() -> Value {
 }
 
 /// Uses up what there is.
-async fn use_up(yard: &Yard) {
+async fn use_up(fixture: &UpstreamFixture) {
     for _ in 0..2 {
-        assert_eq!(yard.call("far_well", json!({})).await.as_deref(), Ok("well"));
+        assert_eq!(fixture.call("far_well", json!({})).await.as_deref(), Ok("well"));
     }
 }
 
@@ -35,10 +35,10 @@ fn check_error(answer: &Value) {
 
 #[tokio::test]
 async fn every_door_says_when_to_come_back() {
-    let mut yard = yard("doors", "well", hourly()).await;
-    use_up(&yard).await;
+    let mut fixture = fixture("doors", "well", hourly()).await;
+    use_up(&fixture).await;
 
-    let mut modern = call("far_well", json!({})).send(yard.address).await;
+    let mut modern = call("far_well", json!({})).send(fixture.address).await;
     let seconds = modern.header("retry-after").and_then(|it| it.parse::<u64>().ok());
     assert!(seconds.is_some_and(|it| (1..=1800).contains(&it)), "{seconds:?}");
     assert_eq!(modern.status, 429);
@@ -46,23 +46,23 @@ async fn every_door_says_when_to_come_back() {
 
     let params = json!({"name": "far_well", "arguments": {}});
     let request = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params});
-    let session = session(&yard).await;
-    let mut legacy = message(request.clone()).of(&session).send(yard.address).await;
+    let session = session(&fixture).await;
+    let mut legacy = message(request.clone()).of(&session).send(fixture.address).await;
     assert_eq!(legacy.status, 200);
     check_error(&legacy.message().await.expect("an error"));
 
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}}});
-    yard.line(&hello.to_string()).await;
-    let line = yard.line(&request.to_string()).await;
+    fixture.line(&hello.to_string()).await;
+    let line = fixture.line(&request.to_string()).await;
     check_error(&serde_json::from_str(&line).expect("JSON"));
 
     // What has no limit goes on, and what was refused is counted.
-    assert!(yard.call("far_who", json!({})).await.is_ok());
-    let metrics = get(&yard, "/metrics").await;
+    assert!(fixture.call("far_who", json!({})).await.is_ok());
+    let metrics = get(&fixture, "/metrics").await;
     assert!(metrics.contains("gantry_limited_total{limit=\"rate_tool\"} 3\n"), "{metrics}");
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
@@ -70,80 +70,85 @@ async fn a_tool_call_of_the_contract_is_told_too() {
     // The contract wants a dot in names.
     let far = scripted(&["well"], json!({"prefix": "test.far"}));
     let limits = json!({"perTool": {"test.*": "1/h"}});
-    let yard = Yard::with("quotas-contract", json!({"mcpServers": {"far": far}, "limits": limits}));
-    let yard = yard.await;
+    let fixture = UpstreamFixture::with(
+        "quotas-contract",
+        json!({"mcpServers": {"far": far}, "limits": limits}),
+    );
+    let fixture = fixture.await;
     let body = json!({"tool_name": "test.far_well", "arguments": {}});
-    let request = post(&yard, "/call", &body);
-    let served = async { while request.send(yard.address).await.status != 200 {} };
+    let request = post(&fixture, "/call", &body);
+    let served = async { while request.send(fixture.address).await.status != 200 {} };
     soon("its tools", served).await;
-    let mut refused = request.send(yard.address).await;
+    let mut refused = request.send(fixture.address).await;
     assert_eq!(refused.status, 429);
     let seconds = refused.header("retry-after").and_then(|it| it.parse::<u64>().ok());
     assert!(seconds.is_some_and(|it| (1..=3600).contains(&it)), "{seconds:?}");
     let result: Value = serde_json::from_str(&refused.text().await).expect("JSON");
     assert_eq!(result["error"]["error_type"], "ApiLimitExceeded", "{result}");
     assert!(result["error"]["error_details"]["retryAfterMs"].is_u64(), "{result}");
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn the_same_tool_has_the_same_limit_at_the_servers_own_face() {
-    let yard = yard("face", "well", hourly()).await;
-    use_up(&yard).await;
-    let alone = call("well", json!({})).to("/mcp/far").send(yard.address).await;
+    let fixture = fixture("face", "well", hourly()).await;
+    use_up(&fixture).await;
+    let alone = call("well", json!({})).to("/mcp/far").send(fixture.address).await;
     assert_eq!(alone.status, 429);
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn what_is_too_large_is_refused() {
-    let yard = yard("sizes", "well", json!({"arguments": 100, "response": 1000})).await;
-    assert!(yard.call("far_well", json!({"text": "short"})).await.is_ok());
-    let refused = call("far_well", json!({"text": "x".repeat(100)})).ask(yard.address).await;
+    let fixture = fixture("sizes", "well", json!({"arguments": 100, "response": 1000})).await;
+    assert!(fixture.call("far_well", json!({"text": "short"})).await.is_ok());
+    let refused = call("far_well", json!({"text": "x".repeat(100)})).ask(fixture.address).await;
     let text = said(&refused).expect_err("it is too large");
     assert_eq!(text, "the arguments are 111 bytes, and the limit `arguments` is 100; send less");
     assert_eq!(refused["error"]["data"], json!({}), "there is no time to wait for");
-    yard.save(config("well", json!({"response": 10})));
+    fixture.save(config("well", json!({"response": 10})));
     let refused = async {
         loop {
-            if let Err(text) = yard.call("far_well", json!({})).await {
+            if let Err(text) = fixture.call("far_well", json!({})).await {
                 return text;
             }
         }
     };
     let text = soon("the new limit", refused).await;
     assert!(text.contains("the limit `response` is 10; ask for less at a time"), "{text}");
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_saved_configuration_is_in_force_and_a_broken_one_is_not() {
-    let yard = yard("reload", "well", hourly()).await;
-    use_up(&yard).await;
-    yard.save(config("well", json!({"perTool": {"far_well": "lots"}})));
-    processes::until("a word about it", || yard.log().contains("the configuration is not valid"))
-        .await;
-    assert!(yard.call("far_well", json!({})).await.is_err(), "the old limit stays");
-    yard.save(config("well", json!({"default": "off"})));
-    let served = async { while yard.call("far_well", json!({})).await.is_err() {} };
+    let fixture = fixture("reload", "well", hourly()).await;
+    use_up(&fixture).await;
+    fixture.save(config("well", json!({"perTool": {"far_well": "lots"}})));
+    processes::until("a word about it", || {
+        fixture.log().contains("the configuration is not valid")
+    })
+    .await;
+    assert!(fixture.call("far_well", json!({})).await.is_err(), "the old limit stays");
+    fixture.save(config("well", json!({"default": "off"})));
+    let served = async { while fixture.call("far_well", json!({})).await.is_err() {} };
     soon("the new limits", served).await;
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_days_budget_outlives_the_gateway() {
     let limits = json!({"daily": {"perTool": {"far_*": 2}}});
-    let mut yard = yard("daily", "well", limits.clone()).await;
+    let mut fixture = fixture("daily", "well", limits.clone()).await;
     // A day that ends in the middle begins anew.
     loop {
         let day = today();
         let mut told = Vec::new();
         for _ in 0..2 {
-            told.push(yard.call("far_well", json!({})).await);
+            told.push(fixture.call("far_well", json!({})).await);
         }
-        yard = yard.reopen_with(config("well", limits.clone())).await;
-        yard.until_listed("far").await;
-        told.push(yard.call("far_well", json!({})).await);
+        fixture = fixture.reopen_with(config("well", limits.clone())).await;
+        fixture.until_listed("far").await;
+        told.push(fixture.call("far_well", json!({})).await);
         if today() == day {
             let refused = told.pop().expect("the last").expect_err("the day has had its calls");
             assert!(
@@ -154,7 +159,7 @@ async fn a_days_budget_outlives_the_gateway() {
             break;
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 fn today() -> u64 {
@@ -162,9 +167,9 @@ fn today() -> u64 {
     now.as_secs() / 86400
 }
 
-fn post(yard: &Yard, path: &str, body: &Value) -> Outgoing {
+fn post(fixture: &UpstreamFixture, path: &str, body: &Value) -> Outgoing {
     let headers = [
-        ("Host".to_owned(), yard.address.to_string()),
+        ("Host".to_owned(), fixture.address.to_string()),
         ("Content-Type".to_owned(), "application/json".to_owned()),
         ("Accept".to_owned(), "application/json".to_owned()),
     ];
@@ -172,8 +177,8 @@ fn post(yard: &Yard, path: &str, body: &Value) -> Outgoing {
     Outgoing { method, path, headers: headers.into(), body: body.to_string().into_bytes() }
 }
 
-async fn get(yard: &Yard, path: &str) -> String {
-    let mut outgoing = post(yard, path, &json!({}));
+async fn get(fixture: &UpstreamFixture, path: &str) -> String {
+    let mut outgoing = post(fixture, path, &json!({}));
     (outgoing.method, outgoing.body) = ("GET".to_owned(), Vec::new());
-    outgoing.send(yard.address).await.text().await
+    outgoing.send(fixture.address).await.text().await
 }

@@ -5,36 +5,37 @@ mod watching;
 
 use std::fs;
 
-use gantry_tests::house::soon;
 use gantry_tests::processes;
 use gantry_tests::request::{NEWEST, Request, bodiless, call, list, request};
-use gantry_tests::yard::{Visitor, Yard, scripted};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{RawClient, UpstreamFixture, scripted};
 use serde_json::{Value, json};
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NEWEST];
 
 /// A gateway before one server with tools and one with a resource and a prompt, and with these
 /// rules in its configuration.
-async fn open(name: &str, rules: Value) -> Yard {
+async fn open(name: &str, rules: Value) -> UpstreamFixture {
     let others = scripted(&["bytes"], json!({"exclude": ["*"]}));
     let servers = json!({"s": scripted(&["well"], json!({})), "b": others});
-    let yard = Yard::open(name, servers).await;
-    yard.until_listed("s").await;
+    let fixture = UpstreamFixture::open(name, servers).await;
+    fixture.until_listed("s").await;
     let prompts = || by_another(request("prompts/list", json!({})));
-    let offered =
-        async { while names(&prompts().ask(yard.address).await, "prompts", "name").is_empty() {} };
+    let offered = async {
+        while names(&prompts().ask(fixture.address).await, "prompts", "name").is_empty() {}
+    };
     soon("a prompt", offered).await;
-    save(&yard, rules);
-    yard
+    save(&fixture, rules);
+    fixture
 }
 
 /// Saves the rules beside whatever else the configuration says.
-fn save(yard: &Yard, rules: Value) {
-    let file = yard.bench.folder.join("gantry.json");
+fn save(fixture: &UpstreamFixture, rules: Value) {
+    let file = fixture.bench.folder.join("gantry.json");
     let text = fs::read_to_string(&file).expect("a configuration");
     let mut config: Value = serde_json::from_str(&text).expect("JSON");
     config["policy"]["rules"] = rules;
-    let draft = yard.bench.folder.join("gantry.json.new");
+    let draft = fixture.bench.folder.join("gantry.json.new");
     fs::write(&draft, config.to_string()).expect("a file");
     fs::rename(draft, file).expect("a file");
 }
@@ -56,29 +57,33 @@ fn by_another(request: Request) -> Request {
     request.meta("clientInfo", json!({"name": "friend", "version": "1"}))
 }
 
-async fn until_tools(yard: &Yard, expected: &[&str]) {
+async fn until_tools(fixture: &UpstreamFixture, expected: &[&str]) {
     let listed =
-        async { while names(&list().ask(yard.address).await, "tools", "name") != expected {} };
+        async { while names(&list().ask(fixture.address).await, "tools", "name") != expected {} };
     soon("the rules to be in force", listed).await;
 }
 
 #[tokio::test]
 async fn one_sees_what_one_may_use_in_every_revision() {
-    let mut yard = open("rules-sights", hiding()).await;
-    until_tools(&yard, &["s_answers", "s_well"]).await;
+    let mut fixture = open("rules-sights", hiding()).await;
+    until_tools(&fixture, &["s_answers", "s_well"]).await;
     for revision in REVISIONS {
-        let mut visitor = Visitor::posting(&yard, revision).await;
+        let mut raw_client = RawClient::posting(&fixture, revision).await;
         let lists = [
             ("tools/list", "tools", vec!["s_answers", "s_well"]),
             ("resources/list", "resources", vec![]),
             ("prompts/list", "prompts", vec![]),
         ];
         for (method, kind, expected) in lists {
-            let answer = visitor.ask(&mut yard, method, json!({})).await;
+            let answer = raw_client.ask(&mut fixture, method, json!({})).await;
             let answer = serde_json::from_str(&answer).expect("JSON");
             assert_eq!(names(&answer, kind, "name"), expected, "{revision} {method}");
         }
-        assert_eq!(visitor.call(&mut yard, "s_well").await.as_deref(), Ok("well"), "{revision}");
+        assert_eq!(
+            raw_client.call(&mut fixture, "s_well").await.as_deref(),
+            Ok("well"),
+            "{revision}"
+        );
         let refused = [
             ("tools/call", json!({"name": "s_odd", "arguments": {}})),
             ("tools/call", json!({"name": "s_who", "arguments": {}})),
@@ -86,74 +91,74 @@ async fn one_sees_what_one_may_use_in_every_revision() {
             ("prompts/get", json!({"name": "b_greet"})),
         ];
         for (method, params) in refused {
-            let answer = visitor.ask(&mut yard, method, params.clone()).await;
+            let answer = raw_client.ask(&mut fixture, method, params.clone()).await;
             assert!(answer.contains("rule `hide` at gantry.json:1 denies it"), "{params} {answer}");
         }
         if revision != NEWEST {
             let uri = json!({"uri": "scripted://note"});
-            let answer = visitor.ask(&mut yard, "resources/subscribe", uri).await;
+            let answer = raw_client.ask(&mut fixture, "resources/subscribe", uri).await;
             assert!(answer.contains("there is no resource"), "{revision} {answer}");
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn no_other_door_leads_around_a_rule() {
-    let yard = open("rules-doors", hiding()).await;
-    until_tools(&yard, &["s_answers", "s_well"]).await;
-    let alone = list().to("/mcp/s").ask(yard.address).await;
+    let fixture = open("rules-doors", hiding()).await;
+    until_tools(&fixture, &["s_answers", "s_well"]).await;
+    let alone = list().to("/mcp/s").ask(fixture.address).await;
     assert_eq!(names(&alone, "tools", "name"), ["answers", "well"]);
     for tool in ["odd", "who"] {
-        let answer = call(tool, json!({})).to("/mcp/s").ask(yard.address).await;
+        let answer = call(tool, json!({})).to("/mcp/s").ask(fixture.address).await;
         let text = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(text.contains("rule `hide`"), "{tool}: {answer}");
     }
     let calls = json!([{"id": "a", "name": "s_well"}, {"id": "b", "name": "s_who"}]);
-    let batch = request("gantry/batch", json!({"calls": calls})).ask(yard.address).await;
+    let batch = request("gantry/batch", json!({"calls": calls})).ask(fixture.address).await;
     let text = batch.to_string();
     assert!(text.contains("rule `hide`") && text.contains("well"), "{batch}");
-    let discovered = request("server/discover", json!({})).ask(yard.address).await;
+    let discovered = request("server/discover", json!({})).ask(fixture.address).await;
     let counts = &discovered["result"]["_meta"]["gantry/counts"];
     assert_eq!(counts["tools_count"], 2, "{discovered}");
     assert_eq!(counts["prompts_count"], 0, "{discovered}");
     let wanted = json!({"notifications": {"resourceSubscriptions": ["scripted://note"]}});
     let listen = request("subscriptions/listen", wanted);
     for (listen, granted) in [(listen.clone(), 0), (by_another(listen), 1)] {
-        let first = listen.send(yard.address).await.message().await.expect("an acknowledgement");
+        let first = listen.send(fixture.address).await.message().await.expect("an acknowledgement");
         let watched = first["params"]["notifications"]["resourceSubscriptions"].as_array();
         assert_eq!(watched.map_or(0, Vec::len), granted, "{first}");
     }
 
     // Others see all of it, at the same time.
-    let all = by_another(list()).ask(yard.address).await;
+    let all = by_another(list()).ask(fixture.address).await;
     assert_eq!(names(&all, "tools", "name"), ["s_answers", "s_odd", "s_well", "s_who"]);
-    let discovered = by_another(request("server/discover", json!({}))).ask(yard.address).await;
+    let discovered = by_another(request("server/discover", json!({}))).ask(fixture.address).await;
     assert_eq!(discovered["result"]["_meta"]["gantry/counts"]["tools_count"], 4, "{discovered}");
-    let who = by_another(call("s_who", json!({}))).ask(yard.address).await;
+    let who = by_another(call("s_who", json!({}))).ask(fixture.address).await;
     assert!(who["result"]["content"][0]["text"].is_string(), "{who}");
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_change_is_in_force_at_once_and_told() {
-    let mut yard = open("rules-reload", json!([])).await;
-    until_tools(&yard, &["s_answers", "s_odd", "s_well", "s_who"]).await;
-    let mut visitor = Visitor::posting(&yard, "2025-11-25").await;
-    let session = visitor.session().expect("a session").to_owned();
-    let mut general = bodiless("GET").of(&session).send(yard.address).await;
+    let mut fixture = open("rules-reload", json!([])).await;
+    until_tools(&fixture, &["s_answers", "s_odd", "s_well", "s_who"]).await;
+    let mut raw_client = RawClient::posting(&fixture, "2025-11-25").await;
+    let session = raw_client.session().expect("a session").to_owned();
+    let mut general = bodiless("GET").of(&session).send(fixture.address).await;
     let first = general.event().await.expect("the stream is open");
     assert_eq!(first.data.as_deref(), Some(""));
     let wanted = json!({"notifications": {"toolsListChanged": true}});
     let listen = request("subscriptions/listen", wanted);
     let mut streams =
-        vec![listen.send(yard.address).await, listen.to("/mcp/s").send(yard.address).await];
+        vec![listen.send(fixture.address).await, listen.to("/mcp/s").send(fixture.address).await];
     for stream in &mut streams {
         stream.message().await.expect("an acknowledgement");
     }
     streams.push(general);
 
-    save(&yard, hiding());
+    save(&fixture, hiding());
     for stream in &mut streams {
         let told = async {
             while let Some(message) = stream.message().await {
@@ -165,17 +170,17 @@ async fn a_change_is_in_force_at_once_and_told() {
         };
         soon("a word of the change", told).await;
     }
-    assert_eq!(yard.tools("s").await, ["answers", "well"]);
-    let error = visitor.call(&mut yard, "s_odd").await.expect_err("it is refused");
+    assert_eq!(fixture.tools("s").await, ["answers", "well"]);
+    let error = raw_client.call(&mut fixture, "s_odd").await.expect_err("it is refused");
     assert!(error.contains("rule `hide`"), "{error}");
     drop(streams);
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn what_is_wrong_leaves_the_old_rules_in_force() {
-    let yard = open("rules-broken", hiding()).await;
-    until_tools(&yard, &["s_answers", "s_well"]).await;
+    let fixture = open("rules-broken", hiding()).await;
+    until_tools(&fixture, &["s_answers", "s_well"]).await;
     let broken = [
         json!([{"effect": "forbid"}]),
         json!([{"effect": "deny", "what": {"tool": ["x"]}}]),
@@ -184,19 +189,19 @@ async fn what_is_wrong_leaves_the_old_rules_in_force() {
         json!({}),
     ];
     for rules in broken {
-        let complaints = || yard.log().matches("the configuration is not valid").count();
+        let complaints = || fixture.log().matches("the configuration is not valid").count();
         let before = complaints();
-        save(&yard, rules.clone());
+        save(&fixture, rules.clone());
         processes::until("a word about it", || complaints() > before).await;
-        let answer = call("s_odd", json!({})).ask(yard.address).await;
+        let answer = call("s_odd", json!({})).ask(fixture.address).await;
         assert!(answer.to_string().contains("rule `hide`"), "{rules}: {answer}");
     }
     // A name that differs in case only is told, and compared exactly.
-    save(&yard, json!([{"name": "case", "effect": "deny", "what": {"tools": ["S_Odd"]}}]));
-    processes::until("a warning", || yard.log().contains("but there is `s_odd`")).await;
-    let answer = call("s_well", json!({})).ask(yard.address).await;
+    save(&fixture, json!([{"name": "case", "effect": "deny", "what": {"tools": ["S_Odd"]}}]));
+    processes::until("a warning", || fixture.log().contains("but there is `s_odd`")).await;
+    let answer = call("s_well", json!({})).ask(fixture.address).await;
     assert_eq!(answer["result"]["content"][0]["text"], "well", "{answer}");
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
@@ -207,8 +212,8 @@ async fn conditions_look_at_arguments() {
         {"name": "shy", "effect": "deny", "shadow": true, "what": {"tools": ["s_well"]}},
         {"name": "broken", "effect": "deny", "what": {"tools": ["s_odd"]}, "when": "args.x == 1"},
     ]);
-    let yard = open("rules-conditions", rules).await;
-    let refused = async { while yard.call("s_odd", json!({})).await.is_ok() {} };
+    let fixture = open("rules-conditions", rules).await;
+    let refused = async { while fixture.call("s_odd", json!({})).await.is_ok() {} };
     soon("the rules to be in force", refused).await;
     let cases = [
         ("s_well", json!({}), None),
@@ -219,7 +224,7 @@ async fn conditions_look_at_arguments() {
         ("s_odd", json!({"x": 1}), Some("rule `broken`")),
     ];
     for (tool, arguments, expected) in cases {
-        let found = yard.call(tool, arguments.clone()).await;
+        let found = fixture.call(tool, arguments.clone()).await;
         match expected {
             None => assert_eq!(found.as_deref(), Ok("well"), "{arguments}"),
             Some(rule) => {
@@ -229,8 +234,8 @@ async fn conditions_look_at_arguments() {
         }
     }
     // A condition that cannot be answered is told once, a shadow rule each time.
-    let log = yard.log();
+    let log = fixture.log();
     assert_eq!(log.matches("cannot be answered").count(), 2, "{log}");
     assert!(log.contains("a shadow rule would refuse `s_well`"), "{log}");
-    yard.close().await;
+    fixture.close().await;
 }

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use gantry::client::{Endpoint, HttpKind, Target};
-use gantry::{Eras, Override, Upstream, UpstreamSettings, Upstreams};
-use gantry_tests::house::{House, Plan, soon};
+use gantry::{Eras, Override, UpstreamConfig, UpstreamSettings, Upstreams};
 use gantry_tests::request::{call, list};
 use gantry_tests::tasks::{self, begin, begun, settled, update};
-use gantry_tests::workshop::{cache, command, finish};
+use gantry_tests::temp_folder::{cache, command, finish};
+use gantry_tests::test_server::{TestOptions, TestServer, soon};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -20,29 +20,33 @@ const SERVERS: [Eras; 2] = [Eras::Legacy, Eras::Modern];
 const POLL: Duration = Duration::from_millis(20);
 
 /// A server, and the gateway in front of it, where its names begin with `up_`.
-struct Behind {
-    server: House,
-    gateway: House,
+struct UpstreamTaskFixture {
+    server: TestServer,
+    gateway: TestServer,
 }
 
-impl Behind {
+impl UpstreamTaskFixture {
     async fn open(eras: Eras) -> Self {
         Self::with(eras, |_| ()).await
     }
 
     /// The same with another entry of the server.
-    async fn with(eras: Eras, configure: impl FnOnce(&mut Upstream)) -> Self {
-        let mut plan = Plan::eras(eras);
+    async fn with(eras: Eras, configure: impl FnOnce(&mut UpstreamConfig)) -> Self {
+        let mut plan = TestOptions::eras(eras);
         plan.doors.task_poll = POLL;
-        let server = House::with(plan).await;
+        let server = TestServer::with(plan).await;
         tasks::add(&server);
         let upstreams = Upstreams::new(UpstreamSettings::default());
-        let mut plan = Plan { bare: true, upstreams: Some(upstreams.clone()), ..Plan::default() };
+        let mut plan = TestOptions {
+            bare: true,
+            upstreams: Some(upstreams.clone()),
+            ..TestOptions::default()
+        };
         plan.doors.task_poll = POLL;
-        let gateway = House::with(plan).await;
+        let gateway = TestServer::with(plan).await;
         let address = format!("http://{}/mcp", server.address).parse().unwrap();
         let target = Target::Http(Endpoint::new(address), HttpKind::Auto);
-        let mut upstream = Upstream::new("up", target);
+        let mut upstream = UpstreamConfig::new("up", target);
         configure(&mut upstream);
         upstreams.configure(vec![upstream], Vec::new());
         soon("its lists", upstreams.settled()).await;
@@ -60,13 +64,13 @@ fn support(listed: &Value, tool: &str) -> Option<Value> {
 #[tokio::test]
 async fn a_client_with_handshake_gets_a_task_from_either_server() {
     for eras in SERVERS {
-        for door in ["link", "http"] {
-            let behind = Behind::open(eras).await;
-            let mut client = Client::open(&behind.gateway, door, "2025-11-25").await;
+        for transport in ["link", "http"] {
+            let behind = UpstreamTaskFixture::open(eras).await;
+            let mut client = Client::open(&behind.gateway, transport, "2025-11-25").await;
             let task = client.begin("up_long_wait").await;
             // Nobody but the server knows it, and it says so by a task of its own.
             client.until_long(&task).await;
-            behind.server.gate.open();
+            behind.server.latch.open();
             assert_eq!(client.fetch(&task, &[]).await, "done", "{eras:?}");
         }
     }
@@ -75,7 +79,7 @@ async fn a_client_with_handshake_gets_a_task_from_either_server() {
 #[tokio::test]
 async fn so_does_a_client_that_others_have_written() {
     for eras in SERVERS {
-        let behind = Behind::open(eras).await;
+        let behind = UpstreamTaskFixture::open(eras).await;
         let mut python = command(cache().join("python-mcp-1/bin/python"));
         python.args(["-c", include_str!("real.py")]);
         python.arg(format!("http://{}/mcp", behind.gateway.address));
@@ -92,7 +96,7 @@ async fn what_such_a_task_asks_is_asked_on_the_stream_of_its_result() {
         ("up_long_only", &["Ann"], &["Ann"]),
     ];
     for eras in SERVERS {
-        let behind = Behind::open(eras).await;
+        let behind = UpstreamTaskFixture::open(eras).await;
         let mut client = Client::open(&behind.gateway, "link", "2025-11-25").await;
         for (tool, names, expected) in cases {
             let task = client.begin(tool).await;
@@ -104,7 +108,7 @@ async fn what_such_a_task_asks_is_asked_on_the_stream_of_its_result() {
 
 #[tokio::test]
 async fn who_takes_no_tasks_waits_for_one_of_an_older_server() {
-    let behind = Behind::open(Eras::Legacy).await;
+    let behind = UpstreamTaskFixture::open(Eras::Legacy).await;
     let waiting =
         call("up_long_marked", json!({})).set("/params/_meta/progressToken", json!("mine"));
     let mut answer = waiting.send(behind.gateway.address).await;
@@ -112,7 +116,7 @@ async fn who_takes_no_tasks_waits_for_one_of_an_older_server() {
     assert_eq!(progress["method"], "notifications/progress", "{progress}");
     assert_eq!(progress["params"]["progressToken"], "mine", "{progress}");
     assert_eq!(progress["params"]["message"], "at the gate", "{progress}");
-    behind.server.gate.open();
+    behind.server.latch.open();
     let mut rest = soon("the result", answer.messages()).await;
     let result = rest.pop().unwrap();
     assert_eq!(result["result"]["content"][0]["text"], "done", "{result}");
@@ -128,7 +132,7 @@ async fn who_takes_no_tasks_waits_for_one_of_an_older_server() {
 #[tokio::test]
 async fn who_takes_no_tasks_is_refused_where_the_server_wants_it() {
     for eras in SERVERS {
-        let behind = Behind::open(eras).await;
+        let behind = UpstreamTaskFixture::open(eras).await;
         let refused = call("up_long_only", json!({})).ask(behind.gateway.address).await;
         assert_eq!(refused["error"]["code"], -32021, "{eras:?}: {refused}");
     }
@@ -138,7 +142,7 @@ async fn who_takes_no_tasks_is_refused_where_the_server_wants_it() {
 async fn one_revision_alone_hears_that_a_server_makes_tasks() {
     let cases = [(Eras::Modern, Some(json!("optional"))), (Eras::Legacy, None)];
     for (eras, expected) in cases {
-        let behind = Behind::open(eras).await;
+        let behind = UpstreamTaskFixture::open(eras).await;
         let gateway = &behind.gateway;
         let newest = list().ask(gateway.address).await;
         assert_eq!(support(&newest, "up_fail"), None, "{eras:?}");
@@ -153,7 +157,7 @@ async fn one_revision_alone_hears_that_a_server_makes_tasks() {
 #[tokio::test]
 async fn a_tool_runs_long_because_the_configuration_says_so() {
     for eras in SERVERS {
-        let behind = Behind::with(eras, |upstream| upstream.task = true).await;
+        let behind = UpstreamTaskFixture::with(eras, |upstream| upstream.task = true).await;
         let gateway = &behind.gateway;
         let task = begun(gateway, "up_wait", json!({})).await;
         let mut client = Client::open(gateway, "link", "2025-11-25").await;
@@ -161,7 +165,7 @@ async fn a_tool_runs_long_because_the_configuration_says_so() {
         assert_eq!(support(&listed, "up_wait"), Some(json!("optional")), "{eras:?}");
         let older = client.begin("up_wait").await;
         client.until_long(&older).await;
-        behind.server.gate.open();
+        behind.server.latch.open();
         let ended = settled(gateway, &task, "completed").await;
         assert_eq!(ended["result"]["content"][0]["text"], "done", "{eras:?}: {ended}");
         assert_eq!(client.fetch(&older, &[]).await, "done", "{eras:?}");
@@ -173,7 +177,7 @@ async fn a_tool_runs_long_because_the_configuration_says_so() {
 #[tokio::test]
 async fn what_it_asks_then_its_task_asks() {
     for eras in SERVERS {
-        let behind = Behind::with(eras, |upstream| {
+        let behind = UpstreamTaskFixture::with(eras, |upstream| {
             let long = Override { task: Some(true), ..Override::default() };
             upstream.overrides.insert("ask_name".to_owned(), long);
         })

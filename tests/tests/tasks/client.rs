@@ -1,8 +1,8 @@
 //! A client of an older revision, as far as tasks go.
 
-use gantry_tests::door::Door;
-use gantry_tests::house::House;
 use gantry_tests::request::initialize;
+use gantry_tests::test_server::TestServer;
+use gantry_tests::transport::ClientTransport;
 use serde_json::{Value, json};
 
 /// Says that the call behind a task has not said that it runs long.
@@ -12,31 +12,31 @@ pub(crate) const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task/t
 
 /// A client that has introduced itself.
 pub(crate) struct Client {
-    pub(crate) door: Door,
+    pub(crate) transport: ClientTransport,
     last: u64,
 }
 
 impl Client {
-    pub(crate) async fn open(house: &House, door: &str, revision: &str) -> Self {
-        let mut door = Door::open(house, door).await;
-        door.send(initialize(revision).body()).await;
-        let answer = door.receive().await.unwrap();
+    pub(crate) async fn open(test_server: &TestServer, transport: &str, revision: &str) -> Self {
+        let mut transport = ClientTransport::open(test_server, transport).await;
+        transport.send(initialize(revision).body()).await;
+        let answer = transport.receive().await.unwrap();
         let declared = answer["result"]["capabilities"].get("tasks");
         assert_eq!(declared.is_some(), revision == "2025-11-25", "{answer}");
-        Self { door, last: 0 }
+        Self { transport, last: 0 }
     }
 
     pub(crate) async fn send(&mut self, method: &str, params: Value) {
         self.last += 1;
         let text = json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
-        self.door.send(text.to_string()).await;
+        self.transport.send(text.to_string()).await;
     }
 
     /// Asks, and takes the answer; notifications before it are passed over.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
         self.send(method, params).await;
         loop {
-            let message = self.door.receive().await.unwrap();
+            let message = self.transport.receive().await.unwrap();
             if message.get("method").is_none() {
                 return message;
             }
@@ -71,13 +71,13 @@ impl Client {
         self.send("tasks/result", json!({"taskId": task})).await;
         let mut names = names.iter();
         loop {
-            let message = self.door.receive().await.unwrap();
+            let message = self.transport.receive().await.unwrap();
             if message["method"] == "elicitation/create" {
                 assert_eq!(message["params"].pointer(RELATED), Some(task), "{message}");
                 let name = names.next().unwrap_or_else(|| panic!("one too many: {message}"));
                 let result = json!({"action": "accept", "content": {"name": name}});
                 let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-                self.door.send(answer.to_string()).await;
+                self.transport.send(answer.to_string()).await;
             } else if let Some(text) = message.pointer("/result/content/0/text") {
                 assert!(names.next().is_none(), "one too few: {message}");
                 return text.as_str().unwrap().to_owned();

@@ -2,31 +2,31 @@
 
 use std::time::Duration;
 
-use gantry::DoorSettings;
+use gantry::ServerSettings;
 use serde_json::{Value, json};
 
 use crate::client::{Client, RELATED};
-use crate::house;
+use crate::test_server;
 
 #[tokio::test]
 async fn a_task_shows_when_its_call_says_that_it_runs_long() {
-    let house = house(DoorSettings::default()).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = test_server(ServerSettings::default()).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     let task = client.begin("long_wait").await;
     client.until_long(&task).await;
 }
 
 #[tokio::test]
 async fn what_each_call_comes_to() {
-    let house = house(DoorSettings::default()).await;
-    house.gate.open();
+    let test_server = test_server(ServerSettings::default()).await;
+    test_server.latch.open();
     let cases = [
         ("long_wait", "completed", "/result/content/0/text", json!("done")),
         ("long_fail", "failed", "/result/isError", json!(true)),
         ("long_error", "failed", "/error/code", json!(4001)),
     ];
-    for door in ["link", "http"] {
-        let mut client = Client::open(&house, door, "2025-11-25").await;
+    for transport in ["link", "http"] {
+        let mut client = Client::open(&test_server, transport, "2025-11-25").await;
         for (tool, status, pointer, expected) in &cases {
             let task = client.begin(tool).await;
             // Once while it may be under way, and once when it has surely ended.
@@ -49,9 +49,9 @@ async fn what_each_call_comes_to() {
 
 #[tokio::test]
 async fn questions_come_on_the_stream_of_the_result() {
-    let house = house(DoorSettings::default()).await;
-    for door in ["link", "http"] {
-        let mut client = Client::open(&house, door, "2025-11-25").await;
+    let test_server = test_server(ServerSettings::default()).await;
+    for transport in ["link", "http"] {
+        let mut client = Client::open(&test_server, transport, "2025-11-25").await;
         let task = client.begin("long_ask").await;
         let text = client.fetch(&task, &["Ann", "Bob"]).await;
         assert!(["Ann and Bob", "Bob and Ann"].contains(&text.as_str()), "{text}");
@@ -60,13 +60,13 @@ async fn questions_come_on_the_stream_of_the_result() {
 
 #[tokio::test]
 async fn a_task_is_cancelled_once() {
-    let house = house(DoorSettings::default()).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = test_server(ServerSettings::default()).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     let task = client.begin("long_wait").await;
-    house.gate.started(1).await;
+    test_server.latch.started(1).await;
     let answer = client.ask("tasks/cancel", json!({"taskId": task})).await;
     assert_eq!(answer["result"]["status"], "cancelled", "{answer}");
-    house.gate.cancelled(1).await;
+    test_server.latch.cancelled(1).await;
     for (method, code) in
         [("tasks/cancel", -32602), ("tasks/result", -32014), ("tasks/update", -32601)]
     {
@@ -77,9 +77,9 @@ async fn a_task_is_cancelled_once() {
 
 #[tokio::test]
 async fn only_tools_that_say_so_run_as_tasks() {
-    let house = house(DoorSettings::default()).await;
-    house.gate.open();
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = test_server(ServerSettings::default()).await;
+    test_server.latch.open();
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     let cases = [
         ("fail", json!({}), -32601),
         ("no_such_tool", json!({}), -32602),
@@ -105,10 +105,10 @@ async fn only_tools_that_say_so_run_as_tasks() {
 
 #[tokio::test]
 async fn older_clients_have_no_tasks() {
-    let house = house(DoorSettings::default()).await;
-    house.gate.open();
+    let test_server = test_server(ServerSettings::default()).await;
+    test_server.latch.open();
     for revision in ["2025-03-26", "2025-06-18"] {
-        let mut client = Client::open(&house, "link", revision).await;
+        let mut client = Client::open(&test_server, "link", revision).await;
         let answer = client.call("long_wait", json!({})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "done", "{revision}: {answer}");
         let answer = client.ask("tasks/get", json!({"taskId": "x"})).await;
@@ -118,13 +118,13 @@ async fn older_clients_have_no_tasks() {
 
 #[tokio::test]
 async fn a_session_lists_its_own_tasks_and_hears_of_them() {
-    let house = house(DoorSettings::default()).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server = test_server(ServerSettings::default()).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     client
-        .door
+        .transport
         .send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())
         .await;
-    let mut other = Client::open(&house, "link", "2025-11-25").await;
+    let mut other = Client::open(&test_server, "link", "2025-11-25").await;
     let task = client.begin("long_wait").await;
     let names = |list: Value| -> Vec<Value> {
         let tasks = list["result"]["tasks"].as_array().unwrap();
@@ -136,9 +136,9 @@ async fn a_session_lists_its_own_tasks_and_hears_of_them() {
     assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
     let found = other.ask("tasks/get", json!({"taskId": task})).await;
     assert_eq!(found["result"]["taskId"], task, "of the same principal: {found}");
-    house.gate.open();
+    test_server.latch.open();
     let ended = loop {
-        let message = client.door.receive().await.unwrap();
+        let message = client.transport.receive().await.unwrap();
         assert_eq!(message["method"], "notifications/tasks/status", "{message}");
         assert_eq!(message["params"]["taskId"], task, "{message}");
         if message["params"]["status"] == "completed" {
@@ -152,8 +152,9 @@ async fn a_session_lists_its_own_tasks_and_hears_of_them() {
 #[tokio::test]
 async fn a_wish_for_time_is_granted_up_to_the_limit() {
     let task_ttl_limit = Duration::from_millis(7_000_000);
-    let house = house(DoorSettings { task_ttl_limit, ..DoorSettings::default() }).await;
-    let mut client = Client::open(&house, "link", "2025-11-25").await;
+    let test_server =
+        test_server(ServerSettings { task_ttl_limit, ..ServerSettings::default() }).await;
+    let mut client = Client::open(&test_server, "link", "2025-11-25").await;
     let cases = [(json!({}), 3_600_000), (json!({"ttl": null}), 3_600_000)];
     let cases = cases
         .into_iter()

@@ -1,24 +1,24 @@
 //! Changes of tasks on a stream of changes.
 
-use gantry::DoorSettings;
+use gantry::ServerSettings;
 use gantry_tests::request::request;
 use gantry_tests::tasks::{able, begun};
 use serde_json::json;
 
-use crate::house;
+use crate::test_server;
 
 #[tokio::test]
 async fn a_stream_tells_of_the_tasks_it_was_asked_for() {
-    let house = house(DoorSettings::default()).await;
-    let task = begun(&house, "long_wait", json!({})).await;
-    begun(&house, "long_wait", json!({})).await;
-    house.gate.started(2).await;
+    let test_server = test_server(ServerSettings::default()).await;
+    let task = begun(&test_server, "long_wait", json!({})).await;
+    begun(&test_server, "long_wait", json!({})).await;
+    test_server.latch.started(2).await;
     let wanted = json!({"taskIds": [task, "AAAAAAAAAAAAAAAAAAAAAA"]});
     let listen = request("subscriptions/listen", json!({"notifications": wanted})).can(able());
-    let mut stream = listen.send(house.address).await;
+    let mut stream = listen.send(test_server.address).await;
     let granted = stream.message().await.unwrap();
     assert_eq!(granted["params"]["notifications"], json!({"taskIds": [task]}), "{granted}");
-    house.gate.open();
+    test_server.latch.open();
     let changed = stream.message().await.unwrap();
     assert_eq!(changed["method"], "notifications/tasks", "{changed}");
     let params = &changed["params"];
@@ -30,8 +30,8 @@ async fn a_stream_tells_of_the_tasks_it_was_asked_for() {
 
 #[tokio::test]
 async fn wrong_names_are_refused() {
-    let house = house(DoorSettings::default()).await;
+    let test_server = test_server(ServerSettings::default()).await;
     let wanted = json!({"notifications": {"taskIds": [7]}});
-    let answer = request("subscriptions/listen", wanted).can(able()).ask(house.address).await;
+    let answer = request("subscriptions/listen", wanted).can(able()).ask(test_server.address).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }

@@ -9,13 +9,13 @@ mod listen;
 mod restart;
 mod standalone;
 
-use gantry::DoorSettings;
-use gantry_tests::house::{House, Plan};
+use gantry::ServerSettings;
 use gantry_tests::tasks;
+use gantry_tests::test_server::{TestOptions, TestServer};
 
 /// A house with tools that run long.
-async fn house(doors: DoorSettings) -> House {
-    let house = House::with(Plan { doors, ..Plan::default() }).await;
-    tasks::add(&house);
-    house
+async fn test_server(doors: ServerSettings) -> TestServer {
+    let test_server = TestServer::with(TestOptions { doors, ..TestOptions::default() }).await;
+    tasks::add(&test_server);
+    test_server
 }

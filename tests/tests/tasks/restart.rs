@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use gantry::{Context, Failure, Server, TaskLog, TaskLogError, TaskLogLimits, TaskRecord, Tool};
-use gantry_tests::house::soon;
 use gantry_tests::request::Request;
 use gantry_tests::tasks::{about, begin};
+use gantry_tests::test_server::soon;
 use serde_json::{Value, json};
 
 /// What is written down, which outlives the servers that write it. It may be out of order.

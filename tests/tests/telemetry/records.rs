@@ -1,7 +1,7 @@
 //! The records of calls as a collector reads them, by the official messages of OTLP.
 
 use gantry_tests::request;
-use gantry_tests::workshop::{command, finish, program};
+use gantry_tests::temp_folder::{command, finish, program};
 use serde_json::{Value, json};
 
 use crate::station::{Collector, Station};

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use gantry_tests::foundry::listen;
-use gantry_tests::house::soon;
 use gantry_tests::http::Outgoing;
 use gantry_tests::processes;
-use gantry_tests::workshop::{Bench, cache, command, finish, program, root};
+use gantry_tests::temp_folder::{Bench, cache, command, finish, program, root};
+use gantry_tests::test_server::soon;
+use gantry_tests::tool_fixture::listen;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -18,7 +18,7 @@ use tokio::process::{Child, ChildStdout};
 use tokio::time::{Duration, sleep, timeout};
 
 /// How long a server in Python may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A collector that runs. Dropping it ends it.
 pub(crate) struct Collector {
@@ -119,7 +119,7 @@ impl Station {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        let ready = timeout(PATIENCE, listed).await;
+        let ready = timeout(TIMEOUT, listed).await;
         assert!(ready.is_ok(), "`{tool}` is not listed: {}", self.log());
     }
 

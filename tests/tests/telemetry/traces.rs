@@ -1,7 +1,7 @@
 //! One trace from the client through the gateway to the server, and what a server is told.
 
 use gantry_tests::request;
-use gantry_tests::yard::said;
+use gantry_tests::upstream_fixture::said;
 use serde_json::{Value, json};
 
 use crate::station::{Collector, Station, call, label, server};

@@ -1,7 +1,7 @@
 //! Programs that behave badly: they leave children, will not end, will not listen, crash.
 
-use gantry_tests::foundry::{Folder, Foundry};
 use gantry_tests::processes;
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -12,10 +12,10 @@ const LONG: &str = "25s";
 async fn run(script: &str, arguments: Value, timeout: &str) -> Value {
     let folder = Folder::new();
     folder.shell_with("bad.tool", script, json!({"timeout": timeout}));
-    let mut foundry = Foundry::open(folder).await;
-    let result = foundry.call("bad.tool", arguments).await;
-    processes::until_none(foundry.folder.mark()).await;
-    assert!(processes::zombies(foundry.id()).is_empty(), "{script}");
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let result = tool_fixture.call("bad.tool", arguments).await;
+    processes::until_none(tool_fixture.folder.mark()).await;
+    assert!(processes::zombies(tool_fixture.id()).is_empty(), "{script}");
     result
 }
 
@@ -85,8 +85,8 @@ async fn one_that_wants_too_much_memory_says_so() {
     let hungry = "exec python3 -c 'print(len(bytes(1 << 30)))'";
     let folder = Folder::new();
     folder.shell_with("hungry.tool", hungry, json!({"memory": "200MB"}));
-    let mut foundry = Foundry::open(folder).await;
-    let text = foundry.failure("hungry.tool", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let text = tool_fixture.failure("hungry.tool", json!({})).await;
     assert!(text.contains("exit status 1") && text.contains("MemoryError"), "{text}");
     let endless = "ulimit -v 100000; x=xxxxxxxx; while :; do x=$x$x; done";
     check(&[(endless, "the tool `bad.tool` ")], &json!({}), LONG).await;

@@ -1,9 +1,9 @@
 //! Which type of error each trigger has, the same over `/call` and over MCP.
 
-use gantry_tests::foundry::Folder;
 use gantry_tests::http::Outgoing;
 use gantry_tests::request::call;
-use gantry_tests::yard::{Scripted, Yard};
+use gantry_tests::tool_fixture::Folder;
+use gantry_tests::upstream_fixture::{Scripted, UpstreamFixture};
 use serde_json::{Value, json};
 
 /// What sets off an error, and what the error is.
@@ -89,7 +89,7 @@ fn triggers() -> Vec<Trigger> {
 }
 
 /// The answer of `/call`: its status, its `Retry-After`, and the tool result.
-async fn contract(yard: &Yard, trigger: &Trigger) -> (u16, Option<String>, Value) {
+async fn contract(fixture: &UpstreamFixture, trigger: &Trigger) -> (u16, Option<String>, Value) {
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let body = json!({"tool_name": trigger.tool, "arguments": trigger.arguments});
     let outgoing = Outgoing {
@@ -98,7 +98,7 @@ async fn contract(yard: &Yard, trigger: &Trigger) -> (u16, Option<String>, Value
         headers: vec![header("Host", "127.0.0.1"), header("Content-Type", "application/json")],
         body: body.to_string().into_bytes(),
     };
-    let mut answer = outgoing.send(yard.address).await;
+    let mut answer = outgoing.send(fixture.address).await;
     let wait = answer.header("retry-after").map(str::to_owned);
     let text = answer.text().await;
     (answer.status, wait, serde_json::from_str(&text).expect("a tool result"))
@@ -108,11 +108,12 @@ async fn contract(yard: &Yard, trigger: &Trigger) -> (u16, Option<String>, Value
 async fn every_trigger_has_its_type_of_error() {
     let (server, folder) = (Scripted::start(&["statuses"]).await, folder());
     let more = json!({"tools": [folder.tools("")]});
-    let yard = Yard::open_with("errors", more, json!({"srv": server.entry(json!({}))})).await;
-    yard.until_offered("srv").await;
+    let fixture =
+        UpstreamFixture::open_with("errors", more, json!({"srv": server.entry(json!({}))})).await;
+    fixture.until_offered("srv").await;
     for trigger in triggers() {
         let case = format!("{} {}", trigger.tool, trigger.arguments);
-        let (status, wait, result) = contract(&yard, &trigger).await;
+        let (status, wait, result) = contract(&fixture, &trigger).await;
         let error = &result["error"];
         assert_eq!(status, trigger.status, "{case}: {result}");
         assert_eq!(result["status"], "failure", "{case}: {result}");
@@ -121,7 +122,7 @@ async fn every_trigger_has_its_type_of_error() {
         for (key, value) in trigger.details.as_object().expect("members") {
             assert_eq!(&error["error_details"][key], value, "{case}: {result}");
         }
-        let answer = call(trigger.tool, trigger.arguments.clone()).ask(yard.address).await;
+        let answer = call(trigger.tool, trigger.arguments.clone()).ask(fixture.address).await;
         let carried = match trigger.is_request {
             true => &answer["error"]["data"],
             false => &answer["result"]["_meta"]["gantry/error"],
@@ -130,5 +131,5 @@ async fn every_trigger_has_its_type_of_error() {
         assert_eq!(carried["error_message"], error["error_message"], "{case}: {answer}");
         assert_eq!(answer["result"]["isError"] == true, !trigger.is_request, "{case}: {answer}");
     }
-    yard.close().await;
+    fixture.close().await;
 }

@@ -1,25 +1,25 @@
 //! Programs that write without end: each is cut at a limit, and the gateway does not grow.
 
-use gantry_tests::foundry::{Folder, Foundry};
 use gantry_tests::processes;
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::{Value, json};
 
 /// By how much the gateway may grow for a flood, in kilobytes: its limits are far below.
 const ROOM: u64 = 8 * 1024;
 
 /// Calls a tool that floods, and checks that the gateway did not keep what came.
-async fn flood(script: &str) -> (Foundry, Value) {
+async fn flood(script: &str) -> (ToolFixture, Value) {
     let folder = Folder::new();
     folder.shell("quiet.tool", "echo '{}'");
     folder.shell("loud.tool", script);
-    let mut foundry = Foundry::open(folder).await;
-    foundry.call("quiet.tool", json!({})).await;
-    let before = processes::memory(foundry.id(), "VmHWM");
-    let result = foundry.call("loud.tool", json!({})).await;
-    let grown = processes::memory(foundry.id(), "VmHWM") - before;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    tool_fixture.call("quiet.tool", json!({})).await;
+    let before = processes::memory(tool_fixture.id(), "VmHWM");
+    let result = tool_fixture.call("loud.tool", json!({})).await;
+    let grown = processes::memory(tool_fixture.id(), "VmHWM") - before;
     assert!(grown < ROOM, "{script}: the gateway grew by {grown} kB");
-    processes::until_none(foundry.folder.mark()).await;
-    (foundry, result)
+    processes::until_none(tool_fixture.folder.mark()).await;
+    (tool_fixture, result)
 }
 
 #[tokio::test]
@@ -32,12 +32,12 @@ async fn a_flood_on_standard_output_ends_the_call() {
         "trap '' TERM PIPE; while :; do echo '{}'; done",
     ];
     for script in scripts {
-        let (foundry, result) = flood(script).await;
+        let (tool_fixture, result) = flood(script).await;
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
         let expected = "the tool `loud.tool` wrote more to standard output than one call may";
         let advised = text.contains("let it write less");
         assert!(text.contains(expected) && advised, "{script}: {result}");
-        assert!(!foundry.folder.tools("ended").exists(), "{script}: it was let finish");
+        assert!(!tool_fixture.folder.tools("ended").exists(), "{script}: it was let finish");
     }
 }
 

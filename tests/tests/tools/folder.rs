@@ -1,6 +1,6 @@
 //! A folder of programs is a set of tools.
 
-use gantry_tests::foundry::{Folder, Foundry};
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::json;
 
 const COUNT: &str = "#!/usr/bin/env python3
@@ -51,42 +51,42 @@ fn counting() -> serde_json::Value {
 async fn a_python_file_is_a_tool() {
     let folder = Folder::new();
     folder.file("shout.py", SCRIPT);
-    let mut foundry = Foundry::open(folder).await;
-    let listed = foundry.ask("tools/list", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let listed = tool_fixture.ask("tools/list", json!({})).await;
     let tool = &listed["result"]["tools"][0];
     assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
-    let result = foundry.call("text.shout", json!({"text": "hé"})).await;
+    let result = tool_fixture.call("text.shout", json!({"text": "hé"})).await;
     let value = &result["structuredContent"]["result"];
     assert_eq!(value, "HÉ", "with uv from `cargo xtask provision`: {result}");
-    let wrong = foundry.call("text.shout", json!({})).await;
+    let wrong = tool_fixture.call("text.shout", json!({})).await;
     assert_eq!(wrong["isError"], true, "the argument without default is required");
 }
 
 #[tokio::test]
 async fn a_script_is_a_tool() {
-    let mut foundry = Foundry::open(folder()).await;
-    let names = foundry.names().await;
+    let mut tool_fixture = ToolFixture::open(folder()).await;
+    let names = tool_fixture.names().await;
     assert_eq!(names, ["text_count", "text_fail"], "the broken one takes nothing else down");
-    let result = foundry.call("text.count", json!({"text": "one two three"})).await;
+    let result = tool_fixture.call("text.count", json!({"text": "one two three"})).await;
     assert_eq!(result["structuredContent"], json!({"words": 3}), "{result}");
-    let result = foundry.call("text.count", json!({})).await;
+    let result = tool_fixture.call("text.count", json!({})).await;
     assert_eq!(result["structuredContent"], json!({"words": 2}), "the default is filled in");
 }
 
 #[tokio::test]
 async fn it_tells_of_progress() {
-    let mut foundry = Foundry::open(folder()).await;
+    let mut tool_fixture = ToolFixture::open(folder()).await;
     let params = json!({"name": "text.count", "arguments": {}, "_meta": {"progressToken": "p"}});
-    let id = foundry.begin("tools/call", params).await;
-    let notice = foundry.receive().await;
+    let id = tool_fixture.begin("tools/call", params).await;
+    let notice = tool_fixture.receive().await;
     assert_eq!(notice["params"]["message"], "counted", "{notice}");
-    assert_eq!(foundry.answer(id).await["result"]["structuredContent"]["words"], 2);
+    assert_eq!(tool_fixture.answer(id).await["result"]["structuredContent"]["words"], 2);
 }
 
 #[tokio::test]
 async fn a_failure_says_what_happened() {
-    let mut foundry = Foundry::open(folder()).await;
-    let result = foundry.call("text.fail", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder()).await;
+    let result = tool_fixture.call("text.fail", json!({})).await;
     assert_eq!(result["isError"], true);
     let text = result["content"][0]["text"].as_str().expect("a text");
     assert!(text.contains("exit status 7") && text.contains("broken"), "{text}");
@@ -98,10 +98,10 @@ async fn a_failure_says_what_happened() {
 
 #[tokio::test]
 async fn a_new_file_is_a_new_tool() {
-    let mut foundry = Foundry::open(folder()).await;
-    foundry.folder.manifest("text.more", counting());
-    foundry.hear("notifications/tools/list_changed").await;
-    let result = foundry.call("text.more", json!({"text": "here"})).await;
+    let mut tool_fixture = ToolFixture::open(folder()).await;
+    tool_fixture.folder.manifest("text.more", counting());
+    tool_fixture.hear("notifications/tools/list_changed").await;
+    let result = tool_fixture.call("text.more", json!({"text": "here"})).await;
     assert_eq!(result["structuredContent"]["words"], 1, "{result}");
 }
 
@@ -112,8 +112,8 @@ async fn it_sees_only_what_it_is_given() {
         "see.environment",
         "exec env | cut -d= -f1 | sort | tr '\\n' ' ' | sed 's/.*/{\"names\": \"&\"}/'",
     );
-    let mut foundry = Foundry::open(folder).await;
-    let result = foundry.call("see.environment", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let result = tool_fixture.call("see.environment", json!({})).await;
     let names = result["structuredContent"]["names"].as_str().expect("names").to_owned();
     let seen: Vec<&str> = names.split_whitespace().collect();
     for expected in ["GANTRY_NOTICES", "PATH", "FOUNDRY"] {

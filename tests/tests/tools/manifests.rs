@@ -4,21 +4,21 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use gantry_tests::foundry::{Folder, Foundry, description};
+use gantry_tests::tool_fixture::{Folder, ToolFixture, description};
 use serde_json::{Value, json};
 
 /// Starts a gateway over the folder with one good tool added, and gives what was left out.
-async fn left_out(folder: Folder) -> (Vec<String>, Foundry) {
+async fn left_out(folder: Folder) -> (Vec<String>, ToolFixture) {
     folder.shell("good.tool", "echo '{\"a\": 1}'");
-    let mut foundry = Foundry::open(folder).await;
-    let result = foundry.call("good.tool", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let result = tool_fixture.call("good.tool", json!({})).await;
     assert_eq!(result["structuredContent"], json!({"a": 1}), "{result}");
-    assert_eq!(foundry.names().await, ["good_tool"]);
-    let place = format!("{}/", foundry.folder.tools("").display());
+    assert_eq!(tool_fixture.names().await, ["good_tool"]);
+    let place = format!("{}/", tool_fixture.folder.tools("").display());
     let place = place.replace("//", "/");
-    let log = foundry.log().replace(&place, "");
+    let log = tool_fixture.log().replace(&place, "");
     let told = log.lines().filter_map(|line| line.split_once("left out ")).map(|(_, it)| it.into());
-    (told.collect(), foundry)
+    (told.collect(), tool_fixture)
 }
 
 /// Checks that a manifest of that text is told with those words.
@@ -26,7 +26,7 @@ async fn check(text: impl AsRef<[u8]>, expected: &str) {
     let folder = Folder::new();
     folder.program("run", "#!/bin/sh\necho '{}'\n");
     folder.file("bad.tool.json", text.as_ref());
-    let (told, _foundry) = left_out(folder).await;
+    let (told, _tool_fixture) = left_out(folder).await;
     let shown: String = String::from_utf8_lossy(text.as_ref()).chars().take(200).collect();
     assert_eq!(told.len(), 1, "{shown}: {told:?}");
     assert!(told[0].starts_with(expected), "{shown}: {}", told[0]);
@@ -97,7 +97,7 @@ async fn what_is_missing_or_wrong_is_named() {
         let folder = Folder::new();
         folder.program("run", "#!/bin/sh\necho '{}'\n");
         folder.file("bad.tool.json", text);
-        let (told, _foundry) = left_out(folder).await;
+        let (told, _tool_fixture) = left_out(folder).await;
         assert!(told.len() == 1 && told[0].contains(expected.1), "{members}: {told:?}");
         let line = told[0].split(':').nth(1).and_then(|it| it.parse::<usize>().ok());
         assert!(line.is_some(), "{members}: a line is named: {told:?}");
@@ -109,7 +109,7 @@ async fn a_program_that_may_not_run_is_told_with_the_command_that_helps() {
     let folder = Folder::new();
     folder.file("plain", "#!/bin/sh\n");
     folder.manifest("bad.tool", json!({"command": "./plain"}));
-    let (told, _foundry) = left_out(folder).await;
+    let (told, _tool_fixture) = left_out(folder).await;
     assert!(
         told.len() == 1 && told[0].contains("plain is not executable; run: chmod +x"),
         "{told:?}"
@@ -143,7 +143,7 @@ async fn a_name_is_module_and_tool_in_small_letters() {
     for (number, name) in names.iter().enumerate() {
         folder.file(&format!("n{number:02}.tool.json"), with(json!({"name": name})));
     }
-    let (told, _foundry) = left_out(folder).await;
+    let (told, _tool_fixture) = left_out(folder).await;
     let text = told.join("\n");
     for (number, name) in names.iter().enumerate() {
         // What a terminal would obey is shown, not sent.
@@ -157,8 +157,8 @@ async fn a_name_is_module_and_tool_in_small_letters() {
 #[tokio::test]
 async fn what_is_no_file_of_text_harms_nobody() {
     let folder = Folder::new();
-    folder.gate("pipe.tool.json");
-    folder.gate("pipe.py");
+    folder.latch("pipe.tool.json");
+    folder.latch("pipe.py");
     symlink("loop.tool.json", folder.tools("loop.tool.json")).expect("a link");
     symlink("nowhere.tool.json", folder.tools("dangling.tool.json")).expect("a link");
     symlink("/etc/passwd", folder.tools("outside.tool.json")).expect("a link");
@@ -167,7 +167,7 @@ async fn what_is_no_file_of_text_harms_nobody() {
     symlink(".", folder.tools("self")).expect("a link");
     fs::create_dir(folder.tools("folder.tool.json")).expect("a folder");
     fs::create_dir_all(folder.tools("deep/tool.json")).expect("a folder");
-    let (told, _foundry) = left_out(folder).await;
+    let (told, _tool_fixture) = left_out(folder).await;
     assert!(!told.iter().any(|it| it.contains("root:")), "nothing of a stranger's file is shown");
 }
 
@@ -182,6 +182,6 @@ async fn a_file_that_may_not_be_read_is_told() {
         Ok(_) => "shut.tool.json:1: the tool has no name",
         Err(_) => "shut.tool.json: the file cannot be read",
     };
-    let (told, _foundry) = left_out(folder).await;
+    let (told, _tool_fixture) = left_out(folder).await;
     assert!(told.len() == 1 && told[0].starts_with(expected), "{told:?}");
 }

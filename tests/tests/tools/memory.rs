@@ -1,7 +1,7 @@
 //! What a message costs while it passes: a small multiple of its bytes, whatever is in it.
 
-use gantry_tests::foundry::{Folder, Foundry};
 use gantry_tests::processes;
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::{Value, json};
 
 /// Bytes of one message.
@@ -26,14 +26,14 @@ async fn growth(shape: &str) -> u64 {
     let all = json!({"type": "array", "items": items});
     let input = json!({"type": "object", "properties": {"all": all}});
     folder.shell_with("read.all", "cat >/dev/null; echo '{}'", json!({"inputSchema": input}));
-    let mut foundry = Foundry::open(folder).await;
-    let warm = foundry.call("read.all", json!({"all": []})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let warm = tool_fixture.call("read.all", json!({"all": []})).await;
     assert_eq!(warm["isError"], false, "{warm}");
-    let before = processes::memory(foundry.id(), "VmHWM");
+    let before = processes::memory(tool_fixture.id(), "VmHWM");
     let all: Value = serde_json::from_str(&array_of(shape)).expect("JSON");
-    let result = foundry.call("read.all", json!({"all": all})).await;
+    let result = tool_fixture.call("read.all", json!({"all": all})).await;
     assert_eq!(result["isError"], false, "{shape}: {result}");
-    let grown = processes::memory(foundry.id(), "VmHWM") - before;
+    let grown = processes::memory(tool_fixture.id(), "VmHWM") - before;
     grown * 1024 / SIZE as u64
 }
 

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use gantry_tests::foundry::{Folder, Foundry};
 use gantry_tests::processes::{self, marked};
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -31,18 +31,18 @@ fn script(folder: &Folder) -> String {
 /// Runs so many calls of a tool, kills the gateway when all of them have started, and waits until
 /// nothing of them is left.
 async fn kill_under_load(name: &str, calls: usize, processes_each: usize, folder: Folder) {
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     for _ in 0..calls {
-        foundry.begin_call(name, json!({})).await;
+        tool_fixture.begin_call(name, json!({})).await;
     }
-    let started = foundry.folder.tools("started");
+    let started = tool_fixture.folder.tools("started");
     let count = || fs::read_to_string(&started).unwrap_or_default().lines().count();
     processes::until("the start of the tools", || count() == calls).await;
-    let mark = foundry.folder.mark().to_owned();
+    let mark = tool_fixture.folder.mark().to_owned();
     let all = || marked(&mark).len() >= calls * processes_each;
     processes::until("all their processes", all).await;
-    foundry.signal(Signal::KILL);
-    foundry.end().await;
+    tool_fixture.signal(Signal::KILL);
+    tool_fixture.end().await;
     processes::until_none(&mark).await;
 }
 
@@ -79,15 +79,15 @@ async fn what_has_shed_its_environment_ends_with_the_gateway() {
     let folder = Folder::new();
     let family = "env -i /bin/sleep 1000 >/dev/null 2>&1 & echo $! >>started; sleep 1000";
     folder.shell_with("stay.shell", family, patient());
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     for _ in 0..16 {
-        foundry.begin_call("stay.shell", json!({})).await;
+        tool_fixture.begin_call("stay.shell", json!({})).await;
     }
-    let started = foundry.folder.tools("started");
+    let started = tool_fixture.folder.tools("started");
     let listed = || fs::read_to_string(&started).unwrap_or_default();
     processes::until("the start of the tools", || listed().lines().count() == 16).await;
-    foundry.signal(Signal::KILL);
-    foundry.end().await;
+    tool_fixture.signal(Signal::KILL);
+    tool_fixture.end().await;
     let is_gone = |id: &str| !std::path::Path::new("/proc").join(id).join("exe").exists();
     processes::until("the end of all", || listed().lines().all(is_gone)).await;
 }
@@ -117,10 +117,10 @@ async fn what_has_left_its_group_ends_with_its_call() {
     let leave = "setsid sleep 1000 >/dev/null 2>&1 &\n\
         while [ \"$(cut -d' ' -f6 /proc/$!/stat)\" != $! ]; do :; done\necho '{}'";
     folder.shell("leave.group", leave);
-    let mut foundry = Foundry::open(folder).await;
-    let result = foundry.call("leave.group", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let result = tool_fixture.call("leave.group", json!({})).await;
     assert_eq!(result["isError"], false, "{result}");
-    processes::until_none(foundry.folder.mark()).await;
+    processes::until_none(tool_fixture.folder.mark()).await;
 }
 
 /// The reaper dies under the running gateway: programs still start, another reaper is there and
@@ -132,29 +132,29 @@ async fn a_killed_orphan_reaper_is_replaced() {
     // Known by its group alone: it has shed the mark in its environment.
     let family = "env -i /bin/sleep 1000 >/dev/null 2>&1 & echo $! >>started; sleep 1000";
     folder.shell_with("stay.shell", family, patient());
-    let mut foundry = Foundry::open(folder).await;
-    foundry.begin_call("stay.shell", json!({})).await;
-    let started = foundry.folder.tools("started");
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    tool_fixture.begin_call("stay.shell", json!({})).await;
+    let started = tool_fixture.folder.tools("started");
     let listed = || fs::read_to_string(&started).unwrap_or_default();
     processes::until("the start of the tool", || listed().lines().count() == 1).await;
 
-    let gateway = foundry.id();
+    let gateway = tool_fixture.id();
     let reapers = || processes::children(gateway, "__warden");
     for round in 0..3 {
         let [reaper] = reapers()[..] else { panic!("one reaper: {:?}", reapers()) };
         processes::signal(reaper, Signal::KILL);
-        let result = foundry.call("answer.now", json!({})).await;
+        let result = tool_fixture.call("answer.now", json!({})).await;
         assert_eq!(result["isError"], false, "round {round}: {result}");
         let is_replaced = || matches!(reapers()[..], [other] if other != reaper);
         processes::until("another reaper", is_replaced).await;
     }
-    processes::until("a line in the log", || foundry.log().contains("orphan reaper")).await;
-    foundry.begin_call("stay.shell", json!({})).await;
+    processes::until("a line in the log", || tool_fixture.log().contains("orphan reaper")).await;
+    tool_fixture.begin_call("stay.shell", json!({})).await;
     processes::until("the start of another", || listed().lines().count() == 2).await;
 
-    foundry.signal(Signal::KILL);
-    foundry.end().await;
+    tool_fixture.signal(Signal::KILL);
+    tool_fixture.end().await;
     let is_gone = |id: &str| !std::path::Path::new("/proc").join(id).join("exe").exists();
     processes::until("the end of all", || listed().lines().all(is_gone)).await;
-    processes::until_none(foundry.folder.mark()).await;
+    processes::until_none(tool_fixture.folder.mark()).await;
 }

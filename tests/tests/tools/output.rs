@@ -1,7 +1,7 @@
 //! What a program may write, and what becomes of a call when it writes something else.
 
-use gantry_tests::foundry::{Folder, Foundry};
 use gantry_tests::processes;
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -10,11 +10,11 @@ async fn failure(script: &str, timeout: &str) -> String {
     let folder = Folder::new();
     folder.shell_with("bad.tool", script, json!({"timeout": timeout}));
     folder.shell("good.tool", "echo '{}'");
-    let mut foundry = Foundry::open(folder).await;
-    let text = foundry.failure("bad.tool", json!({})).await;
-    let next = foundry.call("good.tool", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let text = tool_fixture.failure("bad.tool", json!({})).await;
+    let next = tool_fixture.call("good.tool", json!({})).await;
     assert_eq!(next["isError"], false, "the next call is not disturbed: {next}");
-    processes::until_none(foundry.folder.mark()).await;
+    processes::until_none(tool_fixture.folder.mark()).await;
     text
 }
 
@@ -77,9 +77,9 @@ async fn what_is_one_line_of_json_is_taken_however_it_ends() {
     for (number, (script, _)) in cases.iter().enumerate() {
         folder.shell(&format!("good.number{number}"), script);
     }
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     for (number, (script, expected)) in cases.into_iter().enumerate() {
-        let result = foundry.call(&format!("good.number{number}"), json!({})).await;
+        let result = tool_fixture.call(&format!("good.number{number}"), json!({})).await;
         assert_eq!(result["structuredContent"], expected, "{script}: {result}");
     }
 }

@@ -1,6 +1,6 @@
 //! What programs print and what it becomes: tool results of the contract, MCP content, plain JSON.
 
-use gantry_tests::foundry::{Folder, Foundry};
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::{Value, json};
 
 /// What a tool prints, its exit status, and its output schema.
@@ -29,12 +29,12 @@ fn own_status() -> Value {
 }
 
 /// Offers a tool for each case.
-async fn open(tools: &[(String, Value)]) -> Foundry {
+async fn open(tools: &[(String, Value)]) -> ToolFixture {
     let folder = Folder::new();
     for (number, (script, members)) in tools.iter().enumerate() {
         folder.shell_with(&format!("case.number{number}"), script, members.clone());
     }
-    Foundry::open(folder).await
+    ToolFixture::open(folder).await
 }
 
 fn script(printed: &str, exit: u8) -> String {
@@ -145,14 +145,14 @@ async fn a_printed_tool_result_is_one_whatever_else_it_says() {
     ];
     let tools =
         cases.iter().map(|it| (script(it.printed, it.exit), json!({"outputSchema": it.output})));
-    let mut foundry = open(&tools.collect::<Vec<_>>()).await;
+    let mut tool_fixture = open(&tools.collect::<Vec<_>>()).await;
     for (index, case) in cases.iter().enumerate() {
         let (name, printed) = (format!("case.number{index}"), case.printed);
-        let (status, result) = foundry.contract(&name, json!({})).await;
+        let (status, result) = tool_fixture.contract(&name, json!({})).await;
         assert_eq!(status, case.status, "{printed}: {result}");
         assert!(covers(&result, &case.contract), "{printed}: {result}");
         // MCP says the same, and carries what has no place of its own.
-        let carried = foundry.call(&name, json!({})).await;
+        let carried = tool_fixture.call(&name, json!({})).await;
         let failed = result["status"] == "failure";
         assert_eq!(carried["isError"], failed, "{printed}: {carried}");
         for key in ["request_id", "trace"].into_iter().filter(|key| result.get(key).is_some()) {
@@ -204,11 +204,11 @@ async fn content_passes_and_strings_have_no_quotes() {
         manifest.as_object_mut().expect("an object").extend(members.as_object().unwrap().clone());
         folder.file(&format!("{name}.tool.json"), manifest.to_string());
     }
-    let mut foundry = Foundry::open(folder).await;
-    let listed = foundry.ask("tools/list", json!({})).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let listed = tool_fixture.ask("tools/list", json!({})).await;
     for (index, (printed, members, expected)) in cases.iter().enumerate() {
         let name = format!("case.number{index}");
-        let result = foundry.call(&name, json!({})).await;
+        let result = tool_fixture.call(&name, json!({})).await;
         assert!(covers(&result, expected), "{printed}: {result}");
         let lifted = expected.get("structuredContent").is_some();
         assert_eq!(result.get("structuredContent").is_some(), lifted, "{printed}: {result}");
@@ -228,12 +228,12 @@ async fn a_result_without_data_has_an_empty_object_where_that_fits() {
     let tools = [any, number()].map(|output| {
         (script(r#"{"status":"success","explanation":"sent"}"#, 0), json!({"outputSchema": output}))
     });
-    let mut foundry = open(&tools).await;
+    let mut tool_fixture = open(&tools).await;
     for (name, expected) in [("case.number0", Some(json!({}))), ("case.number1", None)] {
-        let result = foundry.call(name, json!({})).await;
+        let result = tool_fixture.call(name, json!({})).await;
         assert_eq!(result.get("structuredContent"), expected.as_ref(), "{result}");
         assert_eq!(result["isError"], false, "{result}");
-        let (_, contract) = foundry.contract(name, json!({})).await;
+        let (_, contract) = tool_fixture.contract(name, json!({})).await;
         assert_eq!(contract["data"], Value::Null, "{contract}");
     }
 }

@@ -1,6 +1,6 @@
 //! Schemas from strangers: those that lead out, loop, explode or are none.
 
-use gantry_tests::foundry::{Folder, Foundry};
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -34,9 +34,9 @@ async fn a_bad_schema_is_told_with_its_file() {
         offer(&folder, &format!("bad.schema{number}"), schema.clone());
     }
     offer(&folder, "good.tool", json!({"type": "object", "properties": {}}));
-    let mut foundry = Foundry::open(folder).await;
-    assert_eq!(foundry.names().await, ["good_tool"]);
-    let log = foundry.log();
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    assert_eq!(tool_fixture.names().await, ["good_tool"]);
+    let log = tool_fixture.log();
     for (number, (schema, expected)) in cases.iter().enumerate() {
         let file = format!("bad.schema{number}.tool.json:");
         let line = log.lines().find(|line| line.contains(&file)).unwrap_or_default();
@@ -59,9 +59,9 @@ async fn a_reference_out_of_the_schema_is_never_followed() {
     }
     offer(&folder, "bad.identity", json!({"type": "object", "$id": remote, "$ref": "other"}));
     offer(&folder, "bad.dialect", json!({"type": "object", "properties": {}, "$schema": remote}));
-    let mut foundry = Foundry::open(folder).await;
-    assert!(foundry.names().await.is_empty());
-    let log = foundry.log();
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    assert!(tool_fixture.names().await.is_empty());
+    let log = tool_fixture.log();
     for (number, reference) in references.iter().enumerate() {
         let file = format!("bad.reference{number}.tool.json:");
         let line = log.lines().find(|line| line.contains(&file)).unwrap_or_default();
@@ -94,7 +94,7 @@ async fn a_schema_may_refer_to_itself() {
         }),
     );
     offer(&folder, "tree.endless", json!({"type": "object", "allOf": [{"$ref": "#"}]}));
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     let deep = |value: Value| json!({"children": [{"children": [{"value": value}]}]});
     let cases = [
         ("tree.by_name", json!({"tree": deep(json!(1))}), true),
@@ -103,14 +103,14 @@ async fn a_schema_may_refer_to_itself() {
         ("tree.by_root", json!({"tree": {"tree": {"value": "one"}}}), false),
     ];
     for (name, arguments, fits) in cases {
-        let result = foundry.call(name, arguments.clone()).await;
+        let result = tool_fixture.call(name, arguments.clone()).await;
         assert_eq!(result["isError"], !fits, "{name} {arguments}: {result}");
         let told = result["content"][0]["text"].as_str().unwrap_or_default();
         assert!(fits || told.contains("value"), "{name}: the place is named: {told}");
     }
     // One that asks for itself without end says nothing; it is answered one way or the other.
-    let id = foundry.begin_call("tree.endless", json!({})).await;
-    foundry.answer(id).await;
+    let id = tool_fixture.begin_call("tree.endless", json!({})).await;
+    tool_fixture.answer(id).await;
 }
 
 /// Patterns that take a careless engine longer than the world lasts. Each call is answered: the
@@ -124,12 +124,12 @@ async fn an_exponential_pattern_takes_no_time() {
         let schema = json!({"type": "object", "properties": {"text": text}});
         offer(&folder, &format!("slow.pattern{number}"), schema);
     }
-    let mut foundry = Foundry::open(folder).await;
-    let listed = foundry.names().await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    let listed = tool_fixture.names().await;
     assert!(listed.len() >= 3, "patterns without look-around are taken: {listed:?}");
     let arguments = json!({"text": format!("{}!", "a".repeat(50_000))});
     for name in listed {
-        let answer = foundry.call(&name, arguments.clone()).await;
+        let answer = tool_fixture.call(&name, arguments.clone()).await;
         assert_eq!(answer["isError"], true, "{name}: no pattern fits");
     }
 }
@@ -147,8 +147,8 @@ async fn a_schema_that_explodes_is_refused() {
     let properties = json!({"a": {"$ref": "#/$defs/d0"}});
     let schema = json!({"type": "object", "properties": properties, "$defs": definitions});
     offer(&folder, "bad.bomb", schema);
-    let mut foundry = Foundry::open(folder).await;
-    assert!(foundry.names().await.is_empty());
-    let log = foundry.log();
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    assert!(tool_fixture.names().await.is_empty());
+    let log = tool_fixture.log();
     assert!(log.contains("subschemas; split or simplify it"), "{log}");
 }

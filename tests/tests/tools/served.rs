@@ -1,6 +1,6 @@
 //! Tools that are changed while the gateway is down are held to what was served.
 
-use gantry_tests::foundry::{Folder, Foundry, description};
+use gantry_tests::tool_fixture::{Folder, ToolFixture, description};
 use serde_json::{Value, json};
 
 /// A version of a tool with a parameter of this type, which runs that.
@@ -16,8 +16,8 @@ async fn a_change_while_the_gateway_is_down_is_noticed() {
     let folder = Folder::new();
     let (one, two) = ("echo '{}'", "echo '{\"x\": 1}'");
     folder.file("a.tool.json", tool("1.1.0", "string", one).to_string());
-    let mut foundry = Foundry::open(folder).await;
-    assert_eq!(foundry.names().await, ["made_tool"]);
+    let mut tool_fixture = ToolFixture::open(folder).await;
+    assert_eq!(tool_fixture.names().await, ["made_tool"]);
     let mut text = tool("1.1.0", "string", one);
     text["description"] = json!("Another text.");
     // What is in the folder after a restart, and what the log says of it if it is refused.
@@ -32,10 +32,10 @@ async fn a_change_while_the_gateway_is_down_is_noticed() {
         (tool("1.1.1", "string", two), None),
     ];
     for (manifest, refused) in cases {
-        foundry.folder.file("a.tool.json", manifest.to_string());
-        foundry.restart().await;
-        let names = foundry.names().await;
-        let (case, log) = (manifest.to_string(), foundry.log());
+        tool_fixture.folder.file("a.tool.json", manifest.to_string());
+        tool_fixture.restart().await;
+        let names = tool_fixture.names().await;
+        let (case, log) = (manifest.to_string(), tool_fixture.log());
         assert_eq!(names.is_empty(), refused.is_some(), "{case}: {log}");
         assert!(refused.is_none_or(|words| log.contains(words)), "{case}: {log}");
     }

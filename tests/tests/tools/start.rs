@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use gantry_tests::foundry::{Folder, Foundry};
 use gantry_tests::processes;
+use gantry_tests::tool_fixture::{Folder, ToolFixture};
 use serde_json::json;
 
 type Spoil = fn(&Folder, &Path);
@@ -41,9 +41,9 @@ fn to_loop(path: &Path) {
 
 /// Calls a tool that cannot start, and checks that the reason is told: by the call, or in the log
 /// when the folder was looked at since and the tool was left out.
-async fn check(foundry: &mut Foundry, name: &str, expected: &str) {
-    let id = foundry.begin_call(name, json!({})).await;
-    let answer = foundry.answer(id).await;
+async fn check(tool_fixture: &mut ToolFixture, name: &str, expected: &str) {
+    let id = tool_fixture.begin_call(name, json!({})).await;
+    let answer = tool_fixture.answer(id).await;
     if let Some(text) = answer["result"]["content"][0]["text"].as_str() {
         let named = text.contains(&format!("the tool `{name}`"));
         assert!(named && text.contains(expected), "{name}: {text}");
@@ -53,7 +53,7 @@ async fn check(foundry: &mut Foundry, name: &str, expected: &str) {
     assert!(text.contains(name), "{answer}");
     let reason =
         |line: &str| line.contains(&format!("{name}.tool.json")) && line.contains(" is not ");
-    processes::until("the reason in the log", || foundry.log().lines().any(reason)).await;
+    processes::until("the reason in the log", || tool_fixture.log().lines().any(reason)).await;
 }
 
 #[tokio::test]
@@ -64,12 +64,12 @@ async fn a_program_that_can_no_longer_start_says_why() {
         folder.put(&program(name), "#!/bin/sh\necho '{}'\n", 0o755);
         folder.manifest(name, json!({"command": program(name)}));
     }
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     for (name, spoil, expected) in CASES {
-        let result = foundry.call(name, json!({})).await;
+        let result = tool_fixture.call(name, json!({})).await;
         assert_eq!(result["isError"], false, "{name}: {result}");
-        spoil(&foundry.folder, &foundry.folder.path().join(name));
-        check(&mut foundry, name, expected).await;
+        spoil(&tool_fixture.folder, &tool_fixture.folder.path().join(name));
+        check(&mut tool_fixture, name, expected).await;
     }
 }
 
@@ -79,10 +79,10 @@ async fn a_place_to_work_in_that_is_gone_is_named() {
     let place = folder.path().join("place");
     fs::create_dir(&place).expect("a folder can be made");
     folder.shell_with("lost.place", "echo '{}'", json!({"cwd": place}));
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     fs::remove_dir(&place).expect("it is there");
     let expected = format!("cannot work in `{}`; give a directory that exists", place.display());
-    check(&mut foundry, "lost.place", &expected).await;
+    check(&mut tool_fixture, "lost.place", &expected).await;
 }
 
 #[tokio::test]
@@ -90,9 +90,9 @@ async fn a_command_line_that_the_kernel_refuses_is_told() {
     let folder = Folder::new();
     folder.manifest("bad.zero", json!({"command": ["/bin/cat", "a\u{0}b"]}));
     folder.manifest("bad.long", json!({"command": ["/bin/cat", "x".repeat(200_000)]}));
-    let mut foundry = Foundry::open(folder).await;
+    let mut tool_fixture = ToolFixture::open(folder).await;
     for name in ["bad.zero", "bad.long"] {
-        let text = foundry.failure(name, json!({})).await;
+        let text = tool_fixture.failure(name, json!({})).await;
         let expected = "are too long or hold a zero byte; shorten or correct them";
         assert!(text.contains(expected), "{name}: {text}");
     }

@@ -2,10 +2,10 @@
 //! the way: for every pair of eras, and on every pair of transports.
 
 use gantry_protocol::{JsonLimits, RawJson};
-use gantry_tests::house::soon;
 use gantry_tests::payloads::{CALL, ERROR, PROMPT, READ, TOOL};
 use gantry_tests::request::{NEWEST, request};
-use gantry_tests::yard::{Scripted, Visitor, Yard, scripted};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{RawClient, Scripted, UpstreamFixture, scripted};
 use serde_json::{Value, json};
 
 /// Members of a result that belong to the envelope of a revision.
@@ -63,14 +63,14 @@ fn questions() -> [(&'static str, Value, &'static [&'static str], &'static str);
 }
 
 async fn check(
-    yard: &mut Yard,
-    mut visitor: Visitor,
+    fixture: &mut UpstreamFixture,
+    mut raw_client: RawClient,
     client: &str,
     execution: Option<(&str, &str)>,
     pair: &str,
 ) {
     for (method, params, place, sent) in questions() {
-        let answer = parse(&visitor.ask(yard, method, params).await);
+        let answer = parse(&raw_client.ask(fixture, method, params).await);
         let found = answer.at(place).unwrap_or_else(|| panic!("{pair}, {method}: {answer}"));
         let found = match place {
             [_, "tools"] => found.elements().next().expect("a tool"),
@@ -85,10 +85,10 @@ async fn check(
 }
 
 /// Waits until something is on every list: each comes by itself.
-async fn offered(yard: &Yard) {
+async fn offered(fixture: &UpstreamFixture) {
     for list in ["tools", "resources", "prompts"] {
         let question = request(&format!("{list}/list"), json!({}));
-        while question.ask(yard.address).await["result"][list] == json!([]) {}
+        while question.ask(fixture.address).await["result"][list] == json!([]) {}
     }
 }
 
@@ -103,15 +103,15 @@ async fn pairs(transport: &str, words: &[&str]) {
     for client in CLIENTS {
         let pair = format!("{transport} {words:?} to {client}");
         let name = format!("bytes-{transport}-{}-{client}", words.len());
-        let mut yard = Yard::open(&name, json!({"odd": entry})).await;
-        soon("its lists", offered(&yard)).await;
+        let mut fixture = UpstreamFixture::open(&name, json!({"odd": entry})).await;
+        soon("its lists", offered(&fixture)).await;
         let is_told = words.contains(&"--modern") && client == "2025-11-25";
         let execution = is_told.then_some(EXECUTION);
-        let visitor = Visitor::posting(&yard, client).await;
-        check(&mut yard, visitor, client, execution, &format!("{pair} over HTTP")).await;
-        let visitor = Visitor::speaking(&mut yard, client).await;
-        check(&mut yard, visitor, client, execution, &format!("{pair} over stdio")).await;
-        yard.close().await;
+        let raw_client = RawClient::posting(&fixture, client).await;
+        check(&mut fixture, raw_client, client, execution, &format!("{pair} over HTTP")).await;
+        let raw_client = RawClient::speaking(&mut fixture, client).await;
+        check(&mut fixture, raw_client, client, execution, &format!("{pair} over stdio")).await;
+        fixture.close().await;
     }
 }
 

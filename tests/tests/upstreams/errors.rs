@@ -1,7 +1,7 @@
 //! Error codes and results of servers of every revision, as clients of every revision get them.
 
 use gantry_tests::request::NEWEST;
-use gantry_tests::yard::{Visitor, Yard};
+use gantry_tests::upstream_fixture::{RawClient, UpstreamFixture};
 use serde_json::{Map, Value, json};
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NEWEST];
@@ -25,35 +25,41 @@ fn expected(server: &str, client: &str, code: i64) -> i64 {
 }
 
 /// A server of each revision, called by it.
-async fn servers(name: &str) -> Yard {
+async fn servers(name: &str) -> UpstreamFixture {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/upstreams/errors.py");
     let server = |revision: &&str| {
         (revision.to_string(), json!({"command": "python3", "args": [script, revision]}))
     };
-    let yard = Yard::open(name, Value::Object(REVISIONS.iter().map(server).collect())).await;
+    let fixture =
+        UpstreamFixture::open(name, Value::Object(REVISIONS.iter().map(server).collect())).await;
     for server in REVISIONS {
-        yard.until_listed(server).await;
+        fixture.until_listed(server).await;
     }
-    yard
+    fixture
 }
 
 /// What a client of a revision is answered to a call of a server's tool.
-async fn called(yard: &mut Yard, client: &mut Visitor, server: &str, arguments: Value) -> Value {
+async fn called(
+    fixture: &mut UpstreamFixture,
+    client: &mut RawClient,
+    server: &str,
+    arguments: Value,
+) -> Value {
     let params = json!({"name": format!("{server}_odd"), "arguments": arguments});
-    let answer = client.ask(yard, "tools/call", params).await;
+    let answer = client.ask(fixture, "tools/call", params).await;
     serde_json::from_str(&answer).expect("JSON")
 }
 
 #[tokio::test]
 async fn codes_are_passed_on_where_the_clients_revision_leaves_them_free() {
-    let mut yard = servers("codes").await;
+    let mut fixture = servers("codes").await;
     for client in REVISIONS {
-        let mut visitor = Visitor::posting(&yard, client).await;
+        let mut raw_client = RawClient::posting(&fixture, client).await;
         for (server, code) in REVISIONS.iter().flat_map(|it| CODES.map(|code| (*it, code))) {
             let case = format!("{code} of a server of {server} for a client of {client}");
             let data = json!({"n": 1.5, "code": code});
             let arguments = json!({"code": code, "data": data});
-            let answer = called(&mut yard, &mut visitor, server, arguments).await;
+            let answer = called(&mut fixture, &mut raw_client, server, arguments).await;
             let error = &answer["error"];
             assert_eq!(error["code"], expected(server, client, code), "{case}: {answer}");
             assert_eq!(error["data"], data, "{case}: {answer}");
@@ -61,15 +67,15 @@ async fn codes_are_passed_on_where_the_clients_revision_leaves_them_free() {
             assert!(message.ends_with("it says no"), "{case}: {answer}");
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_result_without_content_gets_an_empty_one() {
-    let mut yard = servers("contentless").await;
+    let mut fixture = servers("contentless").await;
     let text = json!([{"type": "text", "text": r#"{"a":1}"#}]);
     for client in REVISIONS {
-        let mut visitor = Visitor::posting(&yard, client).await;
+        let mut raw_client = RawClient::posting(&fixture, client).await;
         let structured = if client < "2025-06-18" { text.clone() } else { json!([]) };
         for (result, content) in [
             (json!({}), json!([])),
@@ -84,11 +90,11 @@ async fn a_result_without_content_gets_an_empty_one() {
                     result.insert("resultType".to_owned(), json!("complete"));
                 }
                 let arguments = json!({"result": result});
-                let answer = called(&mut yard, &mut visitor, server, arguments.clone()).await;
+                let answer = called(&mut fixture, &mut raw_client, server, arguments.clone()).await;
                 let case = format!("{arguments} of {server} for {client}: {answer}");
                 assert_eq!(answer["result"]["content"], content, "{case}");
             }
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }

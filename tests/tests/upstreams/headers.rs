@@ -1,10 +1,10 @@
 //! What is between a client and the gateway stays there, and so does what is between the gateway
 //! and a server: each server gets the headers of its own entry and nothing of any client's.
 
-use gantry_tests::house::soon;
 use gantry_tests::http::Answer;
 use gantry_tests::request::{NEWEST, Request, call, initialize, list, message};
-use gantry_tests::yard::{Scripted, Yard};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{Scripted, UpstreamFixture};
 use serde_json::{Value, json};
 
 /// What a server must never hear: it stands in every header of the client that is nobody's business.
@@ -34,17 +34,17 @@ fn private(request: Request, token: &str) -> Request {
 
 /// A client of one revision.
 struct Client<'a> {
-    yard: &'a Yard,
+    fixture: &'a UpstreamFixture,
     token: &'a str,
     /// The session, if it has one.
     session: Option<String>,
 }
 
 impl<'a> Client<'a> {
-    async fn new(yard: &'a Yard, token: &'a str, revision: &str) -> Self {
-        let mut client = Self { yard, token, session: None };
+    async fn new(fixture: &'a UpstreamFixture, token: &'a str, revision: &str) -> Self {
+        let mut client = Self { fixture, token, session: None };
         if revision != NEWEST {
-            let greeting = private(initialize(revision), token).send(yard.address).await;
+            let greeting = private(initialize(revision), token).send(fixture.address).await;
             client.session = greeting.header("mcp-session-id").map(str::to_owned);
             let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
             assert_eq!(client.send(message(ready)).await.status, 202);
@@ -57,7 +57,7 @@ impl<'a> Client<'a> {
             Some(session) => request.of(session),
             None => request,
         };
-        private(request, self.token).send(self.yard.address).await
+        private(request, self.token).send(self.fixture.address).await
     }
 
     /// Every request that a server has had, this call among them. The answer is the gateway's own.
@@ -95,11 +95,11 @@ async fn check(name: &str, words: &[&str]) {
     let servers =
         json!({"own": own.entry(json!({"headers": headers})), "bare": bare.entry(json!({}))});
     let config = json!({"auth": "token", "pins": "off", "mcpServers": servers});
-    let yard = Yard::with(&format!("headers-{name}"), config).await;
-    let token = yard.token("ada").await;
-    soon("tools of both", offered(&yard, &token)).await;
+    let fixture = UpstreamFixture::with(&format!("headers-{name}"), config).await;
+    let token = fixture.token("ada").await;
+    soon("tools of both", offered(&fixture, &token)).await;
     for revision in [NEWEST, "2025-11-25"] {
-        let client = Client::new(&yard, &token, revision).await;
+        let client = Client::new(&fixture, &token, revision).await;
         for (server, expected) in [("own", Some(KEY)), ("bare", None)] {
             let requests = client.requests_of(server).await;
             let calls = requests.iter().filter(|it| it.contains("tools/call")).count();
@@ -117,17 +117,17 @@ async fn check(name: &str, words: &[&str]) {
             }
         }
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
 /// Waits until the tools of both servers are listed.
-async fn offered(yard: &Yard, token: &str) {
+async fn offered(fixture: &UpstreamFixture, token: &str) {
     let is_offered = |listed: &Value, name: &str| {
         let tools = listed["result"]["tools"].as_array().expect("a list of tools");
         tools.iter().any(|tool| tool["name"] == name)
     };
     loop {
-        let listed = list().by(token).ask(yard.address).await;
+        let listed = list().by(token).ask(fixture.address).await;
         if ["own_odd", "bare_odd"].iter().all(|name| is_offered(&listed, name)) {
             return;
         }

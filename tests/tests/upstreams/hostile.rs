@@ -2,7 +2,7 @@
 //! suffer, with an error that names it and says why, and the other answers all the while.
 
 use gantry_tests::processes;
-use gantry_tests::yard::{Load, Scripted, Yard, scripted};
+use gantry_tests::upstream_fixture::{Load, Scripted, UpstreamFixture, scripted};
 use serde_json::{Value, json};
 
 /// The most memory that the gateway may ever need, in kilobytes.
@@ -72,28 +72,28 @@ impl Case {
     async fn check(self, entry: Value, way: &str) {
         let name = format!("{}-{way}", self.words.join(""));
         let servers = json!({"odd": entry, "fine": scripted(&["well"], json!({}))});
-        let yard = Yard::open(&name, servers).await;
-        yard.until_listed("fine").await;
-        let load = Load::start(yard.address, "fine_well", &json!({}));
+        let fixture = UpstreamFixture::open(&name, servers).await;
+        fixture.until_listed("fine").await;
+        let load = Load::start(fixture.address, "fine_well", &json!({}));
         let (state, reason) = self.state;
-        let settled = yard
+        let settled = fixture
             .until("odd", state, |status| {
                 let is_listed = self.tools == 0 || status["tools"] != 0;
                 status["state"] == state && text(&status["reason"]).contains(reason) && is_listed
             })
             .await;
         if self.tools != 0 {
-            yard.until_offered("odd").await;
+            fixture.until_offered("odd").await;
         }
         for (number, call) in self.calls.iter().enumerate() {
-            let heard = yard.call("odd_odd", json!({})).await;
+            let heard = fixture.call("odd_odd", json!({})).await;
             let is_right = match (call, &heard) {
                 (Says(expected), Ok(heard)) => heard == expected,
                 (Fails(words), Err(heard)) => words.iter().all(|word| heard.contains(word)),
                 _ => false,
             };
             let heard = format!("{heard:.2000?}");
-            assert!(is_right, "{name}, call {number}: {heard}\n{}", yard.log());
+            assert!(is_right, "{name}, call {number}: {heard}\n{}", fixture.log());
         }
         let problems = text(&settled["problems"]);
         for word in self.problems {
@@ -104,21 +104,21 @@ impl Case {
             self.problems.is_empty(),
             "{name}: {problems}"
         );
-        let (log, status) = (yard.log(), yard.status("odd").await.to_string());
+        let (log, status) = (fixture.log(), fixture.status("odd").await.to_string());
         assert!(!log.contains(SECRET) && !status.contains(SECRET), "{name}: {status}\n{log}");
         if state == "backing off" {
-            let is_named = || yard.log().contains("server=\"odd\"");
+            let is_named = || fixture.log().contains("server=\"odd\"");
             processes::until("its name in the log", is_named).await;
-            let refused = yard.call("odd_odd", json!({})).await.expect_err("nobody is there");
+            let refused = fixture.call("odd_odd", json!({})).await.expect_err("nobody is there");
             let is_told = refused.contains(reason) || refused.contains("still being started");
             assert!(refused.contains("the server `odd`") && is_told, "{name}: {refused}");
         }
-        let most = processes::memory(yard.id(), "VmHWM");
+        let most = processes::memory(fixture.id(), "VmHWM");
         assert!(most < MEMORY, "{name}: {most} kB");
         let made = load.end().await;
         assert!(made > 1, "{name}: {made} calls");
-        yard.until("odd", "listed", |status| status["tools"] == self.tools).await;
-        yard.close().await;
+        fixture.until("odd", "listed", |status| status["tools"] == self.tools).await;
+        fixture.close().await;
     }
 }
 
@@ -156,12 +156,12 @@ async fn one_that_never_lists() {
         let mut servers = json!({"odd": scripted(&["unlisted"], entry)});
         servers["odd"]["timeout"] = json!("700ms");
         servers["fine"] = scripted(&["well"], json!({}));
-        let yard = Yard::open("unlisted", servers).await;
-        yard.until_listed("fine").await;
-        let status = yard.until("odd", "listed", listed).await;
+        let fixture = UpstreamFixture::open("unlisted", servers).await;
+        fixture.until_listed("fine").await;
+        let status = fixture.until("odd", "listed", listed).await;
         assert!(text(&status["problems"]).contains(problems[0]), "{status}");
-        assert_eq!(yard.call("fine_well", json!({})).await.as_deref(), Ok("well"));
-        yard.close().await;
+        assert_eq!(fixture.call("fine_well", json!({})).await.as_deref(), Ok("well"));
+        fixture.close().await;
     }
 }
 
@@ -182,15 +182,15 @@ async fn one_that_says_much_that_concerns_nobody() {
 #[tokio::test]
 async fn one_that_writes_much_to_standard_error() {
     let servers = json!({"odd": scripted(&["shouts"], json!({}))});
-    let yard = Yard::open("shouts", servers).await;
-    yard.until_listed("odd").await;
+    let fixture = UpstreamFixture::open("shouts", servers).await;
+    fixture.until_listed("odd").await;
     for _ in 0..2 {
-        assert_eq!(yard.call("odd_odd", json!({})).await.as_deref(), Ok("well"));
+        assert_eq!(fixture.call("odd_odd", json!({})).await.as_deref(), Ok("well"));
     }
-    let log = yard.admin("GET", "/api/servers/odd/log").await;
+    let log = fixture.admin("GET", "/api/servers/odd/log").await;
     let kept = log["log"].as_str().map_or(0, str::len);
     assert!((1024..=300 * 1024).contains(&kept), "{kept} bytes");
-    yard.close().await;
+    fixture.close().await;
 }
 
 /// Programs that are none, or end at once.
@@ -203,11 +203,12 @@ async fn one_that_cannot_be_started() {
         ("said", ends("echo the key is missing >&2; exit 1"), "the key is missing"),
     ];
     for (name, entry, reason) in entries {
-        let yard = Yard::open(&format!("log-{name}"), json!({"odd": entry.clone()})).await;
-        yard.until_state("odd", "backing off").await;
-        let log = yard.admin("GET", "/api/servers/odd/log").await;
+        let fixture =
+            UpstreamFixture::open(&format!("log-{name}"), json!({"odd": entry.clone()})).await;
+        fixture.until_state("odd", "backing off").await;
+        let log = fixture.admin("GET", "/api/servers/odd/log").await;
         assert!(log["log"].as_str().is_some_and(|log| log.contains(reason)), "{name}: {log}");
-        yard.close().await;
+        fixture.close().await;
         let case = case(&["well"], &[]).becomes("backing off", reason);
         case.check(entry, name).await;
     }
@@ -342,13 +343,13 @@ async fn one_that_tells_its_secrets() {
 async fn one_that_asks_outside_of_any_call() {
     let server = Scripted::start(&["asks"]).await;
     let servers = json!({"odd": scripted(&["asks"], json!({})), "posted": server.entry(json!({}))});
-    let yard = Yard::open("asks", servers).await;
+    let fixture = UpstreamFixture::open("asks", servers).await;
     for server in ["odd", "posted"] {
-        yard.until_listed(server).await;
-        let asked = yard.until(server, "ready", |status| status["state"] == "ready").await;
+        fixture.until_listed(server).await;
+        let asked = fixture.until(server, "ready", |status| status["state"] == "ready").await;
         assert_eq!(asked["problems"], json!([]), "{server}");
-        let answers = yard.call(&format!("{server}_answers"), json!({})).await;
-        assert_eq!(answers.as_deref(), Ok("3"), "{server}: {}", yard.log());
+        let answers = fixture.call(&format!("{server}_answers"), json!({})).await;
+        assert_eq!(answers.as_deref(), Ok("3"), "{server}: {}", fixture.log());
     }
-    yard.close().await;
+    fixture.close().await;
 }

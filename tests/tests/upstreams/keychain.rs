@@ -4,20 +4,20 @@
 use std::process::Stdio;
 
 use gantry_tests::keyring::Session;
-use gantry_tests::workshop::{Bench, command, finish, program};
-use gantry_tests::yard::{Yard, scripted};
+use gantry_tests::temp_folder::{Bench, command, finish, program};
+use gantry_tests::upstream_fixture::{UpstreamFixture, scripted};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 const TEXT: &str = "hush-hush-0123";
 
 /// The commands as someone in a session gives them, with the state of a gateway.
-struct Desk<'a> {
+struct KeychainFixture<'a> {
     state: &'a Bench,
     session: Vec<(String, String)>,
 }
 
-impl Desk<'_> {
+impl KeychainFixture<'_> {
     /// Runs a command to its end: its exit code, and all that it said.
     async fn run(&self, words: &[&str], input: &str) -> (Option<i32>, String) {
         let mut child = command(program());
@@ -55,33 +55,33 @@ async fn a_keyring_keeps_what_servers_need() {
     let session = Session::with_keyring("kept").await;
     let entry = scripted(&["tells"], json!({"env": {"SCRIPTED_SECRET": "${keychain:search}"}}));
     let config = json!({"pins": "off", "mcpServers": {"odd": entry}});
-    let yard = Yard::with_variables("keyring", config, session.variables()).await;
-    let desk = Desk { state: &yard.bench, session: session.variables() };
-    let missing = yard.until("odd", "told of", |status| status["reason"].is_string()).await;
+    let fixture = UpstreamFixture::with_variables("keyring", config, session.variables()).await;
+    let keychain = KeychainFixture { state: &fixture.bench, session: session.variables() };
+    let missing = fixture.until("odd", "told of", |status| status["reason"].is_string()).await;
     assert!(missing.to_string().contains("`gantry secret set search` keeps one"), "{missing}");
 
-    let set = desk.done(&["secret", "set", "search"], "first-text-0123\n").await;
+    let set = keychain.done(&["secret", "set", "search"], "first-text-0123\n").await;
     assert!(set.contains("kept `search` in the keychain"), "{set}");
-    yard.until_listed("odd").await;
+    fixture.until_listed("odd").await;
     // Another text under the same name takes the place of the first, here and in the gateway.
-    desk.done(&["secret", "set", "search"], TEXT).await;
-    assert_eq!(desk.kept("search").await, TEXT);
-    let noted = std::fs::read(yard.bench.folder.join("gantry/secrets.json")).expect("a file");
+    keychain.done(&["secret", "set", "search"], TEXT).await;
+    assert_eq!(keychain.kept("search").await, TEXT);
+    let noted = std::fs::read(fixture.bench.folder.join("gantry/secrets.json")).expect("a file");
     let noted: Value = serde_json::from_slice(&noted).expect("JSON");
     assert_eq!(noted["secrets"], json!({"search": null}), "the file has the name only");
-    let rows = desk.done(&["secret", "list", "--json"], "").await;
+    let rows = keychain.done(&["secret", "list", "--json"], "").await;
     let rows: Value = serde_json::from_str(&rows).expect("JSON");
     assert_eq!(rows[0]["place"], "keychain", "{rows}");
 
-    let failed = yard.call("odd_odd", json!({})).await.expect_err("it tells");
+    let failed = fixture.call("odd_odd", json!({})).await.expect_err("it tells");
     assert!(failed.contains("the key … is not valid"), "{failed}");
-    for shown in [yard.log(), yard.status("odd").await.to_string(), failed] {
+    for shown in [fixture.log(), fixture.status("odd").await.to_string(), failed] {
         assert!(!shown.contains(TEXT) && !shown.contains("first-text-0123"), "{shown}");
     }
-    desk.done(&["secret", "remove", "search"], "").await;
-    assert_eq!(desk.run(&["secret", "remove", "search"], "").await.0, Some(4));
-    yard.until("odd", "told of", |status| status["reason"].is_string()).await;
-    yard.close().await;
+    keychain.done(&["secret", "remove", "search"], "").await;
+    assert_eq!(keychain.run(&["secret", "remove", "search"], "").await.0, Some(4));
+    fixture.until("odd", "told of", |status| status["reason"].is_string()).await;
+    fixture.close().await;
 }
 
 /// A keyring that nobody opens is as silent about what it has as about what it has not.
@@ -89,22 +89,22 @@ async fn a_keyring_keeps_what_servers_need() {
 async fn a_locked_keyring_is_told_from_an_empty_one() {
     let mut session = Session::with_keyring("locked").await;
     let state = Bench::new("keyring-locked");
-    let desk = Desk { state: &state, session: session.variables() };
-    desk.done(&["secret", "set", "search"], TEXT).await;
+    let keychain = KeychainFixture { state: &state, session: session.variables() };
+    keychain.done(&["secret", "set", "search"], TEXT).await;
     session.lock().await;
 
     let text = r#"{"mcpServers": {"s": {"command": "${keychain:search}"}, "t": {"command": "${keychain:other}"}}}"#;
     state.write("gantry.json", text);
-    let (_, said) = desk.run(&["config", "check"], "").await;
+    let (_, said) = keychain.run(&["config", "check"], "").await;
     assert!(said.contains("is locked and has the secret `search`; unlock it"), "{said}");
     assert!(said.contains("`gantry secret set other` keeps one"), "{said}");
-    let (code, said) = desk.run(&["secret", "remove", "search"], "").await;
+    let (code, said) = keychain.run(&["secret", "remove", "search"], "").await;
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("is locked"), "{said}");
     // What it does not take goes into the file, and is found there.
-    let set = desk.done(&["secret", "set", "search"], TEXT).await;
+    let set = keychain.done(&["secret", "set", "search"], TEXT).await;
     assert!(set.contains("kept `search` in the file"), "{set}");
-    let (_, said) = desk.run(&["config", "check"], "").await;
+    let (_, said) = keychain.run(&["config", "check"], "").await;
     assert!(!said.contains("is locked"), "{said}");
 }
 
@@ -113,12 +113,12 @@ async fn without_a_keyring_the_file_serves() {
     let session = Session::open("bare").await;
     let state = Bench::new("keyring-bare");
     state.write("gantry.json", r#"{"mcpServers": {"s": {"command": "${keychain:search}"}}}"#);
-    let desk = Desk { state: &state, session: session.variables() };
-    let (_, said) = desk.run(&["config", "check"], "").await;
+    let keychain = KeychainFixture { state: &state, session: session.variables() };
+    let (_, said) = keychain.run(&["config", "check"], "").await;
     assert!(said.contains("`gantry secret set search` keeps one"), "{said}");
-    let set = desk.done(&["secret", "set", "search"], TEXT).await;
+    let set = keychain.done(&["secret", "set", "search"], TEXT).await;
     assert!(set.contains("kept `search` in the file"), "{set}");
-    desk.done(&["secret", "remove", "search"], "").await;
+    keychain.done(&["secret", "remove", "search"], "").await;
 }
 
 /// What a keyring has is out of reach from anywhere but its session.
@@ -127,9 +127,9 @@ async fn outside_the_session_what_is_missing_is_the_session() {
     let session = Session::with_keyring("outside").await;
     let state = Bench::new("keyring-outside");
     state.write("gantry.json", r#"{"mcpServers": {"s": {"command": "${keychain:search}"}}}"#);
-    let inside = Desk { state: &state, session: session.variables() };
+    let inside = KeychainFixture { state: &state, session: session.variables() };
     inside.done(&["secret", "set", "search"], TEXT).await;
-    let outside = Desk { state: &state, session: Vec::new() };
+    let outside = KeychainFixture { state: &state, session: Vec::new() };
     for words in [&["config", "check"][..], &["secret", "remove", "search"]] {
         let (code, said) = outside.run(words, "").await;
         assert_ne!(code, Some(0), "{said}");

@@ -8,8 +8,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use gantry_tests::processes;
-use gantry_tests::workshop::{Bench, cache, command, finish, program, root};
-use gantry_tests::yard::{Load, Yard};
+use gantry_tests::temp_folder::{Bench, cache, command, finish, program, root};
+use gantry_tests::upstream_fixture::{Load, UpstreamFixture};
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
@@ -83,25 +83,25 @@ async fn any_of_them_may_be_killed_at_any_time() {
     let bench = Bench::new("real-work");
     let servers = servers(&bench).await;
     assert!(servers.len() >= 10, "ten servers");
-    let yard = Yard::open("real", entries(&servers, "pinned")).await;
+    let fixture = UpstreamFixture::open("real", entries(&servers, "pinned")).await;
     for server in &servers {
-        yard.until_listed(server["name"].as_str().expect("a name")).await;
+        fixture.until_listed(server["name"].as_str().expect("a name")).await;
     }
     let calls = calls(&servers);
     for (name, (tool, arguments)) in &calls {
-        let called = yard.call(tool, arguments.clone()).await;
-        assert!(called.is_ok(), "{name}: {called:?}\n{}", yard.log());
+        let called = fixture.call(tool, arguments.clone()).await;
+        assert!(called.is_ok(), "{name}: {called:?}\n{}", fixture.log());
     }
     let seconds = std::env::var("GANTRY_CHAOS_SECONDS").ok().and_then(|it| it.parse().ok());
     let time = seconds.map_or(SHORT, Duration::from_secs);
-    let before = processes::descriptors(yard.id());
-    let (kills, made) = chaos(&yard, &calls, time).await;
+    let before = processes::descriptors(fixture.id());
+    let (kills, made) = chaos(&fixture, &calls, time).await;
     assert!(kills > 0 && made > kills, "{kills} kills, {made} calls");
     told(kills, made, time);
-    accounted_for(&yard, servers.len()).await;
-    let after = processes::descriptors(yard.id());
+    accounted_for(&fixture, servers.len()).await;
+    let after = processes::descriptors(fixture.id());
     assert!(after <= before + 16, "{before} descriptors became {after}");
-    yard.close().await;
+    fixture.close().await;
 }
 
 #[expect(clippy::print_stdout, reason = "how much was done is worth seeing, and no assertion")]
@@ -111,11 +111,11 @@ fn told(kills: usize, made: usize, time: Duration) {
 
 /// Kills one after the other for so long: how many were killed, and how many calls were made.
 async fn chaos(
-    yard: &Yard,
+    fixture: &UpstreamFixture,
     calls: &BTreeMap<String, (String, Value)>,
     time: Duration,
 ) -> (usize, usize) {
-    let begin = |(tool, arguments): &(String, Value)| Load::start(yard.address, tool, arguments);
+    let begin = |(tool, arguments): &(String, Value)| Load::start(fixture.address, tool, arguments);
     let mut loads: BTreeMap<&str, Load> =
         calls.iter().map(|(name, call)| (name.as_str(), begin(call))).collect();
     let names: Vec<&str> = calls.keys().map(String::as_str).collect();
@@ -125,7 +125,7 @@ async fn chaos(
         let victim = names[chance.pick(names.len())];
         // Its own calls may fail from now on.
         made += loads.remove(victim).expect("it is called").end().await;
-        kill(yard, victim, &calls[victim]).await;
+        kill(fixture, victim, &calls[victim]).await;
         kills += 1;
         loads.insert(victim, begin(&calls[victim]));
     }
@@ -136,31 +136,35 @@ async fn chaos(
 }
 
 /// Kills a server and calls it until it answers again. What fails until then names it.
-async fn kill(yard: &Yard, name: &str, (tool, arguments): &(String, Value)) {
+async fn kill(fixture: &UpstreamFixture, name: &str, (tool, arguments): &(String, Value)) {
     let is_up = |status: &Value| status["process"].is_u64();
-    let process = yard.until(name, "running", is_up).await["process"].as_u64();
+    let process = fixture.until(name, "running", is_up).await["process"].as_u64();
     let process = process.and_then(|it| it.try_into().ok()).expect("a number");
     // One call is under way when it dies.
     let dying = async { processes::signal(process, Signal::KILL) };
-    let (mut called, ()) = tokio::join!(yard.call(tool, arguments.clone()), dying);
+    let (mut called, ()) = tokio::join!(fixture.call(tool, arguments.clone()), dying);
     let start = Instant::now();
     loop {
         match called {
-            Ok(_) if yard.process(name).await != Some(process) => break,
+            Ok(_) if fixture.process(name).await != Some(process) => break,
             // The signal is under way.
             Ok(_) => {}
             Err(error) => assert!(error.contains(&format!("`{name}`")), "{name}: {error}"),
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "`{name}` stays away:\n{}", yard.log());
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "`{name}` stays away:\n{}",
+            fixture.log()
+        );
         // Only the pause between two looks; nothing depends on its length.
         sleep(Duration::from_millis(50)).await;
-        called = yard.call(tool, arguments.clone()).await;
+        called = fixture.call(tool, arguments.clone()).await;
     }
 }
 
 /// Every server has one group of processes, nothing else is left, and none waits to be reaped.
-async fn accounted_for(yard: &Yard, count: usize) {
-    let groups = || processes::leaders(&yard.mark).len();
+async fn accounted_for(fixture: &UpstreamFixture, count: usize) {
+    let groups = || processes::leaders(&fixture.mark).len();
     processes::until("one group for each server", || groups() == count).await;
-    processes::until("no zombies", || processes::zombies(yard.id()).is_empty()).await;
+    processes::until("no zombies", || processes::zombies(fixture.id()).is_empty()).await;
 }

@@ -2,10 +2,10 @@
 
 use std::process::Stdio;
 
-use gantry_tests::house::soon;
 use gantry_tests::request::call;
-use gantry_tests::workshop::{command, program, root};
-use gantry_tests::yard::{Yard, scripted};
+use gantry_tests::temp_folder::{command, program, root};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{UpstreamFixture, scripted};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -15,27 +15,27 @@ const TEXT: &str = "hush-hush-0123";
 #[tokio::test]
 async fn a_secret_reaches_its_server_and_no_reader() {
     let entry = scripted(&["tells"], json!({"env": {"SCRIPTED_SECRET": "${keychain:search}"}}));
-    let yard = Yard::open("keychain", json!({"odd": entry})).await;
-    let missing = yard.until("odd", "told of", |status| status["reason"].is_string()).await;
+    let fixture = UpstreamFixture::open("keychain", json!({"odd": entry})).await;
+    let missing = fixture.until("odd", "told of", |status| status["reason"].is_string()).await;
     let reason = missing["reason"].as_str().expect("a reason");
     assert!(reason.contains("`gantry secret set search` keeps one"), "{missing}");
 
     // The file of secrets is one of the configuration's files: a change of it is seen at once.
-    keep(&yard, "search", TEXT).await;
-    yard.until_listed("odd").await;
-    let failed = yard.call("odd_odd", json!({})).await.expect_err("it tells");
+    keep(&fixture, "search", TEXT).await;
+    fixture.until_listed("odd").await;
+    let failed = fixture.call("odd_odd", json!({})).await.expect_err("it tells");
     assert!(failed.contains("the key … is not valid"), "{failed}");
-    let shown = [yard.log(), yard.status("odd").await.to_string(), failed];
+    let shown = [fixture.log(), fixture.status("odd").await.to_string(), failed];
     for text in shown {
         assert!(!text.contains(TEXT), "{text}");
     }
-    yard.close().await;
+    fixture.close().await;
 }
 
-async fn keep(yard: &Yard, name: &str, text: &str) {
+async fn keep(fixture: &UpstreamFixture, name: &str, text: &str) {
     let mut child = command(program())
         .args(["secret", "set", name])
-        .env("XDG_STATE_HOME", &yard.bench.folder)
+        .env("XDG_STATE_HOME", &fixture.bench.folder)
         .stdin(Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -86,27 +86,27 @@ fn everywhere() -> Value {
 }
 
 /// Everything that people read: the administration, the command line, errors, lists and the log.
-async fn outputs(yard: &Yard) -> Vec<(String, String)> {
-    let mut outputs = vec![("log".to_owned(), yard.log())];
+async fn outputs(fixture: &UpstreamFixture) -> Vec<(String, String)> {
+    let mut outputs = vec![("log".to_owned(), fixture.log())];
     let mut pages = vec!["/api/servers".to_owned()];
     for server in ["program", "missing", "file", "web", "socket"] {
         pages.push(format!("/api/servers/{server}"));
         pages.push(format!("/api/servers/{server}/log"));
     }
     for page in pages {
-        let shown = yard.admin("GET", &page).await.to_string();
+        let shown = fixture.admin("GET", &page).await.to_string();
         outputs.push((page, shown));
     }
     for tool in ["error", "result", "die"] {
-        let answer = call(&format!("program_{tool}"), json!({})).ask(yard.address).await;
+        let answer = call(&format!("program_{tool}"), json!({})).ask(fixture.address).await;
         outputs.push((format!("the call of {tool}"), answer.to_string()));
     }
     let commands: [&[&str]; 5] =
         [&["status"], &["logs", "program"], &["config", "show"], &["config", "check"], &["list"]];
     for words in commands {
         let mut program = command(program());
-        program.args(words).current_dir(&yard.bench.folder);
-        program.env("XDG_STATE_HOME", &yard.bench.folder).envs(VARIABLES);
+        program.args(words).current_dir(&fixture.bench.folder);
+        program.env("XDG_STATE_HOME", &fixture.bench.folder).envs(VARIABLES);
         program.env("REVEAL_LISTED", "/listed-s3cret-5");
         // Some fail, for servers that cannot be used; what they say then counts as well.
         let output = soon("its end", program.output()).await.expect("it runs");
@@ -122,25 +122,25 @@ async fn no_value_of_a_reference_is_shown_anywhere() {
     let mut variables = Vec::from(variables);
     variables.push(("REVEAL_LISTED".to_owned(), "/listed-s3cret-5".to_owned()));
     let config = json!({"pins": "off", "mcpServers": {}});
-    let yard = Yard::with_variables("references", config, variables).await;
-    yard.bench.write("text", "first-line-of-s3cret-6\nsecond-line-of-s3cret-7\n");
-    yard.bench.write("variables", "REVEAL_FILE=/file-s3cret-8\n");
-    keep(&yard, "kept", "kept-s3cret-9").await;
-    yard.configure(everywhere());
-    yard.until_listed("program").await;
+    let fixture = UpstreamFixture::with_variables("references", config, variables).await;
+    fixture.bench.write("text", "first-line-of-s3cret-6\nsecond-line-of-s3cret-7\n");
+    fixture.bench.write("variables", "REVEAL_FILE=/file-s3cret-8\n");
+    keep(&fixture, "kept", "kept-s3cret-9").await;
+    fixture.configure(everywhere());
+    fixture.until_listed("program").await;
     for server in ["missing", "file", "web", "socket"] {
-        yard.until(server, "told of", |status| status["reason"].is_string()).await;
+        fixture.until(server, "told of", |status| status["reason"].is_string()).await;
     }
-    let place = yard.status("program").await["place"].to_string();
+    let place = fixture.status("program").await["place"].to_string();
     let home = std::env::var("HOME").expect("a home");
     let visible = format!("{home}/visible");
     assert!(place.contains(&visible), "folders of the user are no secrets: {place}");
-    let place = yard.status("missing").await["place"].to_string();
+    let place = fixture.status("missing").await["place"].to_string();
     assert!(!place.contains("Qz7"), "no length is too short in a command line: {place}");
-    let outputs = outputs(&yard).await;
+    let outputs = outputs(&fixture).await;
     assert!(outputs.iter().all(|(_, text)| !text.is_empty()), "each says something: {outputs:?}");
     for (what, text) in outputs {
         assert!(!text.contains(COMMON) && !text.contains("Qz7w5"), "{what}: {text}");
     }
-    yard.close().await;
+    fixture.close().await;
 }

@@ -2,27 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use gantry_tests::yard::{Visitor, Yard, scripted};
+use gantry_tests::upstream_fixture::{RawClient, UpstreamFixture, scripted};
 use serde_json::json;
 
 /// Two clients with sessions of their own, each calling twice: how many processes served them.
 async fn served_by(share: &str, visitors: [&'static str; 2]) -> usize {
     let servers = json!({"odd": scripted(&["well"], json!({"share": share}))});
-    let mut yard = Yard::open(&format!("share-{share}"), servers).await;
-    yard.until_listed("odd").await;
+    let mut fixture = UpstreamFixture::open(&format!("share-{share}"), servers).await;
+    fixture.until_listed("odd").await;
     let mut processes = BTreeSet::new();
     for revision in visitors {
-        let mut visitor = Visitor::posting(&yard, revision).await;
-        let first = visitor.call(&mut yard, "odd_who").await.expect("a number");
-        let second = visitor.call(&mut yard, "odd_who").await.expect("a number");
+        let mut raw_client = RawClient::posting(&fixture, revision).await;
+        let first = raw_client.call(&mut fixture, "odd_who").await.expect("a number");
+        let second = raw_client.call(&mut fixture, "odd_who").await.expect("a number");
         assert_eq!(first, second, "{share}: one client, one process");
         processes.insert(first);
     }
-    let numbers = yard.processes();
+    let numbers = fixture.processes();
     for process in &processes {
         assert!(numbers.contains(&process.parse().expect("a number")), "{process} of {numbers:?}");
     }
-    yard.close().await;
+    fixture.close().await;
     processes.len()
 }
 

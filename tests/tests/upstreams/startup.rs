@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use futures_util::future::join_all;
-use gantry_tests::house::soon;
 use gantry_tests::request::{NEWEST, Request, initialize, list, message, meta, request};
-use gantry_tests::yard::{Yard, scripted};
+use gantry_tests::test_server::soon;
+use gantry_tests::upstream_fixture::{UpstreamFixture, scripted};
 use serde_json::{Value, json};
 
 /// A file that servers wait for before they serve.
@@ -69,25 +69,25 @@ fn numbered(id: usize, method: &str, params: &Value, revision: &str) -> Value {
 }
 
 /// Sends all first requests on standard input, and something that is answered at once after them.
-async fn ask_all(yard: &mut Yard, revision: &str) {
+async fn ask_all(fixture: &mut UpstreamFixture, revision: &str) {
     if revision != NEWEST {
-        yard.line(&initialize(revision).body()).await;
-        yard.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        fixture.line(&initialize(revision).body()).await;
+        fixture.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     }
     for (id, (method, params, ..)) in first().iter().enumerate() {
-        yard.tell(&numbered(id, method, params, revision).to_string()).await;
+        fixture.tell(&numbered(id, method, params, revision).to_string()).await;
     }
     let at_once = if revision == NEWEST { "server/discover" } else { "ping" };
-    yard.tell(&numbered(1000, at_once, &json!({}), revision).to_string()).await;
-    let heard = yard.hear().await;
+    fixture.tell(&numbered(1000, at_once, &json!({}), revision).to_string()).await;
+    let heard = fixture.hear().await;
     assert_eq!(heard["id"], 1000, "nothing else is answered before the server has started");
 }
 
 /// The answers on standard output to what was asked, by number.
-async fn answers(yard: &mut Yard) -> Vec<Value> {
+async fn answers(fixture: &mut UpstreamFixture) -> Vec<Value> {
     let mut answers = vec![Value::Null; first().len()];
     while answers.iter().any(Value::is_null) {
-        let heard = yard.hear().await;
+        let heard = fixture.hear().await;
         if let Some(id) = heard["id"].as_u64() {
             answers[id as usize] = heard;
         }
@@ -96,11 +96,11 @@ async fn answers(yard: &mut Yard) -> Vec<Value> {
 }
 
 /// All first requests over HTTP.
-async fn posts(yard: &Yard, revision: &str) -> Vec<Request> {
+async fn posts(fixture: &UpstreamFixture, revision: &str) -> Vec<Request> {
     if revision == NEWEST {
         return first().into_iter().map(|(method, params, ..)| request(method, params)).collect();
     }
-    let opened = initialize(revision).send(yard.address).await;
+    let opened = initialize(revision).send(fixture.address).await;
     let session = opened.header("mcp-session-id").expect("a session").to_owned();
     let post = |(id, (method, params, ..)): (usize, (&str, Value, _, _))| {
         message(numbered(id, method, &params, revision)).of(&session)
@@ -114,19 +114,20 @@ async fn what_is_asked_first_waits_for_a_server_that_is_starting() {
         let signal = Signal::new(revision);
         let servers = json!({"slow": signal.entry("bytes")});
         let settings = json!({"startupWait": "60s"});
-        let mut yard = Yard::open_with(&format!("first-{revision}"), settings, servers).await;
-        ask_all(&mut yard, revision).await;
-        let (posts, address) = (posts(&yard, revision).await, yard.address);
+        let mut fixture =
+            UpstreamFixture::open_with(&format!("first-{revision}"), settings, servers).await;
+        ask_all(&mut fixture, revision).await;
+        let (posts, address) = (posts(&fixture, revision).await, fixture.address);
         let posted = join_all(posts.iter().map(|post| post.ask(address)));
         let (posted, ()) = tokio::join!(posted, async { signal.give() });
-        for (door, answers) in [("stdio", answers(&mut yard).await), ("HTTP", posted)] {
+        for (transport, answers) in [("stdio", answers(&mut fixture).await), ("HTTP", posted)] {
             for ((method, params, pointer, expected), answer) in first().iter().zip(answers) {
                 let seen = answer.pointer(pointer).map(Value::to_string).unwrap_or_default();
-                let case = format!("{method} {params} in {revision} over {door}");
+                let case = format!("{method} {params} in {revision} over {transport}");
                 assert!(seen.contains(expected), "{case}: {answer}");
             }
         }
-        yard.close().await;
+        fixture.close().await;
     }
 }
 
@@ -134,28 +135,28 @@ async fn what_is_asked_first_waits_for_a_server_that_is_starting() {
 async fn what_comes_after_the_wait_is_told() {
     let signal = Signal::new("later");
     let servers = json!({"slow": signal.entry("well")});
-    let mut yard = Yard::open_with("later", json!({"startupWait": 0}), servers).await;
-    yard.line(&initialize("2025-11-25").body()).await;
-    yard.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    let mut fixture = UpstreamFixture::open_with("later", json!({"startupWait": 0}), servers).await;
+    fixture.line(&initialize("2025-11-25").body()).await;
+    fixture.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     let ask = numbered(1, "tools/list", &json!({}), "2025-11-25").to_string();
-    let empty: Value = serde_json::from_str(&yard.line(&ask).await).expect("JSON");
+    let empty: Value = serde_json::from_str(&fixture.line(&ask).await).expect("JSON");
     assert_eq!(empty["result"]["tools"], json!([]), "nobody waits");
-    let mut modern = list().ask(yard.address).await;
+    let mut modern = list().ask(fixture.address).await;
     assert_eq!(modern["result"]["ttlMs"].take(), 1000, "it is not kept for long");
     let wanted = json!({"notifications": {"toolsListChanged": true}});
-    let mut listening = request("subscriptions/listen", wanted).send(yard.address).await;
+    let mut listening = request("subscriptions/listen", wanted).send(fixture.address).await;
     listening.message().await.expect("it is acknowledged");
     signal.give();
-    assert_eq!(yard.hear().await["method"], "notifications/tools/list_changed");
+    assert_eq!(fixture.hear().await["method"], "notifications/tools/list_changed");
     let told = listening.message().await.expect("it is told");
     assert_eq!(told["method"], "notifications/tools/list_changed");
-    let full: Value = serde_json::from_str(&yard.line(&ask).await).expect("JSON");
+    let full: Value = serde_json::from_str(&fixture.line(&ask).await).expect("JSON");
     assert_eq!(full["result"]["tools"].as_array().map(Vec::len), Some(4), "{full}");
-    yard.until_listed("slow").await;
-    let kept = list().ask(yard.address).await;
+    fixture.until_listed("slow").await;
+    let kept = list().ask(fixture.address).await;
     assert_eq!(kept["result"]["ttlMs"], 60_000, "all is known");
     drop(listening);
-    yard.close().await;
+    fixture.close().await;
 }
 
 /// The members of the capabilities that not every gateway has.
@@ -166,9 +167,9 @@ fn declared(greeting: &Value) -> Vec<String> {
 }
 
 /// What both eras are told of a gateway, which is the same.
-async fn greeted(yard: &Yard) -> Vec<String> {
-    let modern = declared(&request("server/discover", json!({})).ask(yard.address).await);
-    assert_eq!(declared(&initialize("2025-11-25").ask(yard.address).await), modern);
+async fn greeted(fixture: &UpstreamFixture) -> Vec<String> {
+    let modern = declared(&request("server/discover", json!({})).ask(fixture.address).await);
+    assert_eq!(declared(&initialize("2025-11-25").ask(fixture.address).await), modern);
     modern
 }
 
@@ -182,14 +183,15 @@ async fn capabilities_say_what_is_there() {
     for (conduct, expected) in cases {
         let signal = Signal::new(&format!("capabilities-{conduct}"));
         let servers = json!({"slow": signal.entry(conduct)});
-        let yard = Yard::open(&format!("capabilities-{conduct}"), servers.clone()).await;
-        let unknown = greeted(&yard).await;
+        let fixture =
+            UpstreamFixture::open(&format!("capabilities-{conduct}"), servers.clone()).await;
+        let unknown = greeted(&fixture).await;
         assert_eq!(unknown, ["resources", "prompts", "completions"], "{conduct}: nothing is known");
         signal.give();
-        yard.until_listed("slow").await;
-        let listed = async { while greeted(&yard).await != expected {} };
+        fixture.until_listed("slow").await;
+        let listed = async { while greeted(&fixture).await != expected {} };
         soon(conduct, listed).await;
-        let folder = yard.bench.folder.join("gantry/servers");
+        let folder = fixture.bench.folder.join("gantry/servers");
         let is_kept = || fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
         let kept = async {
             while !is_kept() {
@@ -198,10 +200,10 @@ async fn capabilities_say_what_is_there() {
         };
         soon("what it lists on the disk", kept).await;
         signal.take_back();
-        let yard = yard.reopen(servers).await;
-        assert_eq!(greeted(&yard).await, expected, "{conduct}: it is remembered");
-        assert_eq!(yard.status("slow").await["state"], "starting");
+        let fixture = fixture.reopen(servers).await;
+        assert_eq!(greeted(&fixture).await, expected, "{conduct}: it is remembered");
+        assert_eq!(fixture.status("slow").await["state"], "starting");
         signal.give();
-        yard.close().await;
+        fixture.close().await;
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 use crate::process::{self, Group};
 
 /// An agent that takes longer is ended. What counts as too long is for the verdict.
-const PATIENCE: Duration = Duration::from_secs(75);
+const TIMEOUT: Duration = Duration::from_secs(75);
 /// How often somebody looks for open approvals.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -97,7 +97,7 @@ fn until_first(requests: &[Value], since: SystemTime) -> Duration {
 }
 
 fn wait(group: &mut Group, begun: Instant, meanwhile: impl Fn()) -> Outcome<Option<ExitStatus>> {
-    while begun.elapsed() < PATIENCE {
+    while begun.elapsed() < TIMEOUT {
         if let Some(status) = group.wait(LOOK)? {
             return Ok(Some(status));
         }

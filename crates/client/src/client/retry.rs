@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::life::{Order, Shared};
+use super::conn_state::{Command, Shared};
 use crate::error::ClientError;
 
 /// One request and its attempts.
@@ -52,7 +52,7 @@ impl<'a> Attempts<'a> {
         self.made += 1;
         // A server that could not be reached is tried now, and not when its own waits are over.
         if error.is_unsent() {
-            self.shared.order(Order::Try).await;
+            self.shared.order(Command::Try).await;
         }
         let left = self.ends_at.map(|ends_at| ends_at.saturating_duration_since(Instant::now()));
         Ok(left.unwrap_or(Duration::MAX))

@@ -144,11 +144,11 @@ fn visits(request: &Request, error: RpcError) -> Result<Answer, ClientError> {
     for (index, visit) in visits.iter().enumerate() {
         let visit =
             visit.edit().remove("elicitationId").set("mode", RawJson::string("url")).apply();
-        let question = ObjectWriter::new()
+        let input_request = ObjectWriter::new()
             .value("method", Method::Elicit.as_str())
             .raw("params", &visit)
             .finish();
-        entries = entries.raw(&format!("visit-{}", index + 1), &question);
+        entries = entries.raw(&format!("visit-{}", index + 1), &input_request);
     }
     Ok(Answer::InputRequired(InputRequired { entries: Some(entries.finish()), state: None }))
 }

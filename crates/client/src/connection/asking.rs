@@ -12,15 +12,15 @@ use futures_util::stream::FuturesUnordered;
 use gantry_protocol::{Id, Revision};
 use tokio::time::timeout;
 
-use super::link::Link;
-use super::mailbox::Asked;
+use super::connection_inner::ConnectionInner;
+use super::mailbox::ServerRequest;
 use super::reply;
 use crate::error::ClientError;
-use crate::line::{Line, Refusal};
+use crate::request_handler::{InputRefusal, RequestHandler};
 
 pub(super) struct Asking<'a> {
-    link: &'a Link,
-    line: &'a dyn Line,
+    inner: &'a ConnectionInner,
+    line: &'a dyn RequestHandler,
     open: HashMap<Id, Open>,
     /// Made with the first question: most calls ask none.
     answering: Option<FuturesUnordered<Abortable<BoxFuture<'a, Id>>>>,
@@ -28,15 +28,15 @@ pub(super) struct Asking<'a> {
 
 /// A question that is open until its answer has been sent.
 struct Open {
-    asked: Asked,
+    asked: ServerRequest,
     handle: AbortHandle,
     /// The answer, from when it begins to be sent.
     answer: Arc<OnceLock<Bytes>>,
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn new(link: &'a Link, line: &'a dyn Line) -> Self {
-        Self { link, line, open: HashMap::new(), answering: None }
+    pub(super) fn new(inner: &'a ConnectionInner, line: &'a dyn RequestHandler) -> Self {
+        Self { inner, line, open: HashMap::new(), answering: None }
     }
 
     /// Whether no question is open.
@@ -45,12 +45,12 @@ impl<'a> Asking<'a> {
     }
 
     /// Opens a question.
-    pub(super) fn ask(&mut self, asked: Asked) {
+    pub(super) fn ask(&mut self, asked: ServerRequest) {
         let (handle, registration) = AbortHandle::new_pair();
         let open = Open { asked, handle, answer: Arc::default() };
         let (id, asked, answer) = (open.asked.id.clone(), open.asked.clone(), open.answer.clone());
         self.open.insert(id, open);
-        let answering: BoxFuture<'a, Id> = Box::pin(give(self.link, self.line, asked, answer));
+        let answering: BoxFuture<'a, Id> = Box::pin(give(self.inner, self.line, asked, answer));
         let all = self.answering.get_or_insert_default();
         all.push(Abortable::new(answering, registration));
     }
@@ -78,7 +78,7 @@ impl<'a> Asking<'a> {
         if self.open.is_empty() {
             return;
         }
-        let within = self.link.settings.grace;
+        let within = self.inner.settings.grace;
         let arrived = async {
             while self.open.values().any(|open| open.answer.get().is_some()) {
                 self.one_less().await;
@@ -89,12 +89,17 @@ impl<'a> Asking<'a> {
 }
 
 /// Asks, and tells the server the answer.
-async fn give(link: &Link, line: &dyn Line, asked: Asked, answer: Arc<OnceLock<Bytes>>) -> Id {
-    let revision = link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
-    let given = line.ask(reply::question(revision, &asked)).await;
-    let said = link.say(answer.get_or_init(|| reply::reply(revision, &asked, given)).clone());
+async fn give(
+    inner: &ConnectionInner,
+    line: &dyn RequestHandler,
+    asked: ServerRequest,
+    answer: Arc<OnceLock<Bytes>>,
+) -> Id {
+    let revision = inner.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+    let given = line.ask(reply::input_request(revision, &asked)).await;
+    let said = inner.say(answer.get_or_init(|| reply::reply(revision, &asked, given)).clone());
     // The clock of the call stands still until this is done, so it has an end of its own.
-    let within = link.settings.silence;
+    let within = inner.settings.silence;
     let said = timeout(within, said).await.unwrap_or(Err(ClientError::Timeout(within)));
     if let Err(error) = said {
         tracing::debug!(%error, method = %asked.method, "an answer did not reach the server");
@@ -104,14 +109,14 @@ async fn give(link: &Link, line: &dyn Line, asked: Asked, answer: Arc<OnceLock<B
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let revision = self.link.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
+        let revision = self.inner.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
         for Open { asked, answer, .. } in self.open.values() {
             match answer.get() {
                 // It may have arrived over HTTP; the same twice does less harm than none.
-                Some(answer) => self.link.tell(answer.clone()),
+                Some(answer) => self.inner.tell(answer.clone()),
                 None => {
-                    let gone = Refusal::Gone("the call has ended".to_owned());
-                    self.link.tell(reply::reply(revision, asked, Err(gone)));
+                    let gone = InputRefusal::Gone("the call has ended".to_owned());
+                    self.inner.tell(reply::reply(revision, asked, Err(gone)));
                 }
             }
         }

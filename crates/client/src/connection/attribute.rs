@@ -6,22 +6,22 @@ use bytes::Bytes;
 use gantry_protocol::meta::key;
 use gantry_protocol::{Method, RpcError, code, jsonrpc};
 
-use super::board::Call;
-use super::link::Link;
-use super::mailbox::Asked;
+use super::connection_inner::ConnectionInner;
+use super::mailbox::ServerRequest;
+use super::pending_requests::Call;
 
-impl Link {
+impl ConnectionInner {
     /// The call that a question belongs to, or what to reply when none can be found.
-    pub(super) fn attribute(&self, asked: &Asked) -> Result<Arc<Call>, Bytes> {
-        let candidates = self.board.candidates();
+    pub(super) fn attribute(&self, asked: &ServerRequest) -> Result<Arc<Call>, Bytes> {
+        let candidates = self.pending_requests.candidates();
         match self.choose(asked, &candidates) {
             Some(call) => {
-                self.board.learn_asker(&call.about);
+                self.pending_requests.learn_asker(&call.about);
                 Ok(call)
             }
             None if candidates.is_empty() => Err(self.outside(asked)),
             None => {
-                self.board.set_alone(&candidates);
+                self.pending_requests.set_alone(&candidates);
                 let text = format!(
                     "{} calls are under way and nothing says which of them asks; their tools run one at a time from now on, so call again",
                     candidates.len()
@@ -31,7 +31,7 @@ impl Link {
         }
     }
 
-    fn choose(&self, asked: &Asked, candidates: &[Arc<Call>]) -> Option<Arc<Call>> {
+    fn choose(&self, asked: &ServerRequest, candidates: &[Arc<Call>]) -> Option<Arc<Call>> {
         let task = asked
             .params
             .as_ref()
@@ -51,7 +51,8 @@ impl Link {
         if identity.is_empty() || !candidates.iter().all(|it| it.about.identity == *identity) {
             return None;
         }
-        let mut askers = candidates.iter().filter(|call| self.board.is_asker(&call.about));
+        let mut askers =
+            candidates.iter().filter(|call| self.pending_requests.is_asker(&call.about));
         match (askers.next(), askers.next()) {
             (Some(only), None) => Some(only.clone()),
             _ => Some(latest.clone()),
@@ -59,7 +60,7 @@ impl Link {
     }
 
     /// The reply to a question that comes outside of any call.
-    fn outside(&self, asked: &Asked) -> Bytes {
+    fn outside(&self, asked: &ServerRequest) -> Bytes {
         match (&asked.method, &self.settings.roots) {
             (Method::RootsList, Some(roots)) => jsonrpc::result(&asked.id, roots).into_bytes(),
             (Method::RootsList, None) => {
@@ -74,6 +75,6 @@ impl Link {
     }
 }
 
-fn refuse(asked: &Asked, code: i64, text: &str) -> Bytes {
+fn refuse(asked: &ServerRequest, code: i64, text: &str) -> Bytes {
     jsonrpc::error(&asked.id, &RpcError::new(code, text)).into_bytes()
 }

@@ -5,28 +5,28 @@ use bytes::Bytes;
 use gantry_protocol::{Id, Level, Method, ParamsHead, jsonrpc};
 use http::{HeaderName, HeaderValue};
 
-use super::board::{About, Call};
-use super::call::Underway;
+use super::call::InFlightRequest;
 use super::compose;
-use super::link::{Agreed, Link};
+use super::connection_inner::{Agreed, ConnectionInner};
+use super::pending_requests::{About, Call};
 use crate::error::ClientError;
-use crate::line::Line;
 use crate::request::Request;
+use crate::request_handler::RequestHandler;
 
 /// A request that was entered, and what is to be sent.
 pub(super) struct Begun<'a> {
-    pub(super) underway: Underway<'a>,
+    pub(super) in_flight: InFlightRequest<'a>,
     pub(super) message: Bytes,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Link {
+impl ConnectionInner {
     /// Enters a request, and writes it down as it will be sent.
     pub(super) fn begin(
         &self,
         agreed: &Agreed,
         request: &Request,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
     ) -> Result<Begun<'_>, ClientError> {
         let revision = agreed.revision();
         let read;
@@ -44,21 +44,21 @@ impl Link {
         };
         let (method, name) = (request.method.clone(), named(request, head));
         let about = About { method, name, identity, log_level: request.log_level };
-        let underway = Underway::begin(self, about)?;
-        let Call { id, about, .. } = &*underway.call;
+        let in_flight = InFlightRequest::begin(self, about)?;
+        let Call { id, about, .. } = &*in_flight.call;
         let params = compose::params(&self.settings, agreed, request, head, *id);
         let message = jsonrpc::request(&Id::number(*id), request.method.as_str(), Some(&params));
         let headers = match revision.is_stateless() && !self.is_pipe() {
             true => compose::repeated(revision, request, head, about.name.as_deref()),
             false => Vec::new(),
         };
-        Ok(Begun { underway, message, headers })
+        Ok(Begun { in_flight, message, headers })
     }
 
     /// Whether a request has to wait until no other of its kind is under way.
     pub(super) fn runs_alone(&self, request: &Request) -> bool {
         let name = || named(request, &ParamsHead::read(&request.params));
-        request.method == Method::ToolsCall && self.board.runs_alone(name)
+        request.method == Method::ToolsCall && self.pending_requests.runs_alone(name)
     }
 
     /// How much a request wants logged, when an older server has not been told so before.

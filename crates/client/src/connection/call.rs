@@ -13,19 +13,19 @@ use tokio::time::timeout;
 
 use super::asking::Asking;
 use super::begin::Begun;
-use super::board::{About, Call};
 use super::clock::Clock;
+use super::connection_inner::ConnectionInner;
 use super::hear::cancelled;
-use super::link::Link;
-use super::mailbox::Heard;
+use super::mailbox::Inbound;
+use super::pending_requests::{About, Call};
 use super::source::{Source, Step};
 use super::{answer, compose};
 use crate::error::ClientError;
-use crate::line::{Line, Silent};
 use crate::request::{Answer, Request};
+use crate::request_handler::{NoopHandler, RequestHandler};
 
 /// A request of the connection's own, and what came of it.
-pub(super) struct Exchange {
+pub(super) struct PendingCall {
     pub(super) outcome: Result<Result<RawJson, RawJson>, ClientError>,
     /// The session that the server named.
     pub(super) session: Option<String>,
@@ -33,12 +33,12 @@ pub(super) struct Exchange {
     pub(super) refused: Option<u16>,
 }
 
-impl Link {
+impl ConnectionInner {
     /// Asks for something and waits for the answer.
     pub(super) async fn request(
         &self,
         request: &Request,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
     ) -> Result<Answer, ClientError> {
         let agreed = self.agreed().ok_or_else(|| self.gone())?;
         let revision = agreed.revision();
@@ -56,7 +56,7 @@ impl Link {
             }
             false => None,
         };
-        let Begun { mut underway, message, mut headers } = self.begin(agreed, request, line)?;
+        let Begun { mut in_flight, message, mut headers } = self.begin(agreed, request, line)?;
         if let Some(trace) = request.trace.as_ref().filter(|_| !self.is_pipe()) {
             headers.extend(compose::traced(trace));
         }
@@ -67,9 +67,9 @@ impl Link {
             sent = Source::send(self, message, headers) => sent?,
             time = clock.run_out() => return Err(ClientError::Timeout(time)),
         };
-        let Exchange { outcome, refused, .. } =
-            underway.hear_out(&mut source, line, &mut clock).await;
-        let is_task = compose::wishes_task(agreed, request);
+        let PendingCall { outcome, refused, .. } =
+            in_flight.hear_out(&mut source, line, &mut clock).await;
+        let is_task = compose::requests_task(agreed, request);
         let answer = match outcome {
             Ok(outcome) => answer::read(revision, request, is_task, outcome).await,
             Err(error) => Err(error),
@@ -88,14 +88,14 @@ impl Link {
         params: &RawJson,
         headers: Vec<(HeaderName, HeaderValue)>,
         within: Duration,
-    ) -> Exchange {
-        let failed = |error| Exchange { outcome: Err(error), session: None, refused: None };
-        let mut underway = match Underway::begin(self, About::own(method.clone())) {
-            Ok(underway) => underway,
+    ) -> PendingCall {
+        let failed = |error| PendingCall { outcome: Err(error), session: None, refused: None };
+        let mut in_flight = match InFlightRequest::begin(self, About::own(method.clone())) {
+            Ok(in_flight) => in_flight,
             Err(error) => return failed(error),
         };
-        underway.quiet = true;
-        let id = Id::number(underway.call.id);
+        in_flight.quiet = true;
+        let id = Id::number(in_flight.call.id);
         let message = jsonrpc::request(&id, method.as_str(), Some(params));
         let mut clock = Clock::start(within, within);
         let sent = select! {
@@ -104,7 +104,7 @@ impl Link {
             time = clock.run_out() => Err(ClientError::Timeout(time)),
         };
         match sent {
-            Ok(mut source) => underway.hear_out(&mut source, &Silent, &mut clock).await,
+            Ok(mut source) => in_flight.hear_out(&mut source, &NoopHandler, &mut clock).await,
             Err(error) => failed(error),
         }
     }
@@ -122,40 +122,40 @@ impl Link {
 }
 
 /// A request under way. When it is dropped before its end, the server is told.
-pub(super) struct Underway<'a> {
-    link: &'a Link,
+pub(super) struct InFlightRequest<'a> {
+    inner: &'a ConnectionInner,
     pub(super) call: Arc<Call>,
     /// Whether the server has nothing more to hear of it.
     quiet: bool,
 }
 
-impl<'a> Underway<'a> {
-    pub(super) fn begin(link: &'a Link, about: About) -> Result<Self, ClientError> {
-        Ok(Self { link, call: link.board.begin(about)?, quiet: false })
+impl<'a> InFlightRequest<'a> {
+    pub(super) fn begin(inner: &'a ConnectionInner, about: About) -> Result<Self, ClientError> {
+        Ok(Self { inner, call: inner.pending_requests.begin(about)?, quiet: false })
     }
 
     /// Hears everything until the answer.
     async fn hear_out(
         &mut self,
         source: &mut Source,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
         clock: &mut Clock,
-    ) -> Exchange {
+    ) -> PendingCall {
         let outcome = self.converse(source, line, clock).await;
         self.quiet |= !matches!(outcome, Err(ClientError::Timeout(_)));
         if outcome.is_ok() {
             source.settle();
         }
-        Exchange { outcome, session: source.session.take(), refused: source.refused }
+        PendingCall { outcome, session: source.session.take(), refused: source.refused }
     }
 
     async fn converse(
         &self,
         source: &mut Source,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
         clock: &mut Clock,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
-        let mut asking = Asking::new(self.link, line);
+        let mut asking = Asking::new(self.inner, line);
         let outcome = self.hear_all(source, line, clock, &mut asking).await;
         if outcome.is_ok() {
             asking.send_off().await;
@@ -166,7 +166,7 @@ impl<'a> Underway<'a> {
     async fn hear_all(
         &self,
         source: &mut Source,
-        line: &dyn Line,
+        line: &dyn RequestHandler,
         clock: &mut Clock,
         asking: &mut Asking<'_>,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
@@ -183,35 +183,35 @@ impl<'a> Underway<'a> {
                     return Err(ClientError::Timeout(time));
                 }
                 heard = self.call.mailbox.next(), if logging.is_none() => match heard {
-                    Heard::Answer(outcome) => return Ok(outcome),
-                    Heard::Malformed(reason) => return Err(ClientError::Malformed(reason)),
-                    Heard::Lost(reason) => {
+                    Inbound::Answer(outcome) => return Ok(outcome),
+                    Inbound::Malformed(reason) => return Err(ClientError::Malformed(reason)),
+                    Inbound::Lost(reason) => {
                         return Err(match is_begun {
                             true => ClientError::Lost(reason),
                             false => ClientError::Reset(reason),
                         });
                     }
-                    Heard::Progress(params) => {
+                    Inbound::Progress(params) => {
                         is_begun = true;
                         clock.hear();
                         line.progress(params);
                     }
-                    Heard::Log(level, params) => {
+                    Inbound::Log(level, params) => {
                         is_begun = true;
                         logging = Some(line.log(level, params));
                     }
-                    Heard::Question(asked) => {
+                    Inbound::InputRequest(asked) => {
                         is_begun = true;
                         clock.stop();
                         asking.ask(asked);
                     }
-                    Heard::Withdrawn(id) => asking.withdraw(&id),
-                    Heard::Acknowledged => {}
+                    Inbound::Withdrawn(id) => asking.withdraw(&id),
+                    Inbound::Acknowledged => {}
                 },
-                said = source.step(self.link), if logging.is_none() => match said? {
+                said = source.step(self.inner), if logging.is_none() => match said? {
                     Some(Step::Message(said)) => {
                         is_begun = true;
-                        self.link.hear(said, Some(&self.call));
+                        self.inner.hear(said, Some(&self.call));
                     }
                     Some(Step::HangUp(retry)) => line.hang_up(retry),
                     None => return Err(ClientError::Lost(
@@ -223,12 +223,12 @@ impl<'a> Underway<'a> {
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
-        let unanswered = self.link.board.remove(self.call.id).is_some();
+        let unanswered = self.inner.pending_requests.remove(self.call.id).is_some();
         // Over HTTP a server without handshake hears of it by the end of its response.
-        if unanswered && !self.quiet && !self.link.stands_alone() {
-            self.link.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
+        if unanswered && !self.quiet && !self.inner.stands_alone() {
+            self.inner.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
         }
     }
 }

@@ -8,7 +8,7 @@ use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Method, ParamsHead, RawJson, Revision, Trace, wire};
 use http::{HeaderName, HeaderValue};
 
-use super::link::Agreed;
+use super::connection_inner::Agreed;
 use crate::request::Request;
 use crate::settings::Settings;
 
@@ -42,7 +42,7 @@ pub(super) fn name(request: &Request, head: &ParamsHead) -> Option<String> {
 }
 
 /// Whether the server is told that this may become a task (2025-11-25).
-pub(super) fn wishes_task(agreed: &Agreed, request: &Request) -> bool {
+pub(super) fn requests_task(agreed: &Agreed, request: &Request) -> bool {
     agreed.tasks && request.task.is_some() && request.method == Method::ToolsCall
 }
 
@@ -114,7 +114,7 @@ fn after_handshake(agreed: &Agreed, request: &Request, id: u64) -> RawJson {
     };
     let ttl = request.task.and_then(|task| task.ttl).map(|ttl| ttl.as_millis() as u64);
     let task =
-        wishes_task(agreed, request).then(|| ObjectWriter::new().value_some("ttl", ttl).finish());
+        requests_task(agreed, request).then(|| ObjectWriter::new().value_some("ttl", ttl).finish());
     params.edit().set_some(key::META, meta).set_some("task", task).apply()
 }
 

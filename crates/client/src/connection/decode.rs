@@ -5,7 +5,7 @@ use gantry_protocol::jsonrpc::{self, Batch, Incoming, Malformed, Message};
 use gantry_protocol::{JsonLimits, RawJson, Revision};
 use gantry_transport::{Offload, offload};
 
-use super::link::Link;
+use super::connection_inner::ConnectionInner;
 
 /// What a text says.
 pub(super) struct Decoded {
@@ -30,7 +30,7 @@ pub(super) struct Skipped {
     pub(super) value: Option<RawJson>,
 }
 
-impl Link {
+impl ConnectionInner {
     /// Reads a text.
     pub(super) fn decode(&self, text: Bytes) -> Offload<Decoded> {
         let (limits, batch, revision) =

@@ -6,14 +6,14 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson, Revision, RpcError, jsonrpc, wire};
 
 use super::answer::rpc_error;
-use super::greet::{Picked, Unwelcome, discover_only, pick, supported};
-use super::link::{Agreed, Link, Way};
+use super::connection_inner::{Agreed, ConnectionInner, Transport};
+use super::negotiate::{Picked, Unwelcome, discover_only, pick, supported};
 use crate::error::{ClientError, HttpError};
 use crate::peer::Peer;
 
 /// How sure it is that the server wants a handshake.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(super) enum EraDoubt {
     None,
     /// It may say otherwise.
     Some,
@@ -21,7 +21,7 @@ pub(super) enum Doubt {
     Much,
 }
 
-impl Doubt {
+impl EraDoubt {
     /// Whether a server that refuses the handshake with this is to be asked without one.
     fn is_raised_by(self, error: &RpcError) -> bool {
         let names_stateless =
@@ -35,8 +35,11 @@ impl Doubt {
 }
 
 /// The handshake. A server that refuses it may be one that has none after all.
-pub(super) async fn handshake(link: &Link, doubt: Doubt) -> Result<Agreed, Unwelcome> {
-    let settings = &link.settings;
+pub(super) async fn handshake(
+    inner: &ConnectionInner,
+    doubt: EraDoubt,
+) -> Result<Agreed, Unwelcome> {
+    let settings = &inner.settings;
     let offer = settings.offer;
     let params = ObjectWriter::new()
         .value("protocolVersion", offer.as_str())
@@ -44,15 +47,15 @@ pub(super) async fn handshake(link: &Link, doubt: Doubt) -> Result<Agreed, Unwel
         .raw("clientInfo", &settings.info)
         .finish();
     let within = settings.connect_within;
-    let exchange = link.exchange(Method::Initialize, &params, Vec::new(), within).await;
+    let exchange = inner.exchange(Method::Initialize, &params, Vec::new(), within).await;
     let error = match exchange.outcome {
-        Ok(Ok(result)) => return Ok(agree(link, &result, exchange.session).await?),
+        Ok(Ok(result)) => return Ok(agree(inner, &result, exchange.session).await?),
         Ok(Err(error)) => ClientError::Answered(rpc_error(&error)?),
         Err(error) => error,
     };
     if let ClientError::Answered(error) = &error
         && doubt.is_raised_by(error)
-        && let Ok(agreed) = discover_only(link).await
+        && let Ok(agreed) = discover_only(inner).await
     {
         return Ok(agreed);
     }
@@ -64,7 +67,7 @@ pub(super) async fn handshake(link: &Link, doubt: Doubt) -> Result<Agreed, Unwel
 
 /// Takes what the server offers, and ends the handshake.
 async fn agree(
-    link: &Link,
+    inner: &ConnectionInner,
     result: &RawJson,
     session: Option<String>,
 ) -> Result<Agreed, ClientError> {
@@ -77,7 +80,7 @@ async fn agree(
     let revision = revision.ok_or_else(|| {
         ClientError::Unreachable(format!(
             "the server answered the offer of revision {} with `{version}`, which cannot be agreed on by a handshake here",
-            link.settings.offer
+            inner.settings.offer
         ))
     })?;
     let capabilities = result.get("capabilities").unwrap_or(RawJson::EMPTY_OBJECT);
@@ -90,12 +93,12 @@ async fn agree(
         instructions: result.get("instructions").and_then(|it| it.to_text()),
     };
     let agreed = Agreed { peer: Arc::new(peer), tasks, session: session.is_some() };
-    if let Way::Http { wire, .. } = &link.way {
+    if let Transport::Http { wire, .. } = &inner.way {
         wire.agreed(revision, session);
     }
     // Set before the server may ask anything, which it may as soon as it hears the next message.
-    link.agree(agreed.clone());
-    match link.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await {
+    inner.agree(agreed.clone());
+    match inner.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await {
         // One that refuses to hear it may still serve.
         Ok(()) | Err(ClientError::Lost(_) | ClientError::Http(_)) => Ok(agreed),
         Err(error) => Err(unreachable(error)),

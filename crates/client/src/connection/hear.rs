@@ -10,10 +10,10 @@ use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, wire};
 use gantry_transport::child::SKIPPED;
 
-use super::board::Call;
+use super::connection_inner::ConnectionInner;
 use super::decode::{Content, Decoded, Skipped};
-use super::link::Link;
-use super::mailbox::{Asked, Heard};
+use super::mailbox::{Inbound, ServerRequest};
+use super::pending_requests::Call;
 use crate::event::{ChangedList, Event};
 
 /// Bytes shown of a text that is no message.
@@ -22,7 +22,7 @@ const SHOWN: usize = 200;
 /// Each so many bytes of what answers no request count as one message more.
 const CHARGED: usize = 4096;
 
-impl Link {
+impl ConnectionInner {
     /// Sorts what a text says. `own` is the call on whose stream it came, if it came on one.
     pub(super) fn hear(&self, said: Decoded, own: Option<&Arc<Call>>) {
         let size = said.text.len();
@@ -88,11 +88,11 @@ impl Link {
         if let Some(raw) = value
             && raw.is_object()
             && raw.get("method").is_none()
-            && let Some(call) = self.board.remove(id)
+            && let Some(call) = self.pending_requests.remove(id)
         {
             let reason = raw.get(SKIPPED).and_then(|reason| reason.to_text());
             let none = || format!("the server's answer is none: {malformed}");
-            call.mailbox.put(Heard::Malformed(reason.unwrap_or_else(none)));
+            call.mailbox.put(Inbound::Malformed(reason.unwrap_or_else(none)));
         }
     }
 
@@ -105,9 +105,9 @@ impl Link {
                     Some(id) => id.as_number(),
                     None => own.map(|own| own.id),
                 };
-                match call.and_then(|id| self.board.remove(id)) {
+                match call.and_then(|id| self.pending_requests.remove(id)) {
                     Some(call) => {
-                        call.mailbox.put(Heard::Answer(response.outcome));
+                        call.mailbox.put(Inbound::Answer(response.outcome));
                         return true;
                     }
                     None => tracing::debug!(id = ?response.id, "an answer to no request of ours"),
@@ -141,10 +141,10 @@ impl Link {
             }
             Method::SubscriptionsAcknowledged => {
                 let id = params.at(&[key::META, key::SUBSCRIPTION_ID]).and_then(Id::new);
-                let call = id.and_then(|id| self.board.find(id.as_number()?));
+                let call = id.and_then(|id| self.pending_requests.find(id.as_number()?));
                 let call = call.as_ref().or(own);
                 if let Some(call) = call.filter(|call| call.about.method == Method::Listen) {
-                    call.mailbox.offer(Heard::Acknowledged);
+                    call.mailbox.offer(Inbound::Acknowledged);
                 }
             }
             _ => tracing::debug!(%method, "a notification that concerns nobody"),
@@ -153,11 +153,11 @@ impl Link {
 
     fn progressed(&self, params: &RawJson) {
         let token = params.get(key::PROGRESS_TOKEN).and_then(Id::new);
-        let call = token.and_then(|token| self.board.find(token.as_number()?));
+        let call = token.and_then(|token| self.pending_requests.find(token.as_number()?));
         match call {
             Some(call) => {
                 let params = params.edit().remove(key::PROGRESS_TOKEN).apply();
-                call.mailbox.offer(Heard::Progress(params));
+                call.mailbox.offer(Inbound::Progress(params));
             }
             None => tracing::debug!("progress of no request of ours"),
         }
@@ -167,11 +167,11 @@ impl Link {
         let level = params.get("level").and_then(|level| level.read()).unwrap_or(Level::Info);
         match own {
             Some(call) if call.about.log_level.is_some_and(|least| level >= least) => {
-                call.mailbox.offer(Heard::Log(level, params));
+                call.mailbox.offer(Inbound::Log(level, params));
             }
             Some(_) => {}
-            None => match self.board.only_logged(level) {
-                Some(call) => drop(call.mailbox.offer(Heard::Log(level, params))),
+            None => match self.pending_requests.only_logged(level) {
+                Some(call) => drop(call.mailbox.offer(Inbound::Log(level, params))),
                 None => self.event(Event::Log(level, params)),
             },
         }
@@ -179,10 +179,10 @@ impl Link {
 
     fn withdrawn(&self, params: &RawJson, own: Option<&Arc<Call>>) {
         let Some(id) = params.get("requestId").and_then(Id::new) else { return };
-        let listening = id.as_number().and_then(|id| self.board.find(id));
+        let listening = id.as_number().and_then(|id| self.pending_requests.find(id));
         let listening = listening.filter(|call| call.about.method == Method::Listen);
-        for call in self.board.candidates().iter().chain(own).chain(&listening) {
-            call.mailbox.offer(Heard::Withdrawn(id.clone()));
+        for call in self.pending_requests.candidates().iter().chain(own).chain(&listening) {
+            call.mailbox.offer(Inbound::Withdrawn(id.clone()));
         }
     }
 
@@ -197,7 +197,7 @@ impl Link {
                 self.tell(jsonrpc::result(&id, &RawJson::EMPTY_OBJECT).into_bytes());
             }
             Method::Elicit | Method::CreateMessage | Method::RootsList => {
-                self.question(Asked { id, method, params }, own);
+                self.input_request(ServerRequest { id, method, params }, own);
             }
             _ => {
                 let error = RpcError::method_not_found(method.as_str());
@@ -206,7 +206,7 @@ impl Link {
         }
     }
 
-    fn question(&self, asked: Asked, own: Option<&Arc<Call>>) {
+    fn input_request(&self, asked: ServerRequest, own: Option<&Arc<Call>>) {
         let found = match own {
             Some(call) => Ok(call.clone()),
             None => self.attribute(&asked),
@@ -214,7 +214,7 @@ impl Link {
         match found {
             Ok(call) => {
                 let (id, method) = (asked.id.clone(), asked.method.clone());
-                if !call.mailbox.offer(Heard::Question(asked)) {
+                if !call.mailbox.offer(Inbound::InputRequest(asked)) {
                     let error = RpcError::new(
                         code::INTERNAL_ERROR,
                         format!("too much is waiting to be heard; `{method}` is refused"),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
 use gantry_protocol::{RawJson, code};
 
-use super::link::Link;
+use super::connection_inner::ConnectionInner;
 use crate::error::ClientError;
-use crate::line::Silent;
 use crate::request::{Answer, List, Listed, Request};
+use crate::request_handler::NoopHandler;
 use crate::settings::ListLimits;
 
 /// Pages that one list may have.
@@ -21,7 +21,7 @@ const CURSOR: usize = 64 * 1024;
 /// Characters shown of the name of a definition that is left out.
 const NAMED: usize = 64;
 
-impl Link {
+impl ConnectionInner {
     /// All pages. What is wrong with a later page is told beside what the earlier ones held.
     pub(super) async fn list(&self, list: List) -> Result<Listed, ClientError> {
         let declared = self.agreed().is_some_and(|agreed| agreed.peer.has(&[list.capability()]));
@@ -54,7 +54,7 @@ impl Link {
 
     async fn page(&self, list: List, cursor: Option<&RawJson>) -> Result<RawJson, ClientError> {
         let params = ObjectWriter::new().raw_some("cursor", cursor).finish();
-        match self.request(&Request::new(list.method(), params), &Silent).await? {
+        match self.request(&Request::new(list.method(), params), &NoopHandler).await? {
             Answer::Complete(result) => Ok(result.into_raw()),
             _ => Err(ClientError::Malformed(format!(
                 "`{}` was answered with no list",

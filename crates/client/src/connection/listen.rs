@@ -13,11 +13,11 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::board::{About, Call};
 use super::compose;
+use super::connection_inner::{ConnectionInner, Transport};
 use super::hear::cancelled;
-use super::link::{Link, Way};
-use super::mailbox::Heard;
+use super::mailbox::Inbound;
+use super::pending_requests::{About, Call};
 use super::source::Source;
 use crate::error::ClientError;
 use crate::event::Event;
@@ -59,28 +59,28 @@ impl Awaited {
 
 /// Keeps a subscription open, and opens it anew when the wish changes or when it is lost.
 pub(super) async fn subscribe(
-    link: Arc<Link>,
+    inner: Arc<ConnectionInner>,
     mut wishes: watch::Receiver<Wish>,
     tried: watch::Sender<Tried>,
     mut awaited: Awaited,
 ) {
-    let Some(agreed) = link.agreed() else { return };
+    let Some(agreed) = inner.agreed() else { return };
     let (mut failures, mut lost) = (0, false);
     // The old one is heard until the new one is in force.
     let mut current: Option<Subscription> = None;
     let mut parting = JoinSet::new();
-    while link.board.end_reason().is_none() {
+    while inner.pending_requests.end_reason().is_none() {
         let wish = wishes.borrow_and_update().clone();
         let opened = match filter(&agreed.peer, &wish.uris) {
             Some(filter) => {
-                let mut opening = pin!(Subscription::open(&link, &filter));
+                let mut opening = pin!(Subscription::open(&inner, &filter));
                 loop {
                     select! {
                         opened = &mut opening => break opened.map(Some),
                         () = over(&mut current) => {
                             current = None;
                             lost = true;
-                            link.listen(false);
+                            inner.listen(false);
                         }
                     }
                 }
@@ -89,7 +89,7 @@ pub(super) async fn subscribe(
         };
         let failed = opened.as_ref().err().cloned();
         if let Ok(opened) = &opened {
-            link.listen(opened.is_some());
+            inner.listen(opened.is_some());
         }
         let is_late = awaited.tell();
         match opened {
@@ -98,14 +98,14 @@ pub(super) async fn subscribe(
                 let before = std::mem::replace(&mut current, opened);
                 while parting.try_join_next().is_some() {}
                 // Over a pipe everything has come that was said before.
-                if let Some(mut before) = before.filter(|_| !link.is_pipe()) {
+                if let Some(mut before) = before.filter(|_| !inner.is_pipe()) {
                     parting.spawn(async move {
                         let _ = timeout(LINGER, before.ended()).await;
                     });
                 }
                 failures = 0;
                 if std::mem::take(&mut lost) || (is_late && is_listened_to) {
-                    link.event(Event::Reconnected);
+                    inner.event(Event::Reconnected);
                 }
             }
             Err(error) => {
@@ -116,7 +116,7 @@ pub(super) async fn subscribe(
             }
         }
         tried.send_replace(Tried { number: wish.number, failed });
-        if link.outdated.is_cancelled() {
+        if inner.outdated.is_cancelled() {
             return;
         }
         let ended = async {
@@ -133,9 +133,9 @@ pub(super) async fn subscribe(
                     current = None;
                     failures = 1;
                     lost = true;
-                    link.listen(false);
+                    inner.listen(false);
                 }
-                sleep(link.settings.backoff.after(failures)).await;
+                sleep(inner.settings.backoff.after(failures)).await;
             }
         }
     }
@@ -172,38 +172,39 @@ fn filter(peer: &Peer, uris: &BTreeSet<String>) -> Option<RawJson> {
 
 /// One `subscriptions/listen` in force. Dropping it ends it.
 struct Subscription {
-    link: Arc<Link>,
+    inner: Arc<ConnectionInner>,
     call: Arc<Call>,
     source: Source,
 }
 
 impl Subscription {
-    async fn open(link: &Arc<Link>, filter: &RawJson) -> Result<Self, ClientError> {
-        let call = link.board.begin(About::own(Method::Listen))?;
+    async fn open(inner: &Arc<ConnectionInner>, filter: &RawJson) -> Result<Self, ClientError> {
+        let call = inner.pending_requests.begin(About::own(Method::Listen))?;
         let params = ObjectWriter::new().raw("notifications", filter).finish();
         let mut request = Request::new(Method::Listen, params);
-        request.capabilities = link.settings.capabilities.clone();
+        request.capabilities = inner.settings.capabilities.clone();
         let (revision, head) = (Revision::LATEST, ParamsHead::read(&request.params));
-        let params = compose::standing_alone(revision, &link.settings, &request, &head, call.id);
+        let params = compose::standing_alone(revision, &inner.settings, &request, &head, call.id);
         let message =
             jsonrpc::request(&Id::number(call.id), Method::Listen.as_str(), Some(&params));
-        let headers = match link.is_pipe() {
+        let headers = match inner.is_pipe() {
             true => Vec::new(),
             false => compose::repeated(revision, &request, &head, None),
         };
-        let within = link.settings.connect_within;
+        let within = inner.settings.connect_within;
         let open = async {
-            let source = Source::send(link, message, headers).await;
+            let source = Source::send(inner, message, headers).await;
             // From here on dropping it takes the call off the board.
-            let mut subscription = Self { link: link.clone(), call: call.clone(), source: source? };
+            let mut subscription =
+                Self { inner: inner.clone(), call: call.clone(), source: source? };
             match subscription.acknowledged().await {
                 Ok(()) => Ok(subscription),
-                Err(error) => Err(link.judged(subscription.source.refused, error).await),
+                Err(error) => Err(inner.judged(subscription.source.refused, error).await),
             }
         };
         let opened = timeout(within, open).await.unwrap_or(Err(ClientError::Timeout(within)));
         if opened.is_err() {
-            link.board.remove(call.id);
+            inner.pending_requests.remove(call.id);
         }
         opened
     }
@@ -211,8 +212,8 @@ impl Subscription {
     async fn acknowledged(&mut self) -> Result<(), ClientError> {
         loop {
             match self.next().await? {
-                Heard::Acknowledged => return Ok(()),
-                Heard::Answer(Err(error)) => {
+                Inbound::Acknowledged => return Ok(()),
+                Inbound::Answer(Err(error)) => {
                     return Err(ClientError::Answered(super::answer::rpc_error(&error)?));
                 }
                 heard if self.is_end(&heard) => {
@@ -233,22 +234,22 @@ impl Subscription {
         }
     }
 
-    fn is_end(&self, heard: &Heard) -> bool {
+    fn is_end(&self, heard: &Inbound) -> bool {
         match heard {
-            Heard::Answer(_) | Heard::Malformed(_) | Heard::Lost(_) => true,
-            Heard::Withdrawn(id) => id.as_number() == Some(self.call.id),
+            Inbound::Answer(_) | Inbound::Malformed(_) | Inbound::Lost(_) => true,
+            Inbound::Withdrawn(id) => id.as_number() == Some(self.call.id),
             _ => false,
         }
     }
 
-    async fn next(&mut self) -> Result<Heard, ClientError> {
+    async fn next(&mut self) -> Result<Inbound, ClientError> {
         loop {
             select! {
                 biased;
                 heard = self.call.mailbox.next() => return Ok(heard),
-                said = self.source.next(&self.link) => match said? {
-                    Some(said) => self.link.hear(said, Some(&self.call)),
-                    None => return Ok(Heard::Lost("the stream ended".to_owned())),
+                said = self.source.next(&self.inner) => match said? {
+                    Some(said) => self.inner.hear(said, Some(&self.call)),
+                    None => return Ok(Inbound::Lost("the stream ended".to_owned())),
                 },
             }
         }
@@ -257,41 +258,41 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        let open = self.link.board.remove(self.call.id).is_some();
+        let open = self.inner.pending_requests.remove(self.call.id).is_some();
         // Over HTTP the end of the stream says it.
-        if open && self.link.is_pipe() {
-            self.link.tell(cancelled(self.call.id, "the subscription is over"));
+        if open && self.inner.is_pipe() {
+            self.inner.tell(cancelled(self.call.id, "the subscription is over"));
         }
     }
 }
 
 /// Keeps the general stream of a session open.
-pub(super) async fn general(link: Arc<Link>, mut awaited: Awaited) {
-    let Way::Http { wire, .. } = &link.way else { return };
+pub(super) async fn general(inner: Arc<ConnectionInner>, mut awaited: Awaited) {
+    let Transport::Http { wire, .. } = &inner.way else { return };
     let (mut failures, mut before) = (0, false);
-    while link.board.end_reason().is_none() {
+    while inner.pending_requests.end_reason().is_none() {
         let listening = wire.listen().await;
-        link.listen(matches!(listening, Ok(Some(_))));
+        inner.listen(matches!(listening, Ok(Some(_))));
         let is_late = awaited.tell();
         match listening {
             Ok(None) => return,
             Ok(Some(messages)) => {
                 if std::mem::replace(&mut before, true) || is_late {
-                    link.event(Event::Reconnected);
+                    inner.event(Event::Reconnected);
                 }
                 let mut source = Source::of(messages);
-                while let Ok(Some(said)) = source.next(&link).await {
+                while let Ok(Some(said)) = source.next(&inner).await {
                     failures = 0;
-                    link.hear(said, None);
+                    inner.hear(said, None);
                 }
-                link.listen(false);
+                inner.listen(false);
             }
             Err(error) => {
-                let error = link.seen(error);
+                let error = inner.seen(error);
                 tracing::debug!(%error, "the general stream could not be had");
             }
         }
         failures += 1;
-        sleep(link.settings.backoff.after(failures)).await;
+        sleep(inner.settings.backoff.after(failures)).await;
     }
 }

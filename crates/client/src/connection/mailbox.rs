@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// A request of the server.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ServerRequest {
     pub(super) id: Id,
     pub(super) method: Method,
     pub(super) params: Option<RawJson>,
@@ -17,13 +17,13 @@ pub(super) struct Asked {
 
 /// What a call hears.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Inbound {
     /// The result, or the error object.
     Answer(Result<RawJson, RawJson>),
     /// The params, without the token.
     Progress(RawJson),
     Log(Level, RawJson),
-    Question(Asked),
+    InputRequest(ServerRequest),
     /// The server no longer wants an answer to a question, or ends what it sent on its own.
     Withdrawn(Id),
     /// A subscription is in force.
@@ -37,7 +37,7 @@ pub(super) enum Heard {
 /// The queue of one call, with one reader.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    queue: Mutex<VecDeque<Heard>>,
+    queue: Mutex<VecDeque<Inbound>>,
     room: usize,
     news: Notify,
 }
@@ -48,7 +48,7 @@ impl Mailbox {
     }
 
     /// Adds something if there is room; says whether there was.
-    pub(super) fn offer(&self, heard: Heard) -> bool {
+    pub(super) fn offer(&self, heard: Inbound) -> bool {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = queue.len() < self.room;
         if fits {
@@ -59,13 +59,13 @@ impl Mailbox {
     }
 
     /// Adds something that comes once in a call's life.
-    pub(super) fn put(&self, heard: Heard) {
+    pub(super) fn put(&self, heard: Inbound) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(heard);
         self.news.notify_one();
     }
 
     /// The next thing to hear. It may be dropped while it waits; nothing is lost.
-    pub(super) async fn next(&self) -> Heard {
+    pub(super) async fn next(&self) -> Inbound {
         loop {
             let news = self.news.notified();
             if let Some(heard) = self.take() {
@@ -75,7 +75,7 @@ impl Mailbox {
         }
     }
 
-    fn take(&self) -> Option<Heard> {
+    fn take(&self) -> Option<Inbound> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::greet::{Unwelcome, greet};
-use super::link::{Agreed, Link, Way};
+use super::connection_inner::{Agreed, ConnectionInner, Transport};
+use super::negotiate::{Unwelcome, greet};
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::settings::{Era, Settings};
@@ -21,7 +21,7 @@ use crate::wire::{Pipe, http_sse, stdio, websocket};
 
 /// A connection whose server is not greeted yet.
 pub(super) struct Draft {
-    pub(super) link: Arc<Link>,
+    pub(super) inner: Arc<ConnectionInner>,
     pub(super) tasks: JoinSet<()>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Opening {
     era: Era,
     events: mpsc::Sender<Event>,
     /// The last try.
-    latest: Mutex<Weak<Link>>,
+    latest: Mutex<Weak<ConnectionInner>>,
     /// What programs wrote that could not be greeted.
     words: Mutex<String>,
 }
@@ -50,10 +50,10 @@ impl Opening {
     /// The error when it is given up.
     pub(super) fn took_too_long(&self, within: Duration) -> ClientError {
         let latest = lock(&self.latest).upgrade();
-        if let Some(link) = &latest {
-            self.remember(link);
+        if let Some(inner) = &latest {
+            self.remember(inner);
         }
-        let words = latest.and_then(|link| link.program()?.last_words());
+        let words = latest.and_then(|inner| inner.program()?.last_words());
         let text = format!("the server was not connected and greeted within {within:?}");
         ClientError::Unreachable(match words {
             Some(words) => format!("{text}; its last words: {words}"),
@@ -81,11 +81,11 @@ impl Opening {
             Ok(self.piped(pipe, Some(session)))
         };
         let draft = start()?;
-        let unwelcome = match greet(&draft.link, self.era).await {
+        let unwelcome = match greet(&draft.inner, self.era).await {
             Ok(agreed) => return Ok((draft, agreed)),
             Err(unwelcome) => unwelcome,
         };
-        self.remember(&draft.link);
+        self.remember(&draft.inner);
         match unwelcome {
             Unwelcome::DiedOnProbe(_) => self.welcome(start()?, Era::Legacy).await,
             Unwelcome::OtherTransport(error) | Unwelcome::Failed(error) => Err(error),
@@ -95,7 +95,7 @@ impl Opening {
     /// Likewise one that hangs up on the question.
     async fn websocket(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
         let draft = self.piped(websocket::open(endpoint, &self.settings).await?, None);
-        match greet(&draft.link, self.era).await {
+        match greet(&draft.inner, self.era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::DiedOnProbe(_)) => {
                 let pipe = websocket::open(endpoint, &self.settings).await?;
@@ -108,7 +108,7 @@ impl Opening {
     /// Streamable HTTP, or else HTTP+SSE (2025-11-25, transports, backwards compatibility).
     async fn either(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
         let draft = self.streamable(endpoint)?;
-        match greet(&draft.link, self.era).await {
+        match greet(&draft.inner, self.era).await {
             Ok(agreed) => Ok((draft, agreed)),
             Err(Unwelcome::OtherTransport(first)) => match self.events(endpoint).await {
                 Err(ClientError::Unauthorized { status, challenge }) => {
@@ -132,11 +132,11 @@ impl Opening {
         draft: Draft,
         era: Era,
     ) -> Result<(Draft, Agreed), ClientError> {
-        let unwelcome = match greet(&draft.link, era).await {
+        let unwelcome = match greet(&draft.inner, era).await {
             Ok(agreed) => return Ok((draft, agreed)),
             Err(unwelcome) => unwelcome,
         };
-        self.remember(&draft.link);
+        self.remember(&draft.inner);
         Err(match unwelcome {
             Unwelcome::DiedOnProbe(reason) => ClientError::Unreachable(reason),
             Unwelcome::OtherTransport(error) | Unwelcome::Failed(error) => error,
@@ -144,30 +144,30 @@ impl Opening {
     }
 
     /// Keeps what a program wrote that is given up.
-    fn remember(&self, link: &Link) {
-        if let Some(program) = link.program() {
+    fn remember(&self, inner: &ConnectionInner) {
+        if let Some(program) = inner.program() {
             lock(&self.words).push_str(&program.stderr());
         }
     }
 
     pub(super) fn piped(&self, pipe: Pipe, program: Option<Session>) -> Draft {
         let Pipe { outgoing, incoming, stop } = pipe;
-        let way = Way::Pipe { outgoing, program, stop };
-        let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
-        *lock(&self.latest) = Arc::downgrade(&link);
+        let way = Transport::Pipe { outgoing, program, stop };
+        let inner = Arc::new(ConnectionInner::new(self.settings.clone(), way, self.events.clone()));
+        *lock(&self.latest) = Arc::downgrade(&inner);
         let mut tasks = JoinSet::new();
-        tasks.spawn(read(link.clone(), incoming));
-        Draft { link, tasks }
+        tasks.spawn(read(inner.clone(), incoming));
+        Draft { inner, tasks }
     }
 
     fn streamable(&self, endpoint: &Endpoint) -> Result<Draft, ClientError> {
         let wire = Arc::new(Streamable::new(endpoint, &self.settings)?);
         let (errands, messages) = mpsc::channel(self.settings.queue.max(1));
-        let way = Way::Http { wire, errands };
-        let link = Arc::new(Link::new(self.settings.clone(), way, self.events.clone()));
+        let way = Transport::Http { wire, errands };
+        let inner = Arc::new(ConnectionInner::new(self.settings.clone(), way, self.events.clone()));
         let mut tasks = JoinSet::new();
-        tasks.spawn(run_errands(link.clone(), messages));
-        Ok(Draft { link, tasks })
+        tasks.spawn(run_errands(inner.clone(), messages));
+        Ok(Draft { inner, tasks })
     }
 }
 
@@ -176,25 +176,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Hears everything that comes over a pipe, until it ends.
-async fn read(link: Arc<Link>, mut incoming: mpsc::Receiver<Result<Bytes, String>>) {
+async fn read(inner: Arc<ConnectionInner>, mut incoming: mpsc::Receiver<Result<Bytes, String>>) {
     loop {
         match incoming.recv().await {
             Some(Ok(text)) => {
-                link.hear(link.decode(text).await, None);
+                inner.hear(inner.decode(text).await, None);
                 // What waits meanwhile fills the pipe, and then the server waits.
-                link.flood.ready().await;
+                inner.flood.ready().await;
             }
-            Some(Err(reason)) => return link.board.end(&reason),
-            None => return link.board.end("the connection was closed"),
+            Some(Err(reason)) => return inner.pending_requests.end(&reason),
+            None => return inner.pending_requests.end("the connection was closed"),
         }
     }
 }
 
 /// Sends what nobody waits for.
-async fn run_errands(link: Arc<Link>, mut messages: mpsc::Receiver<Bytes>) {
+async fn run_errands(inner: Arc<ConnectionInner>, mut messages: mpsc::Receiver<Bytes>) {
     while let Some(message) = messages.recv().await {
-        let within = link.settings.connect_within;
-        match timeout(within, link.say(message)).await {
+        let within = inner.settings.connect_within;
+        match timeout(within, inner.say(message)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the server"),
             Err(_) => tracing::debug!("a message did not reach the server within {within:?}"),

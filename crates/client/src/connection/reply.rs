@@ -4,20 +4,20 @@ use bytes::Bytes;
 use gantry_protocol::meta::key;
 use gantry_protocol::{Method, RawJson, Revision, RpcError, code, jsonrpc, wire};
 
-use super::mailbox::Asked;
-use crate::line::{Question, Refusal};
+use super::mailbox::ServerRequest;
+use crate::request_handler::{InputRefusal, InputRequest};
 
 /// The code for a user who refuses that a model is asked; the one that all revisions show.
 const REJECTED: i64 = -1;
 
 /// A server's request as a question in the newest form.
-pub(super) fn question(revision: Revision, asked: &Asked) -> Question {
-    let params = wire::lift_question(revision, &asked.method, asked.params.as_ref());
+pub(super) fn input_request(revision: Revision, asked: &ServerRequest) -> InputRequest {
+    let params = wire::lift_input_request(revision, &asked.method, asked.params.as_ref());
     let (params, key) = match params {
         Some(params) => take_hint(params),
         None => (None, None),
     };
-    Question { method: asked.method.clone(), params, key }
+    InputRequest { method: asked.method.clone(), params, key }
 }
 
 fn take_hint(params: RawJson) -> (Option<RawJson>, Option<String>) {
@@ -32,7 +32,11 @@ fn take_hint(params: RawJson) -> (Option<RawJson>, Option<String>) {
 }
 
 /// The response to a server's request.
-pub(super) fn reply(revision: Revision, asked: &Asked, answer: Result<RawJson, Refusal>) -> Bytes {
+pub(super) fn reply(
+    revision: Revision,
+    asked: &ServerRequest,
+    answer: Result<RawJson, InputRefusal>,
+) -> Bytes {
     let result = match answer {
         Ok(answer) => Ok(wire::lower_answer(revision, &asked.method, &answer)),
         Err(refusal) => refused(&asked.method, &refusal),
@@ -44,8 +48,8 @@ pub(super) fn reply(revision: Revision, asked: &Asked, answer: Result<RawJson, R
 }
 
 /// How each kind of question says that it has no answer.
-fn refused(method: &Method, refusal: &Refusal) -> Result<RawJson, RpcError> {
-    let unsupported = matches!(refusal, Refusal::Unsupported(_));
+fn refused(method: &Method, refusal: &InputRefusal) -> Result<RawJson, RpcError> {
+    let unsupported = matches!(refusal, InputRefusal::Unsupported(_));
     let code = match (method, unsupported) {
         (Method::Elicit, false) => return Ok(RawJson::from_static(r#"{"action":"cancel"}"#)),
         (Method::Elicit, true) => code::INVALID_PARAMS,

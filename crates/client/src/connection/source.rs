@@ -10,14 +10,14 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_protocol::jsonrpc::{self, Incoming, Message, Response};
 use gantry_transport::Offload;
-use gantry_transport::child::Turn;
+use gantry_transport::child::FlushGuard;
 use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::yield_now;
 
 use super::answer::rpc_error;
+use super::connection_inner::{ConnectionInner, Transport};
 use super::decode::Decoded;
-use super::link::{Link, Way};
 use crate::error::{ClientError, HttpError};
 use crate::wire::streamable::{Messages, Posted, Said};
 
@@ -43,7 +43,7 @@ pub(super) enum Step {
 
 enum State {
     /// With the turn to write for others, while it lasts.
-    Mailbox(Option<Turn>),
+    Mailbox(Option<FlushGuard>),
     Posting(BoxFuture<'static, Result<Posted, ClientError>>),
     Stream(Messages),
     Done,
@@ -52,14 +52,14 @@ enum State {
 impl Source {
     /// Sends a request. Over HTTP nothing is sent until the source is read.
     pub(super) async fn send(
-        link: &Link,
+        inner: &ConnectionInner,
         message: Bytes,
         headers: Vec<(HeaderName, HeaderValue)>,
     ) -> Result<Self, ClientError> {
-        let state = match &link.way {
-            Way::Pipe { outgoing, .. } => {
+        let state = match &inner.way {
+            Transport::Pipe { outgoing, .. } => {
                 // One of many may be sent at the same time as others.
-                let sent = match link.board.in_flight() > 1 {
+                let sent = match inner.pending_requests.in_flight() > 1 {
                     true => outgoing.gather(message),
                     false => outgoing.try_send(message).map(|()| None),
                 };
@@ -67,14 +67,14 @@ impl Source {
                     Ok(turn) => State::Mailbox(turn),
                     Err(TrySendError::Full(message)) => {
                         if Box::pin(outgoing.send(message)).await.is_err() {
-                            return Err(Box::pin(link.cut_off()).await);
+                            return Err(Box::pin(inner.cut_off()).await);
                         }
                         State::Mailbox(None)
                     }
-                    Err(TrySendError::Closed(_)) => return Err(Box::pin(link.cut_off()).await),
+                    Err(TrySendError::Closed(_)) => return Err(Box::pin(inner.cut_off()).await),
                 }
             }
-            Way::Http { wire, .. } => {
+            Transport::Http { wire, .. } => {
                 let wire = Arc::clone(wire);
                 State::Posting(Box::pin(async move { wire.post(message, &headers).await }))
             }
@@ -88,9 +88,12 @@ impl Source {
     }
 
     /// The next message; none when no more will come. It may be dropped while it waits.
-    pub(super) async fn next(&mut self, link: &Link) -> Result<Option<Decoded>, ClientError> {
+    pub(super) async fn next(
+        &mut self,
+        inner: &ConnectionInner,
+    ) -> Result<Option<Decoded>, ClientError> {
         loop {
-            match self.step(link).await? {
+            match self.step(inner).await? {
                 Some(Step::Message(said)) => return Ok(Some(said)),
                 Some(Step::HangUp(_)) => {}
                 None => return Ok(None),
@@ -99,7 +102,10 @@ impl Source {
     }
 
     /// The same, and when the server hangs up to be called back.
-    pub(super) async fn step(&mut self, link: &Link) -> Result<Option<Step>, ClientError> {
+    pub(super) async fn step(
+        &mut self,
+        inner: &ConnectionInner,
+    ) -> Result<Option<Step>, ClientError> {
         loop {
             if let Some(decoding) = &mut self.decoding {
                 let said = decoding.await;
@@ -119,14 +125,14 @@ impl Source {
                 State::Posting(posting) => {
                     let posted = posting.await;
                     self.state = State::Done;
-                    let posted = posted.map_err(|error| link.seen(error))?;
-                    let body = self.posted(link, posted)?;
-                    self.decoding = body.map(|body| link.decode(body));
+                    let posted = posted.map_err(|error| inner.seen(error))?;
+                    let body = self.posted(inner, posted)?;
+                    self.decoding = body.map(|body| inner.decode(body));
                 }
                 State::Stream(messages) => {
-                    link.flood.ready().await;
-                    match messages.next().await.transpose().map_err(|error| link.seen(error))? {
-                        Some(Said::Message(text)) => self.decoding = Some(link.decode(text)),
+                    inner.flood.ready().await;
+                    match messages.next().await.transpose().map_err(|error| inner.seen(error))? {
+                        Some(Said::Message(text)) => self.decoding = Some(inner.decode(text)),
                         Some(Said::HangUp(retry)) => return Ok(Some(Step::HangUp(retry))),
                         None => return Ok(None),
                     }
@@ -142,7 +148,11 @@ impl Source {
         }
     }
 
-    fn posted(&mut self, link: &Link, posted: Posted) -> Result<Option<Bytes>, ClientError> {
+    fn posted(
+        &mut self,
+        inner: &ConnectionInner,
+        posted: Posted,
+    ) -> Result<Option<Bytes>, ClientError> {
         match posted {
             Posted::Answer { body, session } => {
                 self.session = session;
@@ -159,7 +169,7 @@ impl Source {
             }
             Posted::Refused { status, retry_after, body } => {
                 self.refused = Some(status);
-                Err(refusal(link, status, retry_after, &body))
+                Err(refusal(inner, status, retry_after, &body))
             }
         }
     }
@@ -167,8 +177,13 @@ impl Source {
 
 /// What a refusal by status means. A body that is an error of the protocol says more, unless the
 /// status asks for another try: then it goes with that.
-fn refusal(link: &Link, status: u16, retry_after: Option<Duration>, body: &Bytes) -> ClientError {
-    let decoded = jsonrpc::decode(body.clone(), link.settings.message);
+fn refusal(
+    inner: &ConnectionInner,
+    status: u16,
+    retry_after: Option<Duration>,
+    body: &Bytes,
+) -> ClientError {
+    let decoded = jsonrpc::decode(body.clone(), inner.settings.message);
     let error = match decoded {
         Ok(Incoming::Single(Message::Response(Response { outcome: Err(error), .. }))) => {
             rpc_error(&error).ok()

@@ -19,8 +19,8 @@ use gantry_protocol::{JsonLimits, Level, Method, RawJson};
 use serde_json::{Value, json};
 
 use crate::error::ClientError;
-use crate::line::{Line, Question, Refusal};
 use crate::request::{Answer, Request};
+use crate::request_handler::{InputRefusal, InputRequest, RequestHandler};
 
 /// Makes raw JSON of a value.
 pub(crate) fn raw(value: &Value) -> RawJson {
@@ -71,7 +71,7 @@ impl Hearer {
     }
 }
 
-impl Line for Hearer {
+impl RequestHandler for Hearer {
     fn progress(&self, params: RawJson) {
         self.add(format!("progress {params}"));
     }
@@ -81,8 +81,8 @@ impl Line for Hearer {
         Box::pin(async {})
     }
 
-    fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
-        let Question { method, params, key } = question;
+    fn ask(&self, input_request: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
+        let InputRequest { method, params, key } = input_request;
         self.add(format!("ask {method} {} {key:?}", params.unwrap_or(RawJson::NULL)));
         Box::pin(async {
             match &self.answer {

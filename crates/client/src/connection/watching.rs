@@ -8,11 +8,11 @@ use gantry_protocol::json::ObjectWriter;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
-use super::link::Link;
+use super::connection_inner::ConnectionInner;
 use super::listen::{Tried, Wish};
 use crate::error::ClientError;
-use crate::line::Silent;
 use crate::request::Request;
+use crate::request_handler::NoopHandler;
 
 #[derive(Debug)]
 pub(super) struct Watching {
@@ -32,7 +32,7 @@ impl Watching {
     pub(super) async fn wish(
         &self,
         uris: &BTreeSet<String>,
-        link: &Link,
+        inner: &ConnectionInner,
     ) -> Result<(), ClientError> {
         let mut number = 0;
         let changed = self.wishes.send_if_modified(|wish| {
@@ -47,11 +47,11 @@ impl Watching {
             return Ok(());
         }
         let mut tried = self.tried.clone();
-        let within = link.settings.connect_within;
+        let within = inner.settings.connect_within;
         let tried = timeout(within, tried.wait_for(|tried| tried.number >= number)).await;
         match tried {
             Ok(Ok(tried)) => tried.failed.clone().map_or(Ok(()), Err),
-            Ok(Err(_)) => Err(link.gone()),
+            Ok(Err(_)) => Err(inner.gone()),
             Err(_) => Err(ClientError::Timeout(within)),
         }
     }
@@ -61,20 +61,20 @@ impl Watching {
     pub(super) async fn subscribe(
         &self,
         uris: &BTreeSet<String>,
-        link: &Link,
+        inner: &ConnectionInner,
     ) -> Result<(), ClientError> {
         let _turn = self.turn.acquire().await;
         let before = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut failed = None;
         for uri in uris.difference(&before) {
-            match tell(link, Method::ResourcesSubscribe, uri).await {
+            match tell(inner, Method::ResourcesSubscribe, uri).await {
                 Ok(()) => drop(self.set(uri, true)),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         for uri in before.difference(uris) {
             self.set(uri, false);
-            if let Err(error) = tell(link, Method::ResourcesUnsubscribe, uri).await {
+            if let Err(error) = tell(inner, Method::ResourcesUnsubscribe, uri).await {
                 failed = failed.or(Some(error));
             }
         }
@@ -87,7 +87,7 @@ impl Watching {
     }
 }
 
-async fn tell(link: &Link, method: Method, uri: &str) -> Result<(), ClientError> {
+async fn tell(inner: &ConnectionInner, method: Method, uri: &str) -> Result<(), ClientError> {
     let params = ObjectWriter::new().value("uri", uri).finish();
-    link.request(&Request::new(method, params), &Silent).await.map(drop)
+    inner.request(&Request::new(method, params), &NoopHandler).await.map(drop)
 }

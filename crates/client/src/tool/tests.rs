@@ -6,11 +6,11 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::{Level, RawJson};
 use serde_json::{Value, json};
 
-use super::Patience;
+use super::CallTimeouts;
 use crate::connection::tests::raw;
 use crate::connection::tests::site::{Reply, Seen, Site, result};
 use crate::error::ClientError;
-use crate::line::{Line, Question, Refusal};
+use crate::request_handler::{InputRefusal, InputRequest, RequestHandler};
 use crate::settings::Settings;
 
 /// What a tool does until it has been called so often.
@@ -26,14 +26,14 @@ enum Until {
 /// Answers everything.
 struct Obliging;
 
-impl Line for Obliging {
+impl RequestHandler for Obliging {
     fn progress(&self, _params: RawJson) {}
 
     fn log(&self, _level: Level, _params: RawJson) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 
-    fn ask(&self, _question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
+    fn ask(&self, _question: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
         Box::pin(async { Ok(raw(&json!({"roots": []}))) })
     }
 }
@@ -96,7 +96,7 @@ async fn patience_ends_after_longer_and_longer_pauses() {
     // By chance a pause is as short as half of what it may be.
     for (seconds, expected) in [(1, 3..=4), (30, 13..=24), (600, 200..=405)] {
         let at_most = Duration::from_secs(seconds);
-        let (mut patience, mut pauses) = (Patience::new(at_most), 0);
+        let (mut patience, mut pauses) = (CallTimeouts::new(at_most), 0);
         let error = loop {
             match patience.rest().await {
                 Ok(()) => pauses += 1,

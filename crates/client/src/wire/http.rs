@@ -5,7 +5,7 @@ mod body;
 mod dial;
 mod head;
 mod headers;
-mod lane;
+mod http1_connection;
 mod origin;
 mod pool;
 mod request;
@@ -26,7 +26,7 @@ pub(crate) use headers::of_endpoint;
 pub(crate) use origin::{Origin, request_target};
 pub(crate) use request::Request;
 
-use self::lane::{Broken, Lane};
+use self::http1_connection::{Broken, Http1Connection};
 use self::pool::Pool;
 use crate::error::ClientError;
 use crate::settings::Settings;
@@ -76,10 +76,10 @@ impl Http {
     /// connection. A server that has the same thing at another path of its own is followed there
     /// once: many frameworks do so for a slash at the end.
     pub(crate) async fn send(&self, request: Request<'_>) -> Result<(Head, Body), ClientError> {
-        let (mut head, mut lane) = self.exchange(&request).await?;
+        let (mut head, mut connection) = self.exchange(&request).await?;
         if let Some(place) = self.moved(&head) {
             let again = Request { target: &place, ..request };
-            (head, lane) = Box::pin(self.exchange(&again)).await?;
+            (head, connection) = Box::pin(self.exchange(&again)).await?;
         }
         let status = head.status;
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
@@ -91,16 +91,19 @@ impl Http {
                 challenge: head.challenge,
             });
         }
-        let body = Body::new(lane, &head, &self.pool, &self.origin);
+        let body = Body::new(connection, &head, &self.pool, &self.origin);
         Ok((head, body))
     }
 
     /// Over a connection that waits, or a new one. A request moves on to another connection only
     /// when nothing of it was sent.
-    async fn exchange(&self, request: &Request<'_>) -> Result<(Head, Box<Lane>), ClientError> {
-        while let Some(mut lane) = self.pool.take() {
-            match lane.ask(request).await {
-                Ok(head) => return Ok((head, lane)),
+    async fn exchange(
+        &self,
+        request: &Request<'_>,
+    ) -> Result<(Head, Box<Http1Connection>), ClientError> {
+        while let Some(mut connection) = self.pool.take() {
+            match connection.ask(request).await {
+                Ok(head) => return Ok((head, connection)),
                 Err(Broken::Unsent(_)) => {}
                 Err(broken) => return Err(self.broken(broken)),
             }
@@ -108,9 +111,9 @@ impl Http {
         // On the heap is what most requests do not need: it would make every one of them larger.
         let dialed = dial(&self.origin, self.socket.as_ref(), self.connect_within);
         let stream = Box::pin(dialed).await?;
-        let mut lane = Box::new(Lane::new(stream));
-        match lane.ask(request).await {
-            Ok(head) => Ok((head, lane)),
+        let mut connection = Box::new(Http1Connection::new(stream));
+        match connection.ask(request).await {
+            Ok(head) => Ok((head, connection)),
             Err(broken) => Err(self.broken(broken)),
         }
     }

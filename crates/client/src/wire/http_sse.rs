@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::feed::Feed;
-use self::post::Postbox;
+use self::post::MessagePoster;
 use super::http::{Http, Kind, Origin, Request, request_target};
 use super::{Outgoing, Pipe};
 use crate::error::{ClientError, HttpError};
@@ -30,7 +30,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     let (outgoing, messages) = mpsc::channel(settings.queue);
     let (tx, incoming) = mpsc::channel(settings.queue);
     let stop = CancellationToken::new();
-    let postbox = Postbox::new(http, target, settings, tx.clone());
+    let postbox = MessagePoster::new(http, target, settings, tx.clone());
     // Each ends the other: through the token, which also the owner of the pipe holds.
     tokio::spawn(guarded(stop.clone(), feed.run(tx)));
     tokio::spawn(guarded(stop.clone(), postbox.run(messages)));

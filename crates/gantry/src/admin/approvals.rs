@@ -15,7 +15,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 
 use super::servers::decode;
 use super::{Answer, below, path, refuse};
-use crate::guard::Guard;
+use crate::policy_set::PolicySet;
 
 /// The longest name that who answers may give.
 const LONGEST: usize = 100;
@@ -56,39 +56,39 @@ impl Page {
         }
     }
 
-    pub(super) async fn answer(self, guard: &Guard) -> Answer {
+    pub(super) async fn answer(self, policies: &PolicySet) -> Answer {
         match self {
-            Self::List => list(guard),
-            Self::Show(id) => show(guard, id, |_| true),
-            Self::Reveal(id) => reveal(guard, id).await,
+            Self::List => list(policies),
+            Self::Show(id) => show(policies, id, |_| true),
+            Self::Reveal(id) => reveal(policies, id).await,
             Self::Answer(id, body) => {
                 let by = |body: &RawJson| {
                     let named = body.get("by").and_then(|it| it.to_text());
                     let named = named.filter(|it| !it.is_empty() && it.len() <= LONGEST);
                     named.unwrap_or_else(|| "the administrator".to_owned())
                 };
-                say(guard, &id, &body, Authority::Administrator, by).await
+                say(policies, &id, &body, Authority::Administrator, by).await
             }
-            Self::End(id) => end(guard, &id).await,
+            Self::End(id) => end(policies, &id).await,
         }
     }
 
     /// The answer to an approver, who sees what they may answer and ends what they have granted.
-    async fn answer_approver(self, guard: &Guard, name: Arc<str>) -> Answer {
+    async fn answer_approver(self, policies: &PolicySet, name: Arc<str>) -> Answer {
         let (by, approver) = (format!("`{name}`"), Authority::Approver(name));
         match self {
-            Self::List => list_for(guard, &approver, &by),
+            Self::List => list_for(policies, &approver, &by),
             Self::Show(id) => {
-                show(guard, id, |it| guard.trust().approvals().may_answer(&approver, it))
+                show(policies, id, |it| policies.trust().approvals().may_answer(&approver, it))
             }
             Self::Reveal(_) => {
                 let text = "only the administrator is shown the arguments that are masked";
                 let told = (text, "ask the administrator for `gantry approve ID --show`");
                 refuse(StatusCode::FORBIDDEN, ErrorType::PermissionError, told)
             }
-            Self::Answer(id, body) => say(guard, &id, &body, approver, |_| by).await,
-            Self::End(id) => match is_given_by(guard, &id, &by) {
-                true => end(guard, &id).await,
+            Self::Answer(id, body) => say(policies, &id, &body, approver, |_| by).await,
+            Self::End(id) => match is_given_by(policies, &id, &by) {
+                true => end(policies, &id).await,
                 false => no_grant(&id),
             },
         }
@@ -96,14 +96,14 @@ impl Page {
 }
 
 /// One call that waits, among those that the reader may see.
-fn show(guard: &Guard, id: String, sees: impl Fn(&Pending) -> bool) -> Answer {
-    let all = guard.trust().approvals().pending();
+fn show(policies: &PolicySet, id: String, sees: impl Fn(&Pending) -> bool) -> Answer {
+    let all = policies.trust().approvals().pending();
     let found = all.iter().find(|it| it.id == id && sees(it)).map(Pending::to_json);
     found.map_or_else(|| refused(&AnswerError::Unknown(id)), |it| (StatusCode::OK, it))
 }
 
-async fn end(guard: &Guard, id: &str) -> Answer {
-    match guard.trust().approvals().end_grant(id).await {
+async fn end(policies: &PolicySet, id: &str) -> Answer {
+    match policies.trust().approvals().end_grant(id).await {
         Ok(true) => (StatusCode::OK, ObjectWriter::new().value("ended", id).finish()),
         Ok(false) => no_grant(id),
         Err(error) => {
@@ -121,9 +121,9 @@ fn no_grant(id: &str) -> Answer {
 }
 
 /// Whether an approver has approved this.
-fn is_given_by(guard: &Guard, id: &str, by: &str) -> bool {
+fn is_given_by(policies: &PolicySet, id: &str, by: &str) -> bool {
     let is_approver = |given_by: &str, via: &str| given_by == by && via == APPROVER;
-    let approvals = guard.trust().approvals();
+    let approvals = policies.trust().approvals();
     approvals.past().iter().any(|it| it.pending.id == id && is_approver(&it.by, &it.via))
         || approvals.grants().iter().any(|it| it.id == id && is_approver(&it.by, &it.via))
 }
@@ -136,54 +136,55 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// Answers a request about approvals that shows the token of an approver. None if this is no such
 /// request.
 pub(super) async fn by_approver(
-    guard: &Guard,
+    policies: &PolicySet,
     tokens: &Tokens,
     request: &Request<Bytes>,
 ) -> Option<Answer> {
     let Some(Ok(page)) = Page::of(request) else { return None };
-    let name = approver(guard, tokens, request.headers())?;
-    Some(page.answer_approver(guard, name).await)
+    let name = approver(policies, tokens, request.headers())?;
+    Some(page.answer_approver(policies, name).await)
 }
 
 /// Answers a request that shows the token which was given out for one call, and for that call only.
 /// None if this is no such request.
-pub(super) async fn by_token(guard: &Guard, request: &Request<Bytes>) -> Option<Answer> {
+pub(super) async fn by_token(policies: &PolicySet, request: &Request<Bytes>) -> Option<Answer> {
     let Some(Ok(Page::Answer(id, body))) = Page::of(request) else { return None };
-    if !shows_token(guard, &id, request.headers()) {
+    if !shows_token(policies, &id, request.headers()) {
         return None;
     }
     let webhook = Authority::Webhook;
-    Some(say(guard, &id, &body, webhook, |_| "the webhook".to_owned()).await)
+    Some(say(policies, &id, &body, webhook, |_| "the webhook".to_owned()).await)
 }
 
 /// Who answers approvals without being the administrator, by the head of a request: the webhook of the
 /// call that it answers, or an approver.
 pub(super) fn authenticate(
-    guard: &Guard,
+    policies: &PolicySet,
     tokens: Option<&Tokens>,
     head: &Parts,
 ) -> Option<Arc<str>> {
     let page = below(&head.uri);
     let id = page.strip_prefix("approvals/").and_then(decode);
-    if head.method == Method::POST && id.is_some_and(|id| shows_token(guard, &id, &head.headers)) {
+    if head.method == Method::POST && id.is_some_and(|id| shows_token(policies, &id, &head.headers))
+    {
         return Some("webhook".into());
     }
     let is_page = page == "approvals" || page.starts_with("approvals/");
-    tokens.filter(|_| is_page).and_then(|tokens| approver(guard, tokens, &head.headers))
+    tokens.filter(|_| is_page).and_then(|tokens| approver(policies, tokens, &head.headers))
 }
 
 /// The approver whose token the headers show.
-fn approver(guard: &Guard, tokens: &Tokens, headers: &HeaderMap) -> Option<Arc<str>> {
+fn approver(policies: &PolicySet, tokens: &Tokens, headers: &HeaderMap) -> Option<Arc<str>> {
     let principal = tokens.check(Some(bearer(headers)?)).ok()?;
-    Some(principal.name).filter(|name| guard.trust().approvals().is_approver(name))
+    Some(principal.name).filter(|name| policies.trust().approvals().is_approver(name))
 }
 
-fn shows_token(guard: &Guard, id: &str, headers: &HeaderMap) -> bool {
-    bearer(headers).is_some_and(|token| guard.trust().approvals().is_token_for(id, token))
+fn shows_token(policies: &PolicySet, id: &str, headers: &HeaderMap) -> bool {
+    bearer(headers).is_some_and(|token| policies.trust().approvals().is_token_for(id, token))
 }
 
 async fn say(
-    guard: &Guard,
+    policies: &PolicySet,
     id: &str,
     body: &Bytes,
     authority: Authority,
@@ -193,7 +194,7 @@ async fn say(
     let read = read.map_err(|_| AnswerError::Form("the body is not JSON"));
     let word = read.and_then(|body| Word::read(&body, &by(&body))).map(|word| word.with(authority));
     let answered = match word {
-        Ok(word) => guard.trust().approvals().answer(id, &word).await.map(|grant| (word, grant)),
+        Ok(word) => policies.trust().approvals().answer(id, &word).await.map(|grant| (word, grant)),
         Err(error) => Err(error),
     };
     match answered {
@@ -208,12 +209,12 @@ async fn say(
 
 /// A call that waits with the arguments that its tool will get. Who sees them is an administrator, and
 /// nothing is shown unless that is on record.
-async fn reveal(guard: &Guard, id: String) -> Answer {
-    let Some((pending, arguments)) = guard.trust().approvals().reveal(&id) else {
+async fn reveal(policies: &PolicySet, id: String) -> Answer {
+    let Some((pending, arguments)) = policies.trust().approvals().reveal(&id) else {
         return refused(&AnswerError::Unknown(id));
     };
     tracing::info!(id, tool = pending.tool, "the arguments of a pending approval are shown");
-    let recorded = guard.audit().administration("approvals/reveal", &id, &pending.tool).await;
+    let recorded = policies.audit().administration("approvals/reveal", &id, &pending.tool).await;
     if let Err(error) = recorded {
         let text = format!("nothing is shown, because that cannot be recorded: {error}");
         let told = (&*text, "see to the audit log, whose mode is strict");
@@ -252,11 +253,11 @@ fn refused(error: &AnswerError) -> Answer {
     refuse(status, error_type, (&text, advice))
 }
 
-fn list(guard: &Guard) -> Answer {
-    let approvals = guard.trust().approvals();
+fn list(policies: &PolicySet) -> Answer {
+    let approvals = policies.trust().approvals();
     let (status, all) = told(&approvals.pending(), &approvals.past(), &approvals.grants());
     // What waits for a person besides calls; who may only answer calls cannot accept it.
-    let held: Vec<RawJson> = guard.pins().lines().iter().map(line).collect();
+    let held: Vec<RawJson> = policies.pins().lines().iter().map(line).collect();
     (status, all.edit().set("definitions", RawJson::array(&held)).apply())
 }
 
@@ -271,8 +272,8 @@ fn line(line: &Line) -> RawJson {
 }
 
 /// What an approver may answer, what could have been theirs to answer, and what they granted.
-fn list_for(guard: &Guard, approver: &Authority, by: &str) -> Answer {
-    let approvals = guard.trust().approvals();
+fn list_for(policies: &PolicySet, approver: &Authority, by: &str) -> Answer {
+    let approvals = policies.trust().approvals();
     let (mut pending, mut past, mut grants) =
         (approvals.pending(), approvals.past(), approvals.grants());
     pending.retain(|it| approvals.may_answer(approver, it));

@@ -13,7 +13,7 @@ use gantry_providers::upstreams::{Status, Upstreams};
 use http::{Method, StatusCode};
 
 use super::{Answer, refuse};
-use crate::guard::Guard;
+use crate::policy_set::PolicySet;
 use crate::reload::ReloadState;
 
 /// A page of servers.
@@ -56,15 +56,15 @@ impl Page {
     pub(super) async fn answer(
         self,
         servers: Option<&Upstreams>,
-        guard: Option<&Guard>,
+        policies: Option<&PolicySet>,
         configuration: Option<&ReloadState>,
     ) -> Answer {
         let standings = || servers.map(Upstreams::status).unwrap_or_default();
-        let breakers = guard.map(Guard::breakers);
+        let breakers = policies.map(PolicySet::breakers);
         match self {
-            Self::List => list(&standings(), guard, configuration),
+            Self::List => list(&standings(), policies, configuration),
             Self::Show(name) => match show(&standings(), breakers, &name) {
-                (StatusCode::OK, row) => (StatusCode::OK, marked(row, &name, &marks(guard))),
+                (StatusCode::OK, row) => (StatusCode::OK, marked(row, &name, &marks(policies))),
                 refused => refused,
             },
             Self::Log(name) => match servers.and_then(|it| Some((it.log(&name)?, it))) {
@@ -90,32 +90,33 @@ impl Page {
 
 fn list(
     standings: &[Status],
-    guard: Option<&Guard>,
+    policies: Option<&PolicySet>,
     configuration: Option<&ReloadState>,
 ) -> Answer {
-    let breakers = guard.map(Guard::breakers);
-    let marks = marks(guard);
+    let breakers = policies.map(PolicySet::breakers);
+    let marks = marks(policies);
     let row = |it: &Status| marked(row(it, breakers), &it.name, &marks);
     let rows: Vec<RawJson> = standings.iter().map(row).collect();
-    let names = |guard: &Guard| -> Vec<String> {
-        guard.pins().held().iter().map(|it| it.seen.shown.clone()).collect()
+    let names = |policies: &PolicySet| -> Vec<String> {
+        policies.pins().held().iter().map(|it| it.seen.shown.clone()).collect()
     };
-    let lines = |guard: &Guard| -> Vec<String> {
-        guard.pins().lines().into_iter().map(|line| line.text).collect()
+    let lines = |policies: &PolicySet| -> Vec<String> {
+        policies.pins().lines().into_iter().map(|line| line.text).collect()
     };
     let list = ObjectWriter::new()
         .array("servers", &rows)
-        .value_some("held", guard.map(names))
-        .value_some("pins", guard.map(lines))
+        .value_some("held", policies.map(names))
+        .value_some("pins", policies.map(lines))
         .raw_some("configuration", configuration.map(state).as_ref());
     (StatusCode::OK, list.finish())
 }
 
 /// How many tools of each server are destructive, or do not say.
-fn marks(guard: Option<&Guard>) -> BTreeMap<Arc<str>, Marks> {
-    let gateway = guard.and_then(Guard::gateway);
+fn marks(policies: Option<&PolicySet>) -> BTreeMap<Arc<str>, Marks> {
+    let gateway = policies.and_then(PolicySet::gateway);
     let snapshot = gateway.map(|gateway| gateway.catalog().snapshot());
-    let marks = guard.zip(snapshot).map(|(guard, snapshot)| guard.trust().marks(&snapshot));
+    let marks =
+        policies.zip(snapshot).map(|(policies, snapshot)| policies.trust().marks(&snapshot));
     marks.unwrap_or_default()
 }
 

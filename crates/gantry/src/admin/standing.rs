@@ -11,10 +11,10 @@ use http::{Method, StatusCode};
 
 use super::servers::decode;
 use super::{Admin, Answer, refuse};
-use crate::guard::Guard;
+use crate::policy_set::PolicySet;
 
 /// The description of a tool's trust and pins, as JSON.
-type Description = dyn Fn(&Arc<ToolEntry>, &Guard) -> RawJson + Send + Sync;
+type Description = dyn Fn(&Arc<ToolEntry>, &PolicySet) -> RawJson + Send + Sync;
 
 /// Describes how a tool stands with the policies.
 #[derive(Clone)]
@@ -33,17 +33,17 @@ impl Admin {
         method: &Method,
         below: &str,
     ) -> Option<Result<Answer, &'static str>> {
-        let (guard, describe) = (self.guard.as_ref()?, self.describe.as_ref()?);
+        let (policies, describe) = (self.policies.as_ref()?, self.describe.as_ref()?);
         let name = decode(below.strip_suffix("/standing")?)?;
         if method != Method::GET {
             return Some(Err("GET"));
         }
-        let catalog = guard.gateway().map(|gateway| gateway.catalog().snapshot());
+        let catalog = policies.gateway().map(|gateway| gateway.catalog().snapshot());
         let tool = catalog.and_then(|catalog| catalog.tool(&name).cloned());
         Some(Ok(match tool {
             Some(tool) => {
                 // One that is held back is in no list.
-                let told = (describe.0)(&tool, guard);
+                let told = (describe.0)(&tool, policies);
                 let told = told.edit().set("definition", tool.definition.clone()).apply();
                 (StatusCode::OK, told)
             }

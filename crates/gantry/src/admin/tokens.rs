@@ -119,7 +119,7 @@ fn failed(error: &TokenError) -> Answer {
         TokenError::Taken(_) | TokenError::TooMany(_) => {
             (StatusCode::CONFLICT, ErrorType::RegistrationError)
         }
-        TokenError::Unwritten(..) | TokenError::Cabinet(_) => {
+        TokenError::Unwritten(..) | TokenError::DocumentStore(_) => {
             (StatusCode::INSUFFICIENT_STORAGE, ErrorType::RegistrationError)
         }
         _ => (StatusCode::BAD_REQUEST, ErrorType::ValidationError),
@@ -133,7 +133,7 @@ fn failed(error: &TokenError) -> Answer {
 mod tests {
     use std::sync::Arc;
 
-    use gantry_policy::{Clock, MemoryCabinet, Signer};
+    use gantry_policy::{Clock, MemoryDocumentStore, Signer};
 
     use super::*;
 
@@ -164,9 +164,10 @@ mod tests {
 
     #[tokio::test]
     async fn made_listed_and_taken_away() {
-        let cabinet = Arc::new(MemoryCabinet::default());
-        let tokens =
-            Tokens::open(cabinet, Signer::new([7; 32]), Clock::system()).await.expect("memory");
+        let document_store = Arc::new(MemoryDocumentStore::default());
+        let tokens = Tokens::open(document_store, Signer::new([7; 32]), Clock::system())
+            .await
+            .expect("memory");
         let cases = [
             ("POST", "tokens", "", 400),
             ("POST", "tokens", "[]", 400),

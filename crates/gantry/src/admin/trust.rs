@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use gantry_gateway::contract::ErrorType;
-use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
+use gantry_policy::trust::{Level, Subject, TrustDecision, TrustError};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson};
 use http::{Method, Request, StatusCode};
 
 use super::servers::decode;
 use super::{Answer, path, refuse};
-use crate::guard::Guard;
+use crate::policy_set::PolicySet;
 
 /// Who decides here.
 const BY: &str = "the administrator";
@@ -42,27 +42,27 @@ impl Page {
         Some(if is_fit { Ok(Self::Revoke(subject)) } else { Err("DELETE") })
     }
 
-    pub(super) async fn answer(self, guard: &Guard) -> Answer {
+    pub(super) async fn answer(self, policies: &PolicySet) -> Answer {
         match self {
-            Self::Show => (StatusCode::OK, shown(guard)),
-            Self::Decide(body) => decide(guard, &body).await,
-            Self::Revoke(subject) => revoke(guard, &subject).await,
+            Self::Show => (StatusCode::OK, shown(policies)),
+            Self::Decide(body) => decide(policies, &body).await,
+            Self::Revoke(subject) => revoke(policies, &subject).await,
         }
     }
 }
 
 /// The level of the gateway, and every decision.
-fn shown(guard: &Guard) -> RawJson {
-    let rulings: Vec<RawJson> = guard.trust().rulings().iter().map(row).collect();
-    let level = guard.trust().level();
-    ObjectWriter::new().value("level", &level).array("rulings", &rulings).finish()
+fn shown(policies: &PolicySet) -> RawJson {
+    let decisions: Vec<RawJson> = policies.trust().decisions().iter().map(row).collect();
+    let level = policies.trust().level();
+    ObjectWriter::new().value("level", &level).array("rulings", &decisions).finish()
 }
 
-fn row(ruling: &Ruling) -> RawJson {
-    RawJson::of(ruling).unwrap_or(RawJson::NULL)
+fn row(decision: &TrustDecision) -> RawJson {
+    RawJson::of(decision).unwrap_or(RawJson::NULL)
 }
 
-async fn decide(guard: &Guard, body: &Bytes) -> Answer {
+async fn decide(policies: &PolicySet, body: &Bytes) -> Answer {
     let body = RawJson::parse(body.clone(), JsonLimits::default()).unwrap_or(RawJson::NULL);
     let text = |key| body.get(key).and_then(|it| it.to_text()).unwrap_or_default();
     let (subject, level) = (Subject::parse(&text("subject")), Level::parse(&text("level")));
@@ -74,20 +74,20 @@ async fn decide(guard: &Guard, body: &Bytes) -> Answer {
         );
         return refuse(StatusCode::BAD_REQUEST, ErrorType::ValidationError, told);
     };
-    let Some(gateway) = guard.gateway() else {
+    let Some(gateway) = policies.gateway() else {
         let told = ("the gateway is not ready", "try again shortly");
         return refuse(StatusCode::SERVICE_UNAVAILABLE, ErrorType::TransportError, told);
     };
     let snapshot = gateway.catalog().snapshot();
-    match guard.trust().rule(subject, level, BY, &snapshot).await {
-        Ok(ruling) => (StatusCode::OK, row(&ruling)),
+    match policies.trust().rule(subject, level, BY, &snapshot).await {
+        Ok(decision) => (StatusCode::OK, row(&decision)),
         Err(error) => refused(&error),
     }
 }
 
-async fn revoke(guard: &Guard, subject: &str) -> Answer {
+async fn revoke(policies: &PolicySet, subject: &str) -> Answer {
     let Some(subject) = Subject::parse(subject) else { return unknown(subject) };
-    match guard.trust().revoke(&subject, BY).await {
+    match policies.trust().revoke(&subject, BY).await {
         Ok(true) => {
             (StatusCode::OK, ObjectWriter::new().value("revoked", &subject.to_string()).finish())
         }
@@ -109,7 +109,7 @@ fn refused(error: &TrustError) -> Answer {
             let told = (&*text, "look at /api/servers and /api/tools");
             refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told)
         }
-        TrustError::Cabinet(_) => {
+        TrustError::DocumentStore(_) => {
             let told = (&*text, "mend the store, and decide again");
             refuse(StatusCode::INTERNAL_SERVER_ERROR, ErrorType::ToolExecutionError, told)
         }

@@ -6,10 +6,10 @@ mod words;
 use clap::{Args, ValueEnum};
 use gantry::RawJson;
 
-use super::book::{Book, ConfigTarget};
+use super::config_editor::{ConfigEditor, ConfigTarget};
 use super::exit::{Code, Exit};
 use super::import::translate;
-use super::{exposure, render, running};
+use super::{admin_client, render, secret_scan};
 
 /// What to add.
 #[derive(Debug, Args)]
@@ -113,31 +113,31 @@ async fn add(
     target: &ConfigTarget,
     force: bool,
 ) -> Result<(), Exit> {
-    let mut book = Book::open(target.file()?)?;
-    if let Some((name, _)) = entries.iter().find(|(name, _)| !force && book.has(name)) {
-        let text = format!("the server `{name}` is in {} already", book.file.display());
+    let mut editor = ConfigEditor::open(target.file()?)?;
+    if let Some((name, _)) = entries.iter().find(|(name, _)| !force && editor.has(name)) {
+        let text = format!("the server `{name}` is in {} already", editor.file.display());
         let hint = "give it another name, or `--force` to take its place";
         return Err(Exit::new(Code::Failed, text).hint(hint));
     }
     let mut written = Vec::new();
     for (name, entry) in entries {
-        let done = if book.has(name) { "replaced" } else { "added" };
-        written.push((name, done, book.put(name, entry)?));
+        let done = if editor.has(name) { "replaced" } else { "added" };
+        written.push((name, done, editor.put(name, entry)?));
     }
-    book.save()?;
+    editor.save()?;
     for (name, done, _) in &written {
-        render::say(&format!("{done} `{name}` in {}", book.file.display()));
+        render::say(&format!("{done} `{name}` in {}", editor.file.display()));
     }
-    for name in entries.iter().flat_map(|(_, entry)| exposure::exposed(entry)) {
+    for name in entries.iter().flat_map(|(_, entry)| secret_scan::exposed(entry)) {
         render::say(&format!(
             "hint: `{name}` stands in the file for all who can read it; \
              '${{VARIABLE}}' would be read from the environment, and \
              `gantry secret adopt` moves a secret to where secrets are kept"
         ));
     }
-    running::warn_of_unread(&book.file).await;
+    admin_client::warn_of_unread(&editor.file).await;
     for (name, _, entry) in &written {
-        let shown = render::pretty(&exposure::masked(entry));
+        let shown = render::pretty(&secret_scan::masked(entry));
         render::print(&format!("{}: {shown}", RawJson::string(name).as_str()))?;
     }
     Ok(())

@@ -7,10 +7,10 @@ use gantry::vault::{Place, Vault, VaultError};
 use gantry::{ObjectWriter, RawJson, config};
 use gantry_protocol::redact::HIDDEN;
 
-use super::book::{Book, ConfigTarget};
+use super::config_editor::{ConfigEditor, ConfigTarget};
 use super::exit::{Code, Exit};
-use super::exposure::{self, Exposed};
 use super::render::{self, Style, Table};
+use super::secret_scan::{self, PlainSecret};
 use super::{completions, remove};
 
 /// How many names are tried for a secret when others have the same.
@@ -40,7 +40,7 @@ pub(crate) struct AdoptOptions {
 
 /// A secret on its way.
 struct Move {
-    exposed: Exposed,
+    exposed: PlainSecret,
     /// What it is called where it is kept.
     name: String,
     /// Whether it is kept under that name already.
@@ -67,22 +67,22 @@ impl Move {
 }
 
 pub(crate) fn run(vault: &Vault, options: &AdoptOptions) -> Result<(), Exit> {
-    let mut book = open(options)?;
+    let mut editor = open(options)?;
     let mut moves = Vec::new();
-    for exposed in exposure::of_book(&book, options.server.as_deref()) {
+    for exposed in secret_scan::of_book(&editor, options.server.as_deref()) {
         let (name, is_kept) = choose(vault, &moves, &exposed)?;
         moves.push(Move { exposed, name, is_kept, place: None });
     }
     if !options.dry_run && !moves.is_empty() {
-        let moved = keep(vault, &mut moves).and_then(|()| write(&mut book, &moves));
+        let moved = keep(vault, &mut moves).and_then(|()| write(&mut editor, &moves));
         // What the file still holds need not be kept a second time.
         moved.inspect_err(|_| forget(vault, &moves))?;
     }
-    report(&book, &moves, options)
+    report(&editor, &moves, options)
 }
 
 /// The file to change. One that other programs read stays as it is: they know no references.
-fn open(options: &AdoptOptions) -> Result<Book, Exit> {
+fn open(options: &AdoptOptions) -> Result<ConfigEditor, Exit> {
     let file = match options.server.as_deref() {
         Some(name) => options.target.holding(name)?,
         None => options.target.existing()?.into_iter().next(),
@@ -97,15 +97,15 @@ fn open(options: &AdoptOptions) -> Result<Book, Exit> {
         let hint = "`gantry import FILE` takes its servers over; then adopt their secrets there";
         return Err(Exit::new(Code::Configuration, text).hint(hint));
     }
-    let book = Book::open(file)?;
-    match options.server.as_deref().filter(|name| !book.has(name)) {
-        Some(name) => Err(remove::unknown(name, &book)),
-        None => Ok(book),
+    let editor = ConfigEditor::open(file)?;
+    match options.server.as_deref().filter(|name| !editor.has(name)) {
+        Some(name) => Err(remove::unknown(name, &editor)),
+        None => Ok(editor),
     }
 }
 
 /// A name for a secret: one that is free, or that has the same text already.
-fn choose(vault: &Vault, moves: &[Move], exposed: &Exposed) -> Result<(String, bool), Exit> {
+fn choose(vault: &Vault, moves: &[Move], exposed: &PlainSecret) -> Result<(String, bool), Exit> {
     let first = name_of(exposed);
     for number in 1..=TRIES {
         let name = if number == 1 { first.clone() } else { format!("{first}-{number}") };
@@ -124,7 +124,7 @@ fn choose(vault: &Vault, moves: &[Move], exposed: &Exposed) -> Result<(String, b
 }
 
 /// `x-api-key` for `API_KEY` of the server `x`.
-fn name_of(exposed: &Exposed) -> String {
+fn name_of(exposed: &PlainSecret) -> String {
     let plain = |letter: char| match letter.is_ascii_alphanumeric() || letter == '.' {
         true => letter.to_ascii_lowercase(),
         false => '-',
@@ -146,13 +146,13 @@ fn keep(vault: &Vault, moves: &mut [Move]) -> Result<(), Exit> {
     Ok(())
 }
 
-fn write(book: &mut Book, moves: &[Move]) -> Result<(), Exit> {
+fn write(editor: &mut ConfigEditor, moves: &[Move]) -> Result<(), Exit> {
     let changes: Vec<(RawJson, RawJson)> = moves
         .iter()
         .map(|it| (it.exposed.value.clone(), RawJson::string(&it.reference())))
         .collect();
-    book.rewrite(&changes)?;
-    book.save()
+    editor.rewrite(&changes)?;
+    editor.save()
 }
 
 fn forget(vault: &Vault, moves: &[Move]) {
@@ -163,12 +163,12 @@ fn forget(vault: &Vault, moves: &[Move]) {
     }
 }
 
-fn report(book: &Book, moves: &[Move], options: &AdoptOptions) -> Result<(), Exit> {
-    let file = book.file.display();
+fn report(editor: &ConfigEditor, moves: &[Move], options: &AdoptOptions) -> Result<(), Exit> {
+    let file = editor.file.display();
     if options.json {
         let rows: Vec<RawJson> = moves.iter().map(Move::to_json).collect();
         let whole = ObjectWriter::new()
-            .value("file", &book.file)
+            .value("file", &editor.file)
             .value("dry_run", &options.dry_run)
             .array("moved", &rows);
         return render::print(&render::pretty(&whole.finish()));

@@ -9,10 +9,10 @@ use gantry_protocol::redact::HIDDEN;
 use http::Method;
 use serde::Deserialize;
 
+use super::admin_client::{AdminClient, GatewayTarget, page_in};
 use super::exit::{Code, Exit};
 use super::render::{self, Style, one_line};
-use super::running::{Reach, Running, page_in};
-use super::{call, origin};
+use super::{call, tool_sources};
 
 /// Where approvals are.
 const PAGE: &str = "/api/approvals";
@@ -51,7 +51,7 @@ pub(crate) struct ApproveOptions {
     pub(crate) show: bool,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 
     /// Print JSON.
     #[arg(long)]
@@ -65,7 +65,7 @@ pub(crate) struct DenyOptions {
     pub(crate) id: String,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 
     /// Print JSON.
     #[arg(long)]
@@ -92,7 +92,7 @@ struct Definitions {
 }
 
 pub(crate) async fn approve(options: &ApproveOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach).await?;
+    let running = AdminClient::find(&options.reach).await?;
     let Some(id) = &options.id else { return look(&running, options.json).await };
     if options.show {
         return show(&running, id, options.json).await;
@@ -103,12 +103,12 @@ pub(crate) async fn approve(options: &ApproveOptions) -> Result<(), Exit> {
 }
 
 pub(crate) async fn deny(options: &DenyOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach).await?;
+    let running = AdminClient::find(&options.reach).await?;
     say(&running, &options.id, &answer("deny").finish(), options.json).await
 }
 
 /// Shows one call that waits, with its real arguments. The gateway records that.
-async fn show(running: &Running, id: &str, json: bool) -> Result<(), Exit> {
+async fn show(running: &AdminClient, id: &str, json: bool) -> Result<(), Exit> {
     let shown = running.get(&page_in(&format!("{PAGE}/"), id, "?reveal=1")).await?;
     if json {
         return render::print(&render::pretty(&shown));
@@ -123,7 +123,7 @@ fn not_understood(error: serde_json::Error) -> Exit {
 }
 
 /// Lists the calls that wait; a person at a terminal is asked about each.
-async fn look(running: &Running, json: bool) -> Result<(), Exit> {
+async fn look(running: &AdminClient, json: bool) -> Result<(), Exit> {
     let all = running.get(PAGE).await?;
     if json {
         return render::print(&render::pretty(&all));
@@ -159,7 +159,7 @@ async fn look(running: &Running, json: bool) -> Result<(), Exit> {
 }
 
 /// Sends an answer, and tells what came of it.
-async fn say(running: &Running, id: &str, body: &RawJson, json: bool) -> Result<(), Exit> {
+async fn say(running: &AdminClient, id: &str, body: &RawJson, json: bool) -> Result<(), Exit> {
     let answered =
         running.send(Method::POST, &page_in(&format!("{PAGE}/"), id, ""), Some(body)).await?;
     if json {
@@ -176,7 +176,7 @@ async fn say(running: &Running, id: &str, body: &RawJson, json: bool) -> Result<
 
 /// An answer of whoever runs this program.
 fn answer(decision: &str) -> ObjectWriter {
-    let user = origin::variable("USER").unwrap_or_else(|| "unknown".to_owned());
+    let user = tool_sources::variable("USER").unwrap_or_else(|| "unknown".to_owned());
     let user: String = user.chars().take(40).collect();
     ObjectWriter::new().value("decision", decision).value("by", &format!("`{user}` at a terminal"))
 }

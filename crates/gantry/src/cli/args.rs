@@ -133,7 +133,7 @@ impl Origin {
 
 /// Where tools come from, or who is asked for theirs.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Reach {
+pub(crate) struct GatewayTarget {
     #[command(flatten)]
     pub(crate) origin: Origin,
 
@@ -146,7 +146,7 @@ pub(crate) struct Reach {
     pub(crate) header: Vec<String>,
 }
 
-impl Reach {
+impl GatewayTarget {
     /// The options again, for a command line that the user may copy.
     pub(crate) fn words(&self) -> String {
         let url = self.url.iter().map(|url| format!(" --url {url}"));
@@ -158,7 +158,7 @@ impl Reach {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ToolSource {
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 
     /// The running gateway with this id, when there are several.
     #[arg(long, value_name = "ID", conflicts_with_all = ["url", "tools", "local"])]
@@ -171,11 +171,15 @@ pub(crate) struct ToolSource {
 
 impl ToolSource {
     /// Which running gateway is meant; none where this process is.
-    pub(crate) fn running(&self) -> Option<super::running::Reach> {
+    pub(crate) fn running(&self) -> Option<super::admin_client::GatewayTarget> {
         let is_here = self.local || self.reach.url.is_some() || !self.reach.origin.tools.is_empty();
         let config = self.reach.origin.config.clone();
         let instance = self.instance.clone();
-        (!is_here).then(|| super::running::Reach { instance, config, ..Default::default() })
+        (!is_here).then(|| super::admin_client::GatewayTarget {
+            instance,
+            config,
+            ..Default::default()
+        })
     }
 
     /// The options again, for a command line that the user may copy.
@@ -377,7 +381,7 @@ pub(crate) struct PinOptions {
     pub(crate) lock: bool,
 
     #[command(flatten)]
-    pub(crate) reach: super::running::Reach,
+    pub(crate) reach: super::admin_client::GatewayTarget,
 
     /// Print JSON.
     #[arg(long)]
@@ -391,7 +395,7 @@ pub(crate) struct UnpinOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) reach: super::running::Reach,
+    pub(crate) reach: super::admin_client::GatewayTarget,
 }
 
 /// Whose document.
@@ -402,7 +406,7 @@ pub(crate) struct SpecOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 }
 
 /// What to write.

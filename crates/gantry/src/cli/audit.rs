@@ -13,13 +13,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
-use gantry_store::audit::{AuditError, VolumeFile, volumes};
+use gantry_store::audit::{AuditError, SegmentFile, segments};
 
 use self::filter::Filter;
 use self::join::Join;
 use self::record::Record;
 use super::exit::{Code, Exit};
-use super::{kept_audit, render};
+use super::{render, stored_audit};
 
 /// What to do with the record.
 #[derive(Debug, Subcommand)]
@@ -102,10 +102,10 @@ pub(crate) async fn run(verb: AuditVerb) -> Result<(), Exit> {
 fn search(options: &SearchOptions) -> Result<(), Exit> {
     let filter = options.filter.read()?;
     let mut join = Join::default();
-    for volume in all(&filter)? {
-        let text = volume.read().map_err(failed)?;
-        for record in VolumeFile::records(&text).filter_map(Record::parse) {
-            if let Some(record) = join.add(record, volume.is_open).filter(|it| filter.fits(it))
+    for segment in all(&filter)? {
+        let text = segment.read().map_err(failed)?;
+        for record in SegmentFile::records(&text).filter_map(Record::parse) {
+            if let Some(record) = join.add(record, segment.is_open).filter(|it| filter.fits(it))
                 && !show(&record, options.json)?
             {
                 return Ok(());
@@ -140,9 +140,9 @@ fn export(options: &ExportOptions) -> Result<(), Exit> {
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
     };
     let mut file = options.out.as_deref().map(create).transpose().map_err(unwritten)?;
-    for volume in all(&filter)? {
-        let text = volume.read().map_err(failed)?;
-        let records = VolumeFile::records(&text).filter_map(Record::parse);
+    for segment in all(&filter)? {
+        let text = segment.read().map_err(failed)?;
+        let records = SegmentFile::records(&text).filter_map(Record::parse);
         let records = records.filter(|record| filter.fits(record));
         let lines: String = records.map(|record| format!("{}\n", record.object)).collect();
         let goes_on = match &mut file {
@@ -157,9 +157,9 @@ fn export(options: &ExportOptions) -> Result<(), Exit> {
 }
 
 /// The volumes that may hold what is looked for.
-fn all(filter: &Filter) -> Result<Vec<VolumeFile>, Exit> {
-    let volumes = volumes(&kept_audit::folder()?).map_err(failed)?;
-    Ok(volumes.into_iter().filter(|volume| filter.may_be_in(volume)).collect())
+fn all(filter: &Filter) -> Result<Vec<SegmentFile>, Exit> {
+    let segments = segments(&stored_audit::folder()?).map_err(failed)?;
+    Ok(segments.into_iter().filter(|segment| filter.may_be_in(segment)).collect())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]

@@ -9,15 +9,17 @@ mod session;
 use std::sync::Arc;
 
 use gantry::{Level, Method, ObjectWriter, RawJson};
-use gantry_gateway::{Call, CallError, ErrorKind, Notice, Outcome, Reply, Running, Step};
+use gantry_gateway::{
+    Call, CallError, CallEvent, CallNotification, CallStream, ErrorKind, Outcome, Reply,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::admin_client::Session;
 use super::args::CallOptions;
 use super::exit::{Code, Exit};
 use super::render::{self, ProgressLine, Style};
-use super::running::Session;
 use super::tools;
-use approval::Desk;
+use approval::ApprovalPrompt;
 pub(crate) use approval::said;
 use input::Wanted;
 pub(crate) use input::read_file;
@@ -27,7 +29,7 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
         return plan::run(options, file).await;
     }
     let wanted = input::wanted(options)?;
-    let mut desk = Desk::new(options.yes);
+    let mut desk = ApprovalPrompt::new(options.yes);
     let outcome = match tools::running(&options.source).await? {
         Some(session) => ask(&session, options, &wanted, &mut desk).await?,
         None => run_here(options, &wanted, &mut desk).await?,
@@ -49,7 +51,7 @@ async fn ask(
     session: &Session,
     options: &CallOptions,
     wanted: &Wanted,
-    desk: &mut Desk,
+    desk: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let definitions = session.tools().await?;
     let found = tools::definition(&definitions, &wanted.name);
@@ -69,7 +71,7 @@ async fn ask(
 async fn run_here(
     options: &CallOptions,
     wanted: &Wanted,
-    desk: &mut Desk,
+    desk: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let reach = &options.source.reach;
     let opened = tools::reach(reach, Some(&wanted.name)).await?;
@@ -99,31 +101,33 @@ fn params(
 
 /// Steps the call to its end and tells what it says on the way. An interrupt drops it, which ends
 /// its processes.
-async fn watch(mut running: Running, desk: &mut Desk) -> Result<Outcome, Exit> {
+async fn watch(mut running: CallStream, desk: &mut ApprovalPrompt) -> Result<Outcome, Exit> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let mut line = ProgressLine::new();
     loop {
         let step = tokio::select! {
-            step = running.step() => step,
+            step = running.next_event() => step,
             _ = interrupt.recv() => break,
             _ = terminate.recv() => break,
         };
         match step {
-            Step::Notice(Notice::Progress(params)) => line.show(&params),
-            Step::Notice(Notice::Log(level, params)) => {
+            CallEvent::Notification(CallNotification::Progress(params)) => line.show(&params),
+            CallEvent::Notification(CallNotification::Log(level, params)) => {
                 line.clear();
                 log(level, &params);
             }
             // Whoever waits need not come back later.
-            Step::Notice(Notice::HangUp { .. } | Notice::Task { .. }) => {}
-            Step::Questions(questions) => {
+            CallEvent::Notification(
+                CallNotification::HangUp { .. } | CallNotification::Task { .. },
+            ) => {}
+            CallEvent::InputRequests(questions) => {
                 line.clear();
                 for question in questions {
                     desk.answer(question).await;
                 }
             }
-            Step::Done(outcome) => {
+            CallEvent::Done(outcome) => {
                 line.clear();
                 return Ok(outcome);
             }

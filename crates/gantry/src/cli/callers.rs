@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use gantry::callers::TokenDoorman;
+use gantry::callers::TokenAuthenticator;
 use gantry::config::Auth;
-use gantry::guard::Keeping;
+use gantry::policy_set::PolicyStorage;
 use gantry::{Admin, ServerBuilder};
-use gantry_policy::{Approvals, MemoryCabinet, Role, Token, Tokens};
+use gantry_policy::{Approvals, MemoryDocumentStore, Role, Token, Tokens};
 use tokio::task::JoinHandle;
 
 use super::exit::{Code, Exit};
@@ -23,7 +23,7 @@ pub(crate) struct Callers {
     auth: Auth,
     is_listening: bool,
     /// Keeps memory and store together.
-    keeping: JoinHandle<()>,
+    storage: JoinHandle<()>,
 }
 
 /// What a client of the user must show.
@@ -43,9 +43,9 @@ pub(crate) enum Access {
 }
 
 /// Finds the tokens that were kept.
-pub(crate) async fn tokens(keeping: &Keeping) -> Result<Arc<Tokens>, Exit> {
-    let Keeping { cabinet, signer, clock } = keeping.clone();
-    let tokens = Tokens::open(cabinet, signer, clock).await;
+pub(crate) async fn tokens(storage: &PolicyStorage) -> Result<Arc<Tokens>, Exit> {
+    let PolicyStorage { document_store, signer, clock } = storage.clone();
+    let tokens = Tokens::open(document_store, signer, clock).await;
     tokens.map(Arc::new).map_err(|error| {
         let text = format!("the tokens of callers cannot be read: {error}");
         Exit::new(Code::Configuration, text).hint("see to the store, or set `state` to another")
@@ -57,19 +57,19 @@ impl Callers {
     /// to wait for the store.
     pub(crate) async fn open(
         auth: Auth,
-        keeping: &Keeping,
+        storage: &PolicyStorage,
         is_listening: bool,
     ) -> Result<Self, Exit> {
         let tokens = match is_listening {
-            true => tokens(keeping).await?,
+            true => tokens(storage).await?,
             false => {
-                let cabinet = Arc::new(MemoryCabinet::default());
-                tokens(&Keeping { cabinet, ..keeping.clone() }).await?
+                let document_store = Arc::new(MemoryDocumentStore::default());
+                tokens(&PolicyStorage { document_store, ..storage.clone() }).await?
             }
         };
         let kept = tokens.clone();
-        let keeping = tokio::spawn(async move { kept.keep().await });
-        Ok(Self { tokens, auth, is_listening, keeping })
+        let storage = tokio::spawn(async move { kept.keep().await });
+        Ok(Self { tokens, auth, is_listening, storage })
     }
 
     /// Adds the tokens of callers to the administration, if anybody can call with one.
@@ -85,9 +85,9 @@ impl Callers {
 
     /// Puts a doorman at the doors, if callers must say who they are.
     pub(crate) fn install(&self, builder: ServerBuilder, admin: Admin) -> ServerBuilder {
-        let builder = builder.annex(Admin::PREFIX, Arc::new(admin));
+        let builder = builder.handler(Admin::PREFIX, Arc::new(admin));
         match self.auth {
-            Auth::Token => builder.doorman(Arc::new(TokenDoorman(self.tokens.clone()))),
+            Auth::Token => builder.authenticator(Arc::new(TokenAuthenticator(self.tokens.clone()))),
             Auth::None => builder,
         }
     }
@@ -115,8 +115,8 @@ impl Callers {
 
     /// Writes down what is not written yet.
     pub(crate) async fn stop(self) {
-        self.keeping.abort();
-        let _ = self.keeping.await;
+        self.storage.abort();
+        let _ = self.storage.await;
         if let Err(error) = self.tokens.write_uses().await {
             tracing::warn!(%error, "when tokens were last used is not written down");
         }

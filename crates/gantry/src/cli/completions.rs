@@ -12,9 +12,9 @@ use gantry_gateway::ToolEntry;
 
 use super::args::{Arguments, Origin, Shell};
 use super::arguments::Shape;
-use super::book::Book;
+use super::config_editor::ConfigEditor;
 use super::exit::Exit;
-use super::{origin, render, tools};
+use super::{render, tool_sources, tools};
 
 /// The variable by which a shell says that it completes.
 const VARIABLE: &str = "GANTRY_COMPLETE";
@@ -52,10 +52,10 @@ pub(crate) fn names(begun: &OsStr) -> Vec<CompletionCandidate> {
 /// The names of the configuration's servers that begin like this.
 pub(crate) fn servers(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
-    let layers = origin::layers(typed().config.as_deref());
-    let books = layers.into_iter().filter_map(|file| Book::open(file).ok());
+    let layers = tool_sources::layers(typed().config.as_deref());
+    let books = layers.into_iter().filter_map(|file| ConfigEditor::open(file).ok());
     books
-        .flat_map(|book| book.names())
+        .flat_map(|editor| editor.names())
         .filter(|name| name.starts_with(&*begun))
         .map(CompletionCandidate::new)
         .collect()

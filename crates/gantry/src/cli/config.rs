@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use gantry::config::{Config, SCHEMA, is_own, transport};
-use gantry::{ObjectWriter, RawJson, Upstream};
+use gantry::{ObjectWriter, RawJson, UpstreamConfig};
 
 use super::args::{ConfigOptions, ConfigVerb, Origin};
-use super::book::Book;
+use super::config_editor::ConfigEditor;
 use super::exit::{Code, Exit};
-use super::exposure::{self, Exposed};
 use super::render::{Style, Table};
-use super::{origin, policy, render, tools};
+use super::secret_scan::{self, PlainSecret};
+use super::{policy, render, tool_sources, tools};
 
 pub(crate) fn run(verb: ConfigVerb) -> Result<(), Exit> {
     match verb {
         ConfigVerb::Check(options) => check(&read(&options.which)?, options.json),
         ConfigVerb::Show(options) => render::print(&render::pretty(&read(&options)?.to_json())),
         ConfigVerb::Path(options) => {
-            let layers = origin::layers(options.config.as_deref());
+            let layers = tool_sources::layers(options.config.as_deref());
             if layers.is_empty() {
                 return Err(none());
             }
@@ -30,7 +30,7 @@ pub(crate) fn run(verb: ConfigVerb) -> Result<(), Exit> {
 }
 
 fn read(options: &ConfigOptions) -> Result<Config, Exit> {
-    origin::configuration(options.config.as_deref())?.ok_or_else(none)
+    tool_sources::configuration(options.config.as_deref())?.ok_or_else(none)
 }
 
 fn none() -> Exit {
@@ -76,12 +76,12 @@ fn with_lookalikes(config: &Config) -> Result<Config, Exit> {
 /// Warnings of secrets that stand in files of Gantry's own in plain text.
 fn plain_secrets(config: &Config) -> Vec<String> {
     let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
-    let in_force = origin::find(None).map(absolute);
+    let in_force = tool_sources::find(None).map(absolute);
     let own = config.files.iter().filter(|file| {
         **file == config.file && is_own(file) || file.to_string_lossy().ends_with("gantry.json")
     });
-    let books = own.filter_map(|file| Book::open(file.clone()).ok());
-    let warning = |exposed: Exposed, file: &Path| {
+    let books = own.filter_map(|file| ConfigEditor::open(file.clone()).ok());
+    let warning = |exposed: PlainSecret, file: &Path| {
         let (server, place) = (&exposed.server, exposed.place());
         let chosen = match in_force.as_deref() == Some(file) {
             true => String::new(),
@@ -92,9 +92,9 @@ fn plain_secrets(config: &Config) -> Vec<String> {
              `gantry secret adopt{chosen} {server}` moves it out of the file"
         )
     };
-    let warnings = books.flat_map(|book| {
-        let exposed = exposure::of_book(&book, None).into_iter();
-        exposed.map(|it| warning(it, &book.file)).collect::<Vec<_>>()
+    let warnings = books.flat_map(|editor| {
+        let exposed = secret_scan::of_book(&editor, None).into_iter();
+        exposed.map(|it| warning(it, &editor.file)).collect::<Vec<_>>()
     });
     warnings.collect()
 }
@@ -118,7 +118,7 @@ fn list(config: &Config) -> Result<(), Exit> {
 }
 
 /// Where a server is, if it can be used.
-fn standing(config: &Config, server: &Upstream) -> String {
+fn standing(config: &Config, server: &UpstreamConfig) -> String {
     match &server.target {
         Ok(target) if server.disabled => format!("disabled: {}", config.place_of(target)),
         Ok(target) => config.place_of(target),
@@ -128,7 +128,7 @@ fn standing(config: &Config, server: &Upstream) -> String {
 }
 
 fn findings(config: &Config) -> RawJson {
-    let server = |server: &Upstream| {
+    let server = |server: &UpstreamConfig| {
         let target = server.target.as_ref();
         ObjectWriter::new()
             .value("name", &server.name)

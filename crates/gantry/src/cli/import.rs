@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use gantry::{ObjectWriter, RawJson};
 
-use super::book::{Book, ConfigTarget};
+use super::admin_client;
+use super::config_editor::{ConfigEditor, ConfigTarget};
 use super::exit::{Code, Exit};
-use super::exposure;
 use super::render::{self, Style, Table};
-use super::running;
+use super::secret_scan;
 use super::serve::DEFAULT_ADDRESS;
 use clients::{CLIENTS, Client};
 use read::Found;
@@ -48,23 +48,23 @@ struct Outcome {
 pub(crate) async fn run(options: &ImportOptions) -> Result<(), Exit> {
     let Some(source) = options.source.as_deref() else { return overview(options.json) };
     let files = files(source)?;
-    let mut book = Book::open(target(&options.target, &files)?)?;
+    let mut editor = ConfigEditor::open(target(&options.target, &files)?)?;
     let mut outcomes = Vec::new();
     for file in &files {
         for found in read::servers(file)? {
-            outcomes.push(take(&mut book, file, found));
+            outcomes.push(take(&mut editor, file, found));
         }
     }
     let count = outcomes.iter().filter(|it| it.taken.is_ok()).count();
     if count > 0 && !options.dry_run {
-        book.save()?;
+        editor.save()?;
     }
-    report(&outcomes, &book.file, options)?;
+    report(&outcomes, &editor.file, options)?;
     let noun = if count == 1 { "server" } else { "servers" };
     let done = if options.dry_run { "would take" } else { "took" };
-    render::say(&format!("{done} {count} {noun} into {}", book.file.display()));
+    render::say(&format!("{done} {count} {noun} into {}", editor.file.display()));
     if count > 0 && !options.dry_run {
-        running::warn_of_unread(&book.file).await;
+        admin_client::warn_of_unread(&editor.file).await;
     }
     Ok(())
 }
@@ -111,27 +111,27 @@ fn target(target: &ConfigTarget, sources: &[PathBuf]) -> Result<PathBuf, Exit> {
 }
 
 /// Puts a server into the configuration, unless its name is there or it cannot be taken.
-fn take(book: &mut Book, file: &Path, found: Found) -> Outcome {
+fn take(editor: &mut ConfigEditor, file: &Path, found: Found) -> Outcome {
     let name = translate::plain_name(&found.name);
     let translated = match found.translated {
         Ok(_) if name.is_empty() => Err("it has no name that can be used here".to_owned()),
         Ok(translated) if is_gantry(&translated.entry) => Err("it is this gateway".to_owned()),
-        Ok(_) if book.has(&name) => Err("a server of that name is there already".to_owned()),
+        Ok(_) if editor.has(&name) => Err("a server of that name is there already".to_owned()),
         other => other,
     };
     let translated = match translated {
         Ok(translated) => translated,
         Err(why) => return Outcome { name, taken: Err(why), notes: Vec::new() },
     };
-    let entry = translate::rooted(&translated.entry, &base(file), &folder(&book.file));
-    if let Err(exit) = book.put(&name, &entry) {
+    let entry = translate::rooted(&translated.entry, &base(file), &folder(&editor.file));
+    if let Err(exit) = editor.put(&name, &entry) {
         return Outcome { name, taken: Err(exit.message), notes: Vec::new() };
     }
     let mut notes = translated.notes;
     if name != found.name {
         notes.push(format!("`{}` is called `{name}` here", found.name));
     }
-    let exposed = exposure::exposed(&entry);
+    let exposed = secret_scan::exposed(&entry);
     notes.extend(exposed.iter().map(|it| format!("`{it}` is a secret in plain sight")));
     Outcome { name, taken: Ok(entry), notes }
 }
@@ -173,7 +173,7 @@ fn report(outcomes: &[Outcome], file: &Path, options: &ImportOptions) -> Result<
     for outcome in outcomes {
         match &outcome.taken {
             Ok(entry) => {
-                let shown = exposure::masked(entry).compact();
+                let shown = secret_scan::masked(entry).compact();
                 table.row([&outcome.name, "taken", shown.as_str()]);
             }
             Err(why) => table.row([&outcome.name, "left", why]),
@@ -187,7 +187,7 @@ fn report(outcomes: &[Outcome], file: &Path, options: &ImportOptions) -> Result<
 
 impl Outcome {
     fn to_json(&self) -> RawJson {
-        let shown = self.taken.as_ref().ok().map(exposure::masked);
+        let shown = self.taken.as_ref().ok().map(secret_scan::masked);
         ObjectWriter::new()
             .value("name", &self.name)
             .value("taken", &self.taken.is_ok())

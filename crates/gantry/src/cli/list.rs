@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use gantry::config::{self, Config};
-use gantry::{ObjectWriter, RawJson, Upstream};
+use gantry::{ObjectWriter, RawJson, UpstreamConfig};
 
 use super::exit::Exit;
-use super::origin;
 use super::render::{self, Style, Table};
+use super::tool_sources;
 
 /// What to list.
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ struct Row {
 }
 
 pub(crate) fn run(options: &ServersOptions) -> Result<(), Exit> {
-    let config = origin::configuration(options.config.as_deref())?.unwrap_or_default();
+    let config = tool_sources::configuration(options.config.as_deref())?.unwrap_or_default();
     let rows: Vec<Row> = config.servers.iter().map(|server| Row::of(&config, server)).collect();
     if options.json {
         let rows: Vec<RawJson> = rows.iter().map(Row::to_json).collect();
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &ServersOptions) -> Result<(), Exit> {
 }
 
 impl Row {
-    fn of(config: &Config, server: &Upstream) -> Self {
+    fn of(config: &Config, server: &UpstreamConfig) -> Self {
         let (place, problem) = match &server.target {
             Ok(target) => (config.place_of(target), None),
             Err(problem) => (String::new(), Some(problem.clone())),

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use gantry::config::Config;
-use gantry_gateway::{Exchange, with_current};
+use gantry_gateway::{CallContext, with_current};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::redact::ANYWHERE;
 use gantry_protocol::{RawJson, Redactor, Secret};
@@ -84,7 +84,7 @@ pub(crate) fn start(format: LogFormat, stays: bool) {
 struct OfCall<F> {
     lines: F,
     /// Adds it to a line.
-    add: fn(&mut String, &Exchange),
+    add: fn(&mut String, &CallContext),
 }
 
 impl<S, N, F> FormatEvent<S, N> for OfCall<F>
@@ -102,26 +102,26 @@ where
         let mut line = String::with_capacity(256);
         self.lines.format_event(ctx, Writer::new(&mut line), event)?;
         line.truncate(line.trim_end().len());
-        with_current(|exchange| (self.add)(&mut line, exchange));
+        with_current(|context| (self.add)(&mut line, context));
         writeln!(writer, "{line}")
     }
 }
 
 /// For people: enough to find everything else.
-fn add_words(line: &mut String, exchange: &Exchange) {
-    let _ = write!(line, " call={}", exchange.number());
-    if let Some(trace) = exchange.trace() {
+fn add_words(line: &mut String, context: &CallContext) {
+    let _ = write!(line, " call={}", context.number());
+    if let Some(trace) = context.trace() {
         let _ = write!(line, " trace={}", trace.id());
     }
 }
 
 /// For programs: members at the end of the object.
-fn add_members(line: &mut String, exchange: &Exchange) {
-    let call = exchange.call();
+fn add_members(line: &mut String, context: &CallContext) {
+    let call = context.call();
     let named = call.head.name.as_ref().or(call.head.uri.as_ref());
-    let trace = exchange.trace();
+    let trace = context.trace();
     let members = ObjectWriter::new()
-        .value("call", &exchange.number().to_string())
+        .value("call", &context.number().to_string())
         .value("principal", &*call.caller.principal)
         .value("method", call.method.as_str())
         .value_some("name", named.and_then(RawJson::to_text))

@@ -7,8 +7,8 @@ use clap::Args;
 use clap_complete::ArgValueCompleter;
 use gantry::RawJson;
 
+use super::admin_client::{AdminClient, GatewayTarget, page};
 use super::exit::Exit;
-use super::running::{Reach, Running, page};
 use super::{completions, render};
 
 /// How often the log is looked at when it is followed.
@@ -26,11 +26,11 @@ pub(crate) struct LogsOptions {
     pub(crate) follow: bool,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 }
 
 pub(crate) async fn run(options: &LogsOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach).await?;
+    let running = AdminClient::find(&options.reach).await?;
     let page = page(&options.name, "/log");
     let mut told = Told::default();
     let news = told.news(look(&running, &page).await?);
@@ -51,7 +51,7 @@ pub(crate) async fn run(options: &LogsOptions) -> Result<(), Exit> {
 /// A log, and the name of the connection it is of; an empty one for the connection that all share.
 type Log = (String, String);
 
-async fn look(running: &Running, page: &str) -> Result<Vec<Log>, Exit> {
+async fn look(running: &AdminClient, page: &str) -> Result<Vec<Log>, Exit> {
     let answer = running.get(page).await?;
     let text = |json: &RawJson, key| json.get(key).and_then(|it| it.to_text()).unwrap_or_default();
     let own = answer.get("connections").unwrap_or(RawJson::NULL);

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 use gantry::config::Config;
 use gantry_gateway::Snapshot;
 
-use super::args::Reach;
+use super::args::GatewayTarget;
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
 use super::tools::{self, Opened};
-use super::{guard, origin};
+use super::{policy_set, tool_sources};
 
 /// What to look at.
 #[derive(Debug, Subcommand)]
@@ -25,7 +25,7 @@ pub(crate) enum PolicyVerb {
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
     #[command(flatten)]
-    reach: Reach,
+    reach: GatewayTarget,
 
     /// Print what was found as JSON.
     #[arg(long)]
@@ -42,11 +42,11 @@ pub(crate) async fn run(verb: PolicyVerb) -> Result<(), Exit> {
 /// What the rules of a configuration miss of what is there, by the case of its letters.
 pub(crate) fn lookalikes(opened: &Opened, config: &Config) -> Vec<String> {
     let targets = opened.server.gateway().catalog().with(Snapshot::targets);
-    guard::rules(Some(config)).current().lookalikes(&targets)
+    policy_set::rules(Some(config)).current().lookalikes(&targets)
 }
 
 async fn check(options: &CheckOptions) -> Result<(), Exit> {
-    let config = origin::configuration(options.reach.origin.config.as_deref())?;
+    let config = tool_sources::configuration(options.reach.origin.config.as_deref())?;
     let config = config.unwrap_or_default();
     let opened = tools::reach(&options.reach, None).await?;
     let mut warnings = config.warnings.clone();

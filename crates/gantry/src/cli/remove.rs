@@ -4,9 +4,9 @@ use clap::Args;
 use clap_complete::ArgValueCompleter;
 use gantry_providers::tools::manifest::nearest::nearest;
 
-use super::book::{Book, ConfigTarget};
+use super::config_editor::{ConfigEditor, ConfigTarget};
 use super::exit::{Code, Exit};
-use super::{completions, render, running};
+use super::{admin_client, completions, render};
 
 /// What to remove.
 #[derive(Debug, Args)]
@@ -21,24 +21,24 @@ pub(crate) struct RemoveOptions {
 
 pub(crate) async fn run(options: &RemoveOptions) -> Result<(), Exit> {
     let file = options.target.holding(&options.name)?;
-    let mut book = Book::open(file.map_or_else(|| options.target.file(), Ok)?)?;
-    if !book.remove(&options.name)? {
-        return Err(unknown(&options.name, &book));
+    let mut editor = ConfigEditor::open(file.map_or_else(|| options.target.file(), Ok)?)?;
+    if !editor.remove(&options.name)? {
+        return Err(unknown(&options.name, &editor));
     }
-    book.save()?;
-    render::say(&format!("removed `{}` from {}", options.name, book.file.display()));
-    running::warn_of_unread(&book.file).await;
+    editor.save()?;
+    render::say(&format!("removed `{}` from {}", options.name, editor.file.display()));
+    admin_client::warn_of_unread(&editor.file).await;
     Ok(())
 }
 
 /// What to say of a server that is not there.
-pub(crate) fn unknown(name: &str, book: &Book) -> Exit {
-    let names = book.names();
+pub(crate) fn unknown(name: &str, editor: &ConfigEditor) -> Exit {
+    let names = editor.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let hint = match nearest(name, &names) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "`gantry list` shows those there are".to_owned(),
     };
-    let text = format!("there is no server `{name}` in {}", book.file.display());
+    let text = format!("there is no server `{name}` in {}", editor.file.display());
     Exit::new(Code::NotFound, text).hint(hint)
 }

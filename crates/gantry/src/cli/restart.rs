@@ -3,8 +3,8 @@
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 
+use super::admin_client::{AdminClient, GatewayTarget, page};
 use super::exit::Exit;
-use super::running::{Reach, Running, page};
 use super::{completions, render};
 
 /// What to restart.
@@ -15,11 +15,11 @@ pub(crate) struct RestartOptions {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 }
 
 pub(crate) async fn run(options: &RestartOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach).await?;
+    let running = AdminClient::find(&options.reach).await?;
     let server = running.post(&page(&options.name, "/restart")).await?;
     let state = server.get("state").and_then(|it| it.to_text()).unwrap_or_default();
     render::say(&format!("`{}` begins anew; it is {state}", options.name));

@@ -12,7 +12,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use super::adopt::{self, AdoptOptions};
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
-use super::{origin, state};
+use super::{state, tool_sources};
 
 /// The most bytes of a secret.
 const LARGEST: u64 = 1024 * 1024;
@@ -64,7 +64,7 @@ pub(crate) struct RemoveSecretOptions {
 pub(crate) fn run(verb: SecretVerb) -> Result<(), Exit> {
     // The key is made here, so that the vault finds one.
     state::key()?;
-    let vault = Vault::new(&state::directory()?, &origin::variable);
+    let vault = Vault::new(&state::directory()?, &tool_sources::variable);
     match verb {
         SecretVerb::Set(options) => set(&vault, &options),
         SecretVerb::List(options) => list(&vault, &options),
@@ -104,7 +104,7 @@ fn remove(vault: &Vault, name: &str) -> Result<(), Exit> {
 
 fn list(vault: &Vault, options: &ListSecretsOptions) -> Result<(), Exit> {
     let names = vault.names().map_err(|error| failed(&error))?;
-    let config = origin::configuration(options.config.as_deref())?;
+    let config = tool_sources::configuration(options.config.as_deref())?;
     let files = config.map(|config| config.files).unwrap_or_default();
     let texts: Vec<(String, String)> = files
         .iter()

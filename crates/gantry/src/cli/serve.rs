@@ -8,8 +8,8 @@ use std::time::Duration;
 use gantry::config::{Auth, Config};
 use gantry::reload::Reload;
 use gantry::{
-    Admin, DoorSettings, GatewaySettings, HttpServer, Instance, Kept, ListenError, Pages, Server,
-    UpstreamSettings, Upstreams,
+    Admin, GatewaySettings, HttpServer, Instance, ListenError, ManifestFolder, Pages, Server,
+    ServerSettings, UpstreamSettings, Upstreams,
 };
 use gantry_policy::Approvals;
 use gantry_transport::descriptors;
@@ -17,18 +17,20 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::args::ServeOptions;
-use super::behind::Behind;
 use super::callers::Callers;
+use super::config_applier::ConfigApplier;
 use super::control::Control;
 use super::door::Door;
 use super::exit::{Code, Exit};
-use super::kept_tasks::KeptTasks;
 use super::lock::LockFile;
 use super::metrics::Measured;
-use super::origin::{self, Offer};
 use super::served::Served;
+use super::stored_tasks::StoredTasks;
+use super::tool_sources::{self, ToolSources};
 use super::trim::Trimmer;
-use super::{courier, door, guard, ledger, render, served, state, telemetry, tools};
+use super::{
+    door, policy_set, render, served, state, statistics_source, telemetry, tools, webhook,
+};
 
 /// Where the gateway listens unless told otherwise.
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:4268";
@@ -38,15 +40,15 @@ const RECALL: Duration = Duration::from_secs(2);
 
 /// Runs the gateway.
 pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
-    let config = origin::configuration(options.origin.config.as_deref())?;
+    let config = tool_sources::configuration(options.origin.config.as_deref())?;
     let names = config.as_ref().map(|config| config.names.clone()).unwrap_or_default();
-    let mut doors = DoorSettings {
+    let mut doors = ServerSettings {
         key: Some(state::key()?),
         // The main runtime is one of the places for connections.
         threads: options.threads.map_or_else(super::threads, |it| it.get().into()) - 1,
         allowed_hosts: names.hosts,
         allowed_origins: names.origins,
-        ..DoorSettings::default()
+        ..ServerSettings::default()
     };
     if let Some(config) = &config {
         config.client_limits.apply(&mut doors);
@@ -63,15 +65,15 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     middle.page_bytes = page.unwrap_or(middle.page_bytes);
     let style = config.as_ref().and_then(|config| config.tool_names);
     middle.names = style.unwrap_or(middle.names);
-    let settings = origin::settings(config.as_ref());
-    origin::make_folders(&options.origin)?;
-    let mut offer = origin::open(&options.origin, config.as_ref(), settings)?;
-    let kept = Kept::in_folder(state::tools()?);
+    let settings = tool_sources::settings(config.as_ref());
+    tool_sources::make_folders(&options.origin)?;
+    let mut offer = tool_sources::open(&options.origin, config.as_ref(), settings)?;
+    let kept = ManifestFolder::in_folder(state::tools()?);
     offer.problems.extend(kept.restore(&offer.tools));
-    let mut behind = UpstreamSettings { folder: Some(state::servers()?), ..Default::default() };
+    let mut applier = UpstreamSettings { folder: Some(state::servers()?), ..Default::default() };
     let startup_wait = config.as_ref().and_then(|config| config.startup_wait);
-    behind.startup_wait = startup_wait.unwrap_or(behind.startup_wait);
-    let upstreams = Upstreams::new(behind);
+    applier.startup_wait = startup_wait.unwrap_or(applier.startup_wait);
+    let upstreams = Upstreams::new(applier);
     let store = state::store(config.as_ref())?;
     for problem in served::restore(&offer.tools, &store).await {
         if !offer.problems.contains(&problem) {
@@ -80,17 +82,17 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     }
     let served_tools = Served::keep(offer.tools.clone(), store.clone());
     let telemetry = telemetry::open(config.as_ref())?;
-    let guarding = guard::open(config.as_ref(), telemetry.clone()).await?;
-    let guard = guarding.guard.clone();
+    let guarding = policy_set::open(config.as_ref(), telemetry.clone()).await?;
+    let policies = guarding.policies.clone();
     let lock = LockFile::of(config.as_ref())?;
     let admin = Admin::new(offer.tools.clone(), kept, state::token()?)
         .servers(upstreams.clone())
         .describe(tools::describe())
-        .guard(guard.clone());
+        .policies(policies.clone());
     let auth = options.auth.or(config.as_ref().and_then(|config| config.auth));
     let is_listening = !options.stdio || options.listen.is_some();
-    let callers = Callers::open(auth.unwrap_or_default(), guard.keeping(), is_listening).await?;
-    callers.tell_roles(guard.trust().approvals());
+    let callers = Callers::open(auth.unwrap_or_default(), policies.storage(), is_listening).await?;
+    callers.tell_roles(policies.trust().approvals());
     let admin = callers.administer(admin);
     let instance = Instance {
         pid: std::process::id(),
@@ -101,52 +103,59 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
         listen: None,
         stdio: options.stdio,
     };
-    let reload = match (&config, origin::stated(options.origin.config.as_deref())) {
+    let reload = match (&config, tool_sources::stated(options.origin.config.as_deref())) {
         (Some(config), Some(_)) => Reload::new(config),
-        (config, _) => Reload::searching(origin::here(), config.as_ref(), origin::variable),
+        (config, _) => {
+            Reload::searching(tool_sources::here(), config.as_ref(), tool_sources::variable)
+        }
     };
     let admin = admin.configuration(reload.state());
     let controlled = Controlled { admin: admin.clone(), instance };
     let measured = Measured::new(upstreams.clone(), offer.tools.clone(), telemetry.clone());
-    let (counted, audit) = (guard.clone(), guarding.audit.clone());
+    let (counted, audit) = (policies.clone(), guarding.audit.clone());
     offer.builder = callers
         .install(offer.builder, admin)
-        .guard(guard.clone())
+        .policies(policies.clone())
         .metrics(move |out| measured.write(out))
         .metrics(move |out| counted.write_metrics(out))
         .metrics(move |out| audit.measure(out))
-        .door_settings(doors)
+        .server_settings(doors)
         .gateway_settings(middle)
         .upstreams(upstreams.clone())
-        .annex(Pages::PREFIX, Arc::new(Pages))
-        .task_log(Arc::new(KeptTasks(store.clone())));
+        .handler(Pages::PREFIX, Arc::new(Pages))
+        .task_log(Arc::new(StoredTasks(store.clone())));
     let shows_examples = offer.is_example;
     watch(&offer, config.as_ref());
     let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let _trimmer = Trimmer::start();
-    let ledger = ledger::keep(server.clone(), store);
-    let budgets = guard.keep_budgets().await;
-    let time = guard.keep_time();
+    let statistics_source = statistics_source::keep(server.clone(), store);
+    let budgets = policies.keep_budgets().await;
+    let time = policies.keep_time();
     let anchors = guarding.audit.keep_anchored();
-    let records = telemetry.as_ref().and_then(|it| telemetry::follow(it, guard.audit()));
-    let courier = courier::send(guard.trust().approvals().clone());
-    let pinned = lock.keep(guard.pins().clone(), server.clone());
-    let behind =
-        Behind::new(upstreams.clone(), folders, guarding.clone(), server.clone(), shows_examples);
-    let behind = behind.follow(config.as_ref(), reload);
+    let records = telemetry.as_ref().and_then(|it| telemetry::follow(it, policies.audit()));
+    let webhook = webhook::send(policies.trust().approvals().clone());
+    let pinned = lock.keep(policies.pins().clone(), server.clone());
+    let applier = ConfigApplier::new(
+        upstreams.clone(),
+        folders,
+        guarding.clone(),
+        server.clone(),
+        shows_examples,
+    );
+    let applier = applier.follow(config.as_ref(), reload);
     // A client is told when it connects what is remembered of the servers.
     let _ = timeout(RECALL, upstreams.recalled()).await;
     let configured = config.and_then(|config| config.listen).filter(|_| !options.stdio);
     let address = options.listen.or(configured);
-    let approvals = guard.trust().approvals();
+    let approvals = policies.trust().approvals();
     let served = open_doors(server, &callers, approvals, controlled, address).await;
-    behind.stop().await;
-    courier.stop().await;
+    applier.stop().await;
+    webhook.stop().await;
     pinned.stop().await;
     callers.stop().await;
-    ledger.stop().await;
+    statistics_source.stop().await;
     served_tools.stop().await;
     budgets.stop().await;
     time.stop().await;
@@ -216,7 +225,7 @@ async fn open_doors(
 }
 
 /// Says what the folders hold, and goes on looking at them.
-fn watch(offer: &Offer, config: Option<&Config>) {
+fn watch(offer: &ToolSources, config: Option<&Config>) {
     let tools = offer.tools.clone();
     let servers = config.map(|config| config.servers.iter().filter(|it| !it.disabled).count());
     let servers = servers.unwrap_or_default();

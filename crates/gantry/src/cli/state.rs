@@ -107,7 +107,7 @@ fn spoilt(name: &str) -> Exit {
 
 /// The state directory.
 pub(crate) fn directory() -> Result<PathBuf, Exit> {
-    gantry::config::state_folder(&super::origin::variable).ok_or_else(|| {
+    gantry::config::state_folder(&super::tool_sources::variable).ok_or_else(|| {
         Exit::new(Code::Configuration, "there is no place for the state directory")
             .hint("set HOME or XDG_STATE_HOME")
     })

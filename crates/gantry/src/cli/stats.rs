@@ -7,7 +7,7 @@ use gantry::ToolStatistics;
 use serde_json::{Value, json};
 
 use super::exit::{Code, Exit};
-use super::{ledger, origin, render, state};
+use super::{render, state, statistics_source, tool_sources};
 
 /// What to show.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct StatsOptions {
 
 /// Shows what is known of the tools.
 pub(crate) async fn stats(options: StatsOptions) -> Result<(), Exit> {
-    let config = origin::configuration(options.config.as_deref())?;
+    let config = tool_sources::configuration(options.config.as_deref())?;
     let mut tools = known(&state::store(config.as_ref())?).await?;
     match options.tool {
         None if options.json => print(&tools.iter().map(to_json).collect()),
@@ -61,7 +61,7 @@ async fn known(address: &str) -> Result<Vec<ToolStatistics>, Exit> {
     if path.is_some_and(|path| !path.exists()) {
         return Ok(Vec::new());
     }
-    let read = ledger::read(address).await;
+    let read = statistics_source::read(address).await;
     read.map_err(|error| Exit::new(Code::Failed, error.to_string()))
 }
 
@@ -79,6 +79,6 @@ fn to_json(tool: &ToolStatistics) -> Value {
         // Where each bucket begins, and how many calls are in it.
         "latency_us": latency.encode(),
         "standby": {"hits": tool.standby_hits, "misses": tool.standby_misses},
-        "last_call_ms": tool.last_call.map(ledger::millis),
+        "last_call_ms": tool.last_call.map(statistics_source::millis),
     })
 }

@@ -9,10 +9,10 @@ use clap_complete::ArgValueCompleter;
 use gantry::RawJson;
 use serde::Deserialize;
 
+use super::admin_client::{AdminClient, GatewayTarget, page};
 use super::completions;
 use super::exit::Exit;
 use super::render::{self, Style};
-use super::running::{Reach, Running, page};
 use super::tools::tell_lines;
 
 /// How long a gateway may take to read its configuration again before that is said instead.
@@ -29,7 +29,7 @@ pub(crate) struct StatusOptions {
     pub(crate) name: Option<String>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 
     /// Print JSON.
     #[arg(long)]
@@ -63,7 +63,7 @@ struct Standing {
 }
 
 pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
-    let running = Running::find(&options.reach).await?;
+    let running = AdminClient::find(&options.reach).await?;
     let style = Style::of_stdout();
     let Some(name) = options.name.as_deref() else {
         let told = settled(&running).await?;
@@ -88,7 +88,7 @@ pub(crate) async fn run(options: &StatusOptions) -> Result<(), Exit> {
 
 /// The servers of a gateway, once it has read what its files say. One that was told to add a server a
 /// moment ago has not heard of it yet.
-async fn settled(running: &Running) -> Result<RawJson, Exit> {
+async fn settled(running: &AdminClient) -> Result<RawJson, Exit> {
     let begin = Instant::now();
     loop {
         let told = running.get("/api/servers").await?;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use gantry::config::Config;
 use gantry::telemetry::{Telemetry, TelemetrySettings};
-use gantry_policy::{Audit, HeardRecord};
+use gantry_policy::{Audit, ObservedAuditRecord};
 use tokio::task::JoinHandle;
 
 use super::exit::{Code, Exit};
-use super::origin;
+use super::tool_sources;
 
 /// Records that may wait until they are sent; more are left out and counted.
 const UNREAD: usize = 4096;
@@ -17,7 +17,7 @@ const UNREAD: usize = 4096;
 pub(crate) fn follow(telemetry: &Arc<Telemetry>, audit: &Audit) -> Option<JoinHandle<()>> {
     let (telemetry, mut records) = (telemetry.clone(), audit.listen(UNREAD)?);
     Some(tokio::spawn(async move {
-        while let Some(HeardRecord { record, trace }) = records.recv().await {
+        while let Some(ObservedAuditRecord { record, trace }) = records.recv().await {
             telemetry.export_record(&record, trace.as_ref());
         }
     }))
@@ -27,7 +27,7 @@ pub(crate) fn follow(telemetry: &Arc<Telemetry>, audit: &Audit) -> Option<JoinHa
 pub(crate) fn open(config: Option<&Config>) -> Result<Option<Arc<Telemetry>>, Exit> {
     let wrong = |text: String| Exit::new(Code::Configuration, text);
     let said = config.and_then(|config| config.telemetry.as_ref());
-    let found = TelemetrySettings::find(said, &origin::variable);
+    let found = TelemetrySettings::find(said, &tool_sources::variable);
     let Some(settings) = found.map_err(|error| wrong(error.to_string()))? else {
         return Ok(None);
     };

@@ -11,10 +11,10 @@ use gantry::{ObjectWriter, RawJson};
 use gantry_policy::{Role, TokenError, Tokens};
 use http::Method;
 
+use super::admin_client::{AdminClient, GatewayTarget, Kind};
 use super::exit::{Code, Exit};
 use super::render::{self, Style};
-use super::running::{Kind, Reach, Running};
-use super::{callers, guard, origin};
+use super::{callers, policy_set, tool_sources};
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
@@ -84,7 +84,7 @@ pub(crate) struct RevokeOptions {
 #[derive(Debug, Args)]
 pub(crate) struct TokensOptions {
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 
     /// Print JSON.
     #[arg(long)]
@@ -92,8 +92,8 @@ pub(crate) struct TokensOptions {
 }
 
 /// Where tokens are changed: in the gateway that runs, else in what it will read when it starts.
-enum Office {
-    Running(Running),
+enum TokenClient {
+    AdminClient(AdminClient),
     Store(Arc<Tokens>),
 }
 
@@ -114,8 +114,8 @@ async fn create(options: &CreateOptions) -> Result<(), Exit> {
     // Not given means everything, which is not what an empty list says.
     let allow = Some(options.allow.clone()).filter(|allow| !allow.is_empty());
     let role = Role::from(options.role);
-    let made = match Office::open(&options.which.reach).await? {
-        Office::Running(running) => {
+    let made = match TokenClient::open(&options.which.reach).await? {
+        TokenClient::AdminClient(running) => {
             let wanted = ObjectWriter::new()
                 .value("name", &options.name)
                 .value_some("allow", allow.as_ref())
@@ -124,7 +124,7 @@ async fn create(options: &CreateOptions) -> Result<(), Exit> {
                 .finish();
             running.send(Method::POST, PAGE, Some(&wanted)).await?
         }
-        Office::Store(tokens) => {
+        TokenClient::Store(tokens) => {
             let until = lifetime.map(|lifetime| tokens.clock().now() + lifetime);
             let made = tokens.create_as(role, &options.name, allow, until).await;
             let (token, record) = made.map_err(|error| failed(&error))?;
@@ -146,12 +146,12 @@ async fn create(options: &CreateOptions) -> Result<(), Exit> {
 }
 
 async fn list(options: &TokensOptions) -> Result<(), Exit> {
-    let tokens = match Office::open(&options.reach).await? {
-        Office::Running(running) => {
+    let tokens = match TokenClient::open(&options.reach).await? {
+        TokenClient::AdminClient(running) => {
             let answer = running.get(PAGE).await?;
             answer.get("tokens").unwrap_or(RawJson::NULL)
         }
-        Office::Store(tokens) => {
+        TokenClient::Store(tokens) => {
             let rows = tokens.list();
             let rows: Vec<RawJson> = rows.iter().map(|it| row(it, tokens.clock())).collect();
             RawJson::array(&rows)
@@ -175,11 +175,11 @@ async fn revoke(options: &RevokeOptions) -> Result<(), Exit> {
     if name.is_empty() || !name.bytes().all(is_name) {
         return Err(failed(&TokenError::Unknown(name.to_owned())));
     }
-    let revoked = match Office::open(&options.which.reach).await? {
-        Office::Running(running) => {
+    let revoked = match TokenClient::open(&options.which.reach).await? {
+        TokenClient::AdminClient(running) => {
             running.send(Method::DELETE, &format!("{PAGE}/{name}"), None).await?
         }
-        Office::Store(tokens) => {
+        TokenClient::Store(tokens) => {
             let record = tokens.revoke(name).await.map_err(|error| failed(&error))?;
             row(&record, tokens.clock())
         }
@@ -194,17 +194,17 @@ async fn revoke(options: &RevokeOptions) -> Result<(), Exit> {
 /// The page of tokens.
 const PAGE: &str = "/api/tokens";
 
-impl Office {
+impl TokenClient {
     /// The gateway that runs, if one does; a gateway that is named must.
-    async fn open(reach: &Reach) -> Result<Self, Exit> {
-        match Running::find_kind(reach, Kind::Listening).await {
-            Ok(running) => return Ok(Self::Running(running)),
+    async fn open(reach: &GatewayTarget) -> Result<Self, Exit> {
+        match AdminClient::find_kind(reach, Kind::Listening).await {
+            Ok(running) => return Ok(Self::AdminClient(running)),
             Err(exit) if exit.code != Code::Unreachable || reach.is_named() => return Err(exit),
             Err(_) => {}
         }
-        let config = origin::configuration(reach.config.as_deref())?;
-        let guard = guard::open(config.as_ref(), None).await?.guard;
-        Ok(Self::Store(callers::tokens(guard.keeping()).await?))
+        let config = tool_sources::configuration(reach.config.as_deref())?;
+        let policies = policy_set::open(config.as_ref(), None).await?.policies;
+        Ok(Self::Store(callers::tokens(policies.storage()).await?))
     }
 }
 
@@ -212,7 +212,7 @@ fn failed(error: &TokenError) -> Exit {
     let code = match error {
         TokenError::Unknown(_) => Code::NotFound,
         TokenError::Taken(_) | TokenError::TooMany(_) => Code::Refused,
-        TokenError::Unwritten(..) | TokenError::Cabinet(_) => Code::Failed,
+        TokenError::Unwritten(..) | TokenError::DocumentStore(_) => Code::Failed,
         _ => Code::Usage,
     };
     let text = error.to_string();

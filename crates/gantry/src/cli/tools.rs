@@ -21,8 +21,8 @@ use gantry_providers::tools::manifest::nearest::nearest;
 
 use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};
-use super::guard::Guarding;
-use super::{call, origin};
+use super::policy_set::PolicyRuntime;
+use super::{call, tool_sources};
 pub(crate) use pin::tell_lines;
 pub(crate) use reach::reach;
 pub(crate) use session::{definition, running, unlisted};
@@ -50,14 +50,14 @@ pub(crate) struct Opened {
     /// What is wrong with the tools that were left out.
     pub(crate) problems: Vec<Problem>,
     /// The policies between, when tools may be called.
-    pub(crate) guarding: Option<Guarding>,
+    pub(crate) guarding: Option<PolicyRuntime>,
     /// The servers whose tools are there too. They end with this.
     _servers: Option<Upstreams>,
 }
 
 /// Reads the tools and puts a server before them, to look at and not to call.
 pub(crate) fn open(origin: &Origin) -> Result<Opened, Exit> {
-    let config = origin::configuration(origin.config.as_deref())?;
+    let config = tool_sources::configuration(origin.config.as_deref())?;
     guarded(origin, config.as_ref(), None)
 }
 
@@ -65,13 +65,13 @@ pub(crate) fn open(origin: &Origin) -> Result<Opened, Exit> {
 fn guarded(
     origin: &Origin,
     config: Option<&Config>,
-    guarding: Option<Guarding>,
+    guarding: Option<PolicyRuntime>,
 ) -> Result<Opened, Exit> {
     // Nobody will be there for a second call.
-    let settings = ToolSettings { standby: false, ..origin::settings(config) };
-    let mut offer = origin::open(origin, config, settings)?;
+    let settings = ToolSettings { standby: false, ..tool_sources::settings(config) };
+    let mut offer = tool_sources::open(origin, config, settings)?;
     if let Some(guarding) = &guarding {
-        offer.builder = offer.builder.guard(guarding.guard.clone());
+        offer.builder = offer.builder.policies(guarding.policies.clone());
     }
     let (tools, problems) = (offer.tools.clone(), offer.problems.clone());
     Ok(Opened { server: offer.build()?, tools, problems, guarding, _servers: None })

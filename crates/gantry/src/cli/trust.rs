@@ -4,13 +4,13 @@ use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use gantry::{ObjectWriter, RawJson};
 use gantry_policy::Trust;
-use gantry_policy::trust::{Level, Ruling, Subject, TrustError};
+use gantry_policy::trust::{Level, Subject, TrustDecision, TrustError};
 use http::Method;
 
+use super::admin_client::{AdminClient, GatewayTarget, page_in};
 use super::exit::{Code, Exit};
 use super::render::{self, Style, Table};
-use super::running::{Reach, Running, page_in};
-use super::{args, completions, guard, origin, tools};
+use super::{args, completions, policy_set, tool_sources, tools};
 
 /// Where decisions are.
 const PAGE: &str = "/api/trust";
@@ -25,7 +25,7 @@ pub(crate) struct TrustOptions {
     pub(crate) verb: Option<TrustVerb>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: GatewayTarget,
 
     /// Print JSON.
     #[arg(long, global = true)]
@@ -68,27 +68,27 @@ pub(crate) enum Word {
 
 /// Where decisions are taken: by the gateway that runs, so that they are in force at once, or in the
 /// store if none does.
-enum Court {
-    Running(Running),
+enum TrustClient {
+    AdminClient(AdminClient),
     Store(Box<Trust>),
 }
 
 pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
     let reach = options.reach;
-    let court = Court::find(&reach).await?;
+    let client = TrustClient::find(&reach).await?;
     match options.verb.unwrap_or(TrustVerb::Show) {
-        TrustVerb::Show => show(&court.shown().await?, options.json),
+        TrustVerb::Show => show(&client.shown().await?, options.json),
         TrustVerb::Level { level, subject } => {
             let subject = subject.as_deref().unwrap_or("gateway");
-            let ruled = court.rule(&reach, parsed(subject)?, level.into()).await?;
+            let ruled = client.rule(&reach, parsed(subject)?, level.into()).await?;
             told(&ruled, options.json)
         }
         TrustVerb::Grant { subject } => {
-            let ruled = court.rule(&reach, parsed(&subject)?, Level::Trusted).await?;
+            let ruled = client.rule(&reach, parsed(&subject)?, Level::Trusted).await?;
             told(&ruled, options.json)
         }
         TrustVerb::Revoke { subject } => {
-            let revoked = court.revoke(&subject).await?;
+            let revoked = client.revoke(&subject).await?;
             if options.json {
                 return render::print(&render::pretty(&revoked));
             }
@@ -98,14 +98,14 @@ pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
     }
 }
 
-impl Court {
-    async fn find(reach: &Reach) -> Result<Self, Exit> {
-        match Running::find(reach).await {
-            Ok(running) => Ok(Self::Running(running)),
+impl TrustClient {
+    async fn find(reach: &GatewayTarget) -> Result<Self, Exit> {
+        match AdminClient::find(reach).await {
+            Ok(running) => Ok(Self::AdminClient(running)),
             Err(exit) if exit.code == Code::Unreachable && !reach.is_named() => {
-                let config = origin::configuration(reach.config.as_deref())?;
-                let guard = guard::open(config.as_ref(), None).await?;
-                Ok(Self::Store(Box::new(guard.guard.trust().clone())))
+                let config = tool_sources::configuration(reach.config.as_deref())?;
+                let policies = policy_set::open(config.as_ref(), None).await?;
+                Ok(Self::Store(Box::new(policies.policies.trust().clone())))
             }
             Err(exit) => Err(exit),
         }
@@ -113,18 +113,23 @@ impl Court {
 
     async fn shown(&self) -> Result<RawJson, Exit> {
         match self {
-            Self::Running(running) => running.get(PAGE).await,
+            Self::AdminClient(running) => running.get(PAGE).await,
             Self::Store(trust) => {
-                let rulings: Vec<RawJson> = trust.rulings().iter().map(row).collect();
+                let decisions: Vec<RawJson> = trust.decisions().iter().map(row).collect();
                 let level = ObjectWriter::new().value("level", &trust.level());
-                Ok(level.array("rulings", &rulings).finish())
+                Ok(level.array("rulings", &decisions).finish())
             }
         }
     }
 
-    async fn rule(&self, reach: &Reach, subject: Subject, level: Level) -> Result<RawJson, Exit> {
+    async fn rule(
+        &self,
+        reach: &GatewayTarget,
+        subject: Subject,
+        level: Level,
+    ) -> Result<RawJson, Exit> {
         match self {
-            Self::Running(running) => {
+            Self::AdminClient(running) => {
                 let decision = ObjectWriter::new()
                     .value("subject", &subject.to_string())
                     .value("level", &level)
@@ -138,7 +143,7 @@ impl Court {
                     Subject::Tool(name) => Some(name.as_str()),
                     _ => None,
                 };
-                let here = args::Reach { origin, ..args::Reach::default() };
+                let here = args::GatewayTarget { origin, ..args::GatewayTarget::default() };
                 let opened = match subject {
                     Subject::Gateway => tools::open(&here.origin)?,
                     _ => tools::reach(&here, wanted).await?,
@@ -160,16 +165,16 @@ impl Court {
                 .hint("`gantry trust` shows what was")
         };
         match (self, subject.strip_prefix("grant:")) {
-            (Self::Running(running), Some(id)) => {
+            (Self::AdminClient(running), Some(id)) => {
                 running.delete(&page_in("/api/approvals/", id, "")).await
             }
-            (Self::Running(running), None) => {
+            (Self::AdminClient(running), None) => {
                 let subject = parsed(subject)?.to_string();
                 running.delete(&page_in("/api/trust/", &subject, "")).await
             }
             (Self::Store(trust), Some(id)) => {
                 let ended = trust.approvals().end_grant(id).await;
-                let ended = ended.map_err(|error| failed(&TrustError::Cabinet(error)))?;
+                let ended = ended.map_err(|error| failed(&TrustError::DocumentStore(error)))?;
                 ended.then(done).ok_or_else(unknown)
             }
             (Self::Store(trust), None) => {
@@ -201,13 +206,13 @@ fn parsed(subject: &str) -> Result<Subject, Exit> {
 fn failed(error: &TrustError) -> Exit {
     let code = match error {
         TrustError::Unknown(_) => Code::NotFound,
-        TrustError::Cabinet(_) => Code::Configuration,
+        TrustError::DocumentStore(_) => Code::Configuration,
     };
     Exit::new(code, error.to_string())
 }
 
-fn row(ruling: &Ruling) -> RawJson {
-    RawJson::of(ruling).unwrap_or(RawJson::NULL)
+fn row(decision: &TrustDecision) -> RawJson {
+    RawJson::of(decision).unwrap_or(RawJson::NULL)
 }
 
 fn show(all: &RawJson, json: bool) -> Result<(), Exit> {
@@ -217,8 +222,9 @@ fn show(all: &RawJson, json: bool) -> Result<(), Exit> {
     let level = all.get("level").and_then(|it| it.to_text()).unwrap_or_default();
     let mut table = Table::default();
     table.row(["gateway", &level, "", ""]);
-    for ruling in all.get("rulings").into_iter().flat_map(|it| it.elements().collect::<Vec<_>>()) {
-        let text = |key| ruling.get(key).and_then(|it| it.to_text()).unwrap_or_default();
+    for decision in all.get("rulings").into_iter().flat_map(|it| it.elements().collect::<Vec<_>>())
+    {
+        let text = |key| decision.get(key).and_then(|it| it.to_text()).unwrap_or_default();
         if text("subject") != "gateway" {
             table.row([&text("subject"), &text("level"), "by", &text("by")]);
         }
@@ -226,11 +232,11 @@ fn show(all: &RawJson, json: bool) -> Result<(), Exit> {
     render::print(&table.to_text(Style::of_stdout()))
 }
 
-fn told(ruling: &RawJson, json: bool) -> Result<(), Exit> {
+fn told(decision: &RawJson, json: bool) -> Result<(), Exit> {
     if json {
-        return render::print(&render::pretty(ruling));
+        return render::print(&render::pretty(decision));
     }
-    let text = |key| ruling.get(key).and_then(|it| it.to_text()).unwrap_or_default();
+    let text = |key| decision.get(key).and_then(|it| it.to_text()).unwrap_or_default();
     render::say(&format!("`{}` is {} from now on", text("subject"), text("level")));
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! The entry of one server: what is said of it in any dialect, and what that means here.
 
-mod habits;
 mod keys;
 mod limits;
+mod options;
 mod program;
 mod target;
 
 use gantry_client::Settings;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
-use gantry_providers::upstreams::{Share, Upstream};
+use gantry_providers::upstreams::{Share, UpstreamConfig};
 
 use super::ConfigError;
 use super::read::Reader;
@@ -26,10 +26,10 @@ pub(super) struct Entry<'a> {
 
 /// The server that an entry describes. Where its surroundings lack something, it is described all
 /// the same, with the reason in the place of its target.
-pub(super) fn read(entry: &Entry<'_>) -> Result<Upstream, ConfigError> {
+pub(super) fn read(entry: &Entry<'_>) -> Result<UpstreamConfig, ConfigError> {
     keys::check(entry)?;
     let mut server = bare(entry.name, entry.reader, Err(String::new()));
-    habits::read(entry, &mut server)?;
+    options::read(entry, &mut server)?;
     limits::read(entry, &mut server)?;
     server.target = match target::read(entry) {
         Ok(target) => Ok(target),
@@ -41,7 +41,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Upstream, ConfigError> {
 }
 
 /// A server that cannot be used, and why.
-pub(super) fn unavailable(name: &str, reader: &Reader<'_>, error: &ConfigError) -> Upstream {
+pub(super) fn unavailable(name: &str, reader: &Reader<'_>, error: &ConfigError) -> UpstreamConfig {
     bare(name, reader, Err(error.to_string()))
 }
 
@@ -49,8 +49,8 @@ fn bare(
     name: &str,
     reader: &Reader<'_>,
     target: Result<gantry_client::Target, String>,
-) -> Upstream {
-    Upstream {
+) -> UpstreamConfig {
+    UpstreamConfig {
         name: name.to_owned(),
         source: Some(reader.source.file.clone()),
         target,

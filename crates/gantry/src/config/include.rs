@@ -33,7 +33,7 @@ pub(super) fn read(
     for item in &files {
         let file = reader.path(&reader.expanded(item, "include", EXPECTED)?);
         if let Some(included) = one(reader, item, &file, &chain)? {
-            config.absorb(included, reader.gathered);
+            config.absorb(included, reader.load_state);
         }
     }
     Ok(())
@@ -54,10 +54,10 @@ fn one(
         let names: Vec<String> = all.map(|file| file.display().to_string()).collect();
         return Err(ConfigError::Cycle { place: place(), chain: names.join(" -> ") });
     }
-    if !reader.gathered.touch(file) {
+    if !reader.load_state.touch(file) {
         return Ok(None);
     }
-    if reader.gathered.files.borrow().len() > MOST {
+    if reader.load_state.files.borrow().len() > MOST {
         return Err(reader.form(item, "include", "fewer than 256 files in all"));
     }
     let text = std::fs::read(file).map_err(|error| ConfigError::Include {
@@ -65,5 +65,5 @@ fn one(
         file: file.to_owned(),
         error,
     })?;
-    document(file, &text, reader.environment, reader.gathered, chain).map(Some)
+    document(file, &text, reader.environment, reader.load_state, chain).map(Some)
 }

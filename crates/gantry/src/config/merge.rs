@@ -1,13 +1,13 @@
 //! One configuration out of several files: what was said first stands.
 
-use gantry_server::Names;
+use gantry_server::AllowedHosts;
 
-use super::gathered::Gathered;
+use super::load_state::LoadState;
 use super::{ClientLimits, Config, ToolLimits, TrustConfig, servers};
 
 impl Config {
     /// Takes over what another file says and this one does not.
-    pub(super) fn absorb(&mut self, other: Self, gathered: &Gathered) {
+    pub(super) fn absorb(&mut self, other: Self, load_state: &LoadState) {
         self.listen = self.listen.take().or(other.listen);
         self.auth = self.auth.or(other.auth);
         self.http = self.http.take().or(other.http);
@@ -21,7 +21,7 @@ impl Config {
         self.tool_names = self.tool_names.or(other.tool_names);
         self.standby = self.standby.take().or(other.standby);
         self.telemetry = self.telemetry.take().or(other.telemetry);
-        if self.names == Names::default() {
+        if self.names == AllowedHosts::default() {
             self.names = other.names;
         }
         if self.tool_limits == ToolLimits::default() {
@@ -40,12 +40,12 @@ impl Config {
         self.inline.extend(other.inline);
         for server in other.servers {
             if let Some(place) = other.places.get(&server.name) {
-                servers::add(self, server, place.clone(), gathered);
+                servers::add(self, server, place.clone(), load_state);
             }
         }
         for profile in other.profiles {
             match self.profiles.iter().any(|known| known.name == profile.name) {
-                true => gathered.warn(format!(
+                true => load_state.warn(format!(
                     "{}: the profile `{}` is given already; this one is not used",
                     other.file.display(),
                     profile.name
@@ -56,23 +56,24 @@ impl Config {
     }
 
     /// Puts what was met on the way beside what was read, and tells of what cannot be meant.
-    pub(super) fn conclude(&mut self, gathered: Gathered) {
+    pub(super) fn conclude(&mut self, load_state: LoadState) {
         for profile in &self.profiles {
             let name = &profile.name;
             let missing = profile.servers.iter().filter(|it| !self.places.contains_key(*it));
             for server in missing {
-                gathered.warn(format!("the profile `{name}` names `{server}`, which is no server"));
+                load_state
+                    .warn(format!("the profile `{name}` names `{server}`, which is no server"));
             }
             if let Some(place) = self.places.get(name) {
-                gathered.warn(format!(
+                load_state.warn(format!(
                     "the profile `{name}` has the name of the server at {place}, \
                      which is the one at /mcp/{name}; rename one of them"
                 ));
             }
         }
-        self.files = gathered.files.into_inner();
-        self.secrets = gathered.secrets.into_inner();
-        self.warnings = gathered.warnings.into_inner();
-        self.notes = gathered.notes.into_inner();
+        self.files = load_state.files.into_inner();
+        self.secrets = load_state.secrets.into_inner();
+        self.warnings = load_state.warnings.into_inner();
+        self.notes = load_state.notes.into_inner();
     }
 }

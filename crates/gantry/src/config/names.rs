@@ -3,7 +3,7 @@
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
-use gantry_server::Names;
+use gantry_server::AllowedHosts;
 
 use super::ConfigError;
 use super::read::Reader;
@@ -11,8 +11,8 @@ use super::read::Reader;
 const HOSTS: &str = "a list of host names, each with or without a port, such as [\"gantry.local\"]";
 const ORIGINS: &str = "a list of origins, such as [\"https://app.example\"]";
 
-pub(super) fn read(reader: &Reader<'_>, document: &RawJson) -> Result<Names, ConfigError> {
-    Ok(Names {
+pub(super) fn read(reader: &Reader<'_>, document: &RawJson) -> Result<AllowedHosts, ConfigError> {
+    Ok(AllowedHosts {
         hosts: list(reader, document, "allowedHosts", HOSTS, is_host)?,
         origins: list(reader, document, "allowedOrigins", ORIGINS, is_origin)?,
     })

@@ -84,7 +84,7 @@ fn headers(reader: &Reader<'_>, value: &RawJson) -> Result<Vec<(String, Secret)>
         let text = reader.expanded(&value, &name, EXPECTED)?;
         let fits =
             HeaderName::try_from(name.as_str()).is_ok() && HeaderValue::from_str(&text).is_ok();
-        reader.gathered.keep_secret(&text);
+        reader.load_state.keep_secret(&text);
         match fits {
             true => Ok((name, Secret::new(text))),
             false => Err(reader.form(&value, &name, EXPECTED)),

@@ -8,7 +8,7 @@ use gantry_protocol::json::JsonKind;
 use gantry_providers::tools::manifest::nearest::nearest;
 use gantry_providers::tools::manifest::timeout;
 
-use super::gathered::Gathered;
+use super::load_state::LoadState;
 use super::source::Source;
 use super::variables::{ValueError, expand};
 use super::{ClientLimits, Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits};
@@ -55,7 +55,7 @@ const NOT_YET: &[&str] = &["model", "workspace"];
 pub(super) struct Reader<'a> {
     pub(super) source: Source,
     pub(super) environment: Lookup<'a>,
-    pub(super) gathered: &'a Gathered,
+    pub(super) load_state: &'a LoadState,
     /// What VS Code would ask for, each with its default.
     pub(super) inputs: Vec<(String, Option<String>)>,
 }
@@ -65,13 +65,13 @@ pub(super) fn document(
     file: &Path,
     text: &[u8],
     environment: Lookup<'_>,
-    gathered: &Gathered,
+    load_state: &LoadState,
     chain: &[PathBuf],
 ) -> Result<Config, ConfigError> {
     let source = Source::parse(file, text)?;
     let document = source.document.clone();
     let inputs = dialect::inputs(&document);
-    let reader = Reader { source, environment, gathered, inputs };
+    let reader = Reader { source, environment, load_state, inputs };
     if !document.is_object() {
         return Err(reader.form(
             &document,
@@ -101,13 +101,13 @@ impl Reader<'_> {
         self.check_keys(document, KEYS, NOT_YET)?;
         let mut config = Config {
             // Everyone who is to come is told where the gateway is and what it is called.
-            listen: self.gathered.openly(|| {
+            listen: self.load_state.openly(|| {
                 self.text(document, "listen", "an address such as \"127.0.0.1:4268\"")
             })?,
             auth: auth::read(self, document, "\"token\", or \"none\" on loopback")?,
             http: document.get("http").map(|it| http::read(self, &it)).transpose()?,
             metrics: document.get("metrics").map(|it| metrics::read(self, &it)).transpose()?,
-            names: self.gathered.openly(|| names::read(self, document))?,
+            names: self.load_state.openly(|| names::read(self, document))?,
             state: self.state(document)?,
             startup_wait: self.startup_wait(document)?,
             uv: self.uv(document)?,

@@ -3,11 +3,11 @@
 use gantry_client::Secret;
 use gantry_protocol::json::JsonKind;
 use gantry_protocol::{RawJson, Redactor};
-use gantry_providers::upstreams::Upstream;
+use gantry_providers::upstreams::UpstreamConfig;
 
 use super::dialect::{Section, sections};
 use super::entry::{self, Entry};
-use super::gathered::Gathered;
+use super::load_state::LoadState;
 use super::read::Reader;
 use super::{Config, ConfigError, Place};
 
@@ -27,7 +27,7 @@ pub(super) fn read(
         if !matches!(section.servers.kind(), JsonKind::Object | JsonKind::Array) {
             let expected = "an object of servers: {\"name\": {\"command\": \"…\"}}";
             let error = reader.form(&section.servers, section.key, expected);
-            forgive(error, is_own, reader.gathered)?;
+            forgive(error, is_own, reader.load_state)?;
             continue;
         }
         // In a section of another program's form, its own keys may stand beside those known here.
@@ -41,8 +41,8 @@ pub(super) fn read(
                 Ok(server) if is_strict && config.places.contains_key(&name) => {
                     return Err(ConfigError::Doubled { place, key: server.name });
                 }
-                Ok(server) => add(config, server, place, reader.gathered),
-                Err(error) => forgive(error, is_strict, reader.gathered)?,
+                Ok(server) => add(config, server, place, reader.load_state),
+                Err(error) => forgive(error, is_strict, reader.load_state)?,
             }
         }
     }
@@ -50,10 +50,15 @@ pub(super) fn read(
 }
 
 /// Adds a server unless one of that name is there: the earlier one wins.
-pub(super) fn add(config: &mut Config, server: Upstream, place: Place, gathered: &Gathered) {
+pub(super) fn add(
+    config: &mut Config,
+    server: UpstreamConfig,
+    place: Place,
+    load_state: &LoadState,
+) {
     if let Some(first) = config.places.get(&server.name) {
         let name = &server.name;
-        gathered.warn(format!(
+        load_state.warn(format!(
             "{place}: the server `{name}` is given at {first} already; this one is not used, \
              rename it or remove one of them"
         ));
@@ -64,11 +69,11 @@ pub(super) fn add(config: &mut Config, server: Upstream, place: Place, gathered:
 }
 
 /// What is wrong in a file of another program must not keep this one from running.
-fn forgive(error: ConfigError, is_strict: bool, gathered: &Gathered) -> Result<(), ConfigError> {
+fn forgive(error: ConfigError, is_strict: bool, load_state: &LoadState) -> Result<(), ConfigError> {
     if is_strict {
         return Err(error);
     }
-    gathered.warn(error.to_string());
+    load_state.warn(error.to_string());
     Ok(())
 }
 
@@ -93,7 +98,7 @@ fn one(
     value: RawJson,
     place: &Place,
     is_strict: bool,
-) -> Result<Upstream, ConfigError> {
+) -> Result<UpstreamConfig, ConfigError> {
     if !is_name(name) {
         let (place, name) = (place.clone(), name.to_owned());
         return Err(ConfigError::Name { place, better: better(&name), name });
@@ -102,7 +107,7 @@ fn one(
         return Err(reader.form(&value, name, "an object with `command` or `url`"));
     }
     let entry = Entry { reader, name, value, is_strict };
-    let (read, secrets) = reader.gathered.collect(|| entry::read(&entry));
+    let (read, secrets) = reader.load_state.collect(|| entry::read(&entry));
     let mut server = match read {
         // A file of another program: whatever is wrong concerns this server only.
         Err(error) if !is_strict => entry::unavailable(name, reader, &error),

@@ -7,7 +7,7 @@ use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::redact::HIDDEN;
 use gantry_protocol::{RawJson, Redactor};
-use gantry_providers::upstreams::{Profile, Upstream};
+use gantry_providers::upstreams::{Profile, UpstreamConfig};
 use gantry_transport::child::Program;
 
 use super::{
@@ -79,7 +79,7 @@ impl Config {
         self.redactor().place(&address(&endpoint.url.to_string()))
     }
 
-    fn server(&self, server: &Upstream) -> RawJson {
+    fn server(&self, server: &UpstreamConfig) -> RawJson {
         let object = ObjectWriter::new().value("type", transport(server));
         let object = match &server.target {
             Ok(Target::Program(program)) => self.program(object, program),
@@ -121,7 +121,7 @@ impl Config {
 }
 
 /// `stdio`, `http`, `sse` or `websocket`; `unknown` where the entry could not be read.
-pub fn transport(server: &Upstream) -> &'static str {
+pub fn transport(server: &UpstreamConfig) -> &'static str {
     match &server.target {
         Ok(Target::Program(_)) => "stdio",
         Ok(Target::Http(_, HttpKind::Events)) => "sse",

@@ -135,7 +135,7 @@ fn value(reader: &Reader<'_>, reference: &str, depth: usize) -> Result<String, V
 
 fn variable(reader: &Reader<'_>, name: &str) -> Result<String, ValueError> {
     let found = (reader.environment)(name).ok_or_else(|| ValueError::Unset(name.to_owned()))?;
-    reader.gathered.keep_variable(name, &found);
+    reader.load_state.keep_variable(name, &found);
     Ok(found)
 }
 
@@ -157,13 +157,13 @@ fn place(reader: &Reader<'_>, name: &str) -> Option<String> {
 fn file(reader: &Reader<'_>, path: &str) -> Result<String, ValueError> {
     let text = text_of(reader, &reader.path(path))?;
     let text = text.trim_end_matches(['\r', '\n']);
-    reader.gathered.keep_secret(text);
+    reader.load_state.keep_secret(text);
     Ok(text.to_owned())
 }
 
 /// The whole text of a file, which is looked at again when it changes.
 pub(super) fn text_of(reader: &Reader<'_>, file: &Path) -> Result<String, ValueError> {
-    reader.gathered.touch(file);
+    reader.load_state.touch(file);
     let read = || {
         let mut text = String::new();
         File::open(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
@@ -185,7 +185,7 @@ fn input(reader: &Reader<'_>, id: &str) -> Result<String, ValueError> {
     let offered = || reader.inputs.iter().find(|(known, _)| known == id).map(|(_, it)| it.clone());
     let found = (reader.environment)(&name).or_else(|| offered().flatten());
     let found = found.ok_or_else(|| ValueError::Input { id: id.to_owned(), variable: name })?;
-    reader.gathered.keep_secret(&found);
+    reader.load_state.keep_secret(&found);
     Ok(found)
 }
 
@@ -194,10 +194,10 @@ fn keychain(reader: &Reader<'_>, name: &str) -> Result<String, ValueError> {
     let folder = state_folder(reader.environment);
     let folder = folder.ok_or_else(|| ValueError::Unset("HOME".to_owned()))?;
     let vault = Vault::new(&folder, reader.environment);
-    reader.gathered.touch(vault.file());
+    reader.load_state.touch(vault.file());
     let found = vault.get(name).map_err(ValueError::Vault)?;
     let found = found.ok_or_else(|| ValueError::NoSecret(name.to_owned()))?;
-    reader.gathered.keep_secret(found.expose());
+    reader.load_state.keep_secret(found.expose());
     Ok(found.expose().to_owned())
 }
 

@@ -56,7 +56,7 @@ fn of_call(call: &ObservedCall) -> Vec<Value> {
     attributes.text("gantry.call", &call.number.to_string());
     attributes.text("gantry.principal", &call.caller.principal);
     attributes.text_some("gantry.client", call.caller.client_name().as_deref());
-    attributes.text_some("gantry.face", call.caller.face.as_deref());
+    attributes.text_some("gantry.face", call.caller.virtual_server.as_deref());
     attributes.text_some("mcp.session.id", call.caller.session.as_deref());
     if let Some(decision) = &call.decision {
         let word = if decision.allowed { "allowed" } else { "refused" };

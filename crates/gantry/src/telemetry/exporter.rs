@@ -38,37 +38,37 @@ impl Exporter {
     /// Runs until it is stopped and everything is sent.
     pub(super) async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
         loop {
-            let gathered = self.gather(&mut stopped).await;
-            if gathered.is_empty() && self.stopping {
+            let load_state = self.gather(&mut stopped).await;
+            if load_state.is_empty() && self.stopping {
                 return;
             }
-            self.send(gathered).await;
+            self.send(load_state).await;
         }
     }
 
     /// The next batch: as much as fits, or what comes within a moment of the first.
     async fn gather(&mut self, stopped: &mut oneshot::Receiver<()>) -> Vec<Item> {
         let batch = self.settings.batch.max(1);
-        let mut gathered = Vec::new();
+        let mut load_state = Vec::new();
         let mut deadline = None;
-        while gathered.len() < batch {
-            if !gathered.is_empty() && deadline.is_none() {
+        while load_state.len() < batch {
+            if !load_state.is_empty() && deadline.is_none() {
                 deadline = Some(Instant::now() + self.settings.gather);
             }
-            let room = batch - gathered.len();
+            let room = batch - load_state.len();
             select! {
                 biased;
                 _ = &mut *stopped, if !self.stopping => {
                     self.stopping = true;
                     self.items.close();
                 }
-                count = self.items.recv_many(&mut gathered, room) => if count == 0 {
+                count = self.items.recv_many(&mut load_state, room) => if count == 0 {
                     break;
                 },
                 () = passed(deadline) => break,
             }
         }
-        gathered
+        load_state
     }
 
     async fn send(&mut self, items: Vec<Item>) {

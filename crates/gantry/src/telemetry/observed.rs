@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use gantry_gateway::policy::{CallEnd, CallSummary, Decision};
+use gantry_gateway::policy::{CallEnd, CallSummary, PolicyDecision};
 use gantry_gateway::{CallNumber, Caller, Span, Target, Trace};
 use gantry_protocol::{Method, RawJson};
 
@@ -25,7 +25,7 @@ pub(super) struct ObservedCall {
     /// The target, if there is one of that name.
     pub(super) target: Option<Target>,
     pub(super) caller: Arc<Caller>,
-    pub(super) decision: Option<Decision>,
+    pub(super) decision: Option<PolicyDecision>,
     pub(super) failure: Option<&'static str>,
     pub(super) trace: u128,
     pub(super) parent: Option<u64>,
@@ -64,17 +64,17 @@ impl Item {
 
 impl ObservedCall {
     pub(super) fn new(summary: &CallSummary<'_>, span: &Span, ended: &CallEnd<'_>) -> Self {
-        let CallSummary { call, target, exchange } = summary;
+        let CallSummary { call, target, context } = summary;
         let end = SystemTime::now();
         let part = |id, took| Part { id, start: end.checked_sub(took).unwrap_or(end), end };
         Self {
-            number: exchange.number(),
+            number: context.number(),
             method: call.method.clone(),
             named: call.head.name.clone().or_else(|| call.head.uri.clone()),
             target: target.cloned(),
             caller: call.caller.clone(),
-            decision: exchange.among_decisions(|all| all.last().cloned()),
-            failure: ended.ending.error_type(),
+            decision: context.among_decisions(|all| all.last().cloned()),
+            failure: ended.outcome_class.error_type(),
             trace: span.trace,
             parent: span.parent,
             state: span.state.clone(),

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::ids::Ids;
 use super::{Telemetry, TelemetrySettings};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A collector that answers with these statuses in turn, the last one for ever; 0 is no answer.
 struct Collector {
@@ -56,7 +56,7 @@ impl Collector {
     }
 
     async fn next(&mut self) -> (String, Value) {
-        timeout(PATIENCE, self.requests.recv()).await.expect("in time").expect("a request")
+        timeout(TIMEOUT, self.requests.recv()).await.expect("in time").expect("a request")
     }
 }
 
@@ -145,7 +145,7 @@ async fn the_end_sends_what_is_left_in_batches() {
     };
     let telemetry = Telemetry::start(&settings).unwrap();
     (0..7).for_each(|number| telemetry.export_record(&record(number), None));
-    timeout(PATIENCE, telemetry.stop()).await.expect("in time");
+    timeout(TIMEOUT, telemetry.stop()).await.expect("in time");
     assert_eq!(counts(&telemetry), (7, 0));
     for expected in [3, 3, 1] {
         let (_, body) = collector.next().await;
@@ -192,8 +192,8 @@ async fn a_collector_that_hangs_costs_records_and_nothing_else() {
     collector.next().await;
     (1..10).for_each(|number| telemetry.export_record(&record(number), None));
     assert_eq!(counts(&telemetry), (0, 7), "two wait, one is under way");
-    timeout(PATIENCE, telemetry.stop()).await.expect("the end waits only so long");
-    timeout(PATIENCE, telemetry.stop()).await.expect("a second end is none");
+    timeout(TIMEOUT, telemetry.stop()).await.expect("the end waits only so long");
+    timeout(TIMEOUT, telemetry.stop()).await.expect("a second end is none");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use gantry_transport::child::{Child, ChildLimits, End, Finished, Program};
 use super::VaultError;
 
 /// A person may have to unlock the keychain first.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Variables that the program needs to reach the session.
 const VARIABLES: [&str; 7] = [
@@ -100,7 +100,7 @@ impl Keychain {
             runtime.map_err(|error| error.to_string())?.block_on(async {
                 let child = Child::start(&program, &ChildLimits::default());
                 let child = child.map_err(|error| error.to_string())?;
-                Ok(child.finish(input, PATIENCE).await)
+                Ok(child.finish(input, TIMEOUT).await)
             })
         };
         let ended = std::thread::spawn(work).join();

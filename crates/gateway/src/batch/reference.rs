@@ -133,13 +133,13 @@ fn is_pointer(path: &str) -> bool {
 
 /// What a JSON pointer points to.
 pub(super) fn pointed(value: &RawJson, path: &str) -> Option<RawJson> {
-    path.split('/').skip(1).try_fold(value.clone(), |value, step| {
-        let step = step.replace("~1", "/").replace("~0", "~");
+    path.split('/').skip(1).try_fold(value.clone(), |value, next_event| {
+        let next_event = next_event.replace("~1", "/").replace("~0", "~");
         match value.kind() {
-            JsonKind::Object => value.get(&step),
+            JsonKind::Object => value.get(&next_event),
             JsonKind::Array => {
-                let is_index = step == "0" || !step.starts_with(['0', '+']);
-                let index = step.parse().ok().filter(|_| is_index);
+                let is_index = next_event == "0" || !next_event.starts_with(['0', '+']);
+                let index = next_event.parse().ok().filter(|_| is_index);
                 index.and_then(|index| value.elements().nth(index))
             }
             _ => None,

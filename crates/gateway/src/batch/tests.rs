@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use self::house::{House, batch};
 use super::reference::{Reference, fill, pointed};
-use crate::{Call, Caller, Notice, Settings, Step};
+use crate::{Call, CallEvent, CallNotification, Caller, Settings};
 
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_is_said_before_anything_runs() {
@@ -245,10 +245,12 @@ async fn progress_counts_the_calls_that_are_over() {
     let mut running = house.gateway.start(call);
     let mut heard = Vec::new();
     loop {
-        match running.step().await {
-            Step::Notice(Notice::Progress(params)) => heard.push(params.as_str().to_owned()),
-            Step::Done(_) => break,
-            step => panic!("{step:?}"),
+        match running.next_event().await {
+            CallEvent::Notification(CallNotification::Progress(params)) => {
+                heard.push(params.as_str().to_owned())
+            }
+            CallEvent::Done(_) => break,
+            next_event => panic!("{next_event:?}"),
         }
     }
     let expected =
@@ -272,20 +274,20 @@ async fn questions_carry_the_id_of_their_call() {
     ]});
     let house = House::new(Settings::default());
     let mut call = asked(batch(&plan));
-    call.takes_questions = true;
+    call.takes_input_requests = true;
     let mut running = house.gateway.start(call);
     let mut asked = Vec::new();
     let result = loop {
-        match running.step().await {
-            Step::Questions(questions) => {
-                for question in questions {
-                    asked.push(question.key.clone());
-                    let answer = RawJson::string(&question.key);
-                    question.answer.send(Ok(answer)).expect("someone waits");
+        match running.next_event().await {
+            CallEvent::InputRequests(input_requests) => {
+                for input_request in input_requests {
+                    asked.push(input_request.key.clone());
+                    let answer = RawJson::string(&input_request.key);
+                    input_request.answer.send(Ok(answer)).expect("someone waits");
                 }
             }
-            Step::Done(outcome) => break house::read(outcome.expect("a result")),
-            step => panic!("{step:?}"),
+            CallEvent::Done(outcome) => break house::read(outcome.expect("a result")),
+            next_event => panic!("{next_event:?}"),
         }
     };
     asked.sort();
@@ -301,17 +303,19 @@ async fn questions_of_a_reply_wait_until_nothing_else_goes_on() {
         {"id": "b", "name": "slow", "arguments": {"id": "b"}},
         {"id": "c", "name": "ask", "after": ["b"], "arguments": {"id": "c"}},
     ]});
-    for (takes_questions, expected) in
+    for (takes_input_requests, expected) in
         [(false, ["a.folders"].as_slice()), (true, &["a.folders", "c.folders"])]
     {
         let house = House::new(Settings::default());
         let mut call = asked(batch(&plan));
-        call.takes_questions = takes_questions;
+        call.takes_input_requests = takes_input_requests;
         let mut running = house.gateway.start(call);
-        let Step::Questions(questions) = running.step().await else { panic!("questions first") };
-        let keys: Vec<_> = questions.iter().map(|it| it.key.as_str()).collect();
+        let CallEvent::InputRequests(input_requests) = running.next_event().await else {
+            panic!("questions first")
+        };
+        let keys: Vec<_> = input_requests.iter().map(|it| it.key.as_str()).collect();
         assert_eq!(keys, expected);
-        assert_eq!(house.seen(), if takes_questions { "b" } else { "" });
+        assert_eq!(house.seen(), if takes_input_requests { "b" } else { "" });
     }
 }
 
@@ -323,7 +327,7 @@ async fn a_batch_given_up_gives_up_its_calls() {
     ]});
     let house = House::new(Settings::default());
     let mut running = house.gateway.start(batch(&plan));
-    assert!(tokio::time::timeout(Duration::from_secs(1), running.step()).await.is_err());
+    assert!(tokio::time::timeout(Duration::from_secs(1), running.next_event()).await.is_err());
     assert_eq!(house.gateway.calls_in_flight(), 2);
     drop(running);
     assert_eq!(house.gateway.calls_in_flight(), 0);

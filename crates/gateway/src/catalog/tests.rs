@@ -10,9 +10,9 @@ use gantry_protocol::{Method, RawJson};
 
 use super::Publisher;
 use crate::{
-    Absence, Call, CallError, Caller, ErrorKind, Event, Exchange, Gateway, Identity, Interest,
-    ListKind, Listing, Origin, Outcome, PromptEntry, Provider, Reply, Resolved, Settings, Step,
-    Subscription, ToolEntry, ToolVersions,
+    Absence, Call, CallContext, CallError, CallEvent, Caller, ErrorKind, Event, Gateway, Interest,
+    ListKind, Listing, Origin, Outcome, PromptEntry, Provider, Reply, Resolved, ServerInfo,
+    Settings, Subscription, ToolEntry, ToolVersions,
 };
 
 struct Named(&'static str);
@@ -22,7 +22,7 @@ impl Provider for Named {
         self.0
     }
 
-    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         let result = RawJson::of(self.0).unwrap();
         Box::pin(async move { Ok(Reply::result(result)) })
     }
@@ -36,7 +36,7 @@ impl Provider for Away {
         "away"
     }
 
-    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         Box::pin(async { Ok(Reply::result(RawJson::EMPTY_OBJECT)) })
     }
 
@@ -69,7 +69,7 @@ async fn who_knows_why_a_tool_is_not_there_says_so() {
 
 fn gateway(page_size: usize) -> Arc<Gateway> {
     let settings = Settings { page_size, ..Settings::default() };
-    Gateway::builder(Identity::new("catalog", "1")).settings(settings).build()
+    Gateway::builder(ServerInfo::new("catalog", "1")).settings(settings).build()
 }
 
 fn raw(text: &str) -> RawJson {
@@ -90,8 +90,8 @@ fn tools(names: &[&str]) -> Listing {
 
 async fn call(gateway: &Arc<Gateway>, method: Method, params: &str) -> Outcome {
     let caller = Arc::new(Caller::new("someone"));
-    match gateway.start(Call::new(method, raw(params), caller)).step().await {
-        Step::Done(outcome) => outcome,
+    match gateway.start(Call::new(method, raw(params), caller)).next_event().await {
+        CallEvent::Done(outcome) => outcome,
         step => panic!("{step:?}"),
     }
 }
@@ -138,7 +138,7 @@ async fn pages_are_bounded_in_bytes() {
     let item = tool("a", "").definition.bytes().len() + 1;
     for (bytes, on_first) in [(1, 1), (item, 1), (2 * item - 1, 1), (2 * item, 2), (5 * item, 3)] {
         let settings = Settings { page_size: 3, page_bytes: bytes, ..Settings::default() };
-        let gateway = Gateway::builder(Identity::new("catalog", "1")).settings(settings).build();
+        let gateway = Gateway::builder(ServerInfo::new("catalog", "1")).settings(settings).build();
         gateway.attach(Arc::new(Named("one"))).publish(tools(&["d", "a", "g", "b", "f", "c", "e"]));
         assert_eq!(page(&gateway, None).await.0.len(), on_first, "{bytes} bytes");
         assert_eq!(walk(&gateway, |_| {}).await.concat(), "abcdefg", "{bytes} bytes");
@@ -165,8 +165,8 @@ async fn the_order_does_not_depend_on_who_published_first() {
 
 #[tokio::test]
 async fn changes_between_pages_neither_repeat_nor_lose_what_stayed() {
-    type Change = fn(usize) -> Vec<&'static str>;
-    let changes: [(&str, Change); 4] = [
+    type DefinitionChange = fn(usize) -> Vec<&'static str>;
+    let changes: [(&str, DefinitionChange); 4] = [
         ("one before is removed", |_| vec!["b", "c", "d", "e", "f"]),
         ("one before is added", |_| vec!["a", "aa", "b", "c", "d", "e", "f"]),
         ("the one at the cut is removed", |_| vec!["a", "c", "d", "e", "f"]),

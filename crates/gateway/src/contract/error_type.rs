@@ -24,7 +24,7 @@ pub enum ErrorType {
     RegistrationError,
     Cancelled,
     /// A name of a tool's own.
-    Own(String),
+    Custom(String),
 }
 
 impl ErrorType {
@@ -49,7 +49,7 @@ impl ErrorType {
     /// The type of that name; one that is not in the list is a tool's own.
     pub fn parse(name: &str) -> Self {
         let known = Self::ALL.into_iter().find(|known| known.as_str() == name);
-        known.unwrap_or_else(|| Self::Own(name.to_owned()))
+        known.unwrap_or_else(|| Self::Custom(name.to_owned()))
     }
 
     /// Its name.
@@ -69,7 +69,7 @@ impl ErrorType {
             Self::SerializationError => "SerializationError",
             Self::RegistrationError => "RegistrationError",
             Self::Cancelled => "Cancelled",
-            Self::Own(name) => name,
+            Self::Custom(name) => name,
         }
     }
 
@@ -98,7 +98,7 @@ impl ErrorType {
                 "choose another name, or raise the version as the change of schema demands"
             }
             Self::Cancelled => "call again if the result is still wanted",
-            Self::Own(_) => "see the documentation of the tool",
+            Self::Custom(_) => "see the documentation of the tool",
         }
     }
 }

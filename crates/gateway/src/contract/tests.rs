@@ -131,7 +131,7 @@ fn every_type_has_a_name_and_an_advice() {
         let advice = known.advice();
         assert!(advice.len() > 20 && !advice.ends_with('.'), "{known}: {advice}");
     }
-    assert_eq!(ErrorType::parse("DiskError"), ErrorType::Own("DiskError".to_owned()));
+    assert_eq!(ErrorType::parse("DiskError"), ErrorType::Custom("DiskError".to_owned()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every name of every target at every endpoint, and which patterns mean it.
 
 use super::*;
-use crate::entry::{Origin, Own, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::entry::{Origin, ResourceEntry, TemplateEntry, ToolEntry, UpstreamDefinition};
 use gantry_protocol::{JsonLimits, RawJson};
 
 fn json(text: &str) -> RawJson {
@@ -12,7 +12,8 @@ fn json(text: &str) -> RawJson {
 fn tool(shown: &str, own: &str, canonical: Option<(&str, Option<&str>, bool)>) -> Target {
     let definition = format!(r#"{{"name":"{shown}","inputSchema":{{"type":"object"}}}}"#);
     let mut tool = ToolEntry::new(json(&definition)).unwrap();
-    tool.own = Arc::new(Own { name: own.to_owned(), definition: tool.definition.clone() });
+    tool.own =
+        Arc::new(UpstreamDefinition { name: own.to_owned(), definition: tool.definition.clone() });
     tool.origin = Some(Arc::new(Origin { server: "db".into(), identity: "x".into() }));
     let named = |(name, full, is_contested): (&str, Option<&str>, bool)| CanonicalName {
         name: name.into(),

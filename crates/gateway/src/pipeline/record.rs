@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 use super::{Pipeline, Policies};
 use crate::call::Call;
+use crate::context::CallContext;
 use crate::error::{CallError, ErrorKind};
-use crate::exchange::Exchange;
-use crate::policy::{CallEnd, CallSummary, Ending, Held, Pass, ToolMeter};
+use crate::policy::{CallEnd, CallSummary, OnEnd, OutcomeClass, Permit, ToolMetrics};
 use crate::provider::{Resolved, Target};
 use crate::reply::Outcome;
 
@@ -20,10 +20,10 @@ pub(super) struct Record<'a> {
     policies: &'a Policies,
     call: Arc<Call>,
     target: Option<Target>,
-    exchange: &'a Exchange,
-    tool: Option<Arc<ToolMeter>>,
+    context: &'a CallContext,
+    tool: Option<Arc<ToolMetrics>>,
     /// What policies gave the call to hold until its end.
-    held: Vec<Box<dyn Held>>,
+    held: Vec<Box<dyn OnEnd>>,
     started: Instant,
     /// Whether its provider was next.
     is_begun: bool,
@@ -31,15 +31,15 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn open(pipeline: &'a Pipeline, call: &Arc<Call>, exchange: &'a Exchange) -> Self {
-        for witness in &pipeline.policies.witnesses {
-            witness.arrived(call, exchange);
+    pub(super) fn open(pipeline: &'a Pipeline, call: &Arc<Call>, context: &'a CallContext) -> Self {
+        for observer in &pipeline.policies.observers {
+            observer.arrived(call, context);
         }
         Self {
             policies: &pipeline.policies,
             call: call.clone(),
             target: None,
-            exchange,
+            context,
             tool: None,
             held: Vec::new(),
             started: Instant::now(),
@@ -49,7 +49,7 @@ impl<'a> Record<'a> {
     }
 
     /// Keeps what a policy gave, until the end.
-    pub(super) fn hold(&mut self, pass: Pass) {
+    pub(super) fn hold(&mut self, pass: Permit) {
         self.held.extend(pass.held());
     }
 
@@ -57,7 +57,7 @@ impl<'a> Record<'a> {
     pub(super) fn found(&mut self, target: &Target) {
         self.target = Some(target.clone());
         if let Target::Tool(tool) = target {
-            self.tool = Some(self.policies.meter.tool(tool.canonical_name()));
+            self.tool = Some(self.policies.metrics.tool(tool.canonical_name()));
         }
     }
 
@@ -71,8 +71,8 @@ impl<'a> Record<'a> {
     /// The provider is next: whoever must know of the call before that knows now.
     pub(super) async fn begun(&mut self, resolved: &Resolved) -> Result<(), CallError> {
         self.call = resolved.call.clone();
-        for witness in &self.policies.witnesses {
-            if let Some(known) = witness.begun(&self.summary()) {
+        for observer in &self.policies.observers {
+            if let Some(known) = observer.begun(&self.summary()) {
                 known.await?;
             }
         }
@@ -86,7 +86,7 @@ impl<'a> Record<'a> {
             return error;
         }
         let filters = self.policies.refusals.iter();
-        filters.fold(error, |error, filter| filter.refused(&self.call, self.exchange, error))
+        filters.fold(error, |error, filter| filter.refused(&self.call, self.context, error))
     }
 
     /// Gives back what the call held. A policy may still turn a good end into an error.
@@ -104,10 +104,10 @@ impl<'a> Record<'a> {
         if let Err(error) = outcome {
             // What one may not see is told of as what does not exist, but a policy has refused it.
             let refused_by = self
-                .exchange
+                .context
                 .among_decisions(|all| all.iter().rfind(|it| !it.allowed).map(|it| it.policy));
             if error.kind.is_refusal() || (refused_by.is_some() && !self.is_begun) {
-                self.policies.meter.record_refusal(refused_by.unwrap_or("other"));
+                self.policies.metrics.record_refusal(refused_by.unwrap_or("other"));
             }
         }
     }
@@ -116,8 +116,8 @@ impl<'a> Record<'a> {
     pub(super) async fn close(mut self, outcome: Outcome) -> Outcome {
         self.open = false;
         let end = self.count(&outcome);
-        for witness in &self.policies.witnesses {
-            if let Some(known) = witness.ended(&self.summary(), &end) {
+        for observer in &self.policies.observers {
+            if let Some(known) = observer.ended(&self.summary(), &end) {
                 known.await?;
             }
         }
@@ -126,20 +126,20 @@ impl<'a> Record<'a> {
 
     fn count<'o>(&self, outcome: &'o Outcome) -> CallEnd<'o> {
         let took = self.started.elapsed();
-        let ending = Ending::of(outcome);
-        self.policies.meter.record(&self.call.method, ending, took);
-        tracing::debug!(?took, error_type = ending.error_type(), "a call has ended");
+        let outcome_class = OutcomeClass::of(outcome);
+        self.policies.metrics.record(&self.call.method, outcome_class, took);
+        tracing::debug!(?took, error_type = outcome_class.error_type(), "a call has ended");
         if let Some(tool) = &self.tool {
-            tool.record(ending, took);
-            if let Some(hit) = self.exchange.standby() {
+            tool.record(outcome_class, took);
+            if let Some(hit) = self.context.standby() {
                 tool.note_standby(hit);
             }
         }
-        CallEnd { outcome, ending, took }
+        CallEnd { outcome, outcome_class, took }
     }
 
     fn summary(&self) -> CallSummary<'_> {
-        CallSummary { call: &self.call, target: self.target.as_ref(), exchange: self.exchange }
+        CallSummary { call: &self.call, target: self.target.as_ref(), context: self.context }
     }
 }
 
@@ -148,9 +148,9 @@ impl Drop for Record<'_> {
         if self.open {
             let outcome = Err(CallError::new(ErrorKind::Cancelled, "the call was given up"));
             let end = self.count(&outcome);
-            for witness in &self.policies.witnesses {
+            for observer in &self.policies.observers {
                 // Nobody is there to wait for it; the witness has been told.
-                drop(witness.ended(&self.summary(), &end));
+                drop(observer.ended(&self.summary(), &end));
             }
         }
     }

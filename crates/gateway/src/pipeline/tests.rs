@@ -11,7 +11,7 @@ use gantry_protocol::{ClientCapabilities, Method, RawJson};
 
 use self::probe::{House, call_tool, ended, raw};
 use super::STAGES;
-use crate::{Badge, Call, Caller, ErrorKind, Reply, Settings, Step};
+use crate::{Call, CallEvent, Caller, ErrorKind, Reply, Settings, TokenLease};
 
 /// A call that ends in one stage: what was seen until then, and what it came to.
 struct Case {
@@ -70,8 +70,8 @@ async fn a_face_has_the_same_stages() {
     for case in CASES {
         let settings = Settings { calls_in_flight: case.calls_in_flight, ..Settings::default() };
         let main = House::new(settings);
-        let face = main.face();
-        let outcome = face.run(call_tool(case.tool, case.arguments)).await;
+        let virtual_server = main.virtual_server();
+        let outcome = virtual_server.run(call_tool(case.tool, case.arguments)).await;
         assert_eq!(main.seen(), case.seen, "{}", case.stage);
         assert_eq!(ended(&outcome), case.outcome, "{}", case.stage);
     }
@@ -80,18 +80,18 @@ async fn a_face_has_the_same_stages() {
 #[tokio::test(start_paused = true)]
 async fn a_face_shares_limits_and_numbers_but_no_tools() {
     let main = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
-    let face = main.face();
+    let virtual_server = main.virtual_server();
     main.publisher.withdraw();
     assert_eq!(ended(&main.run(call_tool("good", "{}")).await), "ToolNotFound");
-    let mut hangs = face.gateway.start(call_tool("hangs", "{}"));
-    assert!(tokio::time::timeout(Duration::from_secs(1), hangs.step()).await.is_err());
+    let mut hangs = virtual_server.gateway.start(call_tool("hangs", "{}"));
+    assert!(tokio::time::timeout(Duration::from_secs(1), hangs.next_event()).await.is_err());
     assert_eq!(main.gateway.calls_in_flight(), 1);
     assert_eq!(ended(&main.run(call_tool("good", "{}")).await), "LimitExceeded");
     drop(hangs);
-    assert_eq!(ended(&face.run(call_tool("good", "{}")).await), "ok");
+    assert_eq!(ended(&virtual_server.run(call_tool("good", "{}")).await), "ok");
     let counted = main.gateway.statistics();
     assert_eq!(counted.iter().find(|it| it.name == "good").map(|it| it.calls), Some(1));
-    assert_eq!(face.gateway.identity().info.get("name").unwrap().as_str(), r#""face""#);
+    assert_eq!(virtual_server.gateway.identity().info.get("name").unwrap().as_str(), r#""face""#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +104,7 @@ async fn the_stages_stand_in_their_order() {
         assert_eq!(house.seen(), case.seen, "{}", case.stage);
         assert_eq!(ended(&outcome), case.outcome, "{}", case.stage);
         assert_eq!(house.witnessed(), [case.outcome], "{}", case.stage);
-        assert_eq!(house.gateway.meter().total(), 1, "{} is metered", case.stage);
+        assert_eq!(house.gateway.metrics().total(), 1, "{} is metered", case.stage);
         assert_eq!(house.gateway.calls_in_flight(), 0, "{} gives its place back", case.stage);
     }
 }
@@ -127,7 +127,7 @@ async fn a_panic_is_the_failure_of_its_call_alone() {
         let Ok(Reply::Result(result)) = outcome else { panic!("a tool's failure is a result") };
         assert!(!result.as_str().contains("secret"), "the panic's text is private: {result:?}");
     }
-    assert_eq!(house.gateway.meter().total(), 2);
+    assert_eq!(house.gateway.metrics().total(), 2);
     assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok");
 }
 
@@ -135,11 +135,11 @@ async fn a_panic_is_the_failure_of_its_call_alone() {
 async fn a_call_given_up_is_metered_and_witnessed() {
     let house = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
     let mut running = house.gateway.start(call_tool("hangs", "{}"));
-    let waiting = tokio::time::timeout(Duration::from_millis(1), running.step()).await;
+    let waiting = tokio::time::timeout(Duration::from_millis(1), running.next_event()).await;
     assert!(waiting.is_err(), "the call hangs");
     drop(running);
     assert_eq!(house.witnessed(), ["Cancelled"]);
-    assert_eq!(house.gateway.meter().total(), 1);
+    assert_eq!(house.gateway.metrics().total(), 1);
     assert_eq!(house.gateway.calls_in_flight(), 0);
     assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok", "its place is free again");
 }
@@ -161,17 +161,17 @@ async fn the_deadline_counts_the_tools_time_only() {
         let mut asked = false;
         let mut running = house.gateway.start(asking(call_tool("asks", &arguments)));
         let outcome = loop {
-            match running.step().await {
-                Step::Questions(questions) => {
+            match running.next_event().await {
+                CallEvent::InputRequests(input_requests) => {
                     asked = true;
                     // Nobody steps a call that is set aside; its clock must stand still anyway.
                     tokio::time::sleep(DAY).await;
-                    for question in questions {
-                        let _ = question.answer.send(Ok(raw(r#"{"roots":[]}"#)));
+                    for input_request in input_requests {
+                        let _ = input_request.answer.send(Ok(raw(r#"{"roots":[]}"#)));
                     }
                 }
-                Step::Done(outcome) => break outcome,
-                Step::Notice(notice) => panic!("{notice:?}"),
+                CallEvent::Done(outcome) => break outcome,
+                CallEvent::Notification(notification) => panic!("{notification:?}"),
             }
         };
         assert_eq!(ended(&outcome), expected, "{before} and {after} tenths");
@@ -184,12 +184,14 @@ async fn a_question_open_while_stepped_stops_the_clock() {
     let settings = Settings { deadline: Duration::from_secs(10), ..Settings::default() };
     let house = House::new(settings);
     let mut running = house.gateway.start(asking(call_tool("asks", r#"{"before":4,"after":4}"#)));
-    let Step::Questions(mut questions) = running.step().await else { panic!("it asks") };
-    let waited = tokio::time::timeout(Duration::from_secs(500), running.step()).await;
+    let CallEvent::InputRequests(mut input_requests) = running.next_event().await else {
+        panic!("it asks")
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(500), running.next_event()).await;
     assert!(waited.is_err(), "the client's time is not the tool's: {waited:?}");
-    let question = questions.remove(0);
-    question.answer.send(Ok(raw(r#"{"roots":[]}"#))).expect("the call waits");
-    let Step::Done(outcome) = running.step().await else { panic!("it ends") };
+    let input_request = input_requests.remove(0);
+    input_request.answer.send(Ok(raw(r#"{"roots":[]}"#))).expect("the call waits");
+    let CallEvent::Done(outcome) = running.next_event().await else { panic!("it ends") };
     assert_eq!(ended(&outcome), "ok");
 }
 
@@ -200,12 +202,14 @@ async fn a_provider_may_ask_by_reply_so_often_and_no_more() {
         let arguments = format!(r#"{{"rounds":{needed}}}"#);
         let mut running = house.gateway.start(asking(call_tool("inquires", &arguments)));
         let outcome = loop {
-            match running.step().await {
-                Step::Questions(questions) => questions.into_iter().for_each(|question| {
-                    let _ = question.answer.send(Ok(raw(r#"{"roots":[]}"#)));
-                }),
-                Step::Done(outcome) => break outcome,
-                Step::Notice(notice) => panic!("{notice:?}"),
+            match running.next_event().await {
+                CallEvent::InputRequests(input_requests) => {
+                    input_requests.into_iter().for_each(|input_request| {
+                        let _ = input_request.answer.send(Ok(raw(r#"{"roots":[]}"#)));
+                    })
+                }
+                CallEvent::Done(outcome) => break outcome,
+                CallEvent::Notification(notification) => panic!("{notification:?}"),
             }
         };
         assert_eq!(ended(&outcome), expected, "{needed} of {rounds} rounds");
@@ -232,37 +236,42 @@ async fn a_provider_that_only_wants_to_be_called_again_is_after_longer_and_longe
     }
     let house = House::new(Settings::default());
     let mut call = call_tool("sheds", r#"{"rounds":1}"#);
-    call.takes_questions = true;
+    call.takes_input_requests = true;
     assert_eq!(ended(&house.run(call).await), "input required", "such a client waits itself");
 }
 
 #[tokio::test(start_paused = true)]
 async fn questions_that_the_client_cannot_answer_are_not_handed_over() {
-    for takes_questions in [true, false] {
+    for takes_input_requests in [true, false] {
         let house = House::new(Settings::default());
         let mut call = call_tool("inquires", r#"{"rounds":1}"#);
-        call.takes_questions = takes_questions;
+        call.takes_input_requests = takes_input_requests;
         let outcome = house.run(call).await;
-        let Err(error) = outcome else { panic!("{takes_questions}: {outcome:?}") };
+        let Err(error) = outcome else { panic!("{takes_input_requests}: {outcome:?}") };
         assert!(matches!(error.kind, ErrorKind::MissingCapability { .. }), "{error:?}");
     }
     let house = House::new(Settings::default());
     let mut call = asking(call_tool("inquires", r#"{"rounds":1}"#));
-    call.takes_questions = true;
+    call.takes_input_requests = true;
     assert_eq!(ended(&house.run(call.clone()).await), "input required");
     let mut running = house.gateway.start(call);
     running.run_by_itself();
-    let step = running.step().await;
-    assert!(matches!(step, Step::Questions(_)), "with no reply left to carry them: {step:?}");
+    let next_event = running.next_event().await;
+    assert!(
+        matches!(next_event, CallEvent::InputRequests(_)),
+        "with no reply left to carry them: {next_event:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_nobody_answers_ends_the_call() {
     let house = House::new(Settings::default());
     let mut running = house.gateway.start(asking(call_tool("asks", r#"{"before":0,"after":0}"#)));
-    let Step::Questions(questions) = running.step().await else { panic!("it asks") };
-    drop(questions);
-    let Step::Done(outcome) = running.step().await else { panic!("it ends") };
+    let CallEvent::InputRequests(input_requests) = running.next_event().await else {
+        panic!("it asks")
+    };
+    drop(input_requests);
+    let CallEvent::Done(outcome) = running.next_event().await else { panic!("it ends") };
     assert_eq!(ended(&outcome), "Cancelled");
 }
 
@@ -296,14 +305,14 @@ async fn a_member_that_stands_in_the_arguments_twice_is_refused() {
 async fn a_call_whose_credential_ends_while_it_waits_is_refused() {
     for ends in [false, true] {
         let house = House::new(Settings::default());
-        let badge = Arc::new(Badge::default());
-        let caller = Caller { badge: Some(badge.clone()), ..Caller::new("someone") };
+        let lease = Arc::new(TokenLease::default());
+        let caller = Caller { lease: Some(lease.clone()), ..Caller::new("someone") };
         let call = Call { caller: Arc::new(caller), ..call_tool("good", "{}") };
         let revocation = async {
             // The ward waits for a day.
             tokio::time::sleep(Duration::from_secs(3600)).await;
             if ends {
-                badge.end();
+                lease.end();
             }
         };
         let (outcome, ()) = tokio::join!(house.run(call), revocation);

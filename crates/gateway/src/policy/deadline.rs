@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
+use crate::context::CallContext;
 use crate::error::{CallError, ErrorKind};
-use crate::exchange::Exchange;
 use crate::reply::Outcome;
 
 /// How long a call may run.
@@ -26,7 +26,7 @@ impl Deadline {
     /// Runs the call, and drops it when its time is up.
     pub async fn run(
         self,
-        exchange: &Exchange,
+        context: &CallContext,
         mut call: Pin<&mut impl Future<Output = Outcome>>,
     ) -> Outcome {
         let started = Instant::now();
@@ -35,10 +35,10 @@ impl Deadline {
             if let Ok(outcome) = timeout(left, call.as_mut()).await {
                 return outcome;
             }
-            let worked = started.elapsed().saturating_sub(exchange.waited());
-            let limit = self.limit(exchange);
+            let worked = started.elapsed().saturating_sub(context.waited());
+            let limit = self.limit(context);
             left = limit.saturating_sub(worked);
-            if exchange.is_asking() {
+            if context.is_asking() {
                 left = left.max(PAUSED);
             }
             if left.is_zero() {
@@ -47,8 +47,8 @@ impl Deadline {
         }
     }
 
-    fn limit(self, exchange: &Exchange) -> Duration {
-        if exchange.is_task() { self.task.max(self.usual) } else { self.usual }
+    fn limit(self, context: &CallContext) -> Duration {
+        if context.is_task() { self.task.max(self.usual) } else { self.usual }
     }
 }
 

@@ -14,7 +14,7 @@ pub struct InFlight {
 
 /// A place among the calls under way, given back when dropped.
 #[derive(Debug)]
-pub struct Permit(Arc<AtomicUsize>);
+pub struct InFlightPermit(Arc<AtomicUsize>);
 
 impl InFlight {
     /// At most this many at once.
@@ -28,9 +28,9 @@ impl InFlight {
     }
 
     /// Takes a place, or says that there is none.
-    pub fn enter(&self) -> Result<Permit, CallError> {
+    pub fn enter(&self) -> Result<InFlightPermit, CallError> {
         let before = self.count.fetch_add(1, Ordering::Relaxed);
-        let permit = Permit(self.count.clone());
+        let permit = InFlightPermit(self.count.clone());
         if before < self.limit {
             return Ok(permit);
         }
@@ -44,7 +44,7 @@ impl InFlight {
     }
 }
 
-impl Drop for Permit {
+impl Drop for InFlightPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

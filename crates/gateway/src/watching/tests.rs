@@ -8,8 +8,8 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonLimits;
 
 use crate::{
-    Caller, Exchange, Gateway, Identity, Interest, Listing, Outcome, Provider, Publisher, Resolved,
-    ResourceEntry, Subscription, TemplateEntry,
+    CallContext, Caller, Gateway, Interest, Listing, Outcome, Provider, Publisher, Resolved,
+    ResourceEntry, ServerInfo, Subscription, TemplateEntry,
 };
 
 /// A provider that writes down what it hears.
@@ -21,7 +21,7 @@ impl Provider for Ears {
         "ears"
     }
 
-    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         unreachable!("nothing is called here")
     }
 
@@ -60,7 +60,7 @@ fn listing(uris: &[&str], covered: &'static str) -> Listing {
 
 /// A gateway with two providers.
 fn house() -> (Arc<Gateway>, [(Ears, Publisher); 2]) {
-    let gateway = Gateway::builder(Identity::new("watching", "1")).build();
+    let gateway = Gateway::builder(ServerInfo::new("watching", "1")).build();
     let attach = |uris: &[&str], covered| {
         let ears = Ears::default();
         let publisher = gateway.attach(Arc::new(ears.clone()));

@@ -22,7 +22,7 @@ struct Inner {
     uris: HashSet<Arc<str>>,
     /// Where all this is counted while at least one subscription runs.
     counted: Weak<Watching>,
-    seats: usize,
+    watchers: usize,
 }
 
 impl Watched {
@@ -70,10 +70,10 @@ impl Watched {
     }
 
     /// A subscription begins. Returns whether something is watched that was not before.
-    pub(super) fn take_seat(&self, watching: &Weak<Watching>) -> bool {
+    pub(super) fn add_watcher(&self, watching: &Weak<Watching>) -> bool {
         let mut inner = self.write();
-        inner.seats += 1;
-        if inner.seats > 1 {
+        inner.watchers += 1;
+        if inner.watchers > 1 {
             return false;
         }
         inner.counted = watching.clone();
@@ -81,11 +81,11 @@ impl Watched {
     }
 
     /// A subscription ends. Returns whether something is no longer watched.
-    pub(super) fn leave_seat(&self) -> bool {
+    pub(super) fn remove_watcher(&self) -> bool {
         let mut inner = self.write();
         let counted = inner.counted();
-        inner.seats -= 1;
-        if inner.seats > 0 {
+        inner.watchers -= 1;
+        if inner.watchers > 0 {
             return false;
         }
         inner.counted = Weak::new();

@@ -37,7 +37,7 @@ impl Asking {
         let arguments = arguments.unwrap_or(RawJson::EMPTY_OBJECT);
         let origin = resolved.target.origin();
         // Only the door whose clients take questions over opens such a state, and it was sealed.
-        let is_carried = resolved.call.takes_questions && head.request_state.is_some();
+        let is_carried = resolved.call.takes_input_requests && head.request_state.is_some();
         Self {
             principal: caller.principal.clone(),
             client: caller.client_name(),

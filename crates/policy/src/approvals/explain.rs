@@ -6,8 +6,8 @@ use gantry_gateway::{CallError, ErrorKind};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
-use super::board::Full;
 use super::pending::{Past, Pending};
+use super::queue::Full;
 use super::seek::Need;
 use super::settings::ApprovalSettings;
 

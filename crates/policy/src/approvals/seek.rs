@@ -3,18 +3,22 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::policy::{Decision, Held, Pass, Verdict as Leave, check_arguments_early};
-use gantry_gateway::{CallError, Caller, ErrorKind, Exchange, Outcome, Progress, Reply, Resolved};
+use gantry_gateway::policy::{
+    OnEnd, Permit, PolicyDecision, Verdict as Leave, check_arguments_early,
+};
+use gantry_gateway::{
+    CallContext, CallError, Caller, ErrorKind, Outcome, Progress, Reply, Resolved,
+};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, RawJson};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, sleep_until, timeout_at};
 
 use super::asking::Asking;
-use super::board::Begun;
 use super::explain;
 use super::pending::{Past, Pending, Verdict};
-use super::{Approvals, complain, question, random};
+use super::queue::Begun;
+use super::{Approvals, complain, input_request, random};
 use crate::approvals::GRANTS;
 use crate::mask;
 
@@ -66,35 +70,40 @@ enum Elicited {
 
 impl Approvals {
     /// Waits until the call may run, or may not.
-    pub(crate) async fn seek(&self, resolved: &Resolved, exchange: &Exchange, need: Need) -> Leave {
+    pub(crate) async fn seek(
+        &self,
+        resolved: &Resolved,
+        context: &CallContext,
+        need: Need,
+    ) -> Leave {
         let asking = Asking::of(resolved, self.approvers_of(&need));
-        if self.board().continues(&asking) {
-            note(exchange, true, "continues an approved call");
+        if self.queue().continues(&asking) {
+            note(context, true, "continues an approved call");
             return Ok(self.pass(asking));
         }
-        let (grant, over) = self.board().grant_for(&asking, self.clock());
+        let (grant, over) = self.queue().grant_for(&asking, self.clock());
         for grant in over {
-            complain(self.archive().remove(GRANTS, &grant.id).await.map(drop));
+            complain(self.signed_store().remove(GRANTS, &grant.id).await.map(drop));
         }
         if let Some(grant) = grant {
-            note(exchange, true, &format!("grant {} by {} ({})", grant.id, grant.by, grant.via));
+            note(context, true, &format!("grant {} by {} ({})", grant.id, grant.by, grant.via));
             return Ok(self.pass(asking));
         }
         // Nobody is asked about a call that would fail anyway.
         check_arguments_early(resolved)?;
         let deadline = Instant::now() + self.0.settings.load().wait;
         let waited = loop {
-            let answer = self.board().take_answer(&asking, None);
+            let answer = self.queue().take_answer(&asking, None);
             if let Some(past) = answer {
                 break Waited::Decided(past);
             }
             // None if another call that is the same has used the approval: each run needs its own.
-            if let Some(waited) = self.wait(&asking, exchange, &need, deadline).await? {
+            if let Some(waited) = self.wait(&asking, context, &need, deadline).await? {
                 break waited;
             }
         };
         self.write_past().await;
-        self.conclude(asking, exchange, &need.shown_to(exchange.caller()), waited)
+        self.conclude(asking, context, &need.shown_to(context.caller()), waited)
     }
 
     /// Who may approve a call that a rule stops, if the rule says so.
@@ -104,24 +113,30 @@ impl Approvals {
     }
 
     /// Lets the call through, or tells it why not.
-    fn conclude(&self, asking: Asking, exchange: &Exchange, need: &Need, waited: Waited) -> Leave {
+    fn conclude(
+        &self,
+        asking: Asking,
+        context: &CallContext,
+        need: &Need,
+        waited: Waited,
+    ) -> Leave {
         match waited {
             Waited::Decided(past) => {
                 let is_approved = past.verdict == Verdict::Approved;
-                note(exchange, is_approved, &past.recorded());
+                note(context, is_approved, &past.recorded());
                 match is_approved {
                     true => Ok(self.pass(asking)),
                     false => Err(explain::denied(&past, need)),
                 }
             }
             Waited::Open(shown) => {
-                note(exchange, false, &format!("waits for approval {}", shown.id));
+                note(context, false, &format!("waits for approval {}", shown.id));
                 let settings = self.0.settings.load();
                 let now = self.clock().seconds();
                 Err(explain::open(&shown, need, &settings, self.page(), now))
             }
             Waited::Expired(shown) => {
-                note(exchange, false, "expired");
+                note(context, false, "expired");
                 Err(explain::expired(&shown, need))
             }
         }
@@ -132,22 +147,22 @@ impl Approvals {
     async fn wait(
         &self,
         asking: &Asking,
-        exchange: &Exchange,
+        context: &CallContext,
         need: &Need,
         deadline: Instant,
     ) -> Result<Option<Waited>, CallError> {
-        let begun = self.begin(asking, need).inspect_err(|_| note(exchange, false, "too many"));
+        let begun = self.begin(asking, need).inspect_err(|_| note(context, false, "too many"));
         let Begun { shown, until, mut verdict } = begun?;
         let asked = async {
-            let is_able = exchange.caller().capabilities.elicitation_form;
+            let is_able = context.caller().capabilities.elicitation_form;
             if is_able && self.is_elicited(&shown) {
-                match self.elicit(&shown, exchange).await {
+                match self.elicit(&shown, context).await {
                     Elicited::Failed => {}
                     elicited => return elicited,
                 }
             }
             if !self.is_client_only() {
-                wait_elsewhere(&shown, exchange, deadline).await;
+                wait_elsewhere(&shown, context, deadline).await;
             }
             Elicited::Dismissed
         };
@@ -170,7 +185,7 @@ impl Approvals {
         }
         if self.is_client_only() {
             let settings = self.0.settings.load();
-            self.board().abandon(&shown.id, &settings, self.clock());
+            self.queue().abandon(&shown.id, &settings, self.clock());
         }
         // Somebody may have been faster, or its time is over.
         self.sweep();
@@ -183,7 +198,7 @@ impl Approvals {
 
     /// What an answer means for a call that waited for it; nothing if another call has used it.
     fn collect(&self, asking: &Asking, past: Past) -> Option<Waited> {
-        let taken = self.board().take_answer(asking, Some(&past.pending.id));
+        let taken = self.queue().take_answer(asking, Some(&past.pending.id));
         match past.verdict {
             Verdict::Approved => taken.map(Waited::Decided),
             Verdict::Denied => Some(Waited::Decided(past)),
@@ -197,13 +212,13 @@ impl Approvals {
         let settings = self.0.settings.load();
         let since = self.clock().seconds();
         let token = settings.webhook.is_some().then(random::<32>);
-        let mut board = self.board();
-        if let Some(begun) = board.join(asking) {
+        let mut queue = self.queue();
+        if let Some(begun) = queue.join(asking) {
             return Ok(begun);
         }
         let id = loop {
             let id = random::<4>();
-            if !board.is_taken(&id) {
+            if !queue.is_taken(&id) {
                 break id;
             }
         };
@@ -221,8 +236,8 @@ impl Approvals {
             approvers: asking.approvers.clone(),
             waiting: true,
         };
-        let begun = board.begin(asking, shown, token.clone(), &settings);
-        drop(board);
+        let begun = queue.begin(asking, shown, token.clone(), &settings);
+        drop(queue);
         let begun = begun.map_err(|full| explain::too_many(&asking.tool, full))?;
         tracing::info!(
             id = begun.shown.id,
@@ -248,11 +263,12 @@ impl Approvals {
     }
 
     /// Asks the client's own user.
-    async fn elicit(&self, shown: &Pending, exchange: &Exchange) -> Elicited {
+    async fn elicit(&self, shown: &Pending, context: &CallContext) -> Elicited {
         // Never what came along with the call: nobody was asked then.
-        match exchange.ask_anew(question::QUESTION, question::question(shown)).await {
+        match context.ask_again(input_request::QUESTION, input_request::input_request(shown)).await
+        {
             Ok(answer) => {
-                question::read(&answer, shown).map_or(Elicited::Dismissed, Elicited::Answered)
+                input_request::read(&answer, shown).map_or(Elicited::Dismissed, Elicited::Answered)
             }
             Err(error) => {
                 tracing::debug!(id = shown.id, %error, "the client did not answer");
@@ -261,8 +277,8 @@ impl Approvals {
         }
     }
 
-    fn pass(&self, asking: Asking) -> Pass {
-        Pass::holding(Approved { approvals: self.clone(), asking: Some(asking) })
+    fn pass(&self, asking: Asking) -> Permit {
+        Permit::holding(Approved { approvals: self.clone(), asking: Some(asking) })
     }
 }
 
@@ -276,15 +292,15 @@ async fn decided(verdict: &mut watch::Receiver<Option<Past>>) -> Past {
 
 /// Waits for an answer from elsewhere until the deadline, and tells the client why its call takes
 /// so long, if it wants to know. The model does not hear of it.
-async fn wait_elsewhere(shown: &Pending, exchange: &Exchange, deadline: Instant) {
+async fn wait_elsewhere(shown: &Pending, context: &CallContext, deadline: Instant) {
     let Pending { id, tool, .. } = shown;
     let text = format!("`{tool}` waits for an approval: `gantry approve {id}`");
     let data = RawJson::string(&text);
     // A client that reads nothing must not make it wait longer.
-    let _ = timeout_at(deadline, exchange.log(Level::Notice, Some("gantry"), &data)).await;
+    let _ = timeout_at(deadline, context.log(Level::Notice, Some("gantry"), &data)).await;
     let mut progress = Progress { progress: 0.0, total: None, message: Some(text) };
     loop {
-        exchange.progress(&progress);
+        context.progress(&progress);
         progress.progress += PROGRESS_STEP;
         let now = Instant::now();
         if now >= deadline {
@@ -298,8 +314,8 @@ fn lost() -> CallError {
     CallError::new(ErrorKind::Internal, "an approval was lost; start the call over")
 }
 
-fn note(exchange: &Exchange, allowed: bool, rule: &str) {
-    exchange.note_decision(Decision { allowed, policy: "approval", rule: rule.into() });
+fn note(context: &CallContext, allowed: bool, rule: &str) {
+    context.note_decision(PolicyDecision { allowed, policy: "approval", rule: rule.into() });
 }
 
 /// A call that was let through. If its provider asks the client something by way of the reply, the
@@ -309,11 +325,11 @@ struct Approved {
     asking: Option<Asking>,
 }
 
-impl Held for Approved {
+impl OnEnd for Approved {
     fn ended(&mut self, outcome: &Outcome) -> Result<(), CallError> {
         if let (Ok(Reply::InputRequired(_)), Some(asking)) = (outcome, self.asking.take()) {
             let settings = self.approvals.0.settings.load();
-            self.approvals.board().may_continue(asking, &settings);
+            self.approvals.queue().may_continue(asking, &settings);
         }
         Ok(())
     }

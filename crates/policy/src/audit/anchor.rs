@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::Archive;
-use crate::cabinet::{Cabinet, CabinetError};
-use crate::rounds::Rounds;
+use crate::document_store::{DocumentStore, DocumentStoreError};
+use crate::flush::PeriodicFlush;
 use crate::signature::Signer;
+use crate::signed_store::SignedStore;
 
 /// Where it is kept.
 const KIND: &str = "audit-anchor";
@@ -39,28 +39,28 @@ pub struct AuditPosition {
 /// Keeps anchors in the store.
 #[derive(Clone)]
 pub struct AuditAnchors {
-    archive: Archive,
+    signed_store: SignedStore,
     /// What was kept last: what has not changed is not written again.
     last: Arc<Mutex<Vec<AuditAnchor>>>,
 }
 
 /// Keeps anchors now and then, until it is stopped.
 #[derive(Debug)]
-pub struct AnchorFlusher(Rounds);
+pub struct AnchorFlusher(PeriodicFlush);
 
 impl AuditAnchors {
     /// Keeps them here, signed.
-    pub fn new(cabinet: Arc<dyn Cabinet>, signer: Signer) -> Self {
-        Self { archive: Archive::new(cabinet, signer), last: Arc::default() }
+    pub fn new(document_store: Arc<dyn DocumentStore>, signer: Signer) -> Self {
+        Self { signed_store: SignedStore::new(document_store, signer), last: Arc::default() }
     }
 
     /// Everything that is kept.
-    pub async fn all(&self) -> Result<Vec<AuditAnchor>, CabinetError> {
-        self.archive.all(KIND).await
+    pub async fn all(&self) -> Result<Vec<AuditAnchor>, DocumentStoreError> {
+        self.signed_store.all(KIND).await
     }
 
     /// Keeps how far the log is. What another program knows to be further stays.
-    pub async fn advance(&self, position: AuditPosition) -> Result<(), CabinetError> {
+    pub async fn advance(&self, position: AuditPosition) -> Result<(), DocumentStoreError> {
         let AuditPosition { anchors, has_ended } = position;
         if *self.last.lock().unwrap_or_else(PoisonError::into_inner) == anchors {
             return Ok(());
@@ -72,21 +72,21 @@ impl AuditAnchors {
         };
         for anchor in &anchors {
             if !known.iter().any(|known| reaches(known, anchor)) {
-                self.archive.put(KIND, &anchor.file, anchor).await?;
+                self.signed_store.put(KIND, &anchor.file, anchor).await?;
             }
         }
         // Only now: the list of files that says where they end is anchored.
         for ended in known.iter().filter(|it| has_ended(&it.file)) {
-            self.archive.remove(KIND, &ended.file).await?;
+            self.signed_store.remove(KIND, &ended.file).await?;
         }
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = anchors;
         Ok(())
     }
 
     /// Forgets how far the log was.
-    pub async fn clear(&self) -> Result<(), CabinetError> {
+    pub async fn clear(&self) -> Result<(), DocumentStoreError> {
         for anchor in self.all().await? {
-            self.archive.remove(KIND, &anchor.file).await?;
+            self.signed_store.remove(KIND, &anchor.file).await?;
         }
         Ok(())
     }
@@ -98,15 +98,19 @@ impl AuditAnchors {
         position: impl Fn() -> Option<AuditPosition> + Send + 'static,
     ) -> AnchorFlusher {
         let anchors = self.clone();
-        AnchorFlusher(Rounds::start(pause, "how far the audit log is cannot be kept", move || {
-            let (anchors, position) = (anchors.clone(), position());
-            Box::pin(async move {
-                match position {
-                    Some(position) => anchors.advance(position).await,
-                    None => Ok(()),
-                }
-            })
-        }))
+        AnchorFlusher(PeriodicFlush::start(
+            pause,
+            "how far the audit log is cannot be kept",
+            move || {
+                let (anchors, position) = (anchors.clone(), position());
+                Box::pin(async move {
+                    match position {
+                        Some(position) => anchors.advance(position).await,
+                        None => Ok(()),
+                    }
+                })
+            },
+        ))
     }
 }
 
@@ -126,7 +130,7 @@ impl fmt::Debug for AuditAnchors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cabinet::MemoryCabinet;
+    use crate::document_store::MemoryDocumentStore;
 
     fn anchor(file: &str, generation: u64, lines: u64) -> AuditAnchor {
         AuditAnchor { file: file.to_owned(), generation, lines, mac: format!("{lines}") }
@@ -134,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_anchor_only_goes_forward_and_goes_when_its_file_has_ended() {
-        let cabinet = Arc::new(MemoryCabinet::default());
+        let document_store = Arc::new(MemoryDocumentStore::default());
         let cases = [
             (vec![anchor("index", 0, 2)], "", vec![anchor("index", 0, 2)]),
             (vec![anchor("index", 0, 1)], "", vec![anchor("index", 0, 2)]),
@@ -148,15 +152,15 @@ mod tests {
             (vec![anchor("index", 1, 3)], "a", vec![anchor("index", 1, 3)]),
         ];
         for (anchors, ended, expected) in cases {
-            let kept = AuditAnchors::new(cabinet.clone(), Signer::new([7; 32]));
+            let kept = AuditAnchors::new(document_store.clone(), Signer::new([7; 32]));
             let case = format!("{anchors:?}");
             let has_ended = Box::new(move |file: &str| file == ended);
             kept.advance(AuditPosition { anchors, has_ended }).await.expect("memory");
             assert_eq!(kept.all().await.expect("memory"), expected, "{case}");
         }
-        let other = AuditAnchors::new(cabinet.clone(), Signer::new([8; 32]));
+        let other = AuditAnchors::new(document_store.clone(), Signer::new([8; 32]));
         assert_eq!(other.all().await.expect("memory"), [], "signed with another key");
-        let kept = AuditAnchors::new(cabinet, Signer::new([7; 32]));
+        let kept = AuditAnchors::new(document_store, Signer::new([7; 32]));
         kept.clear().await.expect("memory");
         assert_eq!(kept.all().await.expect("memory"), []);
     }

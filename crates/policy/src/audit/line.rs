@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::SystemTime;
 
-use gantry_gateway::policy::{CallEnd, CallSummary, Decision, Ending};
+use gantry_gateway::policy::{CallEnd, CallSummary, OutcomeClass, PolicyDecision};
 use gantry_gateway::{ErrorKind, Target};
 use gantry_protocol::{Method, RawJson, timestamp};
 
@@ -60,7 +60,7 @@ fn members(
     out.push_str("\"at\":\"");
     timestamp::append(SystemTime::now(), &mut out);
     // Writing to a string does not fail.
-    let _ = write!(out, "\",\"call\":\"{}\"", summary.exchange.number());
+    let _ = write!(out, "\",\"call\":\"{}\"", summary.context.number());
     out.push_str(match phase {
         Phase::Begun => ",\"phase\":\"begun\"",
         Phase::Ended(_) => ",\"phase\":\"ended\"",
@@ -69,19 +69,19 @@ fn members(
     put(&mut out, ",\"principal\":", &caller.principal, longest);
     let client = caller.client_info.as_ref().and_then(|info| info.get("name"));
     put_said(&mut out, ",\"client\":", client.as_ref(), longest);
-    if let Some(face) = &caller.face {
-        put(&mut out, ",\"face\":", face, longest);
+    if let Some(virtual_server) = &caller.virtual_server {
+        put(&mut out, ",\"face\":", virtual_server, longest);
     }
     put(&mut out, ",\"method\":", call.method.as_str(), longest);
     put_target(&mut out, summary, longest);
-    summary.exchange.among_decisions(|all| put_decisions(&mut out, all, longest));
+    summary.context.among_decisions(|all| put_decisions(&mut out, all, longest));
     arguments::put(call, settings, redaction, &mut out);
     if let Phase::Ended(end) = phase {
         put(&mut out, ",\"outcome\":", word(end), longest);
         let _ = write!(out, ",\"took_us\":{}", end.took.as_micros() as u64);
     }
     // A trace that begins here is no caller's, and is on record if its spans are sent.
-    if let Some(span) = summary.exchange.span().filter(|span| span.sampled) {
+    if let Some(span) = summary.context.span().filter(|span| span.sampled) {
         let _ = write!(out, ",\"trace\":\"{:032x}\"", span.trace);
     } else if let Some(id) = call.trace.as_ref().and_then(|trace| trace_id(&trace.parent)) {
         put(&mut out, ",\"trace\":", id, longest);
@@ -108,7 +108,7 @@ pub(super) fn write_approval(past: &Past, settings: &AuditSettings) -> String {
     let allowed = past.verdict == Verdict::Approved;
     let rule = past.recorded().into();
     out.push_str(",\"decision\":");
-    put_decision(&mut out, &Decision { allowed, policy: "approval", rule }, longest);
+    put_decision(&mut out, &PolicyDecision { allowed, policy: "approval", rule }, longest);
     put(&mut out, ",\"approver\":", &past.by, longest);
     put(&mut out, ",\"via\":", &past.via, longest);
     put(&mut out, ",\"outcome\":", past.verdict.as_str(), longest);
@@ -144,7 +144,7 @@ fn put_target(out: &mut String, summary: &CallSummary<'_>, longest: usize) {
 }
 
 /// The last decision, and before it every one that refused.
-fn put_decisions(out: &mut String, decisions: &[Decision], longest: usize) {
+fn put_decisions(out: &mut String, decisions: &[PolicyDecision], longest: usize) {
     let Some((last, before)) = decisions.split_last() else { return };
     out.push_str(",\"decision\":");
     put_decision(out, last, longest);
@@ -159,7 +159,7 @@ fn put_decisions(out: &mut String, decisions: &[Decision], longest: usize) {
     }
 }
 
-fn put_decision(out: &mut String, decision: &Decision, longest: usize) {
+fn put_decision(out: &mut String, decision: &PolicyDecision, longest: usize) {
     out.push_str(if decision.allowed { "{\"allowed\":true" } else { "{\"allowed\":false" });
     put(out, ",\"policy\":", decision.policy, longest);
     put(out, ",\"rule\":", &decision.rule, longest);
@@ -220,11 +220,11 @@ fn put_escaped(out: &mut String, text: &str, longest: usize) {
 
 /// How it ended, in a word.
 fn word(end: &CallEnd<'_>) -> &'static str {
-    match (end.outcome, end.ending) {
+    match (end.outcome, end.outcome_class) {
         (Err(error), _) if error.kind == ErrorKind::Cancelled => "given up",
-        (_, Ending::Good) => "ok",
-        (_, Ending::InputRequired) => "input required",
-        (_, Ending::ToolError(error_type) | Ending::Error(error_type)) => error_type,
+        (_, OutcomeClass::Good) => "ok",
+        (_, OutcomeClass::InputRequired) => "input required",
+        (_, OutcomeClass::ToolError(error_type) | OutcomeClass::Error(error_type)) => error_type,
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use gantry_gateway::policy::{Admission, Decision, Ward};
+use gantry_gateway::policy::{CallFilter, Decision, PolicyDecision};
 use gantry_gateway::{
-    Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider,
-    Reply, Resolved, Step, ToolEntry, Trace,
+    Call, CallContext, CallError, CallEvent, Caller, ErrorKind, Gateway, Listing, Outcome,
+    Provider, Reply, Resolved, ServerInfo, ToolEntry, Trace,
 };
 
 use gantry_protocol::Method;
@@ -37,7 +37,7 @@ impl Lines {
     }
 }
 
-impl AuditLog for Lines {
+impl AuditSink for Lines {
     fn note(&self, record: &[u8]) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.lines.push(format!("{{{}}}", String::from_utf8_lossy(record)));
@@ -68,7 +68,7 @@ impl Provider for Tools {
         "tools"
     }
 
-    fn serve(&self, call: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, call: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         match call.target.name() {
             "hangs" => futures_util::future::pending().boxed(),
@@ -81,25 +81,29 @@ impl Provider for Tools {
 /// Refuses one tool by a rule.
 struct Refusing;
 
-impl Ward for Refusing {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Refusing {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
         let allowed = call.target.name() != "refused";
-        exchange.note_decision(Decision { allowed, policy: "rules", rule: "no refused".into() });
+        context.note_decision(PolicyDecision {
+            allowed,
+            policy: "rules",
+            rule: "no refused".into(),
+        });
         match allowed {
-            true => Admission::GRANTED,
-            false => Admission::refused(CallError::new(ErrorKind::Refused, "no")),
+            true => Decision::GRANTED,
+            false => Decision::refused(CallError::new(ErrorKind::Refused, "no")),
         }
     }
 }
 
-struct House {
+struct TestGateway {
     gateway: Arc<Gateway>,
     audit: Arc<Audit>,
     lines: Arc<Lines>,
     tools: Arc<Tools>,
 }
 
-fn house(settings: AuditSettings) -> House {
+fn test_gateway(settings: AuditSettings) -> TestGateway {
     let (lines, tools) = (Arc::<Lines>::default(), Arc::<Tools>::default());
     let audit = Audit::new(
         lines.clone(),
@@ -108,9 +112,9 @@ fn house(settings: AuditSettings) -> House {
     );
     let refused = Some("5/min".parse().expect("a rate"));
     let limits = Limits::new(LimitSettings { refused, ..LimitSettings::default() });
-    let gateway = Gateway::builder(Identity::new("test", "1"))
-        .witness(audit.witness())
-        .ward(Refusing)
+    let gateway = Gateway::builder(ServerInfo::new("test", "1"))
+        .observer(audit.observer())
+        .call_filter(Refusing)
         .refusal_filter(limits.refused())
         .build();
     let entry = |name: &str| {
@@ -122,13 +126,13 @@ fn house(settings: AuditSettings) -> House {
     let names = ["good", "fails", "hangs", "refused"];
     let listing = Listing { tools: names.map(entry).into(), ..Listing::default() };
     gateway.attach(tools.clone()).publish(listing);
-    House { gateway, audit, lines, tools }
+    TestGateway { gateway, audit, lines, tools }
 }
 
-impl House {
+impl TestGateway {
     async fn call(&self, name: &str, arguments: &'static str) -> Outcome {
-        match self.gateway.start(call(name, arguments)).step().await {
-            Step::Done(outcome) => outcome,
+        match self.gateway.start(call(name, arguments)).next_event().await {
+            CallEvent::Done(outcome) => outcome,
             step => panic!("an end, not {step:?}"),
         }
     }
@@ -145,7 +149,7 @@ fn call(name: &str, arguments: &'static str) -> Call {
         .finish();
     let mut caller = Caller::new("ada");
     caller.client_info = Some(RawJson::from_static(r#"{"name":"editor","version":"1"}"#));
-    caller.face = Some("docs".into());
+    caller.virtual_server = Some("docs".into());
     let mut call = Call::new(Method::ToolsCall, params, Arc::new(caller));
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned();
     call.trace = Some(Arc::new(Trace { parent, state: None }));
@@ -163,7 +167,7 @@ const DIGEST: &str = "sha256:015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebea
 
 #[tokio::test]
 async fn what_is_recorded_of_each_call() {
-    let house = house(AuditSettings::default());
+    let test_gateway = test_gateway(AuditSettings::default());
     let allowed = r#""decision":{"allowed":true,"policy":"rules","rule":"no refused"},"#;
     let refused = r#""decision":{"allowed":false,"policy":"rules","rule":"no refused"},"#;
     let cases = [
@@ -174,19 +178,19 @@ async fn what_is_recorded_of_each_call() {
         ("unheard_of", "{\"a\":1}", "", "ToolNotFoundError"),
     ];
     for (name, arguments, decision, outcome) in cases {
-        let _ = house.call(name, arguments).await;
-        let lines = house.lines.take();
+        let _ = test_gateway.call(name, arguments).await;
+        let lines = test_gateway.lines.take();
         let expected = format!(
             r#"{{"phase":"ended","principal":"ada","client":"editor","face":"docs","method":"tools/call","tool":"{name}",{decision}"arguments":"{DIGEST}","outcome":"{outcome}","trace":"0af7651916cd43dd8448eb211c80319c"}}"#
         );
         assert_eq!(lines.iter().map(|it| timeless(it)).collect::<Vec<_>>(), [expected]);
     }
-    let _ = house.call("good", "{}").await;
-    assert!(house.lines.take()[0].contains("\"outcome\":\"ValidationError\""));
-    let mut running = house.gateway.start(call("hangs", "{\"a\":1}"));
-    assert!(running.step().now_or_never().is_none(), "it hangs");
+    let _ = test_gateway.call("good", "{}").await;
+    assert!(test_gateway.lines.take()[0].contains("\"outcome\":\"ValidationError\""));
+    let mut running = test_gateway.gateway.start(call("hangs", "{\"a\":1}"));
+    assert!(running.next_event().now_or_never().is_none(), "it hangs");
     drop(running);
-    assert!(house.lines.take()[0].contains("\"outcome\":\"given up\""));
+    assert!(test_gateway.lines.take()[0].contains("\"outcome\":\"given up\""));
 }
 
 #[tokio::test]
@@ -203,9 +207,10 @@ async fn arguments_are_kept_as_the_setting_says() {
         (AuditedArguments::None, "{\"a\":1}", "\"outcome\""),
     ];
     for (arguments, given, expected) in cases {
-        let house = house(AuditSettings { arguments, redacted: 64, ..AuditSettings::default() });
-        house.call("good", given).await.expect("it is well");
-        let line = house.lines.take().remove(0);
+        let test_gateway =
+            test_gateway(AuditSettings { arguments, redacted: 64, ..AuditSettings::default() });
+        test_gateway.call("good", given).await.expect("it is well");
+        let line = test_gateway.lines.take().remove(0);
         assert!(line.contains(expected), "{given}: {line}");
         assert!(!line.contains('\n') && !line.contains("\"pin\":2"), "{line}");
         assert_eq!(line.contains("arguments"), arguments != AuditedArguments::None, "{line}");
@@ -217,11 +222,14 @@ async fn lists_are_recorded_when_wanted_and_nothing_when_not() {
     let lists = |lists| AuditSettings { lists, ..AuditSettings::default() };
     let off = AuditSettings { mode: AuditMode::Off, ..lists(true) };
     for (settings, expected) in [(lists(false), 0), (lists(true), 1), (off, 0)] {
-        let house = house(AuditSettings::default());
-        house.audit.configure(settings.clone());
+        let test_gateway = test_gateway(AuditSettings::default());
+        test_gateway.audit.configure(settings.clone());
         let list = Call::new(Method::ToolsList, RawJson::EMPTY_OBJECT, Arc::default());
-        assert!(matches!(house.gateway.start(list).step().await, Step::Done(Ok(_))));
-        assert_eq!(house.lines.take().len(), expected, "{settings:?}");
+        assert!(matches!(
+            test_gateway.gateway.start(list).next_event().await,
+            CallEvent::Done(Ok(_))
+        ));
+        assert_eq!(test_gateway.lines.take().len(), expected, "{settings:?}");
     }
 }
 
@@ -239,13 +247,13 @@ async fn in_strict_mode_nothing_runs_that_is_not_recorded() {
         (0, 0, "the call was refused: it cannot be recorded, and the audit is strict (no room)"),
     ];
     for (room, runs, expected) in cases {
-        let house = house(strict.clone());
-        house.lines.leave_room_for(room);
-        let outcome = house.call("good", "{\"a\":1}").await;
-        assert_eq!(house.runs(), runs, "{expected}");
+        let test_gateway = test_gateway(strict.clone());
+        test_gateway.lines.leave_room_for(room);
+        let outcome = test_gateway.call("good", "{\"a\":1}").await;
+        assert_eq!(test_gateway.runs(), runs, "{expected}");
         let told = outcome.err().map(|error| error.public).unwrap_or_default();
         assert!(told.starts_with(expected) && told.is_empty() == expected.is_empty(), "{told}");
-        let lines = house.lines.take();
+        let lines = test_gateway.lines.take();
         match room {
             2 => assert!(lines[0].contains("begun") && lines[1].contains("ended"), "{lines:?}"),
             1 => assert!(lines.len() == 1 && lines[0].contains("begun"), "{lines:?}"),
@@ -253,30 +261,30 @@ async fn in_strict_mode_nothing_runs_that_is_not_recorded() {
             _ => assert!(lines[0].contains(r#""policy":"audit","rule":"strict""#), "{lines:?}"),
         }
     }
-    let house = house(strict);
-    house.lines.leave_room_for(0);
-    let told = house.call("refused", "{\"a\":1}").await.expect_err("it is refused").public;
+    let test_gateway = test_gateway(strict);
+    test_gateway.lines.leave_room_for(0);
+    let told = test_gateway.call("refused", "{\"a\":1}").await.expect_err("it is refused").public;
     assert!(told.starts_with("the call failed, but"), "{told}");
 }
 
 #[tokio::test]
 async fn one_listener_hears_and_never_holds_up() {
-    let house = house(AuditSettings::default());
-    let mut records = house.audit.listen(1).expect("the first listener");
-    assert!(house.audit.listen(1).is_none(), "there is one already");
+    let test_gateway = test_gateway(AuditSettings::default());
+    let mut records = test_gateway.audit.listen(1).expect("the first listener");
+    assert!(test_gateway.audit.listen(1).is_none(), "there is one already");
     for _ in 0..3 {
-        house.call("good", "{\"a\":1}").await.expect("it is well");
+        test_gateway.call("good", "{\"a\":1}").await.expect("it is well");
     }
     let heard = records.recv().await.expect("a record");
     assert_eq!(heard.record.get("tool").and_then(|it| it.to_text()).as_deref(), Some("good"));
-    assert_eq!(house.audit.unheard(), 2);
+    assert_eq!(test_gateway.audit.unheard(), 2);
 }
 
 #[tokio::test]
 async fn names_that_clients_chose_are_cut() {
-    let house = house(AuditSettings { name: 10, ..AuditSettings::default() });
-    let _ = house.call(&"x".repeat(5000), "{\"a\":1}").await;
-    let line = house.lines.take().remove(0);
+    let test_gateway = test_gateway(AuditSettings { name: 10, ..AuditSettings::default() });
+    let _ = test_gateway.call(&"x".repeat(5000), "{\"a\":1}").await;
+    let line = test_gateway.lines.take().remove(0);
     assert!(line.contains(r#""tool":"xxxxxxxxxx…""#), "{line}");
 }
 
@@ -285,17 +293,19 @@ async fn names_that_clients_chose_are_cut() {
 async fn what_callers_choose_is_cut_by_bytes_as_they_are_written() {
     let long = |part: &str| part.repeat(5000);
     for part in ["x", "\u{1}", "\"", "\\", "\n", "ä", "日", "\u{1f600}", "a\u{1f600}\u{7}"] {
-        let house = house(AuditSettings::default());
+        let test_gateway = test_gateway(AuditSettings::default());
         let mut call = call(&long(part), "{\"a\":1}");
         let mut caller = Caller::new(long(part));
         caller.client_info = Some(RawJson::array([&RawJson::NULL]));
         let info = gantry_protocol::json::ObjectWriter::new().value("name", &long(part));
         caller.client_info = Some(info.finish());
-        caller.face = Some(long(part).into());
+        caller.virtual_server = Some(long(part).into());
         call.caller = Arc::new(caller);
-        let Step::Done(outcome) = house.gateway.start(call).step().await else { panic!("an end") };
+        let CallEvent::Done(outcome) = test_gateway.gateway.start(call).next_event().await else {
+            panic!("an end")
+        };
         assert!(outcome.is_err(), "there is no such tool");
-        let line = house.lines.take().remove(0);
+        let line = test_gateway.lines.take().remove(0);
         let record = RawJson::parse(line.clone(), JsonLimits::default()).expect("JSON");
         for key in ["principal", "client", "face", "tool"] {
             let said = record.get(key).expect(key);
@@ -321,32 +331,32 @@ fn counted(lines: &[String]) -> Vec<u64> {
 #[tokio::test(start_paused = true)]
 async fn calls_that_are_refused_too_often_are_counted_in_one_line() {
     for mode in [AuditMode::Batched, AuditMode::Strict] {
-        let house = house(AuditSettings { mode, ..AuditSettings::default() });
+        let test_gateway = test_gateway(AuditSettings { mode, ..AuditSettings::default() });
         let flood = async |calls: usize| {
             for call in 0..calls {
                 let name = ["none", "refused"][call % 2];
-                assert!(house.call(name, "{\"a\":1}").await.is_err());
+                assert!(test_gateway.call(name, "{\"a\":1}").await.is_err());
             }
         };
         flood(20).await;
-        let lines = house.lines.take();
+        let lines = test_gateway.lines.take();
         assert_eq!((lines.len(), counted(&lines)), (6, vec![1]), "five, and the first too many");
-        house.call("good", "{\"a\":1}").await.expect("other calls go on");
+        test_gateway.call("good", "{\"a\":1}").await.expect("other calls go on");
         let own = if mode == AuditMode::Strict { 2 } else { 1 };
-        assert_eq!(house.lines.take().len(), own, "and are recorded");
-        house.audit.write_suppressed(false);
-        assert_eq!(house.lines.take(), Vec::<String>::new(), "not due yet");
+        assert_eq!(test_gateway.lines.take().len(), own, "and are recorded");
+        test_gateway.audit.write_suppressed(false);
+        assert_eq!(test_gateway.lines.take(), Vec::<String>::new(), "not due yet");
         tokio::time::advance(AuditSettings::default().summary).await;
-        house.audit.write_suppressed(false);
-        assert_eq!(counted(&house.lines.take()), [14]);
+        test_gateway.audit.write_suppressed(false);
+        assert_eq!(counted(&test_gateway.lines.take()), [14]);
         // A minute later five more have a line each.
         flood(20).await;
-        let lines = house.lines.take();
+        let lines = test_gateway.lines.take();
         assert_eq!((lines.len(), counted(&lines)), (6, vec![1]));
-        house.audit.write_suppressed(true);
-        assert_eq!(counted(&house.lines.take()), [14], "at the end of the program");
-        house.audit.write_suppressed(true);
-        assert_eq!(house.lines.take(), Vec::<String>::new(), "once");
+        test_gateway.audit.write_suppressed(true);
+        assert_eq!(counted(&test_gateway.lines.take()), [14], "at the end of the program");
+        test_gateway.audit.write_suppressed(true);
+        assert_eq!(test_gateway.lines.take(), Vec::<String>::new(), "once");
     }
 }
 
@@ -360,19 +370,20 @@ async fn when_the_log_is_full_calls_go_on_or_are_refused_as_the_setting_says() {
         (AuditMode::Off, WhenFull::Refuse, 1),
     ];
     for (mode, when_full, runs) in cases {
-        let house = house(AuditSettings { mode, when_full, ..AuditSettings::default() });
-        house.lines.0.lock().unwrap_or_else(PoisonError::into_inner).is_full = true;
-        let outcome = house.call("good", "{\"a\":1}").await;
-        assert_eq!(house.runs(), runs, "{mode:?} {when_full:?}");
+        let test_gateway =
+            test_gateway(AuditSettings { mode, when_full, ..AuditSettings::default() });
+        test_gateway.lines.0.lock().unwrap_or_else(PoisonError::into_inner).is_full = true;
+        let outcome = test_gateway.call("good", "{\"a\":1}").await;
+        assert_eq!(test_gateway.runs(), runs, "{mode:?} {when_full:?}");
         let Err(error) = outcome else { continue };
         assert!(error.public.contains("the audit log is larger than it may be"), "{error}");
-        let line = house.lines.take().remove(0);
+        let line = test_gateway.lines.take().remove(0);
         assert!(line.contains(r#""policy":"audit","rule":"full""#), "{line}");
         // They are refused calls like others: nobody fills the log with them.
         for _ in 0..20 {
-            let _ = house.call("good", "{\"a\":1}").await;
+            let _ = test_gateway.call("good", "{\"a\":1}").await;
         }
-        assert!(house.lines.take().len() <= 5, "{mode:?} {when_full:?}");
+        assert!(test_gateway.lines.take().len() <= 5, "{mode:?} {when_full:?}");
     }
 }
 
@@ -387,13 +398,13 @@ async fn a_line_is_no_longer_than_it_may_be() {
     };
     let long: &'static str = format!("{{\"a\":\"{}\"}}", "x".repeat(50_000)).leak();
     for (name, arguments) in [("good".to_owned(), long), ("\u{1}".repeat(5000), "{\"a\":1}")] {
-        let house = house(redacted.clone());
+        let test_gateway = test_gateway(redacted.clone());
         let mut call = call(&name, arguments);
         let mut caller = Caller::new("\u{1}".repeat(5000));
-        caller.face = Some("\u{1}".repeat(5000).into());
+        caller.virtual_server = Some("\u{1}".repeat(5000).into());
         call.caller = Arc::new(caller);
-        let _ = house.gateway.start(call).step().await;
-        let line = house.lines.take().remove(0);
+        let _ = test_gateway.gateway.start(call).next_event().await;
+        let line = test_gateway.lines.take().remove(0);
         assert!(line.len() <= redacted.line && line.contains("sha256:"), "{}: {line}", line.len());
     }
 }

@@ -1,9 +1,9 @@
 //! The breaker of a server, in a gateway.
 
-use gantry_gateway::Running;
+use gantry_gateway::CallStream;
 
 use super::*;
-use crate::stage::Stage;
+use crate::fake_gateway::FakeGateway;
 
 const DOWN: Option<ErrorKind> = Some(ErrorKind::Unavailable);
 
@@ -12,79 +12,86 @@ fn settings() -> BreakerSettings {
     BreakerSettings { failures: 3, wait, longest, ..BreakerSettings::default() }
 }
 
-fn stage() -> (Stage, Breakers) {
+fn fake_gateway() -> (FakeGateway, Breakers) {
     let breakers = Breakers::new(settings());
-    (Stage::new(|builder| builder.ward(breakers.clone())), breakers)
+    (FakeGateway::new(|builder| builder.call_filter(breakers.clone())), breakers)
 }
 
 /// Fails until the breaker is open.
-async fn open(stage: &Stage, breakers: &Breakers) {
-    stage.actor.fails(DOWN);
+async fn open(fake_gateway: &FakeGateway, breakers: &Breakers) {
+    fake_gateway.fake_provider.fails(DOWN);
     for _ in 0..3 {
-        assert_eq!(stage.told("a", "far_get").await, "as it was told");
+        assert_eq!(fake_gateway.told("a", "far_get").await, "as it was told");
     }
     assert_eq!(breakers.state("far"), BreakerState::Open);
 }
 
 /// Lets the time of rest pass, and begins the call that is a try of the server, which does not end.
-async fn probe(stage: &Stage) -> Running {
-    stage.actor.fails(None);
+async fn probe(fake_gateway: &FakeGateway) -> CallStream {
+    fake_gateway.fake_provider.fails(None);
     tokio::time::advance(Duration::from_secs(13)).await;
-    stage.actor.hold();
-    let mut probe = stage.start("a", "far_get", "{}");
-    assert!(futures_util::poll!(Box::pin(probe.step())).is_pending());
+    fake_gateway.fake_provider.hold();
+    let mut probe = fake_gateway.start("a", "far_get", "{}");
+    assert!(futures_util::poll!(Box::pin(probe.next_event())).is_pending());
     probe
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_fails_is_left_alone_and_then_tried() {
-    let (stage, breakers) = stage();
-    open(&stage, &breakers).await;
-    let told = stage.told("a", "far_put").await;
+    let (fake_gateway, breakers) = fake_gateway();
+    open(&fake_gateway, &breakers).await;
+    let told = fake_gateway.told("a", "far_put").await;
     assert!(told.starts_with("the server `far` has failed 3 times in a row"), "{told}");
     assert!(told.ends_with("or begin it anew with `gantry restart far`"), "{told}");
-    assert_eq!(stage.actor.decisions(), ["!breaker: server far"]);
-    assert_eq!((stage.actor.served(), stage.told("a", "here").await), (3, "as it was told".into()));
+    assert_eq!(fake_gateway.fake_provider.decisions(), ["!breaker: server far"]);
+    assert_eq!(
+        (fake_gateway.fake_provider.served(), fake_gateway.told("a", "here").await),
+        (3, "as it was told".into())
+    );
 
     // Longer and longer, with a fifth more or less, and not without end.
     for wait in [10, 20, 25, 25] {
         tokio::time::advance(Duration::from_secs(wait).mul_f64(0.79)).await;
-        assert_ne!(stage.told("a", "far_get").await, "as it was told", "too early for {wait}");
+        assert_ne!(
+            fake_gateway.told("a", "far_get").await,
+            "as it was told",
+            "too early for {wait}"
+        );
         tokio::time::advance(Duration::from_secs(wait).mul_f64(0.42)).await;
-        assert_eq!(stage.told("a", "far_get").await, "as it was told", "{wait} are over");
+        assert_eq!(fake_gateway.told("a", "far_get").await, "as it was told", "{wait} are over");
     }
-    stage.actor.fails(None);
+    fake_gateway.fake_provider.fails(None);
     tokio::time::advance(Duration::from_secs(31)).await;
-    stage.actor.decisions();
-    assert_eq!(stage.told("a", "far_get").await, "ok");
-    assert_eq!(stage.actor.decisions(), ["breaker: server far is tried"]);
+    fake_gateway.fake_provider.decisions();
+    assert_eq!(fake_gateway.told("a", "far_get").await, "ok");
+    assert_eq!(fake_gateway.fake_provider.decisions(), ["breaker: server far is tried"]);
     assert_eq!(breakers.state("far"), BreakerState::Closed);
-    assert_eq!(stage.told("a", "far_get").await, "ok");
+    assert_eq!(fake_gateway.told("a", "far_get").await, "ok");
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_call_at_a_time_is_a_try() {
-    let (stage, breakers) = stage();
-    open(&stage, &breakers).await;
-    let probe = probe(&stage).await;
+    let (fake_gateway, breakers) = fake_gateway();
+    open(&fake_gateway, &breakers).await;
+    let probe = probe(&fake_gateway).await;
     assert_eq!(breakers.state("far"), BreakerState::HalfOpen);
-    assert!(stage.told("b", "far_get").await.contains("is left alone"));
+    assert!(fake_gateway.told("b", "far_get").await.contains("is left alone"));
     // One that is given up has shown nothing; the next call is another.
     drop(probe);
     assert_eq!(breakers.state("far"), BreakerState::Open);
-    stage.actor.release(10);
-    assert_eq!(stage.told("b", "far_get").await, "ok");
+    fake_gateway.fake_provider.release(10);
+    assert_eq!(fake_gateway.told("b", "far_get").await, "ok");
     assert_eq!(breakers.state("far"), BreakerState::Closed);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_try_that_takes_long_does_not_keep_others_from_it() {
-    let (stage, breakers) = stage();
-    open(&stage, &breakers).await;
-    let probe = probe(&stage).await;
+    let (fake_gateway, breakers) = fake_gateway();
+    open(&fake_gateway, &breakers).await;
+    let probe = probe(&fake_gateway).await;
     tokio::time::advance(Duration::from_secs(11)).await;
-    stage.actor.release(2);
-    assert_eq!(stage.told("b", "far_get").await, "ok");
+    fake_gateway.fake_provider.release(2);
+    assert_eq!(fake_gateway.told("b", "far_get").await, "ok");
     assert_eq!(breakers.state("far"), BreakerState::Closed);
     drop(probe);
     assert_eq!(breakers.state("far"), BreakerState::Closed);
@@ -103,17 +110,17 @@ async fn what_counts() {
         ("limits", vec![limited.clone(), limited.clone(), limited], BreakerState::Closed),
     ];
     for (case, failures, expected) in cases {
-        let (stage, breakers) = stage();
+        let (fake_gateway, breakers) = fake_gateway();
         for failure in failures {
-            stage.actor.fails(failure);
-            stage.told("a", "far_get").await;
+            fake_gateway.fake_provider.fails(failure);
+            fake_gateway.told("a", "far_get").await;
         }
         assert_eq!(breakers.state("far"), expected, "{case}");
     }
-    let (stage, breakers) = stage();
-    stage.actor.fails(timeout);
+    let (fake_gateway, breakers) = fake_gateway();
+    fake_gateway.fake_provider.fails(timeout);
     for _ in 0..5 {
-        stage.told("a", "far_get").await;
+        fake_gateway.told("a", "far_get").await;
         tokio::time::advance(Duration::from_secs(61)).await;
     }
     assert_eq!(breakers.state("far"), BreakerState::Closed, "too far apart");
@@ -121,18 +128,18 @@ async fn what_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn settings_resets_and_metrics() {
-    let (stage, breakers) = stage();
-    open(&stage, &breakers).await;
+    let (fake_gateway, breakers) = fake_gateway();
+    open(&fake_gateway, &breakers).await;
     let mut metrics = String::new();
     breakers.write_metrics(&mut metrics);
     assert!(metrics.ends_with("gantry_breaker{server=\"far\"} 2\n"), "{metrics}");
     breakers.configure(BreakerSettings { failures: 0, ..settings() });
-    assert_eq!(stage.told("a", "far_get").await, "as it was told", "switched off");
+    assert_eq!(fake_gateway.told("a", "far_get").await, "as it was told", "switched off");
     breakers.configure(settings());
-    assert_ne!(stage.told("a", "far_get").await, "as it was told");
+    assert_ne!(fake_gateway.told("a", "far_get").await, "as it was told");
     breakers.reset("far");
     assert_eq!(breakers.state("far"), BreakerState::Closed);
-    assert_eq!(stage.told("a", "far_get").await, "as it was told");
+    assert_eq!(fake_gateway.told("a", "far_get").await, "as it was told");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Clocks that jump, while the program runs and while it does not.
 
 use super::*;
-use crate::cabinet::{Cabinet, MemoryCabinet};
+use crate::document_store::{DocumentStore, MemoryDocumentStore};
 use crate::signature::Signer;
 
 const NOON: u64 = 1_000_000;
@@ -37,13 +37,18 @@ async fn time_never_goes_back_and_never_stands_still() {
 
 #[tokio::test(start_paused = true)]
 async fn the_latest_time_is_kept_and_believed_only_if_we_wrote_it() {
-    let cabinet = Arc::new(MemoryCabinet::default());
+    let document_store = Arc::new(MemoryDocumentStore::default());
     let recalled = async |at, key| {
-        clock(at).0.recall(cabinet.clone(), Signer::new([key; 32])).await.expect("memory").seconds()
+        clock(at)
+            .0
+            .recall(document_store.clone(), Signer::new([key; 32]))
+            .await
+            .expect("memory")
+            .seconds()
     };
     assert_eq!(recalled(NOON, 7).await, NOON, "nothing is kept");
     let (running, wall) = clock(NOON);
-    let keeper = ClockKeeper::start(running, cabinet.clone(), Signer::new([7; 32]));
+    let keeper = ClockFlusher::start(running, document_store.clone(), Signer::new([7; 32]));
     let seen = [("at the start", 0, NOON), ("after a minute", 61, NOON + 70)];
     for (case, passed, now) in seen {
         wall.store(now, Ordering::SeqCst);
@@ -58,9 +63,9 @@ async fn the_latest_time_is_kept_and_believed_only_if_we_wrote_it() {
     assert_eq!(recalled(last + 5, 7).await, last + 5, "what is later counts");
     assert_eq!(recalled(NOON, 8).await, NOON, "another key");
 
-    let earlier = ClockKeeper::start(clock(NOON).0, cabinet.clone(), Signer::new([7; 32]));
+    let earlier = ClockFlusher::start(clock(NOON).0, document_store.clone(), Signer::new([7; 32]));
     earlier.stop().await;
     assert_eq!(recalled(NOON, 7).await, last, "a program that is behind changes nothing");
-    cabinet.put("clock", "latest", "7".to_owned()).await.expect("memory");
+    document_store.put("clock", "latest", "7".to_owned()).await.expect("memory");
     assert_eq!(recalled(NOON, 7).await, NOON, "not signed");
 }

@@ -2,7 +2,7 @@
 //! begin another one.
 
 mod document;
-mod keeper;
+mod flusher;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::refusal::Scope;
 use document::Document;
-pub use keeper::BudgetKeeper;
+pub use flusher::BudgetFlusher;
 
 /// The length of a day.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -47,7 +47,7 @@ struct Count {
 
 /// One budget that a call must be within.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Draw<'a> {
+pub(super) struct QuotaCharge<'a> {
     pub(super) scope: Scope,
     pub(super) name: &'a str,
     pub(super) limit: u64,
@@ -61,18 +61,18 @@ impl Budget {
 
     /// Takes one call out of all of these budgets, or none out of any: then it says which of them
     /// is used up. The time is since 1970.
-    pub(super) fn draw(
+    pub(super) fn charge(
         &self,
-        draws: &[Draw<'_>],
+        draws: &[QuotaCharge<'_>],
         time: Duration,
         most: usize,
     ) -> Result<(), usize> {
         let mut used = self.used();
         used.turn(days(time));
-        let key = |draw: &Draw<'_>| (Kind::of(draw.scope), Box::from(draw.name));
+        let key = |charge: &QuotaCharge<'_>| (Kind::of(charge.scope), Box::from(charge.name));
         let keys: Vec<_> = draws.iter().map(key).collect();
         let calls = |key| used.counts.get(key).map_or(0, |count| count.calls);
-        let is_used_up = |(key, draw): (_, &Draw<'_>)| calls(key) >= draw.limit;
+        let is_used_up = |(key, charge): (_, &QuotaCharge<'_>)| calls(key) >= charge.limit;
         if let Some(at) = keys.iter().zip(draws).position(is_used_up) {
             return Err(at);
         }

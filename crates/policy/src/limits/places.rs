@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::Guard;
-use gantry_gateway::policy::{Admission, Held, Pass, Verdict, Ward};
-use gantry_gateway::{CallError, Exchange, Outcome, Reply, Resolved};
+use gantry_gateway::policy::{CallFilter, Decision, OnEnd, Permit, Verdict};
+use gantry_gateway::{CallContext, CallError, Outcome, Reply, Resolved};
 
-use super::budget::{Draw, until_tomorrow};
+use super::budget::{QuotaCharge, until_tomorrow};
 use super::key::Key;
+use super::limiter::{Acquire, ConcurrencyPermit, Waiting};
 use super::patterns::Patterns;
 use super::refusal::{Limit, Scope, spoken};
-use super::rooms::{Entrance, Visit, Waiting};
 use super::settings::LimitSettings;
 use super::{Limits, tool_names};
 
@@ -26,7 +26,7 @@ pub(super) struct Places(pub(super) Arc<Limits>);
 struct Want {
     scope: Scope,
     pattern: Arc<str>,
-    visit: Visit,
+    visit: ConcurrencyPermit,
 }
 
 /// How far a call has come.
@@ -42,9 +42,9 @@ enum Progress {
 /// The places of a call. Dropping it gives them back.
 struct Stay {
     limits: Arc<Limits>,
-    rooms: [Option<Key>; ORDER.len()],
+    limiter: [Option<Key>; ORDER.len()],
     /// How large the result may be.
-    response: Option<(u64, Exchange)>,
+    response: Option<(u64, CallContext)>,
 }
 
 /// The order in which rooms are entered. It is the same for all calls, so that none waits for one
@@ -52,19 +52,19 @@ struct Stay {
 /// holds what others want while waiting for what they do not.
 const ORDER: [Scope; 4] = [Scope::Principal, Scope::Tool, Scope::Server, Scope::Overall];
 
-impl Ward for Places {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Places {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
         let limits = &self.0;
         let settings = limits.settings.load();
-        let response = settings.response.map(|most| (most, exchange.clone()));
-        let mut stay = Stay { limits: limits.clone(), rooms: [None; ORDER.len()], response };
+        let response = settings.response.map(|most| (most, context.clone()));
+        let mut stay = Stay { limits: limits.clone(), limiter: [None; ORDER.len()], response };
         match limits.enter(&ORDER, call, &settings, &mut stay) {
-            Progress::Inside => Admission::Now(limits.settle(call, &settings, stay, exchange)),
-            Progress::Full(want) => Admission::refused(limits.full(&want, exchange)),
+            Progress::Inside => Decision::Now(limits.settle(call, &settings, stay, context)),
+            Progress::Full(want) => Decision::refused(limits.full(&want, context)),
             Progress::Waits(want, waiting) => {
                 let settings = Guard::into_inner(settings);
-                let queue = Queue { call, exchange, settings, stay };
-                Admission::Later(Box::pin(queue.run(want, waiting)))
+                let queue = Queue { call, context, settings, stay };
+                Decision::Later(Box::pin(queue.run(want, waiting)))
             }
         }
     }
@@ -73,7 +73,7 @@ impl Ward for Places {
 /// A call that has to wait.
 struct Queue<'a> {
     call: &'a Resolved,
-    exchange: &'a Exchange,
+    context: &'a CallContext,
     settings: Arc<LimitSettings>,
     stay: Stay,
 }
@@ -84,15 +84,15 @@ impl Queue<'_> {
         let within = self.settings.concurrency.wait;
         loop {
             if !waiting.entered(within).await {
-                return Err(limits.waited(&want, within, self.exchange));
+                return Err(limits.waited(&want, within, self.context));
             }
             self.stay.hold(&want);
             let next = ORDER.iter().position(|scope| *scope == want.scope).map_or(0, |at| at + 1);
             match limits.enter(&ORDER[next..], self.call, &self.settings, &mut self.stay) {
                 Progress::Inside => {
-                    return limits.settle(self.call, &self.settings, self.stay, self.exchange);
+                    return limits.settle(self.call, &self.settings, self.stay, self.context);
                 }
-                Progress::Full(want) => return Err(limits.full(&want, self.exchange)),
+                Progress::Full(want) => return Err(limits.full(&want, self.context)),
                 Progress::Waits(other, wait) => (want, waiting) = (other, wait),
             }
         }
@@ -110,10 +110,10 @@ impl Limits {
     ) -> Progress {
         for scope in scopes {
             let Some(want) = self.want(*scope, call, settings) else { continue };
-            match self.rooms.enter(want.visit) {
-                Entrance::Entered => stay.hold(&want),
-                Entrance::Waits(waiting) => return Progress::Waits(want, waiting),
-                Entrance::Full => return Progress::Full(want),
+            match self.limiter.enter(want.visit) {
+                Acquire::Entered => stay.hold(&want),
+                Acquire::Waits(waiting) => return Progress::Waits(want, waiting),
+                Acquire::Full => return Progress::Full(want),
             }
         }
         Progress::Inside
@@ -142,7 +142,11 @@ impl Limits {
             Scope::Principal => room,
             _ => self.keys.of(Scope::Principal.name(), &[who]),
         };
-        Some(Want { scope, pattern, visit: Visit { room, limit, who, queue: all.queue } })
+        Some(Want {
+            scope,
+            pattern,
+            visit: ConcurrencyPermit { room, limit, who, queue: all.queue },
+        })
     }
 
     /// A call has its places: it goes on if the day still has a call for it.
@@ -151,12 +155,12 @@ impl Limits {
         call: &Resolved,
         settings: &LimitSettings,
         stay: Stay,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Verdict {
-        self.check_budgets(call, settings, exchange)?;
+        self.check_budgets(call, settings, context)?;
         match stay.is_empty() {
-            true => Ok(Pass::FREE),
-            false => Ok(Pass::holding(stay)),
+            true => Ok(Permit::FREE),
+            false => Ok(Permit::holding(stay)),
         }
     }
 
@@ -164,7 +168,7 @@ impl Limits {
         &self,
         call: &Resolved,
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         let daily = &settings.daily;
         if daily.per_principal.is_empty() && daily.per_tool.is_empty() {
@@ -178,50 +182,50 @@ impl Limits {
             Some((Scope::Tool, names.canonical(), found))
         });
         let found = [of_who, of_tool].into_iter().flatten().filter_map(|(scope, name, found)| {
-            Some((Draw { scope, name, limit: found.value? }, &*found.pattern))
+            Some((QuotaCharge { scope, name, limit: found.value? }, &*found.pattern))
         });
-        let (draws, patterns): (Vec<Draw<'_>>, Vec<&str>) = found.unzip();
+        let (draws, patterns): (Vec<QuotaCharge<'_>>, Vec<&str>) = found.unzip();
         let time = (self.wall)();
-        self.budget.draw(&draws, time, settings.keys).map_err(|at| {
-            let Draw { scope, limit, .. } = draws[at];
+        self.budget.charge(&draws, time, settings.keys).map_err(|at| {
+            let QuotaCharge { scope, limit, .. } = draws[at];
             let rule = scope.rule(patterns[at], &format!("{limit} a day"));
             let wait = until_tomorrow(time);
             let again = spoken(wait);
             let text = format!(
                 "the budget `{rule}` is used up; a new day begins at 00:00 UTC, in {again}"
             );
-            self.refusals.refuse(exchange, Limit::Daily(scope), &rule, Some(wait), text)
+            self.refusals.refuse(context, Limit::Daily(scope), &rule, Some(wait), text)
         })
     }
 
-    fn full(&self, want: &Want, exchange: &Exchange) -> CallError {
+    fn full(&self, want: &Want, context: &CallContext) -> CallError {
         let queue = want.visit.queue;
         let text = |rule: &str| {
             format!(
                 "the limit `{rule}` is reached, and {queue} calls wait already; try again in 1s"
             )
         };
-        self.crowded(want, exchange, text)
+        self.crowded(want, context, text)
     }
 
-    fn waited(&self, want: &Want, within: Duration, exchange: &Exchange) -> CallError {
+    fn waited(&self, want: &Want, within: Duration, context: &CallContext) -> CallError {
         let within = spoken(within);
         let text = |rule: &str| {
             format!("the limit `{rule}` left no place within {within}; try again in 1s")
         };
-        self.crowded(want, exchange, text)
+        self.crowded(want, context, text)
     }
 
     fn crowded(
         &self,
         want: &Want,
-        exchange: &Exchange,
+        context: &CallContext,
         text: impl FnOnce(&str) -> String,
     ) -> CallError {
         let rule = want.scope.rule(&want.pattern, &format!("{} at once", want.visit.limit));
         let text = text(&rule);
         let limit = Limit::Concurrency(want.scope);
-        self.refusals.refuse(exchange, limit, &rule, Some(SHORTLY), text)
+        self.refusals.refuse(context, limit, &rule, Some(SHORTLY), text)
     }
 }
 
@@ -236,19 +240,19 @@ fn is_fewer<T: Ord>(one: &Option<T>, other: &Option<T>) -> bool {
 
 impl Stay {
     fn hold(&mut self, want: &Want) {
-        if let Some(free) = self.rooms.iter_mut().find(|room| room.is_none()) {
+        if let Some(free) = self.limiter.iter_mut().find(|room| room.is_none()) {
             *free = Some(want.visit.room);
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.rooms[0].is_none() && self.response.is_none()
+        self.limiter[0].is_none() && self.response.is_none()
     }
 }
 
-impl Held for Stay {
+impl OnEnd for Stay {
     fn ended(&mut self, outcome: &Outcome) -> Result<(), CallError> {
-        let (Some((most, exchange)), Ok(Reply::Result(result))) = (&self.response, outcome) else {
+        let (Some((most, context)), Ok(Reply::Result(result))) = (&self.response, outcome) else {
             return Ok(());
         };
         let size = result.bytes().len() as u64;
@@ -259,14 +263,14 @@ impl Held for Stay {
         let text = format!(
             "the result is {size} bytes, and the limit `response` is {most}; ask for less at a time"
         );
-        Err(self.limits.refusals.refuse(exchange, Limit::Response, &rule, None, text))
+        Err(self.limits.refusals.refuse(context, Limit::Response, &rule, None, text))
     }
 }
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        for room in self.rooms.iter().flatten().rev() {
-            self.limits.rooms.leave(*room);
+        for room in self.limiter.iter().flatten().rev() {
+            self.limits.limiter.leave(*room);
         }
     }
 }

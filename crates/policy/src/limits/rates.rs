@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::policy::{Admission, Gate, Ward};
-use gantry_gateway::{Call, CallError, Exchange, Resolved, Target, ToolEntry};
+use gantry_gateway::policy::{CallFilter, Decision, RequestFilter};
+use gantry_gateway::{Call, CallContext, CallError, Resolved, Target, ToolEntry};
 
 use super::patterns::Patterns;
 use super::rate::Rate;
@@ -18,28 +18,28 @@ pub(super) struct CallerRates(pub(super) Arc<Limits>);
 /// What concerns tools and servers.
 pub(super) struct TargetRates(pub(super) Arc<Limits>);
 
-impl Gate for CallerRates {
-    fn admit<'a>(&'a self, call: &'a Call, exchange: &'a Exchange) -> Admission<'a> {
+impl RequestFilter for CallerRates {
+    fn check<'a>(&'a self, call: &'a Call, context: &'a CallContext) -> Decision<'a> {
         let settings = self.0.settings.load();
         // Lists come from memory and cost nobody anything.
         if call.method.is_list() {
-            return Admission::GRANTED;
+            return Decision::GRANTED;
         }
-        let checked = self.0.check_arguments(call, &settings, exchange);
-        match checked.and_then(|()| self.0.check_caller(call, &settings, exchange)) {
-            Ok(()) => Admission::GRANTED,
-            Err(refused) => Admission::refused(refused),
+        let checked = self.0.check_arguments(call, &settings, context);
+        match checked.and_then(|()| self.0.check_caller(call, &settings, context)) {
+            Ok(()) => Decision::GRANTED,
+            Err(refused) => Decision::refused(refused),
         }
     }
 }
 
-impl Ward for TargetRates {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+impl CallFilter for TargetRates {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
         let settings = self.0.settings.load();
-        let checked = self.0.check_tool(call, &settings, exchange);
-        match checked.and_then(|()| self.0.check_server(call, &settings, exchange)) {
-            Ok(()) => Admission::GRANTED,
-            Err(refused) => Admission::refused(refused),
+        let checked = self.0.check_tool(call, &settings, context);
+        match checked.and_then(|()| self.0.check_server(call, &settings, context)) {
+            Ok(()) => Decision::GRANTED,
+            Err(refused) => Decision::refused(refused),
         }
     }
 }
@@ -49,7 +49,7 @@ impl Limits {
         &self,
         call: &Call,
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         let Some((most, arguments)) = settings.arguments.zip(call.head.arguments.as_ref()) else {
             return Ok(());
@@ -62,7 +62,7 @@ impl Limits {
         let text = format!(
             "the arguments are {size} bytes, and the limit `arguments` is {most}; send less"
         );
-        Err(self.refusals.refuse(exchange, Limit::Arguments, &rule, None, text))
+        Err(self.refusals.refuse(context, Limit::Arguments, &rule, None, text))
     }
 
     /// The caller's own rate first: what is refused there uses up nothing of what all share.
@@ -70,12 +70,12 @@ impl Limits {
         &self,
         call: &Call,
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         let who = &*call.caller.principal;
-        self.check_named(Scope::Principal, &settings.per_principal, who, settings, exchange)?;
+        self.check_named(Scope::Principal, &settings.per_principal, who, settings, context)?;
         match settings.overall {
-            Some(rate) => self.check(Scope::Overall, "*", rate, &[], settings, exchange),
+            Some(rate) => self.check(Scope::Overall, "*", rate, &[], settings, context),
             None => Ok(()),
         }
     }
@@ -84,7 +84,7 @@ impl Limits {
         &self,
         resolved: &Resolved,
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         let (Target::Tool(tool), Some(names)) = (&resolved.target, tool_names(resolved)) else {
             return Ok(());
@@ -100,11 +100,11 @@ impl Limits {
         let name = names.canonical();
         match rate {
             Some(rate) if rate.shared => {
-                self.check(Scope::Tool, pattern, rate, &[name], settings, exchange)
+                self.check(Scope::Tool, pattern, rate, &[name], settings, context)
             }
             Some(rate) => {
                 let who = &*resolved.call.caller.principal;
-                self.check(Scope::Tool, pattern, rate, &[name, who], settings, exchange)
+                self.check(Scope::Tool, pattern, rate, &[name, who], settings, context)
             }
             None => Ok(()),
         }
@@ -114,12 +114,12 @@ impl Limits {
         &self,
         resolved: &Resolved,
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         match resolved.target.origin() {
             Some(origin) => {
                 let rates = &settings.per_server;
-                self.check_named(Scope::Server, rates, &origin.server, settings, exchange)
+                self.check_named(Scope::Server, rates, &origin.server, settings, context)
             }
             None => Ok(()),
         }
@@ -131,11 +131,11 @@ impl Limits {
         rates: &Patterns<Option<Rate>>,
         name: &str,
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         let found = rates.find(name).and_then(|it| it.value.map(|rate| (&*it.pattern, rate)));
         let Some((pattern, rate)) = found else { return Ok(()) };
-        self.check(scope, pattern, rate, &[name], settings, exchange)
+        self.check(scope, pattern, rate, &[name], settings, context)
     }
 
     fn check(
@@ -145,7 +145,7 @@ impl Limits {
         rate: Rate,
         key: &[&str],
         settings: &LimitSettings,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<(), CallError> {
         let key = self.keys.of(scope.name(), key);
         let taken = self.buckets.take(key, rate, self.now(), settings.keys);
@@ -153,7 +153,7 @@ impl Limits {
             let rule = scope.rule(pattern, &rate.to_string());
             let again = spoken(wait);
             let text = format!("the limit `{rule}` is reached; try again in {again}");
-            self.refusals.refuse(exchange, Limit::Rate(scope), &rule, Some(wait), text)
+            self.refusals.refuse(context, Limit::Rate(scope), &rule, Some(wait), text)
         })
     }
 }

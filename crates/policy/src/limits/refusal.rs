@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use gantry_gateway::policy::Decision;
-use gantry_gateway::{CallError, ErrorKind, Exchange};
+use gantry_gateway::policy::PolicyDecision;
+use gantry_gateway::{CallContext, CallError, ErrorKind};
 
 /// A limit, as the metrics call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,14 +77,18 @@ impl Refusals {
     /// Counts and notes a refusal, and gives what the caller is told.
     pub(super) fn refuse(
         &self,
-        exchange: &Exchange,
+        context: &CallContext,
         limit: Limit,
         rule: &str,
         retry_after: Option<Duration>,
         text: String,
     ) -> CallError {
         self.count(limit);
-        exchange.note_decision(Decision { allowed: false, policy: "limits", rule: rule.into() });
+        context.note_decision(PolicyDecision {
+            allowed: false,
+            policy: "limits",
+            rule: rule.into(),
+        });
         CallError::new(ErrorKind::LimitExceeded { retry_after: retry_after.map(whole) }, text)
     }
 

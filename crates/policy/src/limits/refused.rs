@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::policy::{Decision, RefusalFilter};
-use gantry_gateway::{Call, CallError, ErrorKind, Exchange};
+use gantry_gateway::policy::{PolicyDecision, RefusalFilter};
+use gantry_gateway::{Call, CallContext, CallError, ErrorKind};
 
 use super::Limits;
 use super::refusal::{Limit, spoken, whole};
@@ -16,7 +16,7 @@ pub(crate) const REFUSED_CALLS: &str = "refused calls";
 pub(super) struct RefusedCalls(pub(super) Arc<Limits>);
 
 impl RefusalFilter for RefusedCalls {
-    fn refused(&self, call: &Call, exchange: &Exchange, error: CallError) -> CallError {
+    fn refused(&self, call: &Call, context: &CallContext, error: CallError) -> CallError {
         let settings = self.0.settings.load();
         // Lists come from memory, and have no line in the audit log.
         let Some(rate) = settings.refused.filter(|_| !call.method.is_list()) else { return error };
@@ -31,7 +31,7 @@ impl RefusalFilter for RefusedCalls {
              exist; try again in {}",
             spoken(wait)
         );
-        exchange.note_decision(Decision {
+        context.note_decision(PolicyDecision {
             allowed: false,
             policy: REFUSED_CALLS,
             rule: rule.into(),
@@ -46,8 +46,8 @@ impl RefusalFilter for RefusedCalls {
 
 #[cfg(test)]
 mod tests {
+    use crate::fake_gateway::FakeGateway;
     use crate::limits::{DefaultRate, LimitSettings, Limits};
-    use crate::stage::Stage;
 
     /// Who calls what, and whether that is refused for its own reason (`!`), for the rate of what is
     /// refused (`limit`), or not at all.
@@ -57,7 +57,8 @@ mod tests {
         let two = "2/min".parse().expect("a rate");
         let per_tool = crate::Patterns::new([("world".to_owned(), "1/d".parse().ok())]);
         let limits = Limits::new(LimitSettings { refused: Some(two), per_tool, ..off.clone() });
-        let stage = Stage::new(|it| it.ward(limits.rates()).refusal_filter(limits.refused()));
+        let fake_gateway =
+            FakeGateway::new(|it| it.call_filter(limits.rates()).refusal_filter(limits.refused()));
         let cases = [
             ("bob", "none", "there is no tool"),
             ("bob", "here", "ok"),
@@ -73,17 +74,20 @@ mod tests {
             ("ann", "none", "the limit `refused 2/min` is reached"),
         ];
         for (who, tool, expected) in cases {
-            let told = stage.told(who, tool).await;
+            let told = fake_gateway.told(who, tool).await;
             assert!(told.starts_with(expected), "{who} {tool}: {told}");
         }
         let mut metrics = String::new();
         limits.write_metrics(&mut metrics);
         assert!(metrics.contains("gantry_limited_total{limit=\"refused\"} 4"), "{metrics}");
         tokio::time::advance(std::time::Duration::from_secs(30)).await;
-        assert!(stage.told("bob", "none").await.starts_with("there is no tool"), "a while later");
+        assert!(
+            fake_gateway.told("bob", "none").await.starts_with("there is no tool"),
+            "a while later"
+        );
         limits.configure(LimitSettings { refused: None, ..off });
         for _ in 0..100 {
-            assert!(stage.told("bob", "none").await.starts_with("there is no tool"));
+            assert!(fake_gateway.told("bob", "none").await.starts_with("there is no tool"));
         }
     }
 }

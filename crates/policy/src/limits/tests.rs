@@ -3,7 +3,7 @@
 use gantry_gateway::{CallError, ErrorKind, Outcome, Reply};
 
 use super::*;
-use crate::stage::{Stage, end};
+use crate::fake_gateway::{FakeGateway, end};
 
 fn off() -> LimitSettings {
     LimitSettings { default: DefaultRate::Off, ..LimitSettings::default() }
@@ -20,20 +20,23 @@ where
     Patterns::new(values.iter().map(|(name, value)| ((*name).to_owned(), Some(*value))))
 }
 
-fn stage(settings: LimitSettings) -> (Stage, Arc<Limits>) {
+fn fake_gateway(settings: LimitSettings) -> (FakeGateway, Arc<Limits>) {
     let limits = Limits::new(settings);
-    let stage = Stage::new(|builder| {
-        builder.gate(limits.gate()).ward(limits.rates()).ward(limits.places())
+    let fake_gateway = FakeGateway::new(|builder| {
+        builder
+            .request_filter(limits.request_filter())
+            .call_filter(limits.rates())
+            .call_filter(limits.places())
     });
-    (stage, limits)
+    (fake_gateway, limits)
 }
 
 /// What is said to each call: who, what, and `ok` or the limit that it met.
 async fn check(settings: LimitSettings, cases: &[(&str, &str, &str)]) {
-    let (stage, _) = stage(settings);
+    let (fake_gateway, _) = fake_gateway(settings);
     for (number, (who, tool, expected)) in cases.iter().enumerate() {
-        let told = stage.told(who, tool).await;
-        let noted = stage.actor.decisions();
+        let told = fake_gateway.told(who, tool).await;
+        let noted = fake_gateway.fake_provider.decisions();
         if *expected == "ok" {
             assert_eq!((told.as_str(), noted.len()), ("ok", 0), "call {number}");
             continue;
@@ -109,19 +112,20 @@ async fn by_default_what_reaches_outside_has_a_rate() {
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_back_when_told_is_served_and_what_changed_is_in_force() {
-    let (stage, limits) = stage(LimitSettings { overall: Some(rate("7/min burst 1")), ..off() });
-    assert_eq!(stage.told("a", "here").await, "ok");
-    let refused = refusal(stage.run("a", "here", "{}").await);
+    let (fake_gateway, limits) =
+        fake_gateway(LimitSettings { overall: Some(rate("7/min burst 1")), ..off() });
+    assert_eq!(fake_gateway.told("a", "here").await, "ok");
+    let refused = refusal(fake_gateway.run("a", "here", "{}").await);
     let ErrorKind::LimitExceeded { retry_after: Some(wait) } = refused.kind else {
         panic!("{refused:?}");
     };
     assert_eq!(refused.public, "the limit `overall 7/min burst 1` is reached; try again in 9s");
     assert_eq!(wait.subsec_nanos() % 1_000_000, 0, "whole milliseconds");
     tokio::time::advance(wait).await;
-    assert_eq!(stage.told("a", "here").await, "ok");
-    assert_ne!(stage.told("a", "here").await, "ok");
+    assert_eq!(fake_gateway.told("a", "here").await, "ok");
+    assert_ne!(fake_gateway.told("a", "here").await, "ok");
     limits.configure(off());
-    assert_eq!(stage.told("a", "here").await, "ok");
+    assert_eq!(fake_gateway.told("a", "here").await, "ok");
     let mut metrics = String::new();
     limits.write_metrics(&mut metrics);
     assert!(metrics.contains("gantry_limited_total{limit=\"rate_overall\"} 2\n"), "{metrics}");
@@ -130,23 +134,23 @@ async fn who_comes_back_when_told_is_served_and_what_changed_is_in_force() {
 #[tokio::test]
 async fn sizes() {
     let settings = LimitSettings { arguments: Some(10), response: Some(14), ..off() };
-    let (stage, limits) = stage(settings.clone());
+    let (fake_gateway, limits) = fake_gateway(settings.clone());
     // The result is 14 bytes.
-    assert_eq!(stage.told("a", "here").await, "ok");
-    let refused = refusal(stage.run("a", "here", r#"{"long":123}"#).await);
+    assert_eq!(fake_gateway.told("a", "here").await, "ok");
+    let refused = refusal(fake_gateway.run("a", "here", r#"{"long":123}"#).await);
     assert_eq!(
         refused.public,
         "the arguments are 12 bytes, and the limit `arguments` is 10; send less"
     );
     assert_eq!(refused.kind, ErrorKind::LimitExceeded { retry_after: None });
     limits.configure(LimitSettings { response: Some(13), ..settings });
-    let refused = refusal(stage.run("a", "here", "{}").await);
+    let refused = refusal(fake_gateway.run("a", "here", "{}").await);
     assert_eq!(
         refused.public,
         "the result is 14 bytes, and the limit `response` is 13; ask for less at a time"
     );
     let expected = ["!limits: arguments 10 bytes", "!limits: response 13 bytes"];
-    assert_eq!(stage.actor.decisions(), expected);
+    assert_eq!(fake_gateway.fake_provider.decisions(), expected);
 }
 
 #[tokio::test]
@@ -177,9 +181,10 @@ fn places(change: impl FnOnce(&mut ConcurrencySettings)) -> LimitSettings {
 
 #[tokio::test(start_paused = true)]
 async fn calls_wait_for_a_place_and_callers_take_turns() {
-    let (stage, _) = stage(places(|it| it.overall = Some(1)));
-    stage.actor.hold();
-    let line = ["a1", "a2", "a3", "b1"].map(|name| (name, stage.start(&name[..1], "here", "{}")));
+    let (fake_gateway, _) = fake_gateway(places(|it| it.overall = Some(1)));
+    fake_gateway.fake_provider.hold();
+    let line =
+        ["a1", "a2", "a3", "b1"].map(|name| (name, fake_gateway.start(&name[..1], "here", "{}")));
     let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     let calls = line.map(|(name, running)| {
         let order = order.clone();
@@ -190,7 +195,7 @@ async fn calls_wait_for_a_place_and_callers_take_turns() {
     });
     let serving = async {
         for _ in 0..4 {
-            stage.actor.release(1);
+            fake_gateway.fake_provider.release(1);
             tokio::task::yield_now().await;
         }
     };
@@ -201,26 +206,26 @@ async fn calls_wait_for_a_place_and_callers_take_turns() {
 
 #[tokio::test(start_paused = true)]
 async fn a_line_has_an_end_and_so_has_patience() {
-    type Change = fn(&mut ConcurrencySettings);
-    let kinds: [(&str, Change); 4] = [
+    type DefinitionChange = fn(&mut ConcurrencySettings);
+    let kinds: [(&str, DefinitionChange); 4] = [
         ("overall 1 at once", |it| it.overall = Some(1)),
         ("principal * 1 at once", |it| it.per_principal = by(&[("*", 1)])),
         ("tool far_* 1 at once", |it| it.per_tool = by(&[("far_*", 1)])),
         ("server far 1 at once", |it| it.per_server = by(&[("far", 1)])),
     ];
     for (rule, limit) in kinds {
-        let (stage, _) = stage(places(|it| {
+        let (fake_gateway, _) = fake_gateway(places(|it| {
             limit(it);
             (it.queue, it.wait) = (1, Duration::from_secs(10));
         }));
-        stage.actor.hold();
+        fake_gateway.fake_provider.hold();
         let calls = async {
-            let first = stage.told("a", "far_get");
-            let second = stage.told("a", "far_get");
-            let third = stage.told("a", "far_get");
+            let first = fake_gateway.told("a", "far_get");
+            let second = fake_gateway.told("a", "far_get");
+            let third = fake_gateway.told("a", "far_get");
             let later = async {
                 tokio::time::sleep(Duration::from_secs(20)).await;
-                stage.actor.release(10);
+                fake_gateway.fake_provider.release(10);
             };
             tokio::join!(biased; first, second, third, later)
         };
@@ -235,20 +240,21 @@ async fn a_line_has_an_end_and_so_has_patience() {
 
 #[tokio::test(start_paused = true)]
 async fn who_gives_up_leaves_nothing_behind() {
-    let (stage, _) = stage(places(|it| {
+    let (fake_gateway, _) = fake_gateway(places(|it| {
         it.overall = Some(1);
         it.per_tool = by(&[("*", 2)]);
     }));
-    stage.actor.hold();
-    let (mut first, mut second) = (stage.start("a", "here", "{}"), stage.start("b", "here", "{}"));
+    fake_gateway.fake_provider.hold();
+    let (mut first, mut second) =
+        (fake_gateway.start("a", "here", "{}"), fake_gateway.start("b", "here", "{}"));
     for running in [&mut first, &mut second] {
-        assert!(futures_util::poll!(Box::pin(running.step())).is_pending());
+        assert!(futures_util::poll!(Box::pin(running.next_event())).is_pending());
     }
-    assert_eq!(stage.actor.served(), 1);
+    assert_eq!(fake_gateway.fake_provider.served(), 1);
     drop(second);
     drop(first);
-    stage.actor.release(10);
-    assert_eq!(stage.told("c", "here").await, "ok");
+    fake_gateway.fake_provider.release(10);
+    assert_eq!(fake_gateway.told("c", "here").await, "ok");
 }
 
 fn refusal(outcome: Outcome) -> CallError {

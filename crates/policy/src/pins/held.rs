@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use gantry_gateway::{Change, Class};
+use gantry_gateway::{ChangeClass, DefinitionChange};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
@@ -13,7 +13,7 @@ use super::seen::Seen;
 /// A thing that is not as it was pinned. Until a person has accepted it nobody sees or calls it, or
 /// clients see and call it as it was pinned.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldDefinition {
     /// What it is now.
     pub seen: Arc<Seen>,
     /// Why it is held back, or that it is not.
@@ -21,7 +21,7 @@ pub struct Held {
     /// What was pinned, if anything was.
     pub before: Option<Arc<Pin>>,
     /// What changed, the worst first.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DefinitionChange>,
 }
 
 /// Why a thing is held back, or that it is not.
@@ -85,15 +85,17 @@ const KNOWN: [&str; 10] = [
     "title",
 ];
 
-impl Held {
+impl HeldDefinition {
     /// How far the changes reach together.
-    pub fn class(&self) -> Option<Class> {
+    pub fn class(&self) -> Option<ChangeClass> {
         self.changes.first().map(|change| change.class)
     }
 
     /// The members of the definition that changed: `description, inputSchema`.
     pub fn members(&self) -> String {
-        let first = |change: &Change| change.place.split('.').next().unwrap_or_default().to_owned();
+        let first = |change: &DefinitionChange| {
+            change.place.split('.').next().unwrap_or_default().to_owned()
+        };
         let members: BTreeSet<String> = self.changes.iter().map(first).collect();
         match members.is_empty() {
             true => "the way it is written".to_owned(),
@@ -107,7 +109,7 @@ impl Held {
         for change in &self.changes {
             let member = change.place.split('.').next().unwrap_or_default();
             let member = if KNOWN.contains(&member) { member } else { "another member" };
-            let breaks = change.class == Class::Major && self.reason == Reason::Changed;
+            let breaks = change.class == ChangeClass::Major && self.reason == Reason::Changed;
             parts.insert(match member {
                 "inputSchema" if breaks => {
                     "inputSchema: arguments that fit the pinned one may not fit it".to_owned()
@@ -140,7 +142,7 @@ impl Held {
             Reason::Changed => format!("has changed since it was pinned ({})", self.what()),
             Reason::NotPinned => "is held back, for it is not in the lock file".to_owned(),
             Reason::Suspicious => {
-                format!("is held back, for its definition is suspicious{}", self.suspicion())
+                format!("is held back, for its definition is suspicious{}", self.finding())
             }
             Reason::TooMany => {
                 "is held back, for there are as many pins as may be (`pins.most`)".to_owned()
@@ -156,15 +158,15 @@ impl Held {
     pub fn brief(&self) -> String {
         let why = match self.reason {
             Reason::Rewritten | Reason::Compatible | Reason::Changed => self.members(),
-            Reason::Suspicious => format!("suspicious{}", self.suspicion()),
+            Reason::Suspicious => format!("suspicious{}", self.finding()),
             reason => reason.word().to_owned(),
         };
         format!("`{}` ({why})", self.seen.shown)
     }
 
     /// What is suspicious first, and where. The place may be named by the server below its member.
-    fn suspicion(&self) -> String {
-        let Some(first) = self.seen.suspicions.first() else { return String::new() };
+    fn finding(&self) -> String {
+        let Some(first) = self.seen.findings.first() else { return String::new() };
         let member = first.place.split('.').next().unwrap_or_default();
         let member = if KNOWN.contains(&member) { member } else { "another member" };
         format!(" ({member}: {})", first.what)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::held::{Held, Reason};
+use super::held::{HeldDefinition, Reason};
 use super::pin::Pin;
 use super::seen::Seen;
 
@@ -24,22 +24,24 @@ pub struct Line {
 }
 
 /// One line for each server.
-pub(super) fn lines<'a>(notes: impl Iterator<Item = &'a Arc<Held>>) -> Vec<Line> {
-    let mut servers: BTreeMap<&Arc<str>, Vec<&Held>> = BTreeMap::new();
+pub(super) fn lines<'a>(notes: impl Iterator<Item = &'a Arc<HeldDefinition>>) -> Vec<Line> {
+    let mut servers: BTreeMap<&Arc<str>, Vec<&HeldDefinition>> = BTreeMap::new();
     for note in notes.filter(|it| it.reason != Reason::Rewritten) {
         servers.entry(&note.seen.key.server).or_default().push(note);
     }
     servers.into_iter().map(|(server, notes)| line(server, notes)).collect()
 }
 
-fn line(server: &Arc<str>, mut notes: Vec<&Held>) -> Line {
-    let order = |note: &&Held| (note.seen.key.clone(), std::cmp::Reverse(note.seen.number));
+fn line(server: &Arc<str>, mut notes: Vec<&HeldDefinition>) -> Line {
+    let order =
+        |note: &&HeldDefinition| (note.seen.key.clone(), std::cmp::Reverse(note.seen.number));
     notes.sort_by_cached_key(order);
     // Of a thing that is there twice, the later definition counts.
     notes.dedup_by(|one, other| one.seen.key == other.seen.key);
-    let (held, changed): (Vec<&Held>, Vec<&Held>) =
+    let (held, changed): (Vec<&HeldDefinition>, Vec<&HeldDefinition>) =
         notes.into_iter().partition(|it| it.reason.is_held());
-    let named = |notes: &[&Held]| listed(&notes.iter().map(|it| it.brief()).collect::<Vec<_>>());
+    let named =
+        |notes: &[&HeldDefinition]| listed(&notes.iter().map(|it| it.brief()).collect::<Vec<_>>());
     let mut parts = Vec::new();
     if !held.is_empty() {
         let noun = if held.len() == 1 { "definition is" } else { "definitions are" };
@@ -110,8 +112,8 @@ impl Told {
         if let Some(new) = new {
             self.new.entry(server.clone()).or_default().push(new);
         }
-        for suspicion in &seen.suspicions {
-            let (place, what, excerpt) = (&suspicion.place, &suspicion.what, &suspicion.excerpt);
+        for finding in &seen.findings {
+            let (place, what, excerpt) = (&finding.place, &finding.what, &finding.excerpt);
             let text = format!("`{name}` ({place} {what}: {excerpt})");
             self.suspicious.entry(server.clone()).or_default().push(text);
         }

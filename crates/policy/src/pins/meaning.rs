@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gantry_gateway::{Change, Class, Effect, changes};
+use gantry_gateway::{ChangeClass, DefinitionChange, Effect, changes};
 use gantry_protocol::RawJson;
 use serde_json::{Map, Value};
 
@@ -83,25 +83,29 @@ enum Side {
 }
 
 /// What changed, the worst first; nothing if both mean the same.
-pub(super) fn compare(key: &Key, before: &RawJson, now: &RawJson) -> Vec<Change> {
+pub(super) fn compare(key: &Key, before: &RawJson, now: &RawJson) -> Vec<DefinitionChange> {
     if key.kind == Kind::Prompt {
         return prompt(before, now);
     }
     let mut found = changes(&in_one_form(before), &in_one_form(now));
     let effect = |definition| Effect::of(definition, !key.server.is_empty());
-    let is_told =
-        |change: &Change| change.class == Class::Major && change.place.starts_with("annotations.");
+    let is_told = |change: &DefinitionChange| {
+        change.class == ChangeClass::Major && change.place.starts_with("annotations.")
+    };
     // A mark where there was none changes nothing for a client that takes the worst for granted. Here
     // it decides whether a person is asked.
     if effect(now) > effect(before) && !found.iter().any(is_told) {
         let text = "the tool is marked as more dangerous than before".to_owned();
-        found.insert(0, Change { class: Class::Major, place: "annotations".to_owned(), text });
+        found.insert(
+            0,
+            DefinitionChange { class: ChangeClass::Major, place: "annotations".to_owned(), text },
+        );
     }
     found
 }
 
 /// A prompt has no schemas to compare: its texts are for people, its arguments for callers.
-fn prompt(before: &RawJson, now: &RawJson) -> Vec<Change> {
+fn prompt(before: &RawJson, now: &RawJson) -> Vec<DefinitionChange> {
     let read = |raw: &RawJson| raw.read::<Map<String, Value>>().unwrap_or_default();
     let (before, now) = (read(before), read(now));
     let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
@@ -109,11 +113,11 @@ fn prompt(before: &RawJson, now: &RawJson) -> Vec<Change> {
     for name in names.into_iter().filter(|name| before.get(*name) != now.get(*name)) {
         let class = match name.as_str() {
             "arguments" => arguments(before.get(name), now.get(name)),
-            name if TEXTS.contains(&name) => Some(Class::Patch),
-            _ => Some(Class::Major),
+            name if TEXTS.contains(&name) => Some(ChangeClass::Patch),
+            _ => Some(ChangeClass::Major),
         };
         let text = format!("the {name} of the prompt changed");
-        found.extend(class.map(|class| Change { class, place: name.clone(), text }));
+        found.extend(class.map(|class| DefinitionChange { class, place: name.clone(), text }));
     }
     found.sort_by_key(|change| std::cmp::Reverse(change.class));
     found
@@ -121,7 +125,7 @@ fn prompt(before: &RawJson, now: &RawJson) -> Vec<Change> {
 
 /// How far a change of a prompt's arguments reaches: whoever knew the former ones must be able to go
 /// on with them.
-fn arguments(before: Option<&Value>, now: Option<&Value>) -> Option<Class> {
+fn arguments(before: Option<&Value>, now: Option<&Value>) -> Option<ChangeClass> {
     // By name: whether it must be given, and all that is said of it.
     type Known<'a> = std::collections::BTreeMap<&'a str, (bool, &'a Value)>;
     fn read(list: Option<&Value>) -> Option<Known<'_>> {
@@ -136,21 +140,23 @@ fn arguments(before: Option<&Value>, now: Option<&Value>) -> Option<Class> {
         }
         Some(known)
     }
-    let (Some(before), Some(now)) = (read(before), read(now)) else { return Some(Class::Major) };
+    let (Some(before), Some(now)) = (read(before), read(now)) else {
+        return Some(ChangeClass::Major);
+    };
     let is_demanded = |(name, (required, _)): (&&str, &(bool, &Value))| {
         *required && !before.get(name).is_some_and(|it| it.0)
     };
     let is_gone = |name: &&str| !now.contains_key(name);
     if before.keys().any(is_gone) || now.iter().any(is_demanded) {
-        return Some(Class::Major);
+        return Some(ChangeClass::Major);
     }
     let is_same = |(name, (required, _)): (&&str, &(bool, &Value))| {
         before.get(name).is_some_and(|it| it.0 == *required)
     };
     match (now.iter().all(is_same), before == now) {
         (_, true) => None,
-        (true, false) => Some(Class::Patch),
-        (false, _) => Some(Class::Minor),
+        (true, false) => Some(ChangeClass::Patch),
+        (false, _) => Some(ChangeClass::Minor),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gantry_gateway::{Own, PromptEntry, Snapshot, ToolEntry};
+use gantry_gateway::{PromptEntry, Snapshot, ToolEntry, UpstreamDefinition};
 
 use super::Pins;
 use super::pin::Pin;
@@ -13,14 +13,14 @@ use super::seen::Subject;
 pub(super) struct Pinned {
     pub(super) pin: Arc<Pin>,
     /// The pinned definition, under the server's own name for it.
-    own: Arc<Own>,
+    own: Arc<UpstreamDefinition>,
     /// A tool with that definition, whose schemas are compiled; none if they cannot be.
     compiled: OnceLock<Option<Arc<ToolEntry>>>,
 }
 
 impl Pinned {
     pub(super) fn new(pin: Arc<Pin>, name: &str) -> Self {
-        let own = Own { name: name.to_owned(), definition: pin.definition.clone() };
+        let own = UpstreamDefinition { name: name.to_owned(), definition: pin.definition.clone() };
         Self { pin, own: Arc::new(own), compiled: OnceLock::new() }
     }
 

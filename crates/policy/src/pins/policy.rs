@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::policy::{Admission, Decision, Screen, Sight, View, Ward};
+use gantry_gateway::policy::{
+    CallFilter, Decision, PolicyDecision, PublishHook, View, VisibilityFilter,
+};
 use gantry_gateway::{
-    CallError, Caller, ErrorKind, Exchange, Resolved, Snapshot, Target, ToolEntry,
+    CallContext, CallError, Caller, ErrorKind, Resolved, Snapshot, Target, ToolEntry,
 };
 
 use super::{Pins, Subject};
@@ -13,22 +15,22 @@ use super::{Pins, Subject};
 /// Tells the views of pins from those of other policies.
 const VIEW: u128 = 0x7069_6e73 << 64;
 
-impl Screen for Pins {
-    fn screen(&self, next: &mut Snapshot) {
+impl PublishHook for Pins {
+    fn publish_hook(&self, next: &mut Snapshot) {
         self.look(next);
         self.show_pinned(next);
     }
 
-    fn screen_tools(&self, next: &mut Snapshot, changed: &[Arc<ToolEntry>]) {
+    fn publish_tools_hook(&self, next: &mut Snapshot, changed: &[Arc<ToolEntry>]) {
         // Registering a tool of our own must not cost a look at all others.
         let is_concerned = |tool: &Arc<ToolEntry>| self.concerns(tool.origin.is_some());
         if changed.iter().any(is_concerned) {
-            self.screen(next);
+            self.publish_hook(next);
         }
     }
 }
 
-impl Sight for Pins {
+impl VisibilityFilter for Pins {
     fn view(&self, _: &Caller) -> Option<View> {
         let verdicts = self.0.verdicts.load();
         if verdicts.holds_nothing() {
@@ -45,20 +47,20 @@ impl Sight for Pins {
     }
 }
 
-impl Ward for Pins {
-    fn admit<'a>(&'a self, call: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
-        let Some(held) = self.held_of(&call.target) else { return Admission::GRANTED };
+impl CallFilter for Pins {
+    fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
+        let Some(held) = self.held_of(&call.target) else { return Decision::GRANTED };
         let rule = match held.before {
             Some(_) => format!("{}: {}", held.reason.word(), held.members()),
             None => held.reason.word().to_owned(),
         };
-        exchange.note_decision(Decision { allowed: false, policy: "pins", rule: rule.into() });
+        context.note_decision(PolicyDecision { allowed: false, policy: "pins", rule: rule.into() });
         let text = held.explain(call.target.names().canonical());
         let kind = match &call.target {
             // The model can read why, and tell the user.
             Target::Tool(_) => ErrorKind::Blocked,
             _ => ErrorKind::Refused,
         };
-        Admission::refused(CallError::new(kind, text))
+        Decision::refused(CallError::new(kind, text))
     }
 }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
-use super::book::Book;
-use super::held::Held;
+use super::held::HeldDefinition;
 use super::pin::Pin;
+use super::table::PinTable;
 use super::{Pins, Seen};
-use crate::suspicion::Suspicion;
+use crate::injection::InjectionFinding;
 
 impl Pins {
     /// Everything that is pinned, everything that is held back, and everything that has changed and is
     /// shown as it was pinned.
     pub fn report(&self) -> RawJson {
-        let rows = |notes: Vec<Arc<Held>>| -> Vec<RawJson> {
+        let rows = |notes: Vec<Arc<HeldDefinition>>| -> Vec<RawJson> {
             notes.iter().map(|held| held_row(held)).collect()
         };
         let (held, changed) = (rows(self.held()), rows(self.changed()));
-        let book = self.book();
-        let pins: Vec<RawJson> = book.pins.values().map(|pin| pin_row(pin, &book)).collect();
+        let table = self.table();
+        let pins: Vec<RawJson> = table.pins.values().map(|pin| pin_row(pin, &table)).collect();
         ObjectWriter::new()
-            .value("mode", book.settings.mode.word())
+            .value("mode", table.settings.mode.word())
             .array("held", &held)
             .array("changed", &changed)
             .array("pins", &pins)
@@ -30,8 +30,8 @@ impl Pins {
     }
 }
 
-fn pin_row(pin: &Pin, book: &Book) -> RawJson {
-    let offered = book.offer(&pin.key);
+fn pin_row(pin: &Pin, table: &PinTable) -> RawJson {
+    let offered = table.offer(&pin.key);
     let shown = offered.map_or(&*pin.key.name, |seen| seen.shown.as_str());
     let since = pin.is_late.then_some(&pin.first_seen);
     ObjectWriter::new()
@@ -49,7 +49,7 @@ fn pin_row(pin: &Pin, book: &Book) -> RawJson {
         .finish()
 }
 
-fn held_row(held: &Held) -> RawJson {
+fn held_row(held: &HeldDefinition) -> RawJson {
     let seen = &held.seen;
     let changes: Vec<RawJson> = held.changes.iter().map(change).collect();
     let difference = |it: super::Difference| {
@@ -75,7 +75,7 @@ fn held_row(held: &Held) -> RawJson {
         .finish()
 }
 
-fn change(change: &gantry_gateway::Change) -> RawJson {
+fn change(change: &gantry_gateway::DefinitionChange) -> RawJson {
     ObjectWriter::new()
         .value("class", &change.class.to_string())
         .value("place", &change.place)
@@ -84,5 +84,5 @@ fn change(change: &gantry_gateway::Change) -> RawJson {
 }
 
 fn flags(seen: &Seen) -> Vec<RawJson> {
-    seen.suspicions.iter().map(Suspicion::to_json).collect()
+    seen.findings.iter().map(InjectionFinding::to_json).collect()
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::{NameStyle, Origin, Own, PromptEntry, Target, ToolEntry, contract_name};
+use gantry_gateway::{
+    NameStyle, Origin, PromptEntry, Target, ToolEntry, UpstreamDefinition, contract_name,
+};
 use gantry_protocol::RawJson;
 
 use super::canonical::canonical;
 use super::pin::{Digest, Key, Kind};
-use crate::suspicion::{Suspicion, suspicions};
+use crate::injection::{InjectionFinding, findings};
 
 /// A thing as it is offered now.
 #[derive(Debug)]
@@ -21,12 +23,12 @@ pub struct Seen {
     /// Over everything that is pinned.
     pub digest: Digest,
     /// What a person should look at.
-    pub suspicions: Vec<Suspicion>,
+    pub findings: Vec<InjectionFinding>,
     /// Whether it comes from a cache. Then it is shown, and not pinned: its server may not say it any
     /// more.
     pub is_cached: bool,
     /// Held for as long as this is, so that its address is no other's.
-    pub(super) own: Arc<Own>,
+    pub(super) own: Arc<UpstreamDefinition>,
     /// The later one of two was seen later.
     pub(super) number: u64,
 }
@@ -38,7 +40,7 @@ pub(super) struct Subject<'a> {
     version: Option<&'a str>,
     origin: Option<&'a Origin>,
     is_cached: bool,
-    own: &'a Arc<Own>,
+    own: &'a Arc<UpstreamDefinition>,
 }
 
 impl<'a> Subject<'a> {
@@ -89,9 +91,9 @@ impl<'a> Subject<'a> {
         let key = self.key();
         let (identity, is_cached) = (key.identity.clone(), self.is_cached);
         let digest = Digest::of_written(&key, &identity, &self.own.definition);
-        let suspicions = suspicions(&self.own.definition);
+        let findings = findings(&self.own.definition);
         let (shown, own) = (self.shown.to_owned(), self.own.clone());
-        Seen { key, shown, identity, digest, suspicions, is_cached, own, number }
+        Seen { key, shown, identity, digest, findings, is_cached, own, number }
     }
 }
 

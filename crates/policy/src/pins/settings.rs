@@ -1,6 +1,6 @@
 //! How strict pins are.
 
-use crate::suspicion::{Sort, Suspicion};
+use crate::injection::{InjectionFinding, Sort};
 
 /// How strict pins are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl PinMode {
         }
     }
 
-    /// The mode of that word. `first-sight` is an older word for `hold`.
+    /// The mode of that word. `first-visibility_filter` is an older word for `hold`.
     pub fn parse(word: &str) -> Option<Self> {
         let known = Self::ALL.into_iter().find(|mode| mode.word() == word);
         known.or_else(|| (word == "first-sight").then_some(Self::Hold))
@@ -93,11 +93,11 @@ impl Suspicious {
     }
 
     /// Whether one of these holds a thing back.
-    pub(super) fn holds(self, suspicions: &[Suspicion]) -> bool {
+    pub(super) fn holds(self, findings: &[InjectionFinding]) -> bool {
         match self {
-            Self::Hidden => suspicions.iter().any(|it| it.sort != Sort::Wording),
+            Self::Hidden => findings.iter().any(|it| it.sort != Sort::Wording),
             Self::Flag => false,
-            Self::Hold => !suspicions.is_empty(),
+            Self::Hold => !findings.is_empty(),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use gantry_gateway::contract::ToolResult;
 use gantry_gateway::{
-    Call, Caller, Exchange, Gateway, Identity, Listing, Origin, Outcome, Own, PromptEntry,
-    Provider, Publisher, Reply, Resolved, Step, Target, ToolEntry,
+    Call, CallContext, CallEvent, Caller, Gateway, Listing, Origin, Outcome, PromptEntry, Provider,
+    Publisher, Reply, Resolved, ServerInfo, Target, ToolEntry, UpstreamDefinition,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ impl Provider for Shop {
         "shop"
     }
 
-    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         Box::pin(async { Ok(Reply::result(RawJson::from_static(ANSWER))) })
     }
 }
@@ -39,8 +39,11 @@ struct Bench {
 impl Bench {
     fn new(settings: PinSettings) -> Self {
         let pins = Pins::new(settings);
-        let builder = Gateway::builder(Identity::new("pins", "1"));
-        let builder = builder.screen(pins.clone()).sight(pins.clone()).ward(pins.clone());
+        let builder = Gateway::builder(ServerInfo::new("pins", "1"));
+        let builder = builder
+            .publish_hook(pins.clone())
+            .visibility_filter(pins.clone())
+            .call_filter(pins.clone());
         let gateway = builder.build();
         let publisher = gateway.attach(Arc::new(Shop));
         Self { pins, gateway, publisher }
@@ -63,8 +66,8 @@ impl Bench {
     async fn ask(&self, method: Method, params: Value) -> Outcome {
         let caller = Arc::new(Caller::new("local"));
         let call = Call::new(method, raw(&params), caller);
-        match self.gateway.start(call).step().await {
-            Step::Done(outcome) => outcome,
+        match self.gateway.start(call).next_event().await {
+            CallEvent::Done(outcome) => outcome,
             step => panic!("{step:?}"),
         }
     }
@@ -109,7 +112,7 @@ fn tool(server: &str, identity: &str, definition: &Value) -> ToolEntry {
     let definition = raw(definition);
     let mut own = ToolEntry::new(definition.clone()).expect("a tool");
     own.origin = Some(Arc::new(Origin { server: server.into(), identity: identity.into() }));
-    own.own = Arc::new(Own { name: own.name.clone(), definition });
+    own.own = Arc::new(UpstreamDefinition { name: own.name.clone(), definition });
     own.renamed(&format!("{server}_{}", own.name)).expect("a name")
 }
 
@@ -327,8 +330,8 @@ async fn only_so_many_are_pinned() {
 #[tokio::test]
 async fn one_acceptance_holds_for_all_faces() {
     let bench = Bench::usual();
-    let face = bench.gateway.face(Identity::new("face", "1"));
-    let beside = face.attach(Arc::new(Shop));
+    let virtual_server = bench.gateway.virtual_server(ServerInfo::new("face", "1"));
+    let beside = virtual_server.attach(Arc::new(Shop));
     let show = |description: &str| {
         let definition = raw(&described("a", description));
         let mut own = ToolEntry::new(definition.clone()).expect("a tool");
@@ -339,9 +342,10 @@ async fn one_acceptance_holds_for_all_faces() {
     };
     show("Adds.");
     show("Adds all.");
-    let beside = Bench { pins: bench.pins.clone(), gateway: face, publisher: beside.clone() };
+    let beside =
+        Bench { pins: bench.pins.clone(), gateway: virtual_server, publisher: beside.clone() };
     for name in ["s_a", "a", "s/a", "tool:s/a"] {
-        assert!(bench.pins.book().offered(name).is_ok(), "{name}");
+        assert!(bench.pins.table().offered(name).is_ok(), "{name}");
     }
     assert!(beside.refusal("a").await.is_some_and(|it| it.starts_with("`a` of server `s` has")));
     assert_eq!((bench.names().await.len(), beside.names().await.len()), (0, 0));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use gantry_gateway::{Effect, TargetKind, qualified, resource_uri};
 
-use super::condition::{Circumstances, Unanswered};
+use super::condition::{EvalContext, Unanswered};
 use super::glob::{self, Glob};
 use super::rule::{Annotations, Rule, RuleEffect};
-use super::thing::{Claim, Thing};
+use super::rule_target::{Claim, RuleTarget};
 
 /// How much of what is called a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub(super) struct Compiled {
     pub(super) label: Arc<str>,
     principals: Box<[Glob]>,
     clients: Box<[Glob]>,
-    faces: Box<[Glob]>,
+    virtual_servers: Box<[Glob]>,
     servers: Box<[Glob]>,
     tools: Box<[NameGlob]>,
     resources: Box<[NameGlob]>,
@@ -62,7 +62,7 @@ impl Compiled {
             label,
             principals: glob::all(&rule.who.principals),
             clients: glob::all(&rule.who.clients),
-            faces: glob::all(&rule.who.faces),
+            virtual_servers: glob::all(&rule.who.virtual_servers),
             servers: glob::all(&rule.what.servers),
             tools: names(&rule.what.tools),
             resources: names(&rule.what.resources),
@@ -76,37 +76,37 @@ impl Compiled {
         !self.clients.is_empty()
     }
 
-    pub(super) fn fits_caller(&self, principal: &str, client: &str, face: &str) -> bool {
+    pub(super) fn fits_caller(&self, principal: &str, client: &str, virtual_server: &str) -> bool {
         glob::any(&self.principals, principal)
             && glob::any(&self.clients, client)
-            && glob::any(&self.faces, face)
+            && glob::any(&self.virtual_servers, virtual_server)
     }
 
     /// Whether it can be about something of this server and kind, whatever its name.
-    pub(super) fn fits_kind(&self, thing: &Thing<'_>) -> bool {
-        let fits_server = match thing.server {
+    pub(super) fn fits_kind(&self, rule_target: &RuleTarget<'_>) -> bool {
+        let fits_server = match rule_target.server {
             _ if self.servers.is_empty() => true,
             Some(server) => glob::any(&self.servers, server),
             None => false,
         };
-        fits_server && (self.is_for_all_kinds() || !self.names(thing.kind).is_empty())
+        fits_server && (self.is_for_all_kinds() || !self.names(rule_target.kind).is_empty())
     }
 
     /// Whether it is about something of this name.
-    pub(super) fn fits_name(&self, thing: &Thing<'_>) -> Fit {
+    pub(super) fn fits_name(&self, rule_target: &RuleTarget<'_>) -> Fit {
         if self.is_for_all_kinds() {
             return Fit::Whole;
         }
-        self.fits_name_as(self.claim(), thing)
+        self.fits_name_as(self.claim(), rule_target)
     }
 
     /// Whether a rule that asks for an approval may decide alone. One that fits only by a name that
     /// the server has chosen could be chosen to come before a rule that denies: it makes sure that
     /// somebody is asked, and leaves open whether the call is allowed at all.
-    pub(super) fn settles(&self, thing: &Thing<'_>) -> bool {
+    pub(super) fn settles(&self, rule_target: &RuleTarget<'_>) -> bool {
         self.rule.effect != RuleEffect::Approve
             || self.is_for_all_kinds()
-            || self.fits_name_as(Claim::Permit, thing) != Fit::None
+            || self.fits_name_as(Claim::Permit, rule_target) != Fit::None
     }
 
     /// What its patterns are for.
@@ -117,9 +117,12 @@ impl Compiled {
         }
     }
 
-    fn fits_name_as(&self, claim: Claim, thing: &Thing<'_>) -> Fit {
+    fn fits_name_as(&self, claim: Claim, rule_target: &RuleTarget<'_>) -> Fit {
         let has_servers = !self.servers.is_empty();
-        let fits = self.names(thing.kind).iter().map(|name| name.fits(thing, claim, has_servers));
+        let fits = self
+            .names(rule_target.kind)
+            .iter()
+            .map(|name| name.fits(rule_target, claim, has_servers));
         fits.max().unwrap_or(Fit::None)
     }
 
@@ -148,7 +151,7 @@ impl Compiled {
 impl Compiled {
     /// Whether the condition holds. One that cannot be answered allows nothing, and stops nothing
     /// from being refused.
-    pub(super) fn holds(&self, case: &Circumstances<'_>) -> bool {
+    pub(super) fn holds(&self, case: &EvalContext<'_>) -> bool {
         match self.answer(case) {
             Ok(holds) => holds,
             Err(error) => {
@@ -158,12 +161,12 @@ impl Compiled {
         }
     }
 
-    pub(super) fn answer(&self, case: &Circumstances<'_>) -> Result<bool, Unanswered> {
+    pub(super) fn answer(&self, case: &EvalContext<'_>) -> Result<bool, Unanswered> {
         self.rule.when.as_ref().map_or(Ok(true), |condition| condition.holds(case))
     }
 
     /// Whether the condition holds for some arguments or for all.
-    pub(super) fn fits_some(&self, case: &Circumstances<'_>) -> Fit {
+    pub(super) fn fits_some(&self, case: &EvalContext<'_>) -> Fit {
         match &self.rule.when {
             Some(condition) if condition.needs_arguments() => Fit::Partly,
             _ if self.holds(case) => Fit::Whole,
@@ -191,16 +194,23 @@ impl NameGlob {
     }
 
     /// Whether it fits, by the names that count for what it claims.
-    pub(super) fn fits(&self, thing: &Thing<'_>, claim: Claim, is_of_server: bool) -> Fit {
-        let by_server = self.of_server.as_ref().zip(thing.server).map(|((server, name), its)| {
-            let best = name.fits(thing, [&*thing.main, &*thing.own].into_iter());
-            if server.matches(its) { best } else { Fit::None }
-        });
+    pub(super) fn fits(
+        &self,
+        rule_target: &RuleTarget<'_>,
+        claim: Claim,
+        is_of_server: bool,
+    ) -> Fit {
+        let by_server =
+            self.of_server.as_ref().zip(rule_target.server).map(|((server, name), its)| {
+                let best =
+                    name.fits(rule_target, [&*rule_target.main, &*rule_target.own].into_iter());
+                if server.matches(its) { best } else { Fit::None }
+            });
         match (by_server, claim) {
             // A server cannot take the name of another one by a name with a slash.
             (Some(by_server), Claim::Permit) => by_server,
             (by_server, claim) => {
-                let by_name = self.whole.fits(thing, thing.names(claim, is_of_server));
+                let by_name = self.whole.fits(rule_target, rule_target.names(claim, is_of_server));
                 by_name.max(by_server.unwrap_or(Fit::None))
             }
         }
@@ -213,12 +223,12 @@ impl KindGlob {
     }
 
     /// How well the best of these names fits.
-    fn fits<'a>(&self, thing: &Thing<'_>, names: impl Iterator<Item = &'a str>) -> Fit {
-        let glob = match thing.kind {
+    fn fits<'a>(&self, rule_target: &RuleTarget<'_>, names: impl Iterator<Item = &'a str>) -> Fit {
+        let glob = match rule_target.kind {
             TargetKind::Resource => &self.address,
             TargetKind::Tool | TargetKind::Prompt => &self.name,
         };
-        names.map(|name| fits(glob, name, thing.is_template)).max().unwrap_or(Fit::None)
+        names.map(|name| fits(glob, name, rule_target.is_template)).max().unwrap_or(Fit::None)
     }
 }
 

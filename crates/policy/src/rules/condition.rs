@@ -1,7 +1,7 @@
 //! A condition of a rule, in CEL. What it may cost is bounded before it is ever run, and one that
 //! cannot be answered is told from one that does not hold.
 
-mod circumstances;
+mod eval_context;
 mod survey;
 mod value;
 
@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use cel::common::types::CelMap;
 use cel::{Context, Env, ExecutionError, Program, Value};
 
-pub(super) use circumstances::Circumstances;
+pub(super) use eval_context::EvalContext;
 use survey::Survey;
 
 /// How large a condition may be, and what it may look at.
@@ -47,7 +47,7 @@ pub enum ConditionError {
     #[error("the condition is not valid CEL: {0}")]
     Syntax(String),
     /// It names what is not there.
-    #[error("the condition names `{0}`; it can use {names}", names = circumstances::NAMES.join(", "))]
+    #[error("the condition names `{0}`; it can use {names}", names = eval_context::NAMES.join(", "))]
     Name(String),
     /// It calls what is not there.
     #[error("the condition calls `{0}`; it can use {functions} and the macros of CEL", functions = survey::FUNCTIONS.join(", "))]
@@ -134,14 +134,14 @@ impl Condition {
     }
 
     /// Whether it holds.
-    pub(super) fn holds(&self, circumstances: &Circumstances<'_>) -> Result<bool, Unanswered> {
-        let run = || self.run(circumstances);
+    pub(super) fn holds(&self, eval_context: &EvalContext<'_>) -> Result<bool, Unanswered> {
+        let run = || self.run(eval_context);
         catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Unanswered::Failed))
     }
 
-    fn run(&self, circumstances: &Circumstances<'_>) -> Result<bool, Unanswered> {
+    fn run(&self, eval_context: &EvalContext<'_>) -> Result<bool, Unanswered> {
         // Values borrow from these, and must not outlive them.
-        let (arguments, annotations) = (circumstances.arguments(), circumstances.annotations());
+        let (arguments, annotations) = (eval_context.arguments(), eval_context.annotations());
         let mut context = Context::with_env(ENVIRONMENT.clone());
         if self.needs_arguments {
             let read = value::read(&arguments, self.bounds, &self.members)
@@ -153,7 +153,7 @@ impl Condition {
             let none = |_| -> value::JsonVal<'_> { Box::new(CelMap::default()) };
             context.add_variable_as_val("annotations", read.unwrap_or_else(none));
         }
-        context.set_variable_resolver(circumstances);
+        context.set_variable_resolver(eval_context);
         match self.program.execute(&context) {
             Ok(Value::Bool(answer)) => Ok(answer),
             Ok(_) => Err(Unanswered::NoAnswer),

@@ -8,8 +8,8 @@ use gantry_protocol::{Method, RawJson};
 
 use super::compiled::{Compiled, Fit};
 use super::rule::{Rule, RuleEffect};
-use super::set::{CallerFacts, RuleSet, Ruling};
-use super::thing::Thing;
+use super::rule_target::RuleTarget;
+use super::set::{CallerFacts, RuleDecision, RuleSet};
 
 /// What the rules say of a call, and why.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub enum Judged {
     /// It is for others.
     OtherCallers,
     /// It is about other things.
-    OtherThings,
+    OtherTargets,
     /// The tool is not marked as it demands.
     OtherAnnotations,
     /// Its condition does not hold.
@@ -71,13 +71,13 @@ impl RuleSet {
         let is_seen = self.shows(caller, &who, target);
         let (allowed, needs_approval, by) =
             match self.rule(caller, target, method, arguments, |_| {}) {
-                Ruling::By(Compiled { rule, .. }) => {
+                RuleDecision::By(Compiled { rule, .. }) => {
                     let is_allowed = rule.effect != RuleEffect::Deny;
                     (is_allowed, rule.effect == RuleEffect::Approve, rule.name.clone())
                 }
-                Ruling::Unopposed => (true, false, "default".into()),
-                Ruling::Default => (false, false, "default".into()),
-                Ruling::Scope => {
+                RuleDecision::Unopposed => (true, false, "default".into()),
+                RuleDecision::Default => (false, false, "default".into()),
+                RuleDecision::Scope => {
                     let (by, findings) = ("token scope".into(), Vec::new());
                     return Explanation {
                         allowed: false,
@@ -88,8 +88,8 @@ impl RuleSet {
                     };
                 }
             };
-        let thing = Thing::called(target);
-        let findings = self.findings(|it| judge(it, &who, &thing, target, method, arguments));
+        let rule_target = RuleTarget::called(target);
+        let findings = self.findings(|it| judge(it, &who, &rule_target, target, method, arguments));
         Explanation { allowed, needs_approval, by, findings, is_seen }
     }
 
@@ -111,7 +111,7 @@ impl RuleSet {
 fn judge(
     compiled: &Compiled,
     who: &CallerFacts,
-    thing: &Thing<'_>,
+    rule_target: &RuleTarget<'_>,
     target: &Target,
     method: &Method,
     arguments: Option<&RawJson>,
@@ -120,21 +120,23 @@ fn judge(
         Target::Tool(tool) => Some(ToolEntry::effect(tool)),
         _ => None,
     };
-    let face = who.face.as_deref().unwrap_or_default();
-    if !compiled.fits_caller(&who.principal, &who.client, face) {
+    let virtual_server = who.virtual_server.as_deref().unwrap_or_default();
+    if !compiled.fits_caller(&who.principal, &who.client, virtual_server) {
         return Judged::OtherCallers;
     }
-    if !compiled.fits_kind(thing) || compiled.fits_name(thing) == Fit::None {
-        return Judged::OtherThings;
+    if !compiled.fits_kind(rule_target) || compiled.fits_name(rule_target) == Fit::None {
+        return Judged::OtherTargets;
     }
     if !compiled.fits_effect(effect) {
         return Judged::OtherAnnotations;
     }
     let is_refusing = compiled.rule.effect != RuleEffect::Allow;
-    match compiled.answer(&who.circumstances(thing, target, method, arguments)) {
+    match compiled.answer(&who.eval_context(rule_target, target, method, arguments)) {
         Ok(false) => Judged::Condition,
         Ok(true) if compiled.rule.shadow => Judged::Shadow,
-        Ok(true) | Err(_) if !compiled.rule.shadow && !compiled.settles(thing) => Judged::Restricts,
+        Ok(true) | Err(_) if !compiled.rule.shadow && !compiled.settles(rule_target) => {
+            Judged::Restricts
+        }
         Ok(true) => Judged::Decides,
         Err(error) if is_refusing && !compiled.rule.shadow => {
             Judged::DecidesUnanswered(error.to_string())
@@ -159,7 +161,7 @@ impl fmt::Display for Judged {
             ),
             Self::Shadow => formatter.write_str("fits, but only looks on"),
             Self::OtherCallers => formatter.write_str("is for other callers"),
-            Self::OtherThings => formatter.write_str("is about other things"),
+            Self::OtherTargets => formatter.write_str("is about other things"),
             Self::OtherAnnotations => formatter.write_str("is about tools marked otherwise"),
             Self::Condition => formatter.write_str("its condition does not hold"),
             Self::Unanswered(why) => {

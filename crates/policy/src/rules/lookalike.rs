@@ -7,25 +7,26 @@ use gantry_gateway::pattern::matches;
 use gantry_gateway::{Target, TargetKind};
 
 use super::compiled::{Fit, NameGlob};
+use super::rule_target::{Claim, RuleTarget};
 use super::set::RuleSet;
-use super::thing::{Claim, Thing};
 
 /// Servers by name, each with its name in small letters.
 type Servers<'a> = BTreeMap<&'a str, String>;
 
 /// A thing, and the same with all its names in small letters.
 struct Pair<'a> {
-    thing: Thing<'a>,
-    folded: Thing<'a>,
+    rule_target: RuleTarget<'a>,
+    folded: RuleTarget<'a>,
 }
 
 impl RuleSet {
     /// What is most likely not meant, given everything that is there.
     pub fn lookalikes(&self, targets: &[Target]) -> Vec<String> {
-        let things = || targets.iter().map(Thing::of);
-        let names = things().filter_map(|thing| thing.server);
+        let things = || targets.iter().map(RuleTarget::of);
+        let names = things().filter_map(|rule_target| rule_target.server);
         let servers: Servers<'_> = names.map(|name| (name, name.to_lowercase())).collect();
-        let pairs: Vec<Pair<'_>> = things().map(|thing| Pair::new(thing, &servers)).collect();
+        let pairs: Vec<Pair<'_>> =
+            things().map(|rule_target| Pair::new(rule_target, &servers)).collect();
         let mut warnings = Vec::new();
         for compiled in &self.rules {
             let rule = &compiled.rule;
@@ -56,16 +57,16 @@ impl RuleSet {
 }
 
 impl<'a> Pair<'a> {
-    fn new(thing: Thing<'a>, servers: &'a Servers<'_>) -> Self {
-        let folded = Thing {
-            server: thing.server.and_then(|name| servers.get(name)).map(String::as_str),
-            main: thing.main.to_lowercase().into(),
-            own: thing.own.to_lowercase().into(),
-            shown: thing.shown.as_ref().map(|it| it.to_lowercase().into()),
-            others: thing.others.iter().map(|it| it.to_lowercase().into()).collect(),
-            ..thing
+    fn new(rule_target: RuleTarget<'a>, servers: &'a Servers<'_>) -> Self {
+        let folded = RuleTarget {
+            server: rule_target.server.and_then(|name| servers.get(name)).map(String::as_str),
+            main: rule_target.main.to_lowercase().into(),
+            own: rule_target.own.to_lowercase().into(),
+            shown: rule_target.shown.as_ref().map(|it| it.to_lowercase().into()),
+            others: rule_target.others.iter().map(|it| it.to_lowercase().into()).collect(),
+            ..rule_target
         };
-        Self { thing, folded }
+        Self { rule_target, folded }
     }
 }
 
@@ -76,14 +77,15 @@ fn lookalike<'a>(
     text: &str,
     (claim, has_servers): (Claim, bool),
 ) -> Option<&'a str> {
-    let of_kind = || pairs.iter().filter(|pair| pair.thing.kind == kind);
-    let fits =
-        |glob: &NameGlob, thing: &Thing<'_>| glob.fits(thing, claim, has_servers) != Fit::None;
+    let of_kind = || pairs.iter().filter(|pair| pair.rule_target.kind == kind);
+    let fits = |glob: &NameGlob, rule_target: &RuleTarget<'_>| {
+        glob.fits(rule_target, claim, has_servers) != Fit::None
+    };
     let (glob, folded) = (NameGlob::new(text), NameGlob::new(&text.to_lowercase()));
-    if of_kind().any(|pair| fits(&glob, &pair.thing)) {
+    if of_kind().any(|pair| fits(&glob, &pair.rule_target)) {
         return None;
     }
-    of_kind().find(|pair| fits(&folded, &pair.folded)).map(|pair| &*pair.thing.main)
+    of_kind().find(|pair| fits(&folded, &pair.folded)).map(|pair| &*pair.rule_target.main)
 }
 
 /// The same for the name of a server.

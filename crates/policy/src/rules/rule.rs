@@ -47,7 +47,7 @@ pub struct Who {
     /// What the client calls itself, which anyone may do.
     pub clients: Vec<String>,
     /// The face that the call comes through: a server or a profile.
-    pub faces: Vec<String>,
+    pub virtual_servers: Vec<String>,
 }
 
 /// What a rule is about: patterns. With none at all it is about everything; with some, only about

@@ -9,10 +9,10 @@ use gantry_protocol::{Method, RawJson};
 
 use super::bits::Bits;
 use super::compiled::{Compiled, Fit, NameGlob};
-use super::condition::Circumstances;
+use super::condition::EvalContext;
 use super::remembered::Remembered;
 use super::rule::{Rule, RuleEffect};
-use super::thing::{Claim, Thing};
+use super::rule_target::{Claim, RuleTarget};
 
 /// How many things and callers are remembered with the rules that are about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct RuleSet {
     pub(super) asks_for_arguments: bool,
     /// Whether a condition asks who calls, so that patterns do not say all.
     has_caller_conditions: bool,
-    things: Remembered<ThingFacts>,
+    things: Remembered<TargetFacts>,
     callers: Remembered<CallerFacts>,
     scopes: Remembered<ScopeFacts>,
     hashing: RandomState,
@@ -49,7 +49,7 @@ pub struct RuleSet {
 
 /// The rules that are about one thing, whoever calls.
 #[derive(Debug)]
-struct ThingFacts {
+struct TargetFacts {
     /// Kept, so that no other thing can have its address in memory.
     target: Target,
     bits: Bits,
@@ -60,7 +60,7 @@ struct ThingFacts {
 pub(super) struct CallerFacts {
     pub(super) principal: Arc<str>,
     pub(super) client: String,
-    pub(super) face: Option<Arc<str>>,
+    pub(super) virtual_server: Option<Arc<str>>,
     pub(super) bits: Bits,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct ScopeFacts {
 
 /// What the rules come to.
 #[derive(Debug)]
-pub(super) enum Ruling<'a> {
+pub(super) enum RuleDecision<'a> {
     /// No rule fits, and what no rule is about is allowed.
     Unopposed,
     /// No rule fits, and what no rule is about is refused.
@@ -126,26 +126,26 @@ impl RuleSet {
         method: &Method,
         arguments: Option<&RawJson>,
         mut shadow: impl FnMut(&'a Compiled),
-    ) -> Ruling<'a> {
+    ) -> RuleDecision<'a> {
         if let Some(scope) = &caller.scope
-            && self.scope(scope).fits(&Thing::called(target)) == Fit::None
+            && self.scope(scope).fits(&RuleTarget::called(target)) == Fit::None
         {
-            return Ruling::Scope;
+            return RuleDecision::Scope;
         }
         if self.rules.is_empty() {
             return self.otherwise();
         }
         let who = self.caller(caller);
         let about = self.about(target);
-        let (mut thing, mut floor) = (None, None);
+        let (mut rule_target, mut floor) = (None, None);
         for index in about.bits.both(&who.bits) {
             let compiled = &self.rules[index];
             let needs_thing =
                 compiled.rule.when.is_some() || matches!(target, Target::Template(..));
             if needs_thing {
-                let thing = thing.get_or_insert_with(|| Thing::called(target));
-                let case = who.circumstances(thing, target, method, arguments);
-                if compiled.fits_name(thing) == Fit::None || !compiled.holds(&case) {
+                let rule_target = rule_target.get_or_insert_with(|| RuleTarget::called(target));
+                let case = who.eval_context(rule_target, target, method, arguments);
+                if compiled.fits_name(rule_target) == Fit::None || !compiled.holds(&case) {
                     continue;
                 }
             }
@@ -155,35 +155,36 @@ impl RuleSet {
             }
             match compiled.rule.effect {
                 RuleEffect::Approve
-                    if !compiled.settles(thing.get_or_insert_with(|| Thing::called(target))) =>
+                    if !compiled
+                        .settles(rule_target.get_or_insert_with(|| RuleTarget::called(target))) =>
                 {
                     floor = floor.or(Some(compiled));
                 }
-                RuleEffect::Allow => return Ruling::By(floor.unwrap_or(compiled)),
-                RuleEffect::Deny | RuleEffect::Approve => return Ruling::By(compiled),
+                RuleEffect::Allow => return RuleDecision::By(floor.unwrap_or(compiled)),
+                RuleEffect::Deny | RuleEffect::Approve => return RuleDecision::By(compiled),
             }
         }
         match (self.otherwise(), floor) {
-            (Ruling::Unopposed, Some(floor)) => Ruling::By(floor),
+            (RuleDecision::Unopposed, Some(floor)) => RuleDecision::By(floor),
             (otherwise, _) => otherwise,
         }
     }
 
     /// Whether someone can have leave to use a thing, so that it is worth showing.
     pub(super) fn shows(&self, caller: &Caller, who: &CallerFacts, target: &Target) -> bool {
-        let thing = Thing::of(target);
-        let is_outside = |scope| self.scope(scope).fits(&thing) == Fit::None;
+        let rule_target = RuleTarget::of(target);
+        let is_outside = |scope| self.scope(scope).fits(&rule_target) == Fit::None;
         if caller.scope.as_ref().is_some_and(is_outside) {
             return false;
         }
         let about = self.about(target);
         for index in about.bits.both(&who.bits) {
             let compiled = &self.rules[index];
-            if compiled.rule.shadow || !compiled.settles(&thing) {
+            if compiled.rule.shadow || !compiled.settles(&rule_target) {
                 continue;
             }
-            let case = who.circumstances(&thing, target, usual_method(thing.kind), None);
-            let fit = match compiled.fits_name(&thing) {
+            let case = who.eval_context(&rule_target, target, usual_method(rule_target.kind), None);
+            let fit = match compiled.fits_name(&rule_target) {
                 Fit::None => continue,
                 fit => compiled.fits_some(&case).min(fit),
             };
@@ -202,20 +203,20 @@ impl RuleSet {
             true => caller.client_name().unwrap_or_default(),
             false => String::new(),
         };
-        let number = self.hashing.hash_one((&caller.principal, &client, &caller.face));
+        let number = self.hashing.hash_one((&caller.principal, &client, &caller.virtual_server));
         let is_meant = |facts: &CallerFacts| {
             facts.principal == caller.principal
                 && facts.client == client
-                && facts.face == caller.face
+                && facts.virtual_server == caller.virtual_server
         };
         self.callers.find(number, is_meant, || {
-            let face = caller.face.as_deref().unwrap_or_default();
-            let fits = |it: &Compiled| it.fits_caller(&caller.principal, &client, face);
+            let virtual_server = caller.virtual_server.as_deref().unwrap_or_default();
+            let fits = |it: &Compiled| it.fits_caller(&caller.principal, &client, virtual_server);
             CallerFacts {
                 bits: Bits::of(&self.rules, fits),
                 principal: caller.principal.clone(),
                 client: client.clone(),
-                face: caller.face.clone(),
+                virtual_server: caller.virtual_server.clone(),
             }
         })
     }
@@ -234,51 +235,56 @@ impl RuleSet {
     /// own that nobody can guess.
     pub(super) fn sight_key(&self, caller: &Caller, who: &CallerFacts) -> u128 {
         let allow = caller.scope.as_ref().map(|scope| &scope.allow);
-        let person = self.has_caller_conditions.then_some((&who.principal, &who.client, &who.face));
+        let person = self.has_caller_conditions.then_some((
+            &who.principal,
+            &who.client,
+            &who.virtual_server,
+        ));
         let seen = (self.generation, &who.bits, allow, person);
         let half = |hashing: &RandomState| u128::from(hashing.hash_one(seen));
         half(&self.hashing) << 64 | half(&self.second_hashing)
     }
 
     /// The rules that are about a thing. For a template all that may be, whatever the address.
-    fn about(&self, target: &Target) -> Arc<ThingFacts> {
+    fn about(&self, target: &Target) -> Arc<TargetFacts> {
         let number = self.hashing.hash_one(address(target));
-        let is_meant = |facts: &ThingFacts| address(&facts.target) == address(target);
+        let is_meant = |facts: &TargetFacts| address(&facts.target) == address(target);
         self.things.find(number, is_meant, || {
-            let thing = Thing::of(target);
+            let rule_target = RuleTarget::of(target);
             let effect = match target {
                 Target::Tool(tool) => Some(ToolEntry::effect(tool)),
                 _ => None,
             };
             let many = matches!(target, Target::Template(..));
             let bits = Bits::of(&self.rules, |it| {
-                it.fits_kind(&thing)
+                it.fits_kind(&rule_target)
                     && it.fits_effect(effect)
-                    && (many || it.fits_name(&thing) != Fit::None)
+                    && (many || it.fits_name(&rule_target) != Fit::None)
             });
-            ThingFacts { target: target.clone(), bits }
+            TargetFacts { target: target.clone(), bits }
         })
     }
 
-    fn otherwise(&self) -> Ruling<'_> {
-        if self.default_allows { Ruling::Unopposed } else { Ruling::Default }
+    fn otherwise(&self) -> RuleDecision<'_> {
+        if self.default_allows { RuleDecision::Unopposed } else { RuleDecision::Default }
     }
 }
 
 impl CallerFacts {
-    pub(super) fn circumstances<'a>(
+    pub(super) fn eval_context<'a>(
         &'a self,
-        thing: &'a Thing<'_>,
+        rule_target: &'a RuleTarget<'_>,
         target: &'a Target,
         method: &'a Method,
         arguments: Option<&'a RawJson>,
-    ) -> Circumstances<'a> {
-        let name_of = |kind: TargetKind| if thing.kind == kind { &*thing.main } else { "" };
-        Circumstances {
+    ) -> EvalContext<'a> {
+        let name_of =
+            |kind: TargetKind| if rule_target.kind == kind { &*rule_target.main } else { "" };
+        EvalContext {
             principal: &self.principal,
             client: &self.client,
-            face: self.face.as_deref().unwrap_or_default(),
-            server: thing.server.unwrap_or_default(),
+            virtual_server: self.virtual_server.as_deref().unwrap_or_default(),
+            server: rule_target.server.unwrap_or_default(),
             tool: name_of(TargetKind::Tool),
             prompt: name_of(TargetKind::Prompt),
             uri: name_of(TargetKind::Resource),
@@ -291,8 +297,8 @@ impl CallerFacts {
 
 impl ScopeFacts {
     /// How much of a thing the credentials are good for.
-    pub(super) fn fits(&self, thing: &Thing<'_>) -> Fit {
-        let fits = self.allow.iter().map(|glob| glob.fits(thing, Claim::Permit, false));
+    pub(super) fn fits(&self, rule_target: &RuleTarget<'_>) -> Fit {
+        let fits = self.allow.iter().map(|glob| glob.fits(rule_target, Claim::Permit, false));
         fits.max().unwrap_or(Fit::None)
     }
 }

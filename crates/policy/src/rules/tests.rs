@@ -3,13 +3,13 @@
 mod agreement;
 mod cost;
 mod gateway;
-mod sights;
+mod visibility_filters;
 
 use std::sync::Arc;
 
 use gantry_gateway::{
-    AddressAlias, Caller, CanonicalName, Origin, Own, PromptEntry, ResourceEntry, Scope, Target,
-    TemplateEntry, ToolEntry,
+    AddressAlias, Caller, CanonicalName, Origin, PromptEntry, ResourceEntry, Scope, Target,
+    TemplateEntry, ToolEntry, UpstreamDefinition,
 };
 use gantry_protocol::{Method, RawJson};
 
@@ -35,9 +35,12 @@ fn prefix(server: &str) -> &str {
 }
 
 /// What a server calls a thing that is listed under this name.
-fn own(server: &str, name: &str, definition: &RawJson) -> Arc<Own> {
+fn own(server: &str, name: &str, definition: &RawJson) -> Arc<UpstreamDefinition> {
     let own = name.strip_prefix(prefix(server)).and_then(|rest| rest.strip_prefix('_'));
-    Arc::new(Own { name: own.unwrap_or(name).to_owned(), definition: definition.clone() })
+    Arc::new(UpstreamDefinition {
+        name: own.unwrap_or(name).to_owned(),
+        definition: definition.clone(),
+    })
 }
 
 /// A tool of a server, or of none, in the list of all servers; it only looks if its name says `get`.
@@ -49,7 +52,10 @@ fn tool(server: &str, name: &str) -> Target {
 fn alone(server: &str, name: &str) -> Target {
     let canonical = format!("{}_{}", prefix(server), name.replace('/', "_"));
     let mut entry = entry(server, name);
-    entry.own = Arc::new(Own { name: name.to_owned(), definition: entry.definition.clone() });
+    entry.own = Arc::new(UpstreamDefinition {
+        name: name.to_owned(),
+        definition: entry.definition.clone(),
+    });
     let name = canonical.as_str().into();
     entry.canonical = Some(Arc::new(CanonicalName { name, full: None, is_contested: false }));
     Target::Tool(Arc::new(entry))
@@ -88,8 +94,8 @@ fn caller(principal: &str) -> Caller {
     Caller::new(principal)
 }
 
-fn at_face(face: &str) -> Caller {
-    Caller { face: Some(face.into()), ..caller("ann") }
+fn at_virtual_server(virtual_server: &str) -> Caller {
+    Caller { virtual_server: Some(virtual_server.into()), ..caller("ann") }
 }
 
 fn scoped(allow: &[&str]) -> Caller {
@@ -129,9 +135,11 @@ fn decide(set: &RuleSet, caller: &Caller, target: &Target, arguments: &str) -> &
     };
     let (allowed, needs_approval) =
         match set.rule(caller, target, &method, Some(&arguments), |_| ()) {
-            Ruling::Unopposed => (true, false),
-            Ruling::Default | Ruling::Scope => (false, false),
-            Ruling::By(compiled) => (compiled.rule.effect != Deny, compiled.rule.effect == Approve),
+            RuleDecision::Unopposed => (true, false),
+            RuleDecision::Default | RuleDecision::Scope => (false, false),
+            RuleDecision::By(compiled) => {
+                (compiled.rule.effect != Deny, compiled.rule.effect == Approve)
+            }
         };
     let explained = set.explain(caller, target, &method, Some(&arguments));
     assert_eq!(
@@ -168,8 +176,12 @@ fn the_first_rule_that_fits_decides() {
 
 #[test]
 fn who_and_what_are_patterns() {
-    let who = |principals: &[&str], clients: &[&str], faces: &[&str]| Rule {
-        who: Who { principals: texts(principals), clients: texts(clients), faces: texts(faces) },
+    let who = |principals: &[&str], clients: &[&str], virtual_servers: &[&str]| Rule {
+        who: Who {
+            principals: texts(principals),
+            clients: texts(clients),
+            virtual_servers: texts(virtual_servers),
+        },
         ..Rule::new("who", Deny)
     };
     let what = |servers: &[&str], tools: &[&str], resources: &[&str], prompts: &[&str]| Rule {
@@ -188,7 +200,7 @@ fn who_and_what_are_patterns() {
         (who(&["a*"], &[], &[]), caller("ann"), &plain, "deny"),
         (who(&[], &["edit*"], &[]), named("editor"), &plain, "deny"),
         (who(&[], &["edit*"], &[]), caller("ann"), &plain, "allow"),
-        (who(&[], &[], &["work"]), at_face("work"), &plain, "deny"),
+        (who(&[], &[], &["work"]), at_virtual_server("work"), &plain, "deny"),
         (who(&[], &[], &["work"]), caller("ann"), &plain, "allow"),
         (who(&[], &[], &["*"]), caller("ann"), &plain, "deny"),
         (who(&["ann"], &["x"], &[]), caller("ann"), &plain, "allow"),
@@ -218,8 +230,8 @@ fn no_way_leads_around_a_name() {
     // The tool among all, at the face of its server, and at a profile, which has the names of all.
     let ways = [
         (caller("ann"), tool("github", "github_drop")),
-        (at_face("github"), alone("github", "drop")),
-        (at_face("work"), tool("github", "github_drop")),
+        (at_virtual_server("github"), alone("github", "drop")),
+        (at_virtual_server("work"), tool("github", "github_drop")),
     ];
     for pattern in ["github_drop", "github/drop", "github_*", "github/*", "*/drop", "drop"] {
         let rules = set(vec![rule(Deny, &[], &[pattern])], true);
@@ -237,8 +249,8 @@ fn no_way_leads_around_a_name() {
     ];
     for (pattern, target, expected) in allowed {
         let rules = set(vec![rule(Allow, &[], &[pattern])], false);
-        let face = at_face(&target.origin().expect("a server").server);
-        assert_eq!(decide(&rules, &face, &target, "{}"), expected, "{pattern}");
+        let virtual_server = at_virtual_server(&target.origin().expect("a server").server);
+        assert_eq!(decide(&rules, &virtual_server, &target, "{}"), expected, "{pattern}");
     }
     // An address that was made because two servers have it is still that address.
     let secret = Rule {
@@ -265,7 +277,8 @@ fn a_name_that_a_server_chose_gives_it_nothing() {
     ];
     for (rules, default, expected) in cases {
         let text = format!("{rules:?}");
-        for (caller, target) in [(at_face("odd"), &odd), (caller("ann"), &tool("odd", "odd_drop"))]
+        for (caller, target) in
+            [(at_virtual_server("odd"), &odd), (caller("ann"), &tool("odd", "odd_drop"))]
         {
             assert_eq!(
                 decide(&set(rules.clone(), default), &caller, target, "{}"),

@@ -1,6 +1,6 @@
 //! Why a token does not open, and why one is not made or taken away.
 
-use crate::cabinet::CabinetError;
+use crate::document_store::DocumentStoreError;
 
 /// Why a token does not open. The last two are told only to who shows the right secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -63,10 +63,10 @@ pub enum TokenError {
         "the token `{0}` is revoked until the next start, but that could not be written down: {1}; \
          revoke it again"
     )]
-    Unwritten(String, CabinetError),
+    Unwritten(String, DocumentStoreError),
     /// It could not be written down.
     #[error("the token cannot be kept: {0}")]
-    Cabinet(#[from] CabinetError),
+    DocumentStore(#[from] DocumentStoreError),
 }
 
 /// How many patterns a token may have.

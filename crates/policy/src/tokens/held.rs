@@ -4,37 +4,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use gantry_gateway::{Badge, Scope};
+use gantry_gateway::{Scope, TokenLease};
 
-use super::{Book, Principal, scope};
+use super::{Principal, TokenTable, scope};
 use crate::token::{Role, TokenRecord};
 
 /// A token in memory.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct TokenState {
     pub(super) record: TokenRecord,
     pub(super) hash: [u8; 32],
     name: Arc<str>,
     scope: Option<Arc<Scope>>,
-    pub(super) badge: Arc<Badge>,
+    pub(super) lease: Arc<TokenLease>,
     /// When it was last shown, in seconds since 1970; 0 for never.
     used: AtomicU64,
     /// What of that is written down.
     written: AtomicU64,
 }
 
-impl Held {
+impl TokenState {
     pub(super) fn new(record: TokenRecord, hash: [u8; 32]) -> Self {
         let at = |seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-        let badge = Badge::new(record.expires.and_then(at));
+        let lease = TokenLease::new(record.expires.and_then(at));
         if record.revoked.is_some() {
-            badge.end();
+            lease.end();
         }
         Self {
             hash,
             name: record.name.as_str().into(),
             scope: scope(&record.allow),
-            badge: Arc::new(badge),
+            lease: Arc::new(lease),
             used: AtomicU64::new(0),
             written: AtomicU64::new(0),
             record,
@@ -43,7 +43,7 @@ impl Held {
 
     /// The same token, taken away: whoever is inside with it is out.
     pub(super) fn revoked(&self, now: u64) -> Self {
-        self.badge.end();
+        self.lease.end();
         self.with_record(TokenRecord { revoked: Some(now), ..self.record.clone() })
     }
 
@@ -59,7 +59,7 @@ impl Held {
             hash: self.hash,
             name: self.name.clone(),
             scope: self.scope.clone(),
-            badge: self.badge.clone(),
+            lease: self.lease.clone(),
             used: load(&self.used),
             written: load(&self.written),
         }
@@ -69,14 +69,14 @@ impl Held {
     pub(super) fn end_if_over(&self, now: u64) -> bool {
         let is_over = self.record.expires.is_some_and(|expires| expires <= now);
         if is_over {
-            self.badge.end();
+            self.lease.end();
         }
         is_over
     }
 
     pub(super) fn principal(&self) -> Principal {
-        let (name, scope, badge) = (self.name.clone(), self.scope.clone(), self.badge.clone());
-        Principal { name, scope, badge }
+        let (name, scope, lease) = (self.name.clone(), self.scope.clone(), self.lease.clone());
+        Principal { name, scope, lease }
     }
 
     /// Notes that it was shown. Written only when it changes, since many calls share it.
@@ -111,12 +111,12 @@ impl Held {
 
 /// Takes in a record as it was found in the cabinet. One in memory is not changed but by being
 /// taken away, which is final on whichever side it was seen.
-pub(super) fn merge(book: &mut Book, record: TokenRecord, hash: [u8; 32]) {
-    match (book.get(&record.id), record.revoked) {
-        (None, _) => drop(book.insert(record.id.clone(), Arc::new(Held::new(record, hash)))),
+pub(super) fn merge(table: &mut TokenTable, record: TokenRecord, hash: [u8; 32]) {
+    match (table.get(&record.id), record.revoked) {
+        (None, _) => drop(table.insert(record.id.clone(), Arc::new(TokenState::new(record, hash)))),
         (Some(held), Some(at)) if held.record.revoked.is_none() => {
             let revoked = Arc::new(held.revoked(at));
-            book.insert(record.id, revoked);
+            table.insert(record.id, revoked);
         }
         _ => {}
     }

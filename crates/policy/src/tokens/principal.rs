@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::{Badge, Scope};
+use gantry_gateway::{Scope, TokenLease};
 
 /// Who showed a token.
 #[derive(Debug, Clone)]
@@ -12,5 +12,5 @@ pub struct Principal {
     /// What it is good for; none for everything.
     pub scope: Option<Arc<Scope>>,
     /// How long it is good.
-    pub badge: Arc<Badge>,
+    pub lease: Arc<TokenLease>,
 }

@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::MemoryCabinet;
-use crate::clock::ClockKeeper;
+use crate::MemoryDocumentStore;
+use crate::clock::ClockFlusher;
 
-async fn open(cabinet: &Arc<MemoryCabinet>) -> Tokens {
-    open_by(cabinet, Clock::system()).await
+async fn open(document_store: &Arc<MemoryDocumentStore>) -> Tokens {
+    open_by(document_store, Clock::system()).await
 }
 
-async fn open_by(cabinet: &Arc<MemoryCabinet>, clock: Clock) -> Tokens {
-    let cabinet: Arc<dyn Cabinet> = cabinet.clone();
-    let opened = Tokens::open(cabinet, Signer::new([7; 32]), clock).await;
+async fn open_by(document_store: &Arc<MemoryDocumentStore>, clock: Clock) -> Tokens {
+    let document_store: Arc<dyn DocumentStore> = document_store.clone();
+    let opened = Tokens::open(document_store, Signer::new([7; 32]), clock).await;
     opened.expect("memory can be read")
 }
 
@@ -23,10 +23,10 @@ fn clock(at: u64) -> (Clock, Arc<AtomicU64>) {
     (Clock::new(move || told.load(Ordering::SeqCst)), wall)
 }
 
-async fn fresh() -> (Arc<MemoryCabinet>, Tokens) {
-    let cabinet = Arc::default();
-    let tokens = open(&cabinet).await;
-    (cabinet, tokens)
+async fn fresh() -> (Arc<MemoryDocumentStore>, Tokens) {
+    let document_store = Arc::default();
+    let tokens = open(&document_store).await;
+    (document_store, tokens)
 }
 
 async fn make(tokens: &Tokens, name: &str) -> Token {
@@ -68,20 +68,20 @@ async fn only_the_whole_token_opens() {
 
 #[tokio::test]
 async fn what_is_over_opens_no_more() {
-    let (cabinet, tokens) = fresh().await;
+    let (document_store, tokens) = fresh().await;
     let expires = in_an_hour(&tokens);
     let (brief, _) = tokens.create("brief", None, expires).await.expect("it can be made");
     assert_eq!(check(&tokens, brief.expose()), Ok("brief".to_owned()));
 
     let gone = make(&tokens, "gone").await;
-    let badge = tokens.check(Some(gone.expose())).expect("it opens").badge;
+    let lease = tokens.check(Some(gone.expose())).expect("it opens").lease;
     tokens.revoke("GONE").await.expect("it is there");
-    badge.over().await;
+    lease.over().await;
     assert_eq!(check(&tokens, gone.expose()), Err(TokenRefusal::Revoked));
     let error = tokens.revoke("gone").await.expect_err("it is over");
     assert_eq!(error, TokenError::Unknown("gone".to_owned()));
 
-    let again = open(&cabinet).await;
+    let again = open(&document_store).await;
     assert_eq!(check(&again, gone.expose()), Err(TokenRefusal::Revoked));
     assert_eq!(check(&again, brief.expose()), Ok("brief".to_owned()));
 }
@@ -90,27 +90,27 @@ async fn what_is_over_opens_no_more() {
 #[tokio::test(start_paused = true)]
 async fn no_clock_revives_what_is_over() {
     const NOON: u64 = 1_000_000;
-    let cabinet = Arc::default();
+    let document_store = Arc::default();
     let (time, wall) = clock(NOON);
-    let tokens = open_by(&cabinet, time.clone()).await;
+    let tokens = open_by(&document_store, time.clone()).await;
     let expires = in_an_hour(&tokens);
     let (brief, _) = tokens.create("brief", None, expires).await.expect("it can be made");
-    let badge = tokens.check(Some(brief.expose())).expect("it opens").badge;
+    let lease = tokens.check(Some(brief.expose())).expect("it opens").lease;
     let cases = [
         (NOON + 10, Ok("brief".to_owned())),
         (NOON - 3600, Ok("brief".to_owned())),
         (NOON + 3601, Err(TokenRefusal::Expired)),
         (NOON + 10, Err(TokenRefusal::Expired)),
     ];
-    let (held, kept): (_, Arc<dyn Cabinet>) = (Signer::new([7; 32]), cabinet.clone());
+    let (held, kept): (_, Arc<dyn DocumentStore>) = (Signer::new([7; 32]), document_store.clone());
     for (now, expected) in cases {
         wall.store(now, Ordering::SeqCst);
         assert_eq!(check(&tokens, brief.expose()), expected, "at {now}");
     }
-    assert!(badge.is_ended(), "whoever is inside with it is out");
-    ClockKeeper::start(time, kept.clone(), held.clone()).stop().await;
+    assert!(lease.is_ended(), "whoever is inside with it is out");
+    ClockFlusher::start(time, kept.clone(), held.clone()).stop().await;
     let later = clock(NOON + 20).0.recall(kept, held).await.expect("memory can be read");
-    let again = open_by(&cabinet, later).await;
+    let again = open_by(&document_store, later).await;
     assert_eq!(check(&again, brief.expose()), Err(TokenRefusal::Expired), "after a restart");
     make(&again, "new").await;
 }
@@ -122,12 +122,12 @@ async fn who_is_inside_is_out_when_the_time_is_over() {
     let tokens = open_by(&Arc::default(), time).await;
     let expires = in_an_hour(&tokens);
     let (brief, _) = tokens.create("brief", None, expires).await.expect("it can be made");
-    let badge = tokens.check(Some(brief.expose())).expect("it opens").badge;
+    let lease = tokens.check(Some(brief.expose())).expect("it opens").lease;
     wall.store(0, Ordering::SeqCst);
     let kept = tokio::time::timeout(Duration::from_secs(3500), tokens.keep()).await;
-    assert!(kept.is_err() && !badge.is_ended(), "it is good for a minute more");
+    assert!(kept.is_err() && !lease.is_ended(), "it is good for a minute more");
     let kept = tokio::time::timeout(Duration::from_secs(200), tokens.keep()).await;
-    assert!(kept.is_err() && badge.is_ended(), "an hour has passed, whatever the wall says");
+    assert!(kept.is_err() && lease.is_ended(), "an hour has passed, whatever the wall says");
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn names_are_plain_and_given_once() {
 
 #[tokio::test]
 async fn there_are_no_more_than_may_be() {
-    let (cabinet, tokens) = fresh().await;
+    let (document_store, tokens) = fresh().await;
     let tokens = tokens.limit(2);
     make(&tokens, "a").await;
     make(&tokens, "b").await;
@@ -174,26 +174,26 @@ async fn there_are_no_more_than_may_be() {
     make(&tokens, "c").await;
     let names: Vec<_> = tokens.list().into_iter().map(|record| record.name).collect();
     assert_eq!(names, ["b", "c"]);
-    assert_eq!(cabinet.all(document::TOKENS).await.expect("memory can be read").len(), 2);
+    assert_eq!(document_store.all(document::TOKENS).await.expect("memory can be read").len(), 2);
 }
 
 #[tokio::test]
 async fn a_token_carries_what_it_is_good_for() {
-    let (cabinet, tokens) = fresh().await;
+    let (document_store, tokens) = fresh().await;
     let allow = vec!["files_read*".to_owned()];
     let made = tokens.create("reader", Some(allow.clone()), None).await;
     let (token, _) = made.expect("it can be made");
-    for tokens in [tokens, open(&cabinet).await] {
+    for tokens in [tokens, open(&document_store).await] {
         let principal = tokens.check(Some(token.expose())).expect("it opens");
         assert_eq!(principal.scope.map(|scope| scope.allow.clone()), Some(allow.clone()));
     }
-    let kept = cabinet.all(document::TOKENS).await.expect("memory can be read");
+    let kept = document_store.all(document::TOKENS).await.expect("memory can be read");
     assert!(!kept[0].1.contains(&token.expose()[17..]), "the secret is not kept");
 }
 
 #[tokio::test]
 async fn what_others_wrote_into_the_store_opens_nothing() {
-    let (cabinet, tokens) = fresh().await;
+    let (document_store, tokens) = fresh().await;
     let token = make(&tokens, "a").await;
     let record = tokens.revoke("a").await.expect("it is there");
     let living = TokenRecord { revoked: None, ..record.clone() };
@@ -203,19 +203,19 @@ async fn what_others_wrote_into_the_store_opens_nothing() {
         signed.replace(&format!("\"revoked\":{}", record.revoked.unwrap_or(0)), "\"revoked\":null");
     assert_ne!(edited, signed);
     for content in [forged, edited, "{}".to_owned(), "not JSON".to_owned()] {
-        cabinet.put(document::TOKENS, &record.id, content.clone()).await.expect("memory");
-        let again = open(&cabinet).await;
+        document_store.put(document::TOKENS, &record.id, content.clone()).await.expect("memory");
+        let again = open(&document_store).await;
         assert_eq!(check(&again, token.expose()), Err(TokenRefusal::Unknown), "{content}");
     }
     // A good record under another's id is none of it either.
-    cabinet.put(document::TOKENS, "000000000000", signed).await.expect("memory");
-    assert_eq!(open(&cabinet).await.list(), []);
+    document_store.put(document::TOKENS, "000000000000", signed).await.expect("memory");
+    assert_eq!(open(&document_store).await.list(), []);
 }
 
 #[tokio::test]
 async fn programs_that_share_a_cabinet_hear_of_each_other() {
-    let (cabinet, one) = fresh().await;
-    let other = open(&cabinet).await;
+    let (document_store, one) = fresh().await;
+    let other = open(&document_store).await;
     let token = make(&other, "a").await;
     assert_eq!(check(&one, token.expose()), Err(TokenRefusal::Unknown));
     one.refresh().await.expect("memory");
@@ -224,26 +224,30 @@ async fn programs_that_share_a_cabinet_hear_of_each_other() {
     other.revoke("a").await.expect("it is there");
     one.write_uses().await.expect("memory");
     one.refresh().await.expect("memory");
-    principal.badge.over().await;
+    principal.lease.over().await;
     assert_eq!(check(&one, token.expose()), Err(TokenRefusal::Revoked));
-    assert_eq!(check(&open(&cabinet).await, token.expose()), Err(TokenRefusal::Revoked));
+    assert_eq!(check(&open(&document_store).await, token.expose()), Err(TokenRefusal::Revoked));
 }
 
 #[tokio::test]
 async fn the_last_use_is_remembered_and_written_when_it_changed() {
-    let (cabinet, (time, wall)) = (Arc::default(), clock(1000));
-    let tokens = open_by(&cabinet, time).await;
+    let (document_store, (time, wall)) = (Arc::default(), clock(1000));
+    let tokens = open_by(&document_store, time).await;
     let token = make(&tokens, "a").await;
     assert_eq!(tokens.list()[0].last_used, None);
     tokens.check(Some(token.expose())).expect("it opens");
     assert_eq!(tokens.list()[0].last_used, Some(1000));
     tokens.write_uses().await.expect("memory");
-    assert_eq!(open(&cabinet).await.list()[0].last_used, Some(1000));
-    cabinet.remove(document::USES, &tokens.list()[0].id).await.expect("memory");
+    assert_eq!(open(&document_store).await.list()[0].last_used, Some(1000));
+    document_store.remove(document::USES, &tokens.list()[0].id).await.expect("memory");
     tokens.write_uses().await.expect("memory");
-    assert_eq!(cabinet.all(document::USES).await.expect("memory"), [], "nothing has changed");
+    assert_eq!(
+        document_store.all(document::USES).await.expect("memory"),
+        [],
+        "nothing has changed"
+    );
     wall.store(1010, Ordering::SeqCst);
     tokens.check(Some(token.expose())).expect("it opens");
     tokens.write_uses().await.expect("memory");
-    assert_eq!(cabinet.all(document::USES).await.expect("memory").len(), 1);
+    assert_eq!(document_store.all(document::USES).await.expect("memory").len(), 1);
 }

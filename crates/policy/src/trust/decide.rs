@@ -6,7 +6,7 @@ use super::level::Level;
 
 /// All that matters for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct TrustInputs {
     /// How far the gateway as a whole is trusted.
     pub gateway: Level,
     /// What somebody decided for the server.
@@ -70,7 +70,7 @@ pub enum Reason {
     Rule,
 }
 
-impl Standing {
+impl TrustInputs {
     /// The level that counts: the most specific decision, unless all is locked or the tool is not
     /// what it should be.
     pub fn level(&self) -> Level {
@@ -82,20 +82,20 @@ impl Standing {
 }
 
 /// Decides. Whatever is not said to run does not.
-pub fn decide(standing: &Standing) -> Outcome {
-    match standing.level() {
-        Level::Untrusted => Outcome::Refuse(distrust(standing)),
-        _ if standing.rule => Outcome::NeedsApproval(Reason::Rule),
-        _ if standing.approve.always => Outcome::NeedsApproval(Reason::Always),
+pub fn decide(inputs: &TrustInputs) -> Outcome {
+    match inputs.level() {
+        Level::Untrusted => Outcome::Refuse(distrust(inputs)),
+        _ if inputs.rule => Outcome::NeedsApproval(Reason::Rule),
+        _ if inputs.approve.always => Outcome::NeedsApproval(Reason::Always),
         Level::Trusted => Outcome::Run,
-        Level::Verified => verified(standing),
+        Level::Verified => verified(inputs),
     }
 }
 
-fn verified(standing: &Standing) -> Outcome {
-    let Approve { destructive, unannotated, changes, .. } = standing.approve;
+fn verified(inputs: &TrustInputs) -> Outcome {
+    let Approve { destructive, unannotated, changes, .. } = inputs.approve;
     // Who wants to be asked about the milder wants to be asked about the worse.
-    match standing.effect {
+    match inputs.effect {
         Effect::ReadOnly => Outcome::Run,
         Effect::Changes if changes => Outcome::NeedsApproval(Reason::Changes),
         Effect::Unannotated if unannotated || changes => {
@@ -109,11 +109,11 @@ fn verified(standing: &Standing) -> Outcome {
     }
 }
 
-fn distrust(standing: &Standing) -> Reason {
-    match standing {
-        Standing { gateway: Level::Untrusted, .. } => Reason::LockedDown,
-        Standing { in_order: false, .. } => Reason::OutOfOrder,
-        Standing { tool: Some(_), .. } => Reason::ToolUntrusted,
+fn distrust(inputs: &TrustInputs) -> Reason {
+    match inputs {
+        TrustInputs { gateway: Level::Untrusted, .. } => Reason::LockedDown,
+        TrustInputs { in_order: false, .. } => Reason::OutOfOrder,
+        TrustInputs { tool: Some(_), .. } => Reason::ToolUntrusted,
         _ => Reason::ServerUntrusted,
     }
 }

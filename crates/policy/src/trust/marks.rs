@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gantry_gateway::policy::Screen;
+use gantry_gateway::policy::PublishHook;
 use gantry_gateway::{Effect, Origin, Snapshot, Target};
 
 use super::Trust;
@@ -70,12 +70,12 @@ impl Trust {
             let Some(origin) = tool.origin.as_ref().filter(|it| is_meant(it)) else { continue };
             let marks = all.entry(origin.server.clone()).or_default();
             marks.tools += 1;
-            let standing = self.standing(&Target::Tool(tool.clone()), false);
-            if standing.level() != Level::Verified {
+            let inputs = self.inputs(&Target::Tool(tool.clone()), false);
+            if inputs.level() != Level::Verified {
                 continue;
             }
-            let waits = matches!(decide(&standing), Outcome::NeedsApproval(_));
-            match standing.effect {
+            let waits = matches!(decide(&inputs), Outcome::NeedsApproval(_));
+            match inputs.effect {
                 Effect::Destroys => {
                     marks.destructive += 1;
                     marks.destructive_wait = waits;
@@ -92,8 +92,8 @@ impl Trust {
 }
 
 /// Tells of each server once, before its tools are listed.
-impl Screen for Trust {
-    fn screen(&self, next: &mut Snapshot) {
+impl PublishHook for Trust {
+    fn publish_hook(&self, next: &mut Snapshot) {
         let mut told = self.0.told.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = |origin: &Origin| (origin.server.clone(), origin.identity.clone());
         let origins: HashSet<_> =

@@ -5,12 +5,12 @@ mod table;
 use std::sync::Arc;
 
 use super::*;
-use crate::house::{House, Plan, listing};
+use crate::test_gateway::{TestGateway, TestPolicies, listing};
 
 #[tokio::test(start_paused = true)]
 async fn the_most_specific_decision_counts_and_survives() {
-    let plan = Plan::default();
-    let house = House::open(plan.clone()).await;
+    let plan = TestPolicies::default();
+    let test_gateway = TestGateway::open(plan.clone()).await;
     let tool = |name: &str| Subject::Tool(name.to_owned());
     let far = Subject::Server("far".to_owned());
     let steps = [
@@ -27,14 +27,14 @@ async fn the_most_specific_decision_counts_and_survives() {
     for (decision, called, runs) in steps {
         let case = format!("{decision:?} {called}");
         if let Some((subject, level)) = decision {
-            house.trust.rule(subject, level, "you", &house.snapshot()).await.unwrap();
+            test_gateway.trust.rule(subject, level, "you", &test_gateway.snapshot()).await.unwrap();
         }
-        assert_eq!(house.call(called).await == "run", runs, "{case}");
+        assert_eq!(test_gateway.call(called).await == "run", runs, "{case}");
     }
-    assert_eq!(house.call("far_destroys").await, "run");
-    assert_eq!(house.decided(), "trust true: tool:far_destroys is trusted");
-    let again = House::open(plan).await;
-    assert_eq!(again.trust.rulings(), house.trust.rulings());
+    assert_eq!(test_gateway.call("far_destroys").await, "run");
+    assert_eq!(test_gateway.decided(), "trust true: tool:far_destroys is trusted");
+    let again = TestGateway::open(plan).await;
+    assert_eq!(again.trust.decisions(), test_gateway.trust.decisions());
     assert_eq!(again.call("far_destroys").await, "run", "after a restart");
     assert!(again.trust.revoke(&tool("far_destroys"), "you").await.unwrap());
     assert!(!again.trust.revoke(&tool("far_destroys"), "you").await.unwrap());
@@ -43,48 +43,59 @@ async fn the_most_specific_decision_counts_and_survives() {
 
 #[tokio::test(start_paused = true)]
 async fn trust_ends_where_the_definition_changes_and_distrust_does_not() {
-    let house = House::open(Plan::default()).await;
+    let test_gateway = TestGateway::open(TestPolicies::default()).await;
     for (name, level) in [("destroys", Level::Trusted), ("reads", Level::Untrusted)] {
         let subject = Subject::Tool(name.to_owned());
-        house.trust.rule(subject, level, "you", &house.snapshot()).await.unwrap();
+        test_gateway.trust.rule(subject, level, "you", &test_gateway.snapshot()).await.unwrap();
     }
-    assert_eq!(house.call("destroys").await, "run");
-    house.publisher.publish(listing("looks at everything"));
+    assert_eq!(test_gateway.call("destroys").await, "run");
+    test_gateway.publisher.publish(listing("looks at everything"));
     assert!(
-        house.call("destroys").await.contains("nobody has approved it yet"),
+        test_gateway.call("destroys").await.contains("nobody has approved it yet"),
         "another definition"
     );
-    assert!(house.call("reads").await.contains("it is untrusted"), "under the same name");
-    house.publisher.publish(listing("looks at nothing"));
-    assert_eq!(house.call("destroys").await, "run", "the definition is the trusted one again");
-    let snapshot = house.snapshot();
+    assert!(test_gateway.call("reads").await.contains("it is untrusted"), "under the same name");
+    test_gateway.publisher.publish(listing("looks at nothing"));
+    assert_eq!(
+        test_gateway.call("destroys").await,
+        "run",
+        "the definition is the trusted one again"
+    );
+    let snapshot = test_gateway.snapshot();
     let tool = snapshot.tool("reads").unwrap();
     let target = Target::Tool(Arc::new(tool.renamed("other").unwrap()));
-    assert_eq!(house.trust.standing(&target, false).level(), Level::Untrusted, "by another name");
+    assert_eq!(
+        test_gateway.trust.inputs(&target, false).level(),
+        Level::Untrusted,
+        "by another name"
+    );
 }
 
 #[tokio::test]
 async fn what_is_not_there_cannot_be_trusted() {
-    let house = House::open(Plan::default()).await;
-    let snapshot = house.snapshot();
+    let test_gateway = TestGateway::open(TestPolicies::default()).await;
+    let snapshot = test_gateway.snapshot();
     for subject in ["nothing", "server:nowhere"] {
         let subject = Subject::parse(subject).unwrap();
-        let ruled = house.trust.rule(subject.clone(), Level::Trusted, "you", &snapshot);
+        let ruled = test_gateway.trust.rule(subject.clone(), Level::Trusted, "you", &snapshot);
         assert_eq!(ruled.await, Err(TrustError::Unknown(subject.clone())));
-        let ruled = house.trust.rule(subject, Level::Untrusted, "you", &snapshot);
+        let ruled = test_gateway.trust.rule(subject, Level::Untrusted, "you", &snapshot);
         assert!(ruled.await.is_ok(), "distrust needs nothing to be there");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_forged_decision_does_not_count() {
-    let plan = Plan::default();
+    let plan = TestPolicies::default();
     let forged = r#"{"body":"{\"subject\":\"gateway\",\"level\":\"trusted\",\"bound\":null,\"by\":\"me\",\"at\":1}","signature":"00"}"#;
-    use crate::cabinet::Cabinet;
-    plan.cabinet.put(KIND, "gateway", forged.to_owned()).await.unwrap();
-    let house = House::open(plan).await;
-    assert_eq!((house.trust.level(), house.trust.rulings()), (Level::Verified, vec![]));
-    assert!(house.call("destroys").await.contains("nobody has approved it yet"));
+    use crate::document_store::DocumentStore;
+    plan.document_store.put(KIND, "gateway", forged.to_owned()).await.unwrap();
+    let test_gateway = TestGateway::open(plan).await;
+    assert_eq!(
+        (test_gateway.trust.level(), test_gateway.trust.decisions()),
+        (Level::Verified, vec![])
+    );
+    assert!(test_gateway.call("destroys").await.contains("nobody has approved it yet"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,9 +126,9 @@ async fn the_configuration_says_what_tools_do_and_what_is_asked() {
         (with(&[], &[], &[]), "destroys", false),
     ];
     for (settings, tool, runs) in cases {
-        let house = House::open(Plan::default()).await;
-        house.trust.configure(settings.clone());
-        assert_eq!(house.call(tool).await == "run", runs, "{settings:?} {tool}");
+        let test_gateway = TestGateway::open(TestPolicies::default()).await;
+        test_gateway.trust.configure(settings.clone());
+        assert_eq!(test_gateway.call(tool).await == "run", runs, "{settings:?} {tool}");
     }
 }
 
@@ -138,21 +149,29 @@ fn reordered(listing: gantry_gateway::Listing) -> gantry_gateway::Listing {
 
 #[tokio::test(start_paused = true)]
 async fn the_order_of_members_changes_no_decision() {
-    let house = House::open(Plan::default()).await;
+    let test_gateway = TestGateway::open(TestPolicies::default()).await;
     let subject = Subject::Tool("destroys".to_owned());
-    house.trust.rule(subject, Level::Trusted, "you", &house.snapshot()).await.unwrap();
-    house.publisher.publish(reordered(listing("looks at nothing")));
-    assert_eq!(house.call("destroys").await, "run", "it says the same");
+    test_gateway
+        .trust
+        .rule(subject, Level::Trusted, "you", &test_gateway.snapshot())
+        .await
+        .unwrap();
+    test_gateway.publisher.publish(reordered(listing("looks at nothing")));
+    assert_eq!(test_gateway.call("destroys").await, "run", "it says the same");
 }
 
 #[tokio::test(start_paused = true)]
 async fn distrust_stays_with_the_server_and_its_name() {
-    let house = House::open(Plan::default()).await;
+    let test_gateway = TestGateway::open(TestPolicies::default()).await;
     let subject = Subject::Tool("far_reads".to_owned());
-    house.trust.rule(subject, Level::Untrusted, "you", &house.snapshot()).await.unwrap();
+    test_gateway
+        .trust
+        .rule(subject, Level::Untrusted, "you", &test_gateway.snapshot())
+        .await
+        .unwrap();
     // Another definition, at an endpoint with another name, after the canonical name has changed.
-    house.publisher.publish(listing("looks at everything"));
-    let snapshot = house.snapshot();
+    test_gateway.publisher.publish(listing("looks at everything"));
+    let snapshot = test_gateway.snapshot();
     let tool = snapshot.tool("far_reads").unwrap();
     let named = |name: &str| gantry_gateway::CanonicalName {
         name: name.into(),
@@ -161,15 +180,16 @@ async fn distrust_stays_with_the_server_and_its_name() {
     };
     for canonical in ["far_reads", "far_reads_1234abcd"] {
         let shown = tool.shown_as("reads_here", Some(Arc::new(named(canonical)))).unwrap();
-        let standing = house.trust.standing(&Target::Tool(Arc::new(shown)), false);
-        assert_eq!(standing.level(), Level::Untrusted, "{canonical}");
+        let inputs = test_gateway.trust.inputs(&Target::Tool(Arc::new(shown)), false);
+        assert_eq!(inputs.level(), Level::Untrusted, "{canonical}");
     }
     // A tool of another server that has none of these names is another tool.
     let mut other = tool.shown_as("reads_here", None).unwrap();
     let origin = gantry_gateway::Origin { server: "near".into(), identity: "x".into() };
     let definition = tool.definition.clone();
-    other.own = Arc::new(gantry_gateway::Own { name: "reads_here".to_owned(), definition });
+    other.own =
+        Arc::new(gantry_gateway::UpstreamDefinition { name: "reads_here".to_owned(), definition });
     other.origin = Some(Arc::new(origin));
     let other = Target::Tool(Arc::new(other));
-    assert_eq!(house.trust.standing(&other, false).level(), Level::Verified);
+    assert_eq!(test_gateway.trust.inputs(&other, false).level(), Level::Verified);
 }

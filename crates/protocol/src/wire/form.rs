@@ -1,7 +1,7 @@
 //! Questions to the user: forms and visits to a URL.
 
 use super::border::without;
-use super::question::Inexpressible;
+use super::input_request::Inexpressible;
 use crate::json::RawJson;
 use crate::revision::Revision;
 

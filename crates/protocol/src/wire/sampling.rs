@@ -3,7 +3,7 @@
 use super::array;
 use super::border::without;
 use super::content::{block_type, text_block};
-use super::question::Inexpressible;
+use super::input_request::Inexpressible;
 use crate::json::{JsonKind, RawJson};
 use crate::revision::Revision;
 

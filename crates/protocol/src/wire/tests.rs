@@ -1,8 +1,8 @@
 //! Tables of what each revision says.
 
 mod capabilities;
+mod input_request;
 mod params;
-mod question;
 mod result;
 mod task;
 

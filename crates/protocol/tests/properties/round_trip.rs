@@ -79,8 +79,8 @@ proptest! {
 
     #[test]
     fn forms((revision, text) in older_and(messages::form)) {
-        let lifted = wire::lift_question(revision, &Method::Elicit, Some(&json(&text)));
-        let lowered = wire::lower_question(revision, &Method::Elicit, lifted.as_ref(), "id");
+        let lifted = wire::lift_input_request(revision, &Method::Elicit, Some(&json(&text)));
+        let lowered = wire::lower_input_request(revision, &Method::Elicit, lifted.as_ref(), "id");
         match lowered {
             Ok(lowered) => prop_assert_eq!(lowered, Some(json(&text))),
             Err(error) => prop_assert!(!revision.has_elicitation(), "{error}"),
@@ -91,18 +91,18 @@ proptest! {
     fn visits(text in messages::form(Revision::V2025_11_25)) {
         let visit = json(&text).edit().set("mode", json("\"url\"")).apply();
         let named = visit.edit().set("elicitationId", json("\"id\"")).apply();
-        let lifted = wire::lift_question(Revision::V2025_11_25, &Method::Elicit, Some(&named));
+        let lifted = wire::lift_input_request(Revision::V2025_11_25, &Method::Elicit, Some(&named));
         prop_assert_eq!(lifted.as_ref(), Some(&visit));
         let revision = Revision::V2025_11_25;
-        let lowered = wire::lower_question(revision, &Method::Elicit, lifted.as_ref(), "id");
+        let lowered = wire::lower_input_request(revision, &Method::Elicit, lifted.as_ref(), "id");
         prop_assert_eq!(lowered, Ok(Some(named)));
     }
 
     #[test]
     fn questions_to_the_model((revision, text) in older_and(messages::sampling)) {
         let method = Method::CreateMessage;
-        let lifted = wire::lift_question(revision, &method, Some(&json(&text)));
-        let lowered = wire::lower_question(revision, &method, lifted.as_ref(), "");
+        let lifted = wire::lift_input_request(revision, &method, Some(&json(&text)));
+        let lowered = wire::lower_input_request(revision, &method, lifted.as_ref(), "");
         prop_assert_eq!(lowered, Ok(Some(json(&text))));
     }
 
@@ -146,7 +146,7 @@ proptest! {
             let _ = wire::lift_result(revision, &method, &raw);
             let _ = wire::lower_params(revision, &method, &raw);
             let _ = wire::lower_notification(revision, &method, &raw);
-            let _ = wire::lower_question(revision, &method, Some(&raw), "");
+            let _ = wire::lower_input_request(revision, &method, Some(&raw), "");
             let _ = wire::lower_answer(revision, &method, &raw);
             let _ = wire::lift_client_capabilities(revision, &raw);
             let _ = wire::lower_server_capabilities(revision, &raw);

@@ -1,6 +1,6 @@
 //! What a handler can do while it runs.
 
-use gantry_gateway::{Ask, Call, Caller, Exchange, Input, Progress};
+use gantry_gateway::{Call, CallContext, Caller, Input, InputRequest, Progress};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, Method, RawJson};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::failure::Failure;
 /// The line from a handler to its client. Clones share the line.
 #[derive(Debug, Clone)]
 pub struct Context {
-    exchange: Exchange,
+    context: CallContext,
     params: RawJson,
     input: Input,
 }
@@ -33,14 +33,14 @@ impl Elicitation {
 }
 
 impl Context {
-    pub(super) fn new(call: &Call, exchange: Exchange) -> Self {
+    pub(super) fn new(call: &Call, context: CallContext) -> Self {
         let (params, input) = (call.params.clone(), call.input.clone());
-        Self { exchange, params, input }
+        Self { context, params, input }
     }
 
     /// Who called, and what that client can do.
     pub fn caller(&self) -> &Caller {
-        self.exchange.caller()
+        self.context.caller()
     }
 
     /// The call's parameters as they came.
@@ -56,13 +56,13 @@ impl Context {
     /// Reports progress. `progress` must rise from one report to the next.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let message = message.map(str::to_owned);
-        self.exchange.progress(&Progress { progress, total, message });
+        self.context.progress(&Progress { progress, total, message });
     }
 
     /// Sends a log message to a client that wants it.
     pub async fn log(&self, level: Level, data: impl Serialize) {
         let data = RawJson::of(&data).unwrap_or(RawJson::NULL);
-        self.exchange.log(level, None, &data).await;
+        self.context.log(level, None, &data).await;
     }
 
     /// Asks the user to fill in a form. The schema is a flat object.
@@ -94,37 +94,37 @@ impl Context {
     /// `sampling/createMessage`.
     pub async fn sample(&self, params: &serde_json::Value) -> Result<RawJson, Failure> {
         let params = RawJson::of(params)?;
-        let key = self.exchange.number_question(&Method::CreateMessage);
-        self.ask(&key, Ask::new(Method::CreateMessage, params)).await
+        let key = self.context.number_input_request(&Method::CreateMessage);
+        self.ask(&key, InputRequest::new(Method::CreateMessage, params)).await
     }
 
     /// The folders the client works in.
     pub async fn roots(&self) -> Result<RawJson, Failure> {
-        let key = self.exchange.number_question(&Method::RootsList);
-        self.ask(&key, Ask::roots()).await
+        let key = self.context.number_input_request(&Method::RootsList);
+        self.ask(&key, InputRequest::roots()).await
     }
 
     /// Asks anything, under a key that is unique within the call.
-    pub async fn ask(&self, key: &str, ask: Ask) -> Result<RawJson, Failure> {
-        self.exchange.ask(key, ask).await.map_err(Failure::unanswered)
+    pub async fn ask(&self, key: &str, ask: InputRequest) -> Result<RawJson, Failure> {
+        self.context.ask(key, ask).await.map_err(Failure::unanswered)
     }
 
     /// Says that the call runs long from here on. A client that can come back for the result gets
     /// a task at once and may leave; any other waits as before. What can be asked should be asked
     /// before. Messages of progress are shown with the task.
     pub fn become_task(&self) {
-        self.exchange.become_task(None, None, None);
+        self.context.become_task(None, None, None);
     }
 
     /// Ends when the client gives up. The handler's own future is dropped then anyway; tasks it
     /// has started elsewhere must watch this.
     pub async fn cancelled(&self) {
-        self.exchange.cancelled().await;
+        self.context.cancelled().await;
     }
 
     async fn elicit_raw(&self, params: RawJson) -> Result<Elicitation, Failure> {
-        let key = self.exchange.number_question(&Method::Elicit);
-        let answer = self.ask(&key, Ask::new(Method::Elicit, params)).await?;
+        let key = self.context.number_input_request(&Method::Elicit);
+        let answer = self.ask(&key, InputRequest::new(Method::Elicit, params)).await?;
         let action = answer.get("action").and_then(|action| action.to_text());
         let action = action.ok_or_else(|| Failure::new("the client's answer has no action"))?;
         Ok(Elicitation { action, content: answer.get("content") })

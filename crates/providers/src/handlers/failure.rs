@@ -1,7 +1,9 @@
 //! How a handler fails: in the result, where the model sees it, or with a code of its own.
 
 use gantry_gateway::contract::ErrorType;
-use gantry_gateway::{AskError, CallError, ErrorDetail, ErrorKind, Outcome, Reply, Target};
+use gantry_gateway::{
+    CallError, ErrorDetail, ErrorKind, InputRequestError, Outcome, Reply, Target,
+};
 use gantry_protocol::RawJson;
 
 /// Why a handler failed.
@@ -78,7 +80,7 @@ impl<E: std::error::Error> From<E> for Failure {
 
 impl Failure {
     /// No answer came, which says more than a failed piece of work.
-    pub(super) fn unanswered(error: AskError) -> Self {
+    pub(super) fn unanswered(error: InputRequestError) -> Self {
         Self::Call(error.into())
     }
 }

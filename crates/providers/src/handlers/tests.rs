@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gantry_gateway::{
-    Call, Caller, ErrorKind, Event, Gateway, Identity, Interest, ListKind, Notice, Outcome, Reply,
-    Step, Subscription, TaskSupport,
+    Call, CallEvent, CallNotification, Caller, ErrorKind, Event, Gateway, Interest, ListKind,
+    Outcome, Reply, ServerInfo, Subscription, TaskSupport,
 };
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
@@ -26,7 +26,7 @@ struct House {
 
 impl House {
     fn new() -> Self {
-        let gateway = Gateway::builder(Identity::new("handlers", "1")).build();
+        let gateway = Gateway::builder(ServerInfo::new("handlers", "1")).build();
         let handlers = Handlers::default();
         handlers.publish_to(gateway.attach(Arc::new(handlers.clone())));
         Self { gateway, handlers }
@@ -47,8 +47,8 @@ impl House {
     async fn call(&self, method: Method, params: Value) -> Outcome {
         let params = raw(&params.to_string());
         let call = Call::new(method, params, Arc::new(Caller::new("someone")));
-        match self.gateway.start(call).step().await {
-            Step::Done(outcome) => outcome,
+        match self.gateway.start(call).next_event().await {
+            CallEvent::Done(outcome) => outcome,
             step => panic!("{step:?}"),
         }
     }
@@ -391,8 +391,8 @@ async fn a_tool_says_whether_and_when_it_runs_long() {
         let caller = Arc::new(Caller::new("someone"));
         let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));
         let mut said = 0;
-        while let Step::Notice(notice) = running.step().await {
-            assert!(matches!(notice, Notice::Task { .. }), "{notice:?}");
+        while let CallEvent::Notification(notification) = running.next_event().await {
+            assert!(matches!(notification, CallNotification::Task { .. }), "{notification:?}");
             said += 1;
         }
         assert_eq!(said, expected, "case {number}");
@@ -422,7 +422,9 @@ async fn a_tool_may_want_to_be_called_back() {
         let caller = Arc::new(Caller::new("someone"));
         let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));
         let mut said = Vec::new();
-        while let Step::Notice(Notice::HangUp { retry }) = running.step().await {
+        while let CallEvent::Notification(CallNotification::HangUp { retry }) =
+            running.next_event().await
+        {
             said.push(retry);
         }
         assert_eq!(said, Vec::from_iter(meta.map(|_| after)));

@@ -5,7 +5,7 @@ mod printing;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_gateway::{CallError, ErrorKind, Exchange, Progress, Reply};
+use gantry_gateway::{CallContext, CallError, ErrorKind, Progress, Reply};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, Level, RawJson, Redactor, Secret};
 use gantry_transport::child::{End, Finished};
@@ -124,16 +124,16 @@ fn tail(text: &str) -> &str {
 
 /// Passes on a line that a program wrote while it worked. A line that says nothing known is
 /// passed over: it can do no harm, and the next version of the contract may know it.
-pub(super) async fn relay(exchange: &Exchange, line: Bytes) {
-    let Ok(notice) = RawJson::parse(line, JsonLimits::default()) else { return };
-    if let Some(progress) = notice.get("progress").and_then(|it| it.read::<f64>()) {
-        let total = notice.get("total").and_then(|it| it.read());
-        let message = notice.get("message").and_then(|it| it.to_text());
-        exchange.progress(&Progress { progress, total, message });
+pub(super) async fn relay(context: &CallContext, line: Bytes) {
+    let Ok(notification) = RawJson::parse(line, JsonLimits::default()) else { return };
+    if let Some(progress) = notification.get("progress").and_then(|it| it.read::<f64>()) {
+        let total = notification.get("total").and_then(|it| it.read());
+        let message = notification.get("message").and_then(|it| it.to_text());
+        context.progress(&Progress { progress, total, message });
     }
-    if let Some(data) = notice.get("log") {
-        let level = notice.get("level").and_then(|it| it.read()).unwrap_or(Level::Info);
-        exchange.log(level, None, &data).await;
+    if let Some(data) = notification.get("log") {
+        let level = notification.get("level").and_then(|it| it.read()).unwrap_or(Level::Info);
+        context.log(level, None, &data).await;
     }
 }
 

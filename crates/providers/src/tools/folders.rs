@@ -34,7 +34,7 @@ pub(super) struct Reading {
 /// What one file held.
 #[derive(Debug)]
 struct Page {
-    stamp: Stamp,
+    fingerprint: FileFingerprint,
     manifests: Vec<Arc<Manifest>>,
     problems: Vec<Problem>,
     /// When it was read.
@@ -44,7 +44,7 @@ struct Page {
 /// Tells whether a file is still the same: size, times and number. The time of the last change of
 /// its inode catches what keeps the others, such as `cp -p` over it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp(u64, (i64, i64), (i64, i64), u64);
+struct FileFingerprint(u64, (i64, i64), (i64, i64), u64);
 
 impl Folders {
     pub(super) fn new(folders: Vec<PathBuf>) -> Self {
@@ -90,23 +90,23 @@ impl Folders {
     /// What a file holds: from the last look, if nothing happened to it. What was wrong with a
     /// file may have been mended elsewhere, so such a file is read each time.
     fn page(&mut self, file: &Path) -> Page {
-        let Some(stamp) = Stamp::of(file) else {
-            return Page::read(file, Stamp::default());
+        let Some(fingerprint) = FileFingerprint::of(file) else {
+            return Page::read(file, FileFingerprint::default());
         };
         let kept = self.read.remove(file);
-        let kept = kept.filter(|page| page.stamp == stamp && page.problems.is_empty());
+        let kept = kept.filter(|page| page.fingerprint == fingerprint && page.problems.is_empty());
         match kept.filter(Page::programs_are_there) {
             Some(page) if page.is_fresh() => page,
-            Some(page) => page.read_again(file, stamp),
-            None => Page::read(file, stamp),
+            Some(page) => page.read_again(file, fingerprint),
+            None => Page::read(file, fingerprint),
         }
     }
 }
 
 impl Page {
-    fn read(file: &Path, stamp: Stamp) -> Self {
+    fn read(file: &Path, fingerprint: FileFingerprint) -> Self {
         let (manifests, problems) = (Vec::new(), Vec::new());
-        let mut page = Self { stamp, manifests, problems, read: Instant::now() };
+        let mut page = Self { fingerprint, manifests, problems, read: Instant::now() };
         for read in read_file(file, &|name| std::env::var(name).ok()) {
             match read {
                 Ok(manifest) => page.manifests.push(Arc::new(manifest)),
@@ -123,8 +123,8 @@ impl Page {
     }
 
     /// Reads the file again. If it says the same, the tools stay what they are.
-    fn read_again(self, file: &Path, stamp: Stamp) -> Self {
-        let page = Self::read(file, stamp);
+    fn read_again(self, file: &Path, fingerprint: FileFingerprint) -> Self {
+        let page = Self::read(file, fingerprint);
         match page.manifests == self.manifests && page.problems.is_empty() {
             true => Self { read: page.read, ..self },
             false => page,
@@ -145,7 +145,7 @@ impl Reading {
     }
 }
 
-impl Stamp {
+impl FileFingerprint {
     fn of(file: &Path) -> Option<Self> {
         let it = file.metadata().ok()?;
         Some(Self(it.len(), (it.mtime(), it.mtime_nsec()), (it.ctime(), it.ctime_nsec()), it.ino()))

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gantry_gateway::{
-    Change, Class, EntryError, Listing, SortedMap, ToolEntry, ToolVersions, Version, changes,
-    demanded, suffices,
+    ChangeClass, DefinitionChange, EntryError, Listing, SortedMap, ToolEntry, ToolVersions,
+    Version, changes, demanded, suffices,
 };
 use gantry_protocol::RawJson;
 
@@ -291,7 +291,7 @@ impl Registered {
         let changes = changes(&served.definition, &self.entry.definition);
         match changes.first() {
             None => Ok(()),
-            Some(worst) if worst.class > Class::Patch => {
+            Some(worst) if worst.class > ChangeClass::Patch => {
                 Err(unrisen(&self.manifest, served, worst.class, &changes))
             }
             Some(change) => {
@@ -310,7 +310,7 @@ impl Registered {
         if suffices(&before.version, &self.version, class) {
             return Ok(());
         }
-        Err(unrisen(&self.manifest, before, class.unwrap_or(Class::Patch), &changes))
+        Err(unrisen(&self.manifest, before, class.unwrap_or(ChangeClass::Patch), &changes))
     }
 
     /// Whether an older version is one from which the newer one has risen as the change demands.
@@ -328,7 +328,7 @@ impl Registered {
     fn check_replaces(&self, newer: &Known) -> Result<(), Problem> {
         let changes = changes(&newer.definition, &self.entry.definition);
         match changes.first() {
-            Some(worst) if worst.class == Class::Major => {
+            Some(worst) if worst.class == ChangeClass::Major => {
                 Err(differs(&self.manifest, newer, &changes))
             }
             _ => Ok(()),
@@ -336,14 +336,14 @@ impl Registered {
     }
 }
 
-fn differs(manifest: &Manifest, newer: &Known, changes: &[Change]) -> Problem {
+fn differs(manifest: &Manifest, newer: &Known, changes: &[DefinitionChange]) -> Problem {
     let (name, version, served) = (&manifest.name, &manifest.version, &newer.version);
     let what = changes.first().map_or("its definition differs", |it| it.text.as_str());
     let text = format!(
         "`{name}` {version} differs from {served}, which was served before, more than the versions \
          say ({what})"
     );
-    let class = changes.first().map_or(Class::Patch, |it| it.class);
+    let class = changes.first().map_or(ChangeClass::Patch, |it| it.class);
     let advice = format!("give it a version above {served}: {}", demanded(served, class));
     Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
 }
@@ -357,7 +357,7 @@ fn other_command(manifest: &Manifest, served: &Known) -> Problem {
     );
     let advice = format!(
         "raise the version to {} or above, or restore the command",
-        demanded(&served.version, Class::Patch)
+        demanded(&served.version, ChangeClass::Patch)
     );
     Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
 }
@@ -376,7 +376,12 @@ fn fallen(manifest: &Manifest, above: &Version) -> Problem {
     Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
 }
 
-fn unrisen(manifest: &Manifest, before: &Known, class: Class, changes: &[Change]) -> Problem {
+fn unrisen(
+    manifest: &Manifest,
+    before: &Known,
+    class: ChangeClass,
+    changes: &[DefinitionChange],
+) -> Problem {
     let what = changes.first().map_or("its definition changed", |change| change.text.as_str());
     let more = match changes.len() {
         0 | 1 => String::new(),

@@ -1,9 +1,9 @@
 //! Runs the program of a tool for one call.
 
+mod fingerprint;
 mod launch;
 mod python;
 mod service;
-mod stamp;
 mod standby;
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use gantry_gateway::{CallError, ErrorKind, Exchange, Outcome, Schema};
+use gantry_gateway::{CallContext, CallError, ErrorKind, Outcome, Schema};
 use gantry_protocol::RawJson;
 use gantry_transport::child::{Child, End, Finished};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -60,16 +60,16 @@ impl Runner {
         manifest: &Arc<Manifest>,
         arguments: RawJson,
         output: Option<Arc<Schema>>,
-        exchange: Exchange,
+        context: CallContext,
     ) -> Outcome {
         // Dropped last: by then the place is free for the one that will wait.
         let _replacement = Replacement { standby: &self.standby, manifest };
         let place = Arc::new(self.place(manifest).await?);
-        let service = Service { manifest, settings: &self.settings, exchange: &exchange, place };
+        let service = Service { manifest, settings: &self.settings, context: &context, place };
         let input = contract::request(&arguments);
         let waiting = self.standby.take(manifest);
         if self.standby.serves(manifest) {
-            exchange.note_standby(waiting.is_some());
+            context.note_standby(waiting.is_some());
         }
         let waited = match waiting {
             Some(child) => Some(service.serve(child, input.clone()).await),

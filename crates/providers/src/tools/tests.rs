@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gantry_gateway::{Call, CallError, Caller, Gateway, Identity, Notice, Reply, Step};
+use gantry_gateway::{
+    Call, CallError, CallEvent, CallNotification, Caller, Gateway, Reply, ServerInfo,
+};
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use gantry_transport::child::ChildLimits;
 use rustix::fs::{FileType, Mode};
@@ -45,7 +47,7 @@ impl Bench {
         fs::write(folder.join("one.tool.json"), manifest.to_string()).expect("a manifest");
         let tools = Tools::open(vec![folder.clone()], settings);
         assert!(tools.problems().is_empty(), "{:?}", tools.problems());
-        let gateway = Gateway::builder(Identity::new("test", "1")).build();
+        let gateway = Gateway::builder(ServerInfo::new("test", "1")).build();
         tools.publish_to(gateway.attach(Arc::new(tools.clone())));
         Self { folder, gateway, tools }
     }
@@ -60,10 +62,10 @@ impl Bench {
         let caller = Arc::new(Caller::new("test"));
         let mut running = self.gateway.start(Call::new(Method::ToolsCall, params, caller));
         loop {
-            match running.step().await {
-                Step::Done(Ok(Reply::Result(result))) => return Ok(result.into_raw()),
-                Step::Done(Err(error)) => return Err(error),
-                Step::Done(other) => panic!("{other:?}"),
+            match running.next_event().await {
+                CallEvent::Done(Ok(Reply::Result(result))) => return Ok(result.into_raw()),
+                CallEvent::Done(Err(error)) => return Err(error),
+                CallEvent::Done(other) => panic!("{other:?}"),
                 _ => {}
             }
         }
@@ -247,7 +249,11 @@ async fn one_that_runs_long_says_so_before_it_works() {
         let params = RawJson::from_static(r#"{"name":"test.tool"}"#);
         let caller = Arc::new(Caller::new("test"));
         let mut running = bench.gateway.start(Call::new(Method::ToolsCall, params, caller));
-        let first = running.step().await;
-        assert_eq!(matches!(first, Step::Notice(Notice::Task { .. })), expected, "{first:?}");
+        let first = running.next_event().await;
+        assert_eq!(
+            matches!(first, CallEvent::Notification(CallNotification::Task { .. })),
+            expected,
+            "{first:?}"
+        );
     }
 }

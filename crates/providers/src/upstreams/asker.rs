@@ -18,17 +18,17 @@ pub(super) fn named(server: &str, method: &Method, params: RawJson) -> RawJson {
 }
 
 /// The same for all questions of a reply, by key.
-pub(super) fn named_all(server: &str, questions: &RawJson) -> RawJson {
-    let mut named_all = ObjectWriter::with_capacity(questions.bytes().len() + 64);
-    for member in questions.members() {
-        let question = member.value();
-        let method = question.get("method").and_then(|method| method.to_text());
-        let named = match (method, question.get("params")) {
+pub(super) fn named_all(server: &str, input_requests: &RawJson) -> RawJson {
+    let mut named_all = ObjectWriter::with_capacity(input_requests.bytes().len() + 64);
+    for member in input_requests.members() {
+        let input_request = member.value();
+        let method = input_request.get("method").and_then(|method| method.to_text());
+        let named = match (method, input_request.get("params")) {
             (Some(method), Some(params)) => {
                 let params = named(server, &Method::parse(&method), params);
-                question.edit().set("params", params).apply()
+                input_request.edit().set("params", params).apply()
             }
-            _ => question,
+            _ => input_request,
         };
         named_all = named_all.raw(&member.key(), &named);
     }
@@ -56,8 +56,8 @@ mod tests {
                 r#"{"a":{"method":"elicitation/create","params":{}},"b":7}"#,
             ),
         ];
-        for (questions, expected) in cases {
-            assert_eq!(named_all("one", &raw(questions)).as_str(), expected);
+        for (input_requests, expected) in cases {
+            assert_eq!(named_all("one", &raw(input_requests)).as_str(), expected);
         }
     }
 }

@@ -45,8 +45,13 @@ impl CanonicalNames {
                 (own.to_owned(), Named::new(given, &contenders))
             };
             let named = ServerNames {
-                tools: part.offer.tools.iter().map(|it| name(&mut tools, &it.own)).collect(),
-                prompts: part.offer.prompts.iter().map(|it| name(&mut prompts, &it.name)).collect(),
+                tools: part.exports.tools.iter().map(|it| name(&mut tools, &it.own)).collect(),
+                prompts: part
+                    .exports
+                    .prompts
+                    .iter()
+                    .map(|it| name(&mut prompts, &it.name))
+                    .collect(),
                 aliases: aliases(part, parts, &mut uris, &mut texts).map(Arc::new),
             };
             all.insert(part.server.clone(), named);
@@ -115,12 +120,12 @@ fn aliases<'a>(
 ) -> Option<Aliases> {
     let mut aliases = None;
     let new = || Aliases::new(&part.server, |prefix| is_used(parts, prefix));
-    for resource in &part.offer.resources {
+    for resource in &part.exports.resources {
         if !uris.insert(&resource.uri) {
             aliases.get_or_insert_with(new).add(&resource.uri);
         }
     }
-    for (template, parsed) in &part.offer.templates {
+    for (template, parsed) in &part.exports.templates {
         if !texts.insert(&template.uri_template) {
             let aliases = aliases.get_or_insert_with(new);
             aliases.add_template(&template.uri_template, parsed.as_ref());
@@ -137,7 +142,7 @@ pub(super) fn alias(aliases: &Aliases, is_shown: bool) -> AddressAlias {
 /// Whether something that is listed begins so.
 fn is_used(parts: &[Part], prefix: &str) -> bool {
     parts.iter().any(|part| {
-        part.offer.resources.iter().any(|it| it.uri.starts_with(prefix))
-            || part.offer.templates.iter().any(|(it, _)| it.uri_template.starts_with(prefix))
+        part.exports.resources.iter().any(|it| it.uri.starts_with(prefix))
+            || part.exports.templates.iter().any(|(it, _)| it.uri_template.starts_with(prefix))
     })
 }

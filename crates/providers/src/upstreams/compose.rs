@@ -13,8 +13,8 @@ use gantry_protocol::headers::HeaderParam;
 
 use super::aliases::Aliases;
 use super::canonical::{CanonicalNames, Named};
+use super::exports::{ExportedTool, Exports, Tasks};
 use super::naming::{LONGEST, Names};
-use super::offer::{Offer, OfferedTool, Tasks};
 use super::settings::Profile;
 use gantry_gateway::pattern::chosen;
 
@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub(super) server: Arc<str>,
     /// What its names begin with.
     pub(super) prefix: String,
-    pub(super) offer: Arc<Offer>,
+    pub(super) exports: Arc<Exports>,
 }
 
 /// What of the parts is wanted, and under which names.
@@ -145,7 +145,7 @@ fn name_tools(
 ) {
     let mut own_names = Names::new(LONGEST);
     for part in parts {
-        for tool in &part.offer.tools {
+        for tool in &part.exports.tools {
             // All parts were named; what were not could not be told from others, and is not listed.
             let Some(named) = names.tool(&part.server, &tool.own) else { continue };
             let (name, clash) = match scope {
@@ -158,7 +158,7 @@ fn name_tools(
                 _ => (named.canonical.name.to_string(), named.clash.clone()),
             };
             let is_wanted = scope.has_server(&part.server) && scope.has_tool(&name);
-            if part.offer.is_withdrawn {
+            if part.exports.is_withdrawn {
                 let kept = is_wanted.then(|| (name, part.server.clone()));
                 composed.routes.kept.extend(kept);
                 continue;
@@ -180,7 +180,7 @@ fn name_tools(
 
 fn tool_route(
     part: &Part,
-    tool: &OfferedTool,
+    tool: &ExportedTool,
     name: &str,
     named: &Named,
     before: &Routes,
@@ -210,8 +210,8 @@ fn tool_route(
 }
 
 fn name_prompts(parts: &[Part], scope: Scope<'_>, names: &CanonicalNames, composed: &mut Composed) {
-    for part in parts.iter().filter(|part| !part.offer.is_withdrawn) {
-        for prompt in &part.offer.prompts {
+    for part in parts.iter().filter(|part| !part.exports.is_withdrawn) {
+        for prompt in &part.exports.prompts {
             let Some(named) = names.prompt(&part.server, &prompt.name) else { continue };
             let (name, definition) = match scope {
                 Scope::Alone => (prompt.name.clone(), prompt.definition.clone()),

@@ -8,14 +8,14 @@ use gantry_protocol::{JsonLimits, RawJson};
 use gantry_transport::child::Program;
 
 use super::lists::Lists;
-use super::settings::{Share, Upstream};
+use super::settings::{Share, UpstreamConfig};
 
 pub(super) fn raw(text: &str) -> RawJson {
     RawJson::parse(text.to_owned(), JsonLimits::default()).unwrap()
 }
 
 /// A server that is a program.
-pub(super) fn upstream(name: &str) -> Upstream {
+pub(super) fn upstream(name: &str) -> UpstreamConfig {
     let program = Program {
         program: PathBuf::from("server"),
         args: Vec::new(),
@@ -23,7 +23,7 @@ pub(super) fn upstream(name: &str) -> Upstream {
         directory: None,
         memory: None,
     };
-    Upstream {
+    UpstreamConfig {
         name: name.to_owned(),
         source: None,
         target: Ok(Target::Program(program)),
@@ -43,9 +43,9 @@ pub(super) fn upstream(name: &str) -> Upstream {
 }
 
 /// A server on the web.
-pub(super) fn web(name: &str) -> Upstream {
+pub(super) fn web(name: &str) -> UpstreamConfig {
     let endpoint = Endpoint::new("http://localhost/mcp".parse().unwrap());
-    Upstream { target: Ok(Target::Http(endpoint, HttpKind::Auto)), ..upstream(name) }
+    UpstreamConfig { target: Ok(Target::Http(endpoint, HttpKind::Auto)), ..upstream(name) }
 }
 
 /// The lists with these definitions, each list an array.

@@ -7,16 +7,16 @@ use gantry_gateway::Origin;
 use sha2::{Digest, Sha256};
 
 use super::naming;
-use super::settings::Upstream;
+use super::settings::UpstreamConfig;
 
 /// Whose the things are that this server offers.
-pub(super) fn of(upstream: &Upstream) -> Arc<Origin> {
+pub(super) fn of(upstream: &UpstreamConfig) -> Arc<Origin> {
     Arc::new(Origin { server: upstream.name.as_str().into(), identity: identity(upstream).into() })
 }
 
 /// The program with all its words, or the address. Either may hold a secret, so that it is told by
 /// its digest. Variables and headers are left out: a new token is not a new server.
-pub(super) fn identity(upstream: &Upstream) -> String {
+pub(super) fn identity(upstream: &UpstreamConfig) -> String {
     match &upstream.target {
         Ok(Target::Program(program)) => {
             let words = program.args.iter().map(String::as_bytes);
@@ -31,13 +31,13 @@ pub(super) fn identity(upstream: &Upstream) -> String {
 }
 
 /// Whether two servers are the same one, whatever else their entries say.
-pub(super) fn is_same(one: &Upstream, other: &Upstream) -> bool {
+pub(super) fn is_same(one: &UpstreamConfig, other: &UpstreamConfig) -> bool {
     one.target.is_ok() && one.source == other.source && identity(one) == identity(other)
 }
 
 /// The name of the file that keeps what the server lists. Servers of one name in different
 /// configuration files have different ones.
-pub(super) fn file(upstream: &Upstream) -> String {
+pub(super) fn file(upstream: &UpstreamConfig) -> String {
     let name = naming::file(&upstream.name);
     let Some(source) = &upstream.source else { return format!("{name}.json") };
     let source = std::path::absolute(source).unwrap_or_else(|_| source.clone());

@@ -22,7 +22,7 @@ pub(super) struct Pool {
     target: Target,
     settings: Settings,
     limit: usize,
-    lending: Mutex<Lending>,
+    state: Mutex<PoolState>,
     /// Where the connections live: longer than the threads that serve those who need them.
     home: Handle,
     /// What they say beside their calls goes there, with whose they are.
@@ -30,8 +30,8 @@ pub(super) struct Pool {
 }
 
 #[derive(Debug, Default)]
-struct Lending {
-    clients: HashMap<Arc<str>, Lent>,
+struct PoolState {
+    clients: HashMap<Arc<str>, PooledConnection>,
     /// What clients watch. Who of them does is seen when there is news.
     watched: BTreeSet<String>,
     /// How many were ever made.
@@ -39,8 +39,8 @@ struct Lending {
 }
 
 #[derive(Debug)]
-struct Lent {
-    own: Own,
+struct PooledConnection {
+    own: DedicatedConnection,
     /// Who is accountable for it.
     principal: Box<str>,
     used: Instant,
@@ -49,7 +49,7 @@ struct Lent {
 
 /// The connection of one user or session.
 #[derive(Debug, Clone)]
-pub(super) struct Own {
+pub(super) struct DedicatedConnection {
     pub(super) client: Client,
     /// What it is called for people. It does not tell the session, which is a secret.
     pub(super) name: String,
@@ -67,46 +67,46 @@ impl Pool {
         // It is made because it is needed; once lost it is made again when it is needed again.
         let settings = Settings { start: Start::Lazy, ..settings };
         let (limit, home) = (limit.max(1), Handle::current());
-        Self { target, settings, limit, lending: Mutex::default(), home, events }
+        Self { target, settings, limit, state: Mutex::default(), home, events }
     }
 
     /// The connection of that name, for a principal; none if there are too many that work on
     /// something. One principal may have a part of them only where there may be others.
     pub(super) fn get(&self, whose: &str, principal: &str, is_shared: bool) -> Option<Client> {
         let now = Instant::now();
-        let mut lending = self.lock();
-        if let Some(lent) = lending.clients.get_mut(whose) {
-            lent.used = now;
-            return Some(lent.own.client.clone());
+        let mut state = self.lock();
+        if let Some(pooled) = state.clients.get_mut(whose) {
+            pooled.used = now;
+            return Some(pooled.own.client.clone());
         }
-        let clients = &mut lending.clients;
-        clients.retain(|_, lent| lent.is_wanted(now));
+        let clients = &mut state.clients;
+        clients.retain(|_, pooled| pooled.is_wanted(now));
         let most = if is_shared { (self.limit / SHARES).max(1) } else { self.limit };
-        if clients.values().filter(|lent| *lent.principal == *principal).count() >= most {
-            rest(clients, |lent| *lent.principal == *principal)?;
+        if clients.values().filter(|pooled| *pooled.principal == *principal).count() >= most {
+            rest(clients, |pooled| *pooled.principal == *principal)?;
         } else if clients.len() >= self.limit {
             // Whoever has the most gives way: nobody loses a connection to one who makes many.
             let mut counts: HashMap<&str, usize> = HashMap::new();
-            for lent in clients.values().filter(|lent| !lent.is_busy()) {
-                *counts.entry(&lent.principal).or_default() += 1;
+            for pooled in clients.values().filter(|pooled| !pooled.is_busy()) {
+                *counts.entry(&pooled.principal).or_default() += 1;
             }
             let largest = counts.values().copied().max()?;
             counts.retain(|_, count| *count == largest);
             let holders: BTreeSet<Box<str>> = counts.into_keys().map(Into::into).collect();
-            rest(clients, |lent| holders.contains(&lent.principal))?;
+            rest(clients, |pooled| holders.contains(&pooled.principal))?;
         }
-        lending.made += 1;
-        let lent = self.make(whose, principal, &lending);
-        let client = lent.own.client.clone();
-        lending.clients.insert(whose.into(), lent);
+        state.made += 1;
+        let pooled = self.make(whose, principal, &state);
+        let client = pooled.own.client.clone();
+        state.clients.insert(whose.into(), pooled);
         Some(client)
     }
 
-    fn make(&self, whose: &str, principal: &str, lending: &Lending) -> Lent {
+    fn make(&self, whose: &str, principal: &str, state: &PoolState) -> PooledConnection {
         let _at_home = self.home.enter();
         let (sender, mut said) = mpsc::channel(self.settings.queue.max(1));
         let client = Client::new(self.target.clone(), self.settings.clone(), sender);
-        client.watch(lending.watched.clone());
+        client.watch(state.watched.clone());
         let (whose, events) = (Arc::<str>::from(whose), self.events.clone());
         let mut hearing = JoinSet::new();
         hearing.spawn(async move {
@@ -116,51 +116,60 @@ impl Pool {
                 }
             }
         });
-        let number = lending.made;
+        let number = state.made;
         let name = format!("{principal} {number}");
-        let own = Own { client, name, number };
-        Lent { own, principal: principal.into(), used: Instant::now(), _hearing: hearing }
+        let own = DedicatedConnection { client, name, number };
+        PooledConnection {
+            own,
+            principal: principal.into(),
+            used: Instant::now(),
+            _hearing: hearing,
+        }
     }
 
     /// Sets what is watched, on all connections and on those to come.
     pub(super) fn watch(&self, uris: &BTreeSet<String>) {
-        let mut lending = self.lock();
-        uris.clone_into(&mut lending.watched);
-        lending.clients.values().for_each(|lent| lent.own.client.watch(uris.clone()));
+        let mut state = self.lock();
+        uris.clone_into(&mut state.watched);
+        state.clients.values().for_each(|pooled| pooled.own.client.watch(uris.clone()));
     }
 
     /// Ends connections that nobody has used for long.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        self.lock().clients.retain(|_, lent| lent.is_wanted(now));
+        self.lock().clients.retain(|_, pooled| pooled.is_wanted(now));
     }
 
     /// All connections there are, in the order in which they were made.
-    pub(super) fn all(&self) -> Vec<Own> {
-        let mut all: Vec<Own> = self.lock().clients.values().map(|lent| lent.own.clone()).collect();
+    pub(super) fn all(&self) -> Vec<DedicatedConnection> {
+        let mut all: Vec<DedicatedConnection> =
+            self.lock().clients.values().map(|pooled| pooled.own.clone()).collect();
         all.sort_by_key(|own| own.number);
         all
     }
 
     /// Forgets all connections, and gives them to whoever ends them.
     pub(super) fn empty(&self) -> Vec<Client> {
-        self.lock().clients.drain().map(|(_, lent)| lent.own.client).collect()
+        self.lock().clients.drain().map(|(_, pooled)| pooled.own.client).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lending> {
-        self.lending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ends the connection that has rested longest among these; none if all work on something.
-fn rest(clients: &mut HashMap<Arc<str>, Lent>, is_meant: impl Fn(&Lent) -> bool) -> Option<()> {
-    let resting = clients.iter().filter(|(_, lent)| is_meant(lent) && !lent.is_busy());
-    let oldest = resting.min_by_key(|(_, lent)| lent.used).map(|(name, _)| name.clone())?;
+fn rest(
+    clients: &mut HashMap<Arc<str>, PooledConnection>,
+    is_meant: impl Fn(&PooledConnection) -> bool,
+) -> Option<()> {
+    let resting = clients.iter().filter(|(_, pooled)| is_meant(pooled) && !pooled.is_busy());
+    let oldest = resting.min_by_key(|(_, pooled)| pooled.used).map(|(name, _)| name.clone())?;
     clients.remove(&oldest);
     Some(())
 }
 
-impl Lent {
+impl PooledConnection {
     fn is_wanted(&self, now: Instant) -> bool {
         now.duration_since(self.used) < IDLE || self.is_busy()
     }

@@ -4,11 +4,11 @@ use gantry_client::{Endpoint, Secret, Target};
 use gantry_protocol::Redactor;
 use gantry_protocol::redact::{ANYWHERE, is_open_variable, names_a_secret};
 
-use super::Upstream;
+use super::UpstreamConfig;
 
 /// Hides what a server is configured with: the values of references wherever they stand, and the
 /// values of headers, of variables, and in an address.
-pub(super) fn of(upstream: &Upstream) -> Redactor {
+pub(super) fn of(upstream: &UpstreamConfig) -> Redactor {
     let references = upstream.secrets.iter().map(Secret::expose);
     let values: Vec<&str> = match &upstream.target {
         Ok(Target::Program(program)) => of_variables(&program.env).collect(),
@@ -55,7 +55,7 @@ mod tests {
             Endpoint::new("http://me:my-word@localhost/mcp?key=in-the-url&b".parse().unwrap());
         endpoint.headers.push(("Authorization".to_owned(), Secret::new("Bearer abc-def")));
         endpoint.headers.push(("X-Short".to_owned(), Secret::new("yes")));
-        let redaction = of(&Upstream::new("web", Target::Http(endpoint, HttpKind::Auto)));
+        let redaction = of(&UpstreamConfig::new("web", Target::Http(endpoint, HttpKind::Auto)));
         let cases = [
             ("yes, Bearer abc-def is wrong", "yes, … is wrong"),
             ("the token abc-def is wrong", "the token … is wrong"),
@@ -86,8 +86,10 @@ mod tests {
             memory: None,
         };
         let secrets = ["/from+elsewhere", "word5", "abc"].map(Secret::new).into();
-        let redaction =
-            of(&Upstream { secrets, ..Upstream::new("program", Target::Program(program)) });
+        let redaction = of(&UpstreamConfig {
+            secrets,
+            ..UpstreamConfig::new("program", Target::Program(program))
+        });
         let cases = [
             (r#"{"a":"homely /var/cache"}"#, r#"{"a":"homely /var/cache"}"#),
             (r#"{"a":"my se\"cret"}"#, r#"{"a":"my …"}"#),
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_references_stood_for_is_hidden_though_the_entry_is_wrong() {
-        let mut upstream = Upstream::new(
+        let mut upstream = UpstreamConfig::new(
             "wrong",
             Target::WebSocket(Endpoint::new("ws://localhost".parse().unwrap())),
         );

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gantry_client::{Answer, Client, ClientError, InputRequired, Request, TaskWish};
-use gantry_gateway::{Call, CallError, ErrorKind, Exchange, Outcome, Reply};
+use gantry_client::{Answer, Client, ClientError, InputRequired, Request, TaskRequest};
+use gantry_gateway::{Call, CallContext, CallError, ErrorKind, Outcome, Reply};
 use gantry_protocol::capability::{TASKS, with_tasks};
 use gantry_protocol::meta::key;
 use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
@@ -13,40 +13,45 @@ use tokio::task::yield_now;
 use super::aliases::Aliases;
 use super::asker;
 use super::failure::Failed;
-use super::line::CallLine;
-use super::server::Server;
+use super::request_handler::CallRequestHandler;
 use super::task::{self, TaskError};
+use super::upstream::Upstream;
 
 /// A call on its way.
-pub(super) struct Errand {
-    pub(super) server: Arc<Server>,
+pub(super) struct UpstreamCall {
+    pub(super) server: Arc<Upstream>,
     /// Other addresses of the server's resources.
     pub(super) aliases: Option<Arc<Aliases>>,
     pub(super) request: Request,
-    pub(super) exchange: Exchange,
+    pub(super) context: CallContext,
     /// Whether the client takes questions with a reply, and comes back.
-    pub(super) takes_questions: bool,
+    pub(super) takes_input_requests: bool,
     /// Whether the call runs long, whatever the server makes of it.
     pub(super) runs_long: bool,
     /// Whether there are other servers that may ask the same person.
     pub(super) is_one_of_many: bool,
 }
 
-impl Errand {
+impl UpstreamCall {
     /// Takes the call to the server and brings back what it comes to.
     pub(super) async fn run(&self) -> Outcome {
         if self.runs_long {
-            self.exchange.become_task(None, None, None);
+            self.context.become_task(None, None, None);
             // The door hears of it before the server is asked: what that asks, a task may ask.
             yield_now().await;
         }
         let server = &self.server;
-        let client = server.client_for(self.exchange.caller())?;
+        let client = server.client_for(self.context.caller())?;
         let redaction = server.redaction.clone();
         let asker = self.is_one_of_many.then(|| server.clone());
-        let line = CallLine::new(self.exchange.clone(), redaction, self.takes_questions, asker);
+        let handler = CallRequestHandler::new(
+            self.context.clone(),
+            redaction,
+            self.takes_input_requests,
+            asker,
+        );
         let answers = self.request.input.entries.as_ref();
-        let outcome = match self.ask(&client, &line).await {
+        let outcome = match self.ask(&client, &handler).await {
             Ok(Reply::InputRequired(required)) if is_declined(&required, answers) => {
                 Err(declined(server))
             }
@@ -54,13 +59,13 @@ impl Errand {
             Err(TaskError::Call(error)) => Err(error),
             Err(TaskError::Client(error)) => {
                 if self.is_unknown(&error) {
-                    server.doubted.notify_one();
+                    server.stale_hint.notify_one();
                 }
                 let is_stateless = client.known().is_some_and(|it| it.revision.is_stateless());
                 Err(self.failed(is_stateless).error(error))
             }
         };
-        if let Some(required) = line.missing().filter(|_| is_failure(&outcome)) {
+        if let Some(required) = handler.missing().filter(|_| is_failure(&outcome)) {
             return Err(lacking(server, required));
         }
         match outcome? {
@@ -87,24 +92,28 @@ impl Errand {
     }
 
     /// Asks the server. What few calls come to waits on the heap: each would have room for it.
-    async fn ask(&self, client: &Client, line: &CallLine) -> Result<Reply, TaskError> {
-        let answer = match client.request(&self.request, line).await {
+    async fn ask(&self, client: &Client, handler: &CallRequestHandler) -> Result<Reply, TaskError> {
+        let answer = match client.request(&self.request, handler).await {
             // A client with handshake had no words for tasks. They are followed to their end here.
-            Err(error) if !self.takes_questions && demands_tasks(&error) => None,
+            Err(error) if !self.takes_input_requests && demands_tasks(&error) => None,
             answer => Some(answer?),
         };
         match answer {
             Some(Answer::Complete(result)) => Ok(Reply::Result(result)),
-            Some(answer) => Box::pin(self.take(answer, client, &self.request, line)).await,
-            None => Box::pin(self.ask_for_task(client, line)).await,
+            Some(answer) => Box::pin(self.take(answer, client, &self.request, handler)).await,
+            None => Box::pin(self.ask_for_task(client, handler)).await,
         }
     }
 
-    async fn ask_for_task(&self, client: &Client, line: &CallLine) -> Result<Reply, TaskError> {
+    async fn ask_for_task(
+        &self,
+        client: &Client,
+        handler: &CallRequestHandler,
+    ) -> Result<Reply, TaskError> {
         let capabilities = with_tasks(&self.request.capabilities);
         let request = Request { capabilities, ..self.request.clone() };
-        let answer = client.request(&request, line).await?;
-        self.take(answer, client, &request, line).await
+        let answer = client.request(&request, handler).await?;
+        self.take(answer, client, &request, handler).await
     }
 
     /// What an answer comes to.
@@ -113,7 +122,7 @@ impl Errand {
         answer: Answer,
         client: &Client,
         request: &Request,
-        line: &CallLine,
+        handler: &CallRequestHandler,
     ) -> Result<Reply, TaskError> {
         match answer {
             Answer::Complete(result) => Ok(Reply::Result(result)),
@@ -126,8 +135,8 @@ impl Errand {
             }
             Answer::Task(created) => {
                 let (client, request) = (client.clone(), request.clone());
-                let (server, exchange) = (&self.server, &self.exchange);
-                let followed = task::follow(&created, server, client, request, line, exchange);
+                let (server, context) = (&self.server, &self.context);
+                let followed = task::follow(&created, server, client, request, handler, context);
                 Ok(Reply::result(followed.await?))
             }
         }
@@ -197,7 +206,7 @@ pub(super) fn traced(request: Request, trace: Option<Arc<Trace>>) -> Request {
 
 /// That a call is made a task: because it cannot be made otherwise, or its client takes them.
 pub(super) fn as_task(request: Request) -> Request {
-    Request { task: Some(TaskWish::default()), ..request }
+    Request { task: Some(TaskRequest::default()), ..request }
 }
 
 /// Whether a call names its target as the server does.
@@ -253,7 +262,7 @@ fn is_declined(required: &gantry_gateway::InputRequired, answers: Option<&RawJso
     })
 }
 
-fn declined(server: &Server) -> CallError {
+fn declined(server: &Upstream) -> CallError {
     let name = server.name();
     let text = format!("the server `{name}` needs a page to be visited, and the user did not");
     CallError::new(ErrorKind::ToolFailed, text)
@@ -269,7 +278,7 @@ fn is_failure(outcome: &Outcome) -> bool {
 }
 
 /// A server that failed after the client could not be asked failed for that reason.
-fn lacking(server: &Server, required: RawJson) -> CallError {
+fn lacking(server: &Upstream, required: RawJson) -> CallError {
     let kinds: Vec<String> =
         required.members().map(|member| format!("`{}`", member.key())).collect();
     let text = format!(

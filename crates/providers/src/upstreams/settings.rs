@@ -12,7 +12,7 @@ const TEMPLATES: usize = 1024 * 1024;
 
 /// One server.
 #[derive(Debug, Clone)]
-pub struct Upstream {
+pub struct UpstreamConfig {
     /// What it is called here.
     pub name: String,
     /// The configuration file that its entry stands in; none if it was made in code.
@@ -46,7 +46,7 @@ pub struct Upstream {
     pub secrets: Vec<Secret>,
 }
 
-impl Upstream {
+impl UpstreamConfig {
     /// A server with nothing special about it.
     pub fn new(name: &str, target: Target) -> Self {
         Self {

@@ -11,28 +11,31 @@ use gantry_gateway::Call;
 use gantry_protocol::{Method, RawJson};
 use tokio::time::{Instant, sleep_until};
 
-use super::house::House;
 use super::naming;
-use super::server::{FOREVER, Server};
+use super::registry::UpstreamRegistry;
+use super::upstream::{FOREVER, Upstream};
 
 /// Waits until the servers of a face have listed what they have, or have been waited for long
 /// enough; none if they have.
-pub(super) fn listed(house: &Arc<House>, face: Option<&str>) -> Option<BoxFuture<'static, ()>> {
-    let awaited = |house: &House, face: Option<&str>| {
-        let wait = house.settings.startup_wait;
-        house.servers_of(face).iter().filter_map(|it| it.awaited_until(wait)).max()
+pub(super) fn listed(
+    registry: &Arc<UpstreamRegistry>,
+    virtual_server: Option<&str>,
+) -> Option<BoxFuture<'static, ()>> {
+    let awaited = |registry: &UpstreamRegistry, virtual_server: Option<&str>| {
+        let wait = registry.settings.startup_wait;
+        registry.servers_of(virtual_server).iter().filter_map(|it| it.awaited_until(wait)).max()
     };
-    let mut changes = house.changes.subscribe();
-    let mut until = awaited(house, face)?;
-    let (weak, face) = (Arc::downgrade(house), face.map(str::to_owned));
+    let mut changes = registry.changes.subscribe();
+    let mut until = awaited(registry, virtual_server)?;
+    let (weak, virtual_server) = (Arc::downgrade(registry), virtual_server.map(str::to_owned));
     Some(Box::pin(async move {
         loop {
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return },
                 () = sleep_until(until) => {}
             }
-            let Some(house) = weak.upgrade() else { return };
-            match awaited(&house, face.as_deref()) {
+            let Some(registry) = weak.upgrade() else { return };
+            match awaited(&registry, virtual_server.as_deref()) {
                 Some(later) => until = later,
                 None => return,
             }
@@ -43,8 +46,8 @@ pub(super) fn listed(house: &Arc<House>, face: Option<&str>) -> Option<BoxFuture
 /// The next moment at which a server of a face may have listed what a call names; none if none of
 /// them is waited for.
 pub(super) fn next_listing(
-    house: &Arc<House>,
-    face: Option<&str>,
+    registry: &Arc<UpstreamRegistry>,
+    virtual_server: Option<&str>,
     call: &Call,
 ) -> Option<BoxFuture<'static, ()>> {
     let name = match call.method {
@@ -52,14 +55,16 @@ pub(super) fn next_listing(
         Method::Complete => call.params.get("ref")?.get("name").as_ref().and_then(RawJson::to_text),
         _ => None,
     };
-    let mut changes = house.changes.subscribe();
-    let wait = house.settings.startup_wait;
-    let until =
-        |server: &Arc<Server>| match name.as_deref().is_some_and(|it| is_of(it, server, face)) {
-            true => (!server.is_settled()).then(|| Instant::now() + FOREVER),
-            false => server.awaited_until(wait),
-        };
-    let until = house.servers_of(face).iter().filter_map(until).max()?;
+    let mut changes = registry.changes.subscribe();
+    let wait = registry.settings.startup_wait;
+    let until = |server: &Arc<Upstream>| match name
+        .as_deref()
+        .is_some_and(|it| is_of(it, server, virtual_server))
+    {
+        true => (!server.is_settled()).then(|| Instant::now() + FOREVER),
+        false => server.awaited_until(wait),
+    };
+    let until = registry.servers_of(virtual_server).iter().filter_map(until).max()?;
     Some(Box::pin(async move {
         tokio::select! {
             _ = changes.changed() => {}
@@ -69,8 +74,8 @@ pub(super) fn next_listing(
 }
 
 /// Whether a name can only be that of a thing of this server.
-fn is_of(name: &str, server: &Server, face: Option<&str>) -> bool {
-    face == Some(server.name()) || naming::begins_with(name, server.prefix())
+fn is_of(name: &str, server: &Upstream, virtual_server: Option<&str>) -> bool {
+    virtual_server == Some(server.name()) || naming::begins_with(name, server.prefix())
 }
 
 #[cfg(test)]

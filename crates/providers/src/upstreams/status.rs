@@ -4,8 +4,8 @@ use gantry_client::{Client, Endpoint, Health, HttpKind, State, Target};
 use gantry_protocol::{RawJson, Redactor};
 use serde::Serialize;
 
-use super::pool::Own;
-use super::server::Server;
+use super::pool::DedicatedConnection;
+use super::upstream::Upstream;
 
 /// How a server stands.
 #[derive(Debug, Clone, Serialize)]
@@ -43,8 +43,8 @@ pub struct Status {
 
 impl Status {
     /// How a server stands now. `problems` are those of its names.
-    pub(super) fn of(server: &Server, problems: &[String]) -> Self {
-        let (mut state, offer, own) = (server.state(), server.offered(), server.own());
+    pub(super) fn of(server: &Upstream, problems: &[String]) -> Self {
+        let (mut state, exports, own) = (server.state(), server.offered(), server.own());
         let unlisted = || server.lists.load().troubles().next().map(str::to_owned);
         let trouble = match state {
             State::Ready => {
@@ -70,10 +70,10 @@ impl Status {
             place,
             revision: peer.as_ref().map(|peer| peer.revision.as_str().to_owned()),
             server: peer.as_ref().and_then(|peer| title(&peer.info)).map(|it| shown(&it)),
-            tools: offer.tools.len(),
-            resources: offer.resources.len() + offer.templates.len(),
-            prompts: offer.prompts.len(),
-            problems: offer.problems.iter().chain(problems).map(|it| shown(it)).collect(),
+            tools: exports.tools.len(),
+            resources: exports.resources.len() + exports.templates.len(),
+            prompts: exports.prompts.len(),
+            problems: exports.problems.iter().chain(problems).map(|it| shown(it)).collect(),
             connections: own.map(|own| own.len()),
             health,
         }
@@ -81,7 +81,7 @@ impl Status {
 }
 
 /// What is wrong with connections of single users or sessions.
-fn unwell(own: &[Own]) -> Option<String> {
+fn unwell(own: &[DedicatedConnection]) -> Option<String> {
     let states: Vec<State> = own.iter().map(|own| own.client.state()).collect();
     let mut unwell = states.iter().filter_map(|state| Some((state.name(), state.reason()?)));
     let (name, reason) = unwell.next()?;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use gantry_client::{Answer, Client, ClientError, InputRequired, Request};
-use gantry_gateway::{Ask, AskError, CallError, Exchange, Progress};
+use gantry_gateway::{CallContext, CallError, InputRequest, InputRequestError, Progress};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
 use gantry_protocol::{Method, RawJson, RpcError, code};
 use rand::RngExt;
 
-use super::line::CallLine;
-use super::server::Server;
+use super::request_handler::CallRequestHandler;
+use super::upstream::Upstream;
 
 /// How often a task is asked for, when its server does not say.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -46,40 +46,40 @@ impl From<ClientError> for TaskError {
 
 /// A task under way. When it is dropped before its end, the server is told that nobody waits.
 pub(super) struct Followed<'a> {
-    server: &'a Server,
+    server: &'a Upstream,
     client: Client,
     request: Request,
     id: RawJson,
-    line: &'a CallLine,
+    handler: &'a CallRequestHandler,
     over: bool,
 }
 
 /// Follows a task to its end.
 pub(super) async fn follow(
     created: &RawJson,
-    server: &Server,
+    server: &Upstream,
     client: Client,
     request: Request,
-    line: &CallLine,
-    exchange: &Exchange,
+    handler: &CallRequestHandler,
+    context: &CallContext,
 ) -> Result<RawJson, TaskError> {
     let Some(id) = task(created).get("taskId").filter(|id| id.to_text().is_some()) else {
         let text = "the server made the call a task without a name".to_owned();
         return Err(ClientError::Malformed(text).into());
     };
-    let mut followed = Followed { server, client, request, id, line, over: false };
-    let result = followed.to_end(task(created), exchange).await;
+    let mut followed = Followed { server, client, request, id, handler, over: false };
+    let result = followed.to_end(task(created), context).await;
     followed.over = !matches!(result, Err(TaskError::Call(_)));
     result
 }
 
 impl Followed<'_> {
-    async fn to_end(&self, mut task: RawJson, exchange: &Exchange) -> Result<RawJson, TaskError> {
+    async fn to_end(&self, mut task: RawJson, context: &CallContext) -> Result<RawJson, TaskError> {
         let (mut asked, mut looks) = (HashSet::new(), 0.0);
         loop {
             looks += 1.0;
-            become_task(&task, exchange);
-            report(&task, looks, exchange);
+            become_task(&task, context);
+            report(&task, looks, context);
             let status = task.get("status").and_then(|status| status.to_text());
             match status.as_deref() {
                 Some("completed" | "failed") => return self.result(&task).await,
@@ -87,7 +87,7 @@ impl Followed<'_> {
                 Some("input_required") => match task.get("inputRequests") {
                     Some(requests) => self.answer(&requests, &mut asked).await?,
                     // A server with handshake asks while it is waited for.
-                    None => return self.wait_for_result(task, exchange).await,
+                    None => return self.wait_for_result(task, context).await,
                 },
                 _ => {}
             }
@@ -106,7 +106,7 @@ impl Followed<'_> {
     async fn wait_for_result(
         &self,
         mut task: RawJson,
-        exchange: &Exchange,
+        context: &CallContext,
     ) -> Result<RawJson, TaskError> {
         let watch = async {
             let mut looks = 1.0;
@@ -118,7 +118,7 @@ impl Followed<'_> {
                 }
                 looks += 1.0;
             }
-            become_task(&task, exchange);
+            become_task(&task, context);
             pending().await
         };
         tokio::select! {
@@ -144,23 +144,24 @@ impl Followed<'_> {
         requests: &RawJson,
         asked: &mut HashSet<String>,
     ) -> Result<(), TaskError> {
-        let mut questions = Vec::new();
+        let mut input_requests = Vec::new();
         for member in requests.members() {
             let (key, entry) = (member.key().into_owned(), member.value());
             if asked.insert(key.clone()) {
                 let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
-                let ask = Ask { method: Method::parse(&method), params: entry.get("params") };
-                questions.push((key, ask));
+                let ask =
+                    InputRequest { method: Method::parse(&method), params: entry.get("params") };
+                input_requests.push((key, ask));
             }
         }
-        if questions.is_empty() {
+        if input_requests.is_empty() {
             return Ok(());
         }
-        let asking = questions.into_iter().map(async |(key, ask)| {
+        let asking = input_requests.into_iter().map(async |(key, ask)| {
             let can_cancel = ask.method == Method::Elicit;
-            let answer = self.line.put(Some(key.clone()), ask).await;
+            let answer = self.handler.put(Some(key.clone()), ask).await;
             let answer = match answer {
-                Err(error) if can_cancel && error != AskError::Gone => Ok(CANCEL),
+                Err(error) if can_cancel && error != InputRequestError::Gone => Ok(CANCEL),
                 answer => answer,
             };
             (key, answer)
@@ -175,7 +176,7 @@ impl Followed<'_> {
 
     async fn ask(&self, method: &str, answers: Option<RawJson>) -> Result<RawJson, TaskError> {
         let request = self.request(method, answers);
-        match self.client.request(&request, self.line).await? {
+        match self.client.request(&request, self.handler).await? {
             Answer::Complete(answer) => Ok(answer.into_raw()),
             Answer::Task(answer) => Ok(answer),
             Answer::InputRequired(_) => {
@@ -217,17 +218,17 @@ fn runs_long(task: &RawJson) -> bool {
 }
 
 /// A client that can come back for the result need not wait here either.
-fn become_task(task: &RawJson, exchange: &Exchange) {
+fn become_task(task: &RawJson, context: &CallContext) {
     let status = task.get("status").and_then(|status| status.to_text());
     if runs_long(task) && matches!(status.as_deref(), Some("working" | "input_required")) {
         let message = task.get("statusMessage").and_then(|message| message.to_text());
-        exchange.become_task(message, Some(wait(task)), milliseconds(task, "ttlMs"));
+        context.become_task(message, Some(wait(task)), milliseconds(task, "ttlMs"));
     }
 }
 
-fn report(task: &RawJson, looks: f64, exchange: &Exchange) {
+fn report(task: &RawJson, looks: f64, context: &CallContext) {
     if let Some(message) = task.get("statusMessage").and_then(|text| text.to_text()) {
-        exchange.progress(&Progress { progress: looks, total: None, message: Some(message) });
+        context.progress(&Progress { progress: looks, total: None, message: Some(message) });
     }
 }
 

@@ -13,9 +13,9 @@ use gantry_protocol::Method;
 use serde_json::json;
 
 use self::bench::{Bench, Era, peer, text, value};
-use super::{Profile, Upstream, UpstreamSettings};
+use super::{Profile, UpstreamConfig, UpstreamSettings};
 
-fn pair() -> Vec<Upstream> {
+fn pair() -> Vec<UpstreamConfig> {
     vec![peer("one", Era::Legacy), peer("two", Era::Modern)]
 }
 
@@ -85,7 +85,7 @@ async fn changes_of_watched_resources_are_told_under_our_address() {
 #[tokio::test]
 async fn a_list_that_changed_is_asked_for_again() {
     let often = Duration::from_millis(10);
-    let quiet = |refresh| Upstream { refresh, ..peer("one", Era::Quiet) };
+    let quiet = |refresh| UpstreamConfig { refresh, ..peer("one", Era::Quiet) };
     let seldom = UpstreamSettings::default;
     let refused = json!({"name": "one_fail", "arguments": {"code": -32602}});
     let cases = [
@@ -213,16 +213,16 @@ async fn a_server_is_shown_alone_and_a_profile_under_the_names_of_all() {
         ..Profile::default()
     };
     bench.upstreams.configure(pair(), vec![profile]);
-    let names = bench.upstreams.faces().borrow().iter().cloned().collect::<Vec<_>>();
+    let names = bench.upstreams.virtual_servers().borrow().iter().cloned().collect::<Vec<_>>();
     assert_eq!(names, ["few", "one", "two"]);
-    let alone = bench.face("two");
+    let alone = bench.virtual_server("two");
     assert_eq!(alone.names("tools/list", "tools", "name").await[1], "die");
     assert_eq!(alone.names("resources/list", "resources", "uri").await, ["x:shared", "x:two"]);
     assert_eq!(alone.tool("link").await["content"][0]["uri"], "x:shared");
     assert_eq!(alone.gateway.describe(&Caller::default()).instructions.as_deref(), Some("use two"));
-    let few = bench.face("few");
+    let few = bench.virtual_server("few");
     assert_eq!(few.names("tools/list", "tools", "name").await, ["one_echo", "two_echo"]);
-    bench.upstreams.detach_face("two");
+    bench.upstreams.detach_virtual_server("two");
     assert!(alone.names("tools/list", "tools", "name").await.is_empty());
     let described = bench.gateway.describe(&Caller::default()).instructions;
     assert_eq!(described.as_deref(), Some("## one\n\nuse one\n\n## two\n\nuse two"));
@@ -255,7 +255,7 @@ async fn a_server_that_cannot_be_reached_says_so() {
     let mut off = peer("off", Era::Legacy);
     off.disabled = true;
     let wrong =
-        Upstream { target: Err("`KEY` is not set".to_owned()), ..peer("wrong", Era::Legacy) };
+        UpstreamConfig { target: Err("`KEY` is not set".to_owned()), ..peer("wrong", Era::Legacy) };
     let bench = Bench::with(vec![nowhere, off, peer("one", Era::Legacy), wrong]).await;
     bench.until(|status| status[0].state == "backing off").await;
     let status = bench.upstreams.status();

@@ -10,9 +10,9 @@ use gantry_protocol::{Message, Method, Request, RpcError};
 
 use super::turns::Turn;
 use super::{Connection, in_use};
-use crate::era::{Arrival, Handled, Session, Ticket};
-use crate::lobby::Lobby;
-use crate::underway::Enrolled;
+use crate::era::{Handled, ParsedRequest, RequestContext, Session};
+use crate::in_flight::InFlightGuard;
+use crate::server_state::ServerState;
 
 impl Connection {
     /// Takes a batch. Returns whether the connection goes on.
@@ -21,7 +21,7 @@ impl Connection {
         let Some(session) = session.cloned() else {
             return self.complain(None, &RpcError::invalid_request(UNKNOWN)).await;
         };
-        let sorted = match sort(&batch, self.lobby.settings.batch) {
+        let sorted = match sort(&batch, self.server_state.settings.batch) {
             Ok(sorted) => sorted,
             Err(error) => return self.complain(None, &error).await,
         };
@@ -33,7 +33,7 @@ impl Connection {
                 Ok(room) => room,
                 Err(error) => return self.complain(None, &error).await,
             };
-            let begun = begin(&self.lobby, &session, sorted.requests);
+            let begun = begin(&self.server_state, &session, sorted.requests);
             let connection = self.clone();
             self.tasks.spawn(async move {
                 let _room = room;
@@ -51,8 +51,9 @@ impl Connection {
     async fn answer(&self, session: &Session, handled: Begun) -> Option<Bytes> {
         let reply = match handled {
             Begun::Answered(reply) => Some(reply),
-            Begun::Call(ticket, call, enrolled) => {
-                let ended = self.run_stateful(session, &ticket, *call, enrolled, Turn::Next).await;
+            Begun::Call(request_context, call, guard) => {
+                let ended =
+                    self.run_stateful(session, &request_context, *call, guard, Turn::Next).await;
                 ended.map(|(reply, _slot)| reply)
             }
         };
@@ -63,16 +64,20 @@ impl Connection {
 /// A request of a batch.
 pub(crate) enum Begun {
     Answered(jsonrpc::Reply),
-    Call(Ticket, Box<Call>, Enrolled),
+    Call(RequestContext, Box<Call>, InFlightGuard),
 }
 
 /// Begins the requests of a batch, all of them before any can be cancelled.
-pub(crate) fn begin(lobby: &Lobby, session: &Session, requests: Vec<Request>) -> Vec<Begun> {
-    let begin = |request| match session.handle(lobby, Arrival::new(request)) {
+pub(crate) fn begin(
+    server_state: &ServerState,
+    session: &Session,
+    requests: Vec<Request>,
+) -> Vec<Begun> {
+    let begin = |request| match session.handle(server_state, ParsedRequest::new(request)) {
         Handled::Answered(reply) => Begun::Answered(reply),
-        Handled::Call(ticket, call) => match session.calls.enrol(&ticket.id) {
-            Some(enrolled) => Begun::Call(ticket, call, enrolled),
-            None => Begun::Answered(jsonrpc::error(&ticket.id, &in_use())),
+        Handled::Call(request_context, call) => match session.calls.register(&request_context.id) {
+            Some(guard) => Begun::Call(request_context, call, guard),
+            None => Begun::Answered(jsonrpc::error(&request_context.id, &in_use())),
         },
     };
     requests.into_iter().map(begin).collect()

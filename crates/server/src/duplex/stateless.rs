@@ -7,16 +7,16 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Id, Method, RpcError, code, jsonrpc};
 
 use super::{Connection, in_use};
-use crate::era::{Arrival, Listening, Live, Prepared, Said, prepare};
+use crate::era::{Listening, Outbound, ParsedRequest, Prepared, StatelessCall, prepare};
 
 impl Connection {
-    pub(super) async fn take_stateless(self: Arc<Self>, request: Arrival, bytes: usize) {
+    pub(super) async fn take_stateless(self: Arc<Self>, request: ParsedRequest, bytes: usize) {
         let id = request.id.clone();
-        let Some(enrolled) = self.calls.enrol(&id) else {
+        let Some(guard) = self.calls.register(&id) else {
             return self.send(jsonrpc::error(&id, &in_use()).into_bytes()).await;
         };
-        match prepare(&self.lobby, &self.guest, request, None) {
-            Ok(Prepared::Live(live)) => {
+        match prepare(&self.server_state, &self.client_identity, request, None) {
+            Ok(Prepared::StatelessCall(live)) => {
                 let turn = match self.turn(bytes).await {
                     Ok(turn) => turn,
                     Err(error) => return self.refuse(&id, &error).await,
@@ -29,13 +29,13 @@ impl Connection {
                             Err(error) => connection.refuse(&id, &error).await,
                         }
                     });
-                    enrolled.drive(running).await;
+                    guard.drive(running).await;
                 });
             }
             Ok(Prepared::Listening(listening)) => {
                 let connection = self.clone();
                 self.tasks.spawn(async move {
-                    enrolled.drive(pin!(connection.run_listening(&id, listening))).await;
+                    guard.drive(pin!(connection.run_listening(&id, listening))).await;
                 });
             }
             Ok(Prepared::Answered(answer)) => self.send(answer).await,
@@ -45,11 +45,11 @@ impl Connection {
         }
     }
 
-    async fn run_live(&self, mut live: Box<Live>) {
+    async fn run_live(&self, mut live: Box<StatelessCall>) {
         while let Some(said) = live.next().await {
             match said {
-                Said::Notice(message) => self.send(message).await,
-                Said::Answer(reply, _) => return self.send(reply.into_bytes()).await,
+                Outbound::Notification(message) => self.send(message).await,
+                Outbound::Answer(reply, _) => return self.send(reply.into_bytes()).await,
             }
         }
     }
@@ -58,23 +58,24 @@ impl Connection {
         let Ok(_place) = self.listeners.try_acquire() else {
             return self.refuse(id, &self.too_many_listeners()).await;
         };
-        let _permit = match self.lobby.open_stream(&self.guest.visitor.principal) {
+        let _permit = match self.server_state.open_stream(&self.client_identity.identity.principal)
+        {
             Ok(permit) => permit,
             Err(exceeded) => return self.refuse(id, &exceeded.into()).await,
         };
-        self.send(listening.acknowledgement(&self.lobby).await).await;
-        while let Some(message) = listening.next(&self.lobby).await {
+        self.send(listening.acknowledgement(&self.server_state).await).await;
+        while let Some(message) = listening.next(&self.server_state).await {
             self.send(message).await;
         }
         // The revision's pages disagree on how such a stream ends here; a client that waits for
         // either of the two is served.
-        self.send(listening.end(&self.lobby)).await;
+        self.send(listening.end(&self.server_state)).await;
         let params = ObjectWriter::new().raw("requestId", id.raw()).finish();
         self.send(jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))).await;
     }
 
     fn too_many_listeners(&self) -> RpcError {
-        let limit = self.lobby.settings.streams_of_session;
+        let limit = self.server_state.settings.streams_of_session;
         let text = format!("this connection has its limit of {limit} streams; close one first");
         RpcError::new(code::LIMIT_EXCEEDED, text)
     }

@@ -71,7 +71,7 @@ impl Connection {
     /// Room for what waits.
     pub(super) async fn room(&self, bytes: usize) -> Result<Room, RpcError> {
         let bytes = bytes.saturating_add(FIXED_BYTES);
-        let held = self.lobby.quota.account(&self.guest.visitor.principal);
+        let held = self.server_state.quota.account(&self.client_identity.identity.principal);
         let held = held.take(Resource::Held, bytes)?;
         // One that is larger than all the room waits alone.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.turns.bytes);
@@ -103,12 +103,12 @@ impl Connection {
             Turn::Later(room) => Some(room),
             Turn::Next => None,
         };
-        let patience = self.lobby.gateway.deadline();
-        let slot = timeout(patience, self.turns.slots.clone().acquire_owned()).await;
+        let write_timeout = self.server_state.gateway.deadline();
+        let slot = timeout(write_timeout, self.turns.slots.clone().acquire_owned()).await;
         drop(room);
         slot.ok().and_then(Result::ok).ok_or_else(|| {
             let text = format!(
-                "the call has waited {patience:?} for its turn: {} calls are running on this \
+                "the call has waited {write_timeout:?} for its turn: {} calls are running on this \
                  connection; wait until some have ended, and send fewer at once",
                 self.turns.calls
             );

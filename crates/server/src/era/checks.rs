@@ -10,12 +10,12 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::{RequestMeta, key};
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, headers};
 
-use super::arrival::Arrival;
-use super::stateless::Refusal;
+use super::parsed::ParsedRequest;
+use super::stateless::AuthError;
 use super::{errors, supported};
-use crate::guest::Guest;
+use crate::client_identity::ClientIdentity;
 use crate::headers::{Headers, METHOD, NAME, PROTOCOL_VERSION};
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 /// Why a request is not run, and the HTTP status that says so.
 pub(super) struct Refused {
@@ -25,8 +25,8 @@ pub(super) struct Refused {
 
 impl Refused {
     /// The refusal of the request with that id.
-    pub(super) fn of(self, id: &Id) -> Refusal {
-        Refusal { id: id.clone(), error: self.error, status: self.status }
+    pub(super) fn of(self, id: &Id) -> AuthError {
+        AuthError { id: id.clone(), error: self.error, status: self.status }
     }
 }
 
@@ -38,30 +38,30 @@ impl From<RpcError> for Refused {
 
 /// Checks a request. Gives who makes it and the least severe log message wanted.
 pub(super) fn check(
-    lobby: &Lobby,
-    guest: &Guest,
-    arrival: &Arrival,
+    server_state: &ServerState,
+    client_identity: &ClientIdentity,
+    parsed: &ParsedRequest,
     headers: Option<&Headers>,
 ) -> Result<(Arc<Caller>, Option<Level>), Refused> {
     if let Some(headers) = headers {
-        check_method(headers, &arrival.method)?;
+        check_method(headers, &parsed.method)?;
     }
-    let caller = check_meta(lobby, guest, &arrival.meta, headers)?;
-    let method = &arrival.method;
-    if !is_served(method) || !lobby.gateway.offers(method, &caller) {
-        return Err(RpcError::method_not_found(arrival.method.as_str()).into());
+    let caller = check_meta(server_state, client_identity, &parsed.meta, headers)?;
+    let method = &parsed.method;
+    if !is_served(method) || !server_state.gateway.offers(method, &caller) {
+        return Err(RpcError::method_not_found(parsed.method.as_str()).into());
     }
-    if let Some(ambiguous) = arrival.head.ambiguous {
+    if let Some(ambiguous) = parsed.head.ambiguous {
         return Err(RpcError::invalid_params(ambiguous.to_string()).into());
     }
     if let Some(headers) = headers {
-        check_name(headers, arrival)?;
-        check_arguments(lobby, &caller, headers, arrival)?;
+        check_name(headers, parsed)?;
+        check_arguments(server_state, &caller, headers, parsed)?;
     }
-    let level = read_level(&arrival.meta)?;
-    match caller.capabilities.tasks || !needs_tasks(lobby, &caller, arrival) {
+    let level = read_level(&parsed.meta)?;
+    match caller.capabilities.tasks || !needs_tasks(server_state, &caller, parsed) {
         true => Ok((caller, level)),
-        false => Err(without_tasks(&arrival.method).into()),
+        false => Err(without_tasks(&parsed.method).into()),
     }
 }
 
@@ -77,20 +77,20 @@ pub(super) fn method_of_tasks(method: &Method) -> bool {
 }
 
 /// Whether a request makes no sense to a client that does not take tasks.
-fn needs_tasks(lobby: &Lobby, caller: &Caller, arrival: &Arrival) -> bool {
-    match arrival.method {
+fn needs_tasks(server_state: &ServerState, caller: &Caller, parsed: &ParsedRequest) -> bool {
+    match parsed.method {
         Method::ToolsCall => {
-            let Some(name) = arrival.head.name.as_ref().and_then(text) else {
+            let Some(name) = parsed.head.name.as_ref().and_then(text) else {
                 return false;
             };
-            let required = lobby.gateway.catalog().with(|snapshot| {
+            let required = server_state.gateway.catalog().with(|snapshot| {
                 let tool = snapshot.tool(&name);
                 tool.is_some_and(|tool| tool.task_support == TaskSupport::Required)
             });
             // What a caller may not see is refused by the pipeline, which audits it.
-            required && lobby.gateway.visible_tool(&name, caller).is_some()
+            required && server_state.gateway.visible_tool(&name, caller).is_some()
         }
-        Method::Listen => arrival.params.at(&["notifications", "taskIds"]).is_some(),
+        Method::Listen => parsed.params.at(&["notifications", "taskIds"]).is_some(),
         ref method => method_of_tasks(method),
     }
 }
@@ -129,8 +129,8 @@ fn check_method(headers: &Headers, method: &Method) -> Result<(), RpcError> {
 
 /// Checks what every request must say of itself, and reads who makes it.
 fn check_meta(
-    lobby: &Lobby,
-    guest: &Guest,
+    server_state: &ServerState,
+    client_identity: &ClientIdentity,
     meta: &RequestMeta,
     headers: Option<&Headers>,
 ) -> Result<Arc<Caller>, Refused> {
@@ -150,35 +150,35 @@ fn check_meta(
         return Err(RpcError::header_mismatch(text).into());
     }
     if version != Revision::LATEST.as_str() {
-        return Err(unsupported(lobby, version).into());
+        return Err(unsupported(server_state, version).into());
     }
     Ok(Arc::new(Caller {
-        principal: guest.visitor.principal.clone(),
+        principal: client_identity.identity.principal.clone(),
         capabilities,
         client_info: meta.client_info.clone(),
-        session: guest.session.clone(),
-        scope: guest.visitor.scope.clone(),
-        badge: guest.visitor.badge.clone(),
-        face: lobby.face.clone(),
+        session: client_identity.session.clone(),
+        scope: client_identity.identity.scope.clone(),
+        lease: client_identity.identity.lease.clone(),
+        virtual_server: server_state.virtual_server.clone(),
     }))
 }
 
 /// The error for a revision that is not served this way.
-pub(crate) fn unsupported(lobby: &Lobby, requested: &str) -> RpcError {
+pub(crate) fn unsupported(server_state: &ServerState, requested: &str) -> RpcError {
     let data = ObjectWriter::new()
-        .value("supported", &supported(lobby.settings.eras))
+        .value("supported", &supported(server_state.settings.eras))
         .value("requested", requested)
         .finish();
     let text = format!("the protocol version `{requested}` is not served here in this way");
     RpcError::new(code::UNSUPPORTED_VERSION, text).with_data(data)
 }
 
-fn check_name(headers: &Headers, arrival: &Arrival) -> Result<(), RpcError> {
-    let Some(member) = arrival.method.name_member() else { return Ok(()) };
+fn check_name(headers: &Headers, parsed: &ParsedRequest) -> Result<(), RpcError> {
+    let Some(member) = parsed.method.name_member() else { return Ok(()) };
     let body = match member {
-        "uri" => arrival.head.uri.clone(),
-        "name" => arrival.head.name.clone(),
-        member => arrival.params.get(member),
+        "uri" => parsed.head.uri.clone(),
+        "name" => parsed.head.name.clone(),
+        member => parsed.params.get(member),
     };
     let Some(named) = headers.get(NAME) else {
         return Err(RpcError::header_mismatch("the header Mcp-Name is missing"));
@@ -195,25 +195,25 @@ fn check_name(headers: &Headers, arrival: &Arrival) -> Result<(), RpcError> {
 }
 
 fn check_arguments(
-    lobby: &Lobby,
+    server_state: &ServerState,
     caller: &Caller,
     given: &Headers,
-    arrival: &Arrival,
+    parsed: &ParsedRequest,
 ) -> Result<(), RpcError> {
-    if arrival.method != Method::ToolsCall {
+    if parsed.method != Method::ToolsCall {
         return Ok(());
     }
-    let Some(name) = arrival.head.name.as_ref().and_then(text) else { return Ok(()) };
-    let with_headers = lobby.gateway.catalog().with(|snapshot| {
+    let Some(name) = parsed.head.name.as_ref().and_then(text) else { return Ok(()) };
+    let with_headers = server_state.gateway.catalog().with(|snapshot| {
         let tool = snapshot.tool(&name);
         tool.is_some_and(|tool| !tool.headers.is_empty())
     });
     // Few tools have any. What a caller may not see is refused by the pipeline as if it were not
     // there.
-    let tool = with_headers.then(|| lobby.gateway.visible_tool(&name, caller)).flatten();
+    let tool = with_headers.then(|| server_state.gateway.visible_tool(&name, caller)).flatten();
     for param in tool.iter().flat_map(|tool| &tool.headers) {
         let value = given.get(param.header.as_str());
-        headers::check_argument(param, arrival.head.arguments.as_ref(), value)
+        headers::check_argument(param, parsed.head.arguments.as_ref(), value)
             .map_err(|error| RpcError::header_mismatch(error.to_string()))?;
     }
     Ok(())

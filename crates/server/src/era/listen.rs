@@ -13,10 +13,10 @@ use gantry_protocol::{Id, Method, RawJson, RpcError};
 
 use tokio::sync::broadcast;
 
-use super::task_book::{TaskChange, next_change};
-use super::ticket::Ticket;
-use crate::lobby::{Lobby, next_event};
+use super::request_context::RequestContext;
+use super::task_table::{TaskChange, next_change};
 use crate::quota::WatchPermits;
+use crate::server_state::{ServerState, next_event};
 
 /// One open listen stream.
 #[derive(Debug)]
@@ -42,8 +42,12 @@ struct Tasks {
 
 impl Listening {
     /// Opens the stream that a request asks for.
-    pub(super) fn open(lobby: &Lobby, ticket: &Ticket) -> Result<Self, RpcError> {
-        let Some(filter) = ticket.params.get("notifications").filter(RawJson::is_object) else {
+    pub(super) fn open(
+        server_state: &ServerState,
+        request_context: &RequestContext,
+    ) -> Result<Self, RpcError> {
+        let Some(filter) = request_context.params.get("notifications").filter(RawJson::is_object)
+        else {
             return Err(RpcError::invalid_params("`notifications` must be an object"));
         };
         let wants = |member: &str| filter.get(member).is_some_and(|it| it.as_str() == "true");
@@ -53,32 +57,32 @@ impl Listening {
             resources: wants("resourcesListChanged"),
             resources_watched: Arc::default(),
         };
-        let account = lobby.quota.account(&ticket.caller.principal);
+        let account = server_state.quota.account(&request_context.caller.principal);
         let (mut watched, mut watching) = (Vec::new(), None);
         let uris = filter.get("resourceSubscriptions").unwrap_or(RawJson::NULL);
         for uri in uris.elements() {
             let Some(uri) = uri.to_text() else {
                 return Err(RpcError::invalid_params("`resourceSubscriptions` must hold strings"));
             };
-            if lobby.gateway.has_resource(&uri, &ticket.caller).is_err() {
+            if server_state.gateway.has_resource(&uri, &request_context.caller).is_err() {
                 continue;
             }
-            let added = interest.resources_watched.add(&uri, lobby.settings.watched);
+            let added = interest.resources_watched.add(&uri, server_state.settings.watched);
             if added.map_err(|error| RpcError::invalid_params(error.to_string()))? {
                 WatchPermits::add(&mut watching, &account, &uri)?;
             }
             watched.push(uri);
         }
-        let tasks = Tasks::open(lobby, ticket, &filter)?;
+        let tasks = Tasks::open(server_state, request_context, &filter)?;
         let honoured = honoured(&interest, &watched, &tasks.ids);
-        let subscription = lobby.gateway.subscribe(interest, &ticket.caller);
-        let id = ticket.id.clone();
+        let subscription = server_state.gateway.subscribe(interest, &request_context.caller);
+        let id = request_context.id.clone();
         Ok(Self { id, honoured, subscription, watched, tasks, _watching: watching })
     }
 
     /// The first message of the stream: what of the wish is granted, as soon as it is in force.
-    pub(crate) async fn acknowledgement(&self, lobby: &Lobby) -> Bytes {
-        join_all(self.watched.iter().map(|uri| lobby.gateway.watching(uri))).await;
+    pub(crate) async fn acknowledgement(&self, server_state: &ServerState) -> Bytes {
+        join_all(self.watched.iter().map(|uri| server_state.gateway.watching(uri))).await;
         let params = ObjectWriter::new()
             .raw("notifications", &self.honoured)
             .raw(key::META, &self.tag())
@@ -87,10 +91,10 @@ impl Listening {
     }
 
     /// The next message; none when the server stops.
-    pub(crate) async fn next(&mut self, lobby: &Lobby) -> Option<Bytes> {
+    pub(crate) async fn next(&mut self, server_state: &ServerState) -> Option<Bytes> {
         let (method, params) = tokio::select! {
-            event = next_event(lobby, &mut self.subscription) => notification(&event?),
-            detail = self.tasks.next(lobby) => (Method::TaskChanged, Some(detail)),
+            event = next_event(server_state, &mut self.subscription) => notification(&event?),
+            detail = self.tasks.next(server_state) => (Method::TaskChanged, Some(detail)),
         };
         let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
         let tagged = params.edit().set(key::META, self.tag()).apply();
@@ -98,8 +102,8 @@ impl Listening {
     }
 
     /// The answer to the request, which ends the stream in good order.
-    pub(crate) fn end(&self, lobby: &Lobby) -> Bytes {
-        let info = lobby.gateway.identity().info.clone();
+    pub(crate) fn end(&self, server_state: &ServerState) -> Bytes {
+        let info = server_state.gateway.identity().info.clone();
         let meta = self.tag().edit().set(key::SERVER_INFO, info).apply();
         let result =
             ObjectWriter::new().value("resultType", "complete").raw(key::META, &meta).finish();
@@ -113,9 +117,13 @@ impl Listening {
 
 impl Tasks {
     /// Those of the tasks asked for that this client may see and that may still change.
-    fn open(lobby: &Lobby, ticket: &Ticket, filter: &RawJson) -> Result<Self, RpcError> {
-        let book = &lobby.task_book;
-        let (principal, changes) = (ticket.caller.principal.clone(), book.subscribe());
+    fn open(
+        server_state: &ServerState,
+        request_context: &RequestContext,
+        filter: &RawJson,
+    ) -> Result<Self, RpcError> {
+        let book = &server_state.task_table;
+        let (principal, changes) = (request_context.caller.principal.clone(), book.subscribe());
         let mut tasks = Self { ids: HashSet::new(), principal, changes, heard: None };
         for id in filter.get("taskIds").unwrap_or(RawJson::NULL).elements() {
             let Some(id) = id.to_text() else {
@@ -129,10 +137,10 @@ impl Tasks {
     }
 
     /// The next of them that changed, as it is now. Safe to drop and call again.
-    async fn next(&mut self, lobby: &Lobby) -> RawJson {
+    async fn next(&mut self, server_state: &ServerState) -> RawJson {
         loop {
             if let Some(change) = &self.heard {
-                let found = lobby.task_book.changed(&self.principal, change).await;
+                let found = server_state.task_table.changed(&self.principal, change).await;
                 self.heard = None;
                 if let Some(detail) = found {
                     return detail;

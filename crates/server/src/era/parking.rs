@@ -5,17 +5,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gantry_gateway::{Badge, CallError, ErrorKind, InputRequired, Question, Running};
+use gantry_gateway::{
+    CallError, CallStream, ErrorKind, InputRequired, PendingInputRequest, TokenLease,
+};
 use gantry_protocol::json::{FlatJson, FlatNode, JsonKind, ObjectWriter};
 use gantry_protocol::{Method, RawJson};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::ticket::Ticket;
-use crate::lobby::Lobby;
+use super::request_context::RequestContext;
 use crate::quota::{Permit, Resource};
 use crate::seal::{Purpose, random_name};
+use crate::server_state::ServerState;
 
 /// The calls that wait.
 #[derive(Debug, Default)]
@@ -23,14 +25,14 @@ pub(crate) struct Parking(Mutex<HashMap<String, Parked>>);
 
 #[derive(Debug)]
 struct Parked {
-    running: Running,
-    questions: Vec<Question>,
+    running: CallStream,
+    input_requests: Vec<PendingInputRequest>,
     /// Answers to some of the questions, kept until all are there.
     answers: HashMap<String, RawJson>,
     /// The credential that it was called with.
-    badge: Option<Arc<Badge>>,
+    lease: Option<Arc<TokenLease>>,
     /// Where it was called.
-    face: Option<Arc<str>>,
+    virtual_server: Option<Arc<str>>,
     until: Instant,
     /// The bytes of its request, its questions and their answers.
     bytes: Permit,
@@ -52,7 +54,7 @@ struct State {
 /// What a retry finds.
 pub(super) enum Resumed {
     /// All answers are there: the call goes on.
-    Running(Running),
+    CallStream(CallStream),
     /// Some answers are missing: this is to be asked again.
     Incomplete(RawJson),
     /// The provider takes up its own state.
@@ -63,29 +65,37 @@ impl Parking {
     /// Sets a call aside until its questions are answered. Gives the result that asks them.
     pub(super) fn park(
         &self,
-        lobby: &Lobby,
-        ticket: &Ticket,
-        running: Running,
-        questions: Vec<Question>,
+        server_state: &ServerState,
+        request_context: &RequestContext,
+        running: CallStream,
+        input_requests: Vec<PendingInputRequest>,
     ) -> Result<RawJson, CallError> {
         self.sweep();
-        let badge = ticket.caller.badge.clone();
-        if let Some(badge) = &badge {
-            lobby.watch_credential(badge);
+        let lease = request_context.caller.lease.clone();
+        if let Some(lease) = &lease {
+            server_state.watch_credential(lease);
         }
-        let account = lobby.quota.account(&ticket.caller.principal);
+        let account = server_state.quota.account(&request_context.caller.principal);
         let number = account.take(Resource::Parked, 1)?;
-        let asked: usize = questions.iter().map(|it| it.ask.to_json().bytes().len()).sum();
-        let bytes = account.take(Resource::Held, ticket.params.bytes().len() + asked)?;
-        let until = Instant::now() + lobby.settings.parked_for;
-        let (answers, face) = (HashMap::new(), lobby.face.clone());
-        let parked =
-            Parked { running, questions, answers, badge, face, until, bytes, _number: number };
+        let asked: usize = input_requests.iter().map(|it| it.ask.to_json().bytes().len()).sum();
+        let bytes = account.take(Resource::Held, request_context.params.bytes().len() + asked)?;
+        let until = Instant::now() + server_state.settings.parked_for;
+        let (answers, virtual_server) = (HashMap::new(), server_state.virtual_server.clone());
+        let parked = Parked {
+            running,
+            input_requests,
+            answers,
+            lease,
+            virtual_server,
+            until,
+            bytes,
+            _number: number,
+        };
         let place = random_name();
-        let result = parked.asks(lobby, ticket, &place)?;
+        let result = parked.requires_credentials(server_state, request_context, &place)?;
         let mut places = self.places();
         // Looked at with the lock held: a credential that ends later finds the call here.
-        if parked.badge.as_ref().is_some_and(|badge| badge.is_ended()) {
+        if parked.lease.as_ref().is_some_and(|lease| lease.is_ended()) {
             let text = "the credential of this call was revoked or has expired";
             return Err(CallError::new(ErrorKind::Refused, text));
         }
@@ -94,9 +104,13 @@ impl Parking {
     }
 
     /// Takes up what a request state stands for.
-    pub(super) fn resume(&self, lobby: &Lobby, ticket: &Ticket) -> Result<Resumed, CallError> {
-        let state = State::open(lobby, ticket)?;
-        let responses = ticket.params.get("inputResponses");
+    pub(super) fn resume(
+        &self,
+        server_state: &ServerState,
+        request_context: &RequestContext,
+    ) -> Result<Resumed, CallError> {
+        let state = State::open(server_state, request_context)?;
+        let responses = request_context.params.get("inputResponses");
         let Some(place) = state.place else {
             let carried = state.carried.map(|text| RawJson::string(&text));
             return Ok(Resumed::Carried(carried));
@@ -113,12 +127,12 @@ impl Parking {
             places.insert(place, parked);
             return Err(error);
         }
-        if parked.answers.len() < parked.questions.len() {
-            let again = parked.asks(lobby, ticket, &place);
+        if parked.answers.len() < parked.input_requests.len() {
+            let again = parked.requires_credentials(server_state, request_context, &place);
             places.insert(place, parked);
             return again.map(Resumed::Incomplete);
         }
-        Ok(Resumed::Running(parked.go_on()))
+        Ok(Resumed::CallStream(parked.go_on()))
     }
 
     /// Drops calls whose client did not come back in time.
@@ -127,15 +141,15 @@ impl Parking {
     }
 
     /// Drops the calls that were made with a credential.
-    pub(crate) fn end_credential(&self, badge: &Arc<Badge>) {
+    pub(crate) fn end_credential(&self, lease: &Arc<TokenLease>) {
         let is_with =
-            |parked: &Parked| parked.badge.as_ref().is_some_and(|own| Arc::ptr_eq(own, badge));
+            |parked: &Parked| parked.lease.as_ref().is_some_and(|own| Arc::ptr_eq(own, lease));
         self.places().retain(|_, parked| !is_with(parked));
     }
 
     /// Drops the calls of a face.
-    pub(crate) fn end_face(&self, name: &str) {
-        self.places().retain(|_, parked| parked.face.as_deref() != Some(name));
+    pub(crate) fn end_virtual_server(&self, name: &str) {
+        self.places().retain(|_, parked| parked.virtual_server.as_deref() != Some(name));
     }
 
     /// Calls waiting now.
@@ -150,15 +164,20 @@ impl Parking {
 
 impl Parked {
     /// The result that asks what is not yet answered.
-    fn asks(&self, lobby: &Lobby, ticket: &Ticket, place: &str) -> Result<RawJson, CallError> {
+    fn requires_credentials(
+        &self,
+        server_state: &ServerState,
+        request_context: &RequestContext,
+        place: &str,
+    ) -> Result<RawJson, CallError> {
         let mut requests = ObjectWriter::new();
-        for question in &self.questions {
-            if !self.answers.contains_key(&question.key) {
-                requests = requests.raw(&question.key, &question.ask.to_json());
+        for input_request in &self.input_requests {
+            if !self.answers.contains_key(&input_request.key) {
+                requests = requests.raw(&input_request.key, &input_request.ask.to_json());
             }
         }
-        let state = State::of(lobby, ticket, Some(place.to_owned()), None);
-        Ok(input_required(Some(&requests.finish()), &state.seal(lobby)?))
+        let state = State::of(server_state, request_context, Some(place.to_owned()), None);
+        Ok(input_required(Some(&requests.finish()), &state.seal(server_state)?))
     }
 
     /// Takes the answers that fit; one that does not fit its question is an error.
@@ -170,29 +189,29 @@ impl Parked {
             return Err(CallError::invalid_params("`inputResponses` must be an object"));
         }
         let mut taken = Vec::new();
-        for question in &self.questions {
-            let Some(answer) = responses.get(&question.key) else {
+        for input_request in &self.input_requests {
+            let Some(answer) = responses.get(&input_request.key) else {
                 continue;
             };
-            if !fits(&question.ask.method, &answer) {
+            if !fits(&input_request.ask.method, &answer) {
                 let text = format!(
                     "the answer `{}` is not a result of {}",
-                    question.key, question.ask.method
+                    input_request.key, input_request.ask.method
                 );
                 return Err(CallError::invalid_params(text));
             }
-            taken.push((question.key.clone(), answer));
+            taken.push((input_request.key.clone(), answer));
         }
         self.bytes.grow(taken.iter().map(|(_, answer)| answer.bytes().len()).sum())?;
         self.answers.extend(taken);
         Ok(())
     }
 
-    fn go_on(mut self) -> Running {
-        for question in self.questions {
-            if let Some(answer) = self.answers.remove(&question.key) {
+    fn go_on(mut self) -> CallStream {
+        for input_request in self.input_requests {
+            if let Some(answer) = self.answers.remove(&input_request.key) {
                 // The asker may have stopped waiting: then the answer is of no use to anyone.
-                let _ = question.answer.send(Ok(answer));
+                let _ = input_request.answer.send(Ok(answer));
             }
         }
         self.running
@@ -201,13 +220,13 @@ impl Parked {
 
 /// A provider's questions for a client that takes them over: only the provider's state is sealed.
 pub(super) fn carry(
-    lobby: &Lobby,
-    ticket: &Ticket,
+    server_state: &ServerState,
+    request_context: &RequestContext,
     required: &InputRequired,
 ) -> Result<RawJson, CallError> {
     let carried = required.state.as_ref().and_then(RawJson::to_text);
-    let state = State::of(lobby, ticket, None, carried);
-    Ok(input_required(required.requests.as_ref(), &state.seal(lobby)?))
+    let state = State::of(server_state, request_context, None, carried);
+    Ok(input_required(required.requests.as_ref(), &state.seal(server_state)?))
 }
 
 fn input_required(requests: Option<&RawJson>, state: &str) -> RawJson {
@@ -219,38 +238,47 @@ fn input_required(requests: Option<&RawJson>, state: &str) -> RawJson {
 }
 
 impl State {
-    fn of(lobby: &Lobby, ticket: &Ticket, place: Option<String>, carried: Option<String>) -> Self {
-        let lifetime: Duration = lobby.settings.parked_for;
+    fn of(
+        server_state: &ServerState,
+        request_context: &RequestContext,
+        place: Option<String>,
+        carried: Option<String>,
+    ) -> Self {
+        let lifetime: Duration = server_state.settings.parked_for;
         Self {
             place,
             carried,
-            principal: ticket.caller.principal.to_string(),
-            digest: digest(ticket),
+            principal: request_context.caller.principal.to_string(),
+            digest: digest(request_context),
             expires: unix_seconds() + lifetime.as_secs(),
         }
     }
 
-    fn seal(&self, lobby: &Lobby) -> Result<String, CallError> {
+    fn seal(&self, server_state: &ServerState) -> Result<String, CallError> {
         let text = serde_json::to_vec(self).unwrap_or_default();
-        lobby.seal.seal(Purpose::RequestState, &text).ok_or_else(|| {
+        server_state.seal.seal(Purpose::RequestState, &text).ok_or_else(|| {
             CallError::new(ErrorKind::Internal, "the request state could not be sealed")
         })
     }
 
     /// Opens the state of a retry and checks that it belongs to this call of this principal.
-    fn open(lobby: &Lobby, ticket: &Ticket) -> Result<Self, CallError> {
+    fn open(
+        server_state: &ServerState,
+        request_context: &RequestContext,
+    ) -> Result<Self, CallError> {
         let refuse = |what: &str| {
             Err(CallError::invalid_params(format!("`requestState` {what}; start the call over")))
         };
-        let sealed = ticket.params.get("requestState").and_then(|state| state.to_text());
-        let opened = sealed.and_then(|sealed| lobby.seal.open(Purpose::RequestState, &sealed));
+        let sealed = request_context.params.get("requestState").and_then(|state| state.to_text());
+        let opened =
+            sealed.and_then(|sealed| server_state.seal.open(Purpose::RequestState, &sealed));
         let state = opened.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
         // Another's is as unknown as one that never was.
-        let own = state.filter(|state| state.principal == *ticket.caller.principal);
+        let own = state.filter(|state| state.principal == *request_context.caller.principal);
         let Some(state) = own else {
             return refuse("is not one that this server gave");
         };
-        if state.digest != digest(ticket) {
+        if state.digest != digest(request_context) {
             return refuse("belongs to another call");
         }
         if state.expires < unix_seconds() {
@@ -279,14 +307,19 @@ pub(super) fn fits(method: &Method, answer: &RawJson) -> bool {
 }
 
 /// What makes two calls the same call: method and parameters, without what a retry adds.
-fn digest(ticket: &Ticket) -> String {
-    let bare = ticket.params.edit().remove("_meta").remove("inputResponses").remove("requestState");
+fn digest(request_context: &RequestContext) -> String {
+    let bare = request_context
+        .params
+        .edit()
+        .remove("_meta")
+        .remove("inputResponses")
+        .remove("requestState");
     let mut hash = Sha256::new();
-    hash.update(ticket.method.as_str());
+    hash.update(request_context.method.as_str());
     match FlatJson::new(&bare.apply()) {
         Ok(params) => hash_value(&mut hash, params.root()),
         // What has no value is only the same if it is written the same.
-        Err(_) => hash.update(ticket.params.bytes()),
+        Err(_) => hash.update(request_context.params.bytes()),
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

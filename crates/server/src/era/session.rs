@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use foldhash::HashMap;
 use futures_util::FutureExt;
 use gantry_gateway::{
-    AskError, Call, Caller, Interest, Offered, Reply, Running, Subscription, Watched,
+    Call, CallStream, Caller, InputRequestError, Interest, OptionalCapabilities, Reply,
+    Subscription, Watched,
 };
 use gantry_protocol::{
     Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
@@ -16,17 +17,17 @@ use gantry_protocol::{
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::arrival::Arrival;
+use super::parsed::ParsedRequest;
+use super::request_context::RequestContext;
 use super::stateful::Wire;
-use super::task_book::{self, SessionTasks, TaskBook, TaskChange, next_change};
-use super::ticket::Ticket;
+use super::task_table::{self, SessionTasks, TaskChange, TaskTable, next_change};
 use super::{errors, listen};
-use crate::lobby::{Lobby, next_event};
+use crate::in_flight::InFlightRequests;
 use crate::quota::WatchPermits;
-use crate::underway::Underway;
+use crate::server_state::{ServerState, next_event};
 
 /// The answer to a question of ours, on its way to the call that asked.
-pub(super) type Answer = oneshot::Sender<Result<RawJson, AskError>>;
+pub(super) type Answer = oneshot::Sender<Result<RawJson, InputRequestError>>;
 
 /// One client's session, on whatever transport.
 #[derive(Debug)]
@@ -34,11 +35,11 @@ pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) caller: Arc<Caller>,
     /// What its client was told that there is; it hears of nothing else.
-    pub(super) offered: Offered,
+    pub(super) offered: OptionalCapabilities,
     watched: Arc<Watched>,
     tasks: Arc<SessionTasks>,
     /// Calls under way.
-    pub(crate) calls: Arc<Underway>,
+    pub(crate) calls: Arc<InFlightRequests>,
     state: Mutex<State>,
     last_question: AtomicU64,
     /// Told when a question is put.
@@ -53,7 +54,7 @@ struct State {
     /// What its subscriptions are counted with.
     watching: Option<WatchPermits>,
     /// Questions the client has not answered yet.
-    questions: HashMap<u64, (Method, Answer)>,
+    input_requests: HashMap<u64, (Method, Answer)>,
 }
 
 /// What is to be done about a request.
@@ -61,18 +62,18 @@ pub(crate) enum Handled {
     /// It is answered.
     Answered(jsonrpc::Reply),
     /// It is to be run.
-    Call(Ticket, Box<Call>),
+    Call(RequestContext, Box<Call>),
 }
 
 impl Session {
     /// A session as the handshake left it.
-    pub(crate) fn new(revision: Revision, caller: Caller, offered: Offered) -> Self {
+    pub(crate) fn new(revision: Revision, caller: Caller, offered: OptionalCapabilities) -> Self {
         let ended = CancellationToken::new();
         Self {
             revision,
             caller: Arc::new(caller),
             offered,
-            calls: Underway::new(ended.clone()),
+            calls: InFlightRequests::new(ended.clone()),
             watched: Arc::default(),
             tasks: Arc::default(),
             state: Mutex::default(),
@@ -83,8 +84,8 @@ impl Session {
     }
 
     /// Serves what concerns the session itself, and lifts everything else.
-    pub(crate) fn handle(&self, lobby: &Lobby, arrival: Arrival) -> Handled {
-        let Arrival { id, method, params: given, head, meta } = arrival;
+    pub(crate) fn handle(&self, server_state: &ServerState, parsed: ParsedRequest) -> Handled {
+        let ParsedRequest { id, method, params: given, head, meta } = parsed;
         let answer = |result: Result<(), RpcError>| match result {
             Ok(()) => Handled::Answered(jsonrpc::result(&id, &RawJson::EMPTY_OBJECT)),
             Err(error) => Handled::Answered(jsonrpc::error(&id, &error)),
@@ -92,11 +93,13 @@ impl Session {
         match method {
             Method::Ping => answer(Ok(())),
             Method::SetLevel => answer(self.set_level(&given)),
-            Method::ResourcesSubscribe => match self.watch(lobby, &given) {
+            Method::ResourcesSubscribe => match self.watch(server_state, &given) {
                 Ok(true) => answer(Ok(())),
-                Ok(false) => {
-                    self.lift(lobby, Arrival { id, method, params: given, head, meta }, None)
-                }
+                Ok(false) => self.lift(
+                    server_state,
+                    ParsedRequest { id, method, params: given, head, meta },
+                    None,
+                ),
                 Err(error) => answer(Err(error)),
             },
             Method::ResourcesUnsubscribe => answer(self.unwatch(&given)),
@@ -106,7 +109,11 @@ impl Session {
             Method::TasksGet | Method::TasksResult | Method::TasksCancel | Method::TasksList
                 if self.revision.has_tasks() =>
             {
-                self.lift(lobby, Arrival { id, method, params: given, head, meta }, None)
+                self.lift(
+                    server_state,
+                    ParsedRequest { id, method, params: given, head, meta },
+                    None,
+                )
             }
             method if method.is_call() => {
                 let wanted = self.revision.has_tasks() && method == Method::ToolsCall;
@@ -115,7 +122,7 @@ impl Session {
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
                 let head = if unchanged { head } else { ParamsHead::read(&params) };
-                self.lift(lobby, Arrival { id, method, params, head, meta }, task)
+                self.lift(server_state, ParsedRequest { id, method, params, head, meta }, task)
             }
             unknown => answer(Err(RpcError::method_not_found(unknown.as_str()))),
         }
@@ -132,12 +139,12 @@ impl Session {
         let Some(number) = response.id.as_ref().and_then(Id::as_number) else {
             return;
         };
-        let Some((method, asker)) = self.state().questions.remove(&number) else {
+        let Some((method, asker)) = self.state().input_requests.remove(&number) else {
             return;
         };
         let answer = match response.outcome {
             Ok(result) => Ok(wire::lift_answer(self.revision, &method, &result)),
-            Err(error) => Err(AskError::Refused { error }),
+            Err(error) => Err(InputRequestError::Refused { error }),
         };
         // The call may have stopped waiting.
         let _ = asker.send(answer);
@@ -146,7 +153,7 @@ impl Session {
     /// The number for a question, under which its answer will be found.
     pub(super) fn ask(&self, method: Method, answer: Answer) -> u64 {
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
-        self.state().questions.insert(number, (method, answer));
+        self.state().input_requests.insert(number, (method, answer));
         self.asked.notify_waiters();
         number
     }
@@ -156,7 +163,7 @@ impl Session {
         let mut asked = pin!(self.asked.notified());
         // Listened for before looking, so that no question between the two is missed.
         asked.as_mut().enable();
-        if self.state().questions.is_empty() {
+        if self.state().input_requests.is_empty() {
             asked.await;
         }
     }
@@ -164,57 +171,75 @@ impl Session {
     /// Gives up questions that their call no longer needs.
     pub(super) fn forget(&self, numbers: &[u64]) -> Vec<u64> {
         let mut state = self.state();
-        numbers.iter().copied().filter(|it| state.questions.remove(it).is_some()).collect()
+        numbers.iter().copied().filter(|it| state.input_requests.remove(it).is_some()).collect()
     }
 
     /// Starts a call of this session.
-    pub(crate) fn start(&self, lobby: &Arc<Lobby>, ticket: &Ticket, call: Call) -> Running {
+    pub(crate) fn start(
+        &self,
+        server_state: &Arc<ServerState>,
+        request_context: &RequestContext,
+        call: Call,
+    ) -> CallStream {
         if call.method == Method::ResourcesSubscribe {
-            let (lobby, params) = (lobby.clone(), call.params.clone());
-            return lobby.clone().gateway.attend(&call, |_| async move {
+            let (server_state, params) = (server_state.clone(), call.params.clone());
+            return server_state.clone().gateway.attend(&call, |_| async move {
                 if let Ok(uri) = uri(&params) {
-                    lobby.gateway.watching(&uri).await;
+                    server_state.gateway.watching(&uri).await;
                 }
                 Ok(Reply::result(RawJson::EMPTY_OBJECT))
             });
         }
-        task_book::start(lobby, &self.tasks, ticket, call)
+        task_table::start(server_state, &self.tasks, request_context, call)
     }
 
     /// What this session should hear of, from now on.
-    pub(crate) fn changes(&self, lobby: &Lobby) -> Subscription {
+    pub(crate) fn changes(&self, server_state: &ServerState) -> Subscription {
         let interest = Interest {
             tools: true,
             prompts: self.offered.prompts,
             resources: self.offered.resources,
             resources_watched: self.watched.clone(),
         };
-        lobby.gateway.subscribe(interest, &self.caller)
+        server_state.gateway.subscribe(interest, &self.caller)
     }
 
     /// Whether a call or a task of it runs.
-    pub(super) fn is_running(&self, tasks: &TaskBook) -> bool {
-        !self.calls.is_empty() || !self.state().questions.is_empty() || self.tasks.is_running(tasks)
+    pub(super) fn is_running(&self, tasks: &TaskTable) -> bool {
+        !self.calls.is_empty()
+            || !self.state().input_requests.is_empty()
+            || self.tasks.is_running(tasks)
     }
 
-    fn lift(&self, lobby: &Lobby, arrival: Arrival, task: Option<RawJson>) -> Handled {
-        let Arrival { id, method, params, head, meta } = arrival;
+    fn lift(
+        &self,
+        server_state: &ServerState,
+        parsed: ParsedRequest,
+        task: Option<RawJson>,
+    ) -> Handled {
+        let ParsedRequest { id, method, params, head, meta } = parsed;
         let (token, caller) = (meta.progress_token, self.caller.clone());
         let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
         call.wants_progress = token.is_some();
         call.trace = meta.trace.map(Arc::new);
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
-        let json_content = lobby.settings.json_content || caller.capabilities.json_content;
-        let ticket = Ticket { id, method, params, token, caller, json_content, task };
-        Handled::Call(ticket, Box::new(call))
+        let json_content = server_state.settings.json_content || caller.capabilities.json_content;
+        let request_context =
+            RequestContext { id, method, params, token, caller, json_content, task };
+        Handled::Call(request_context, Box::new(call))
     }
 
     /// The change of a task as this session hears of it, if it does.
-    async fn task_status(&self, lobby: &Lobby, change: &TaskChange) -> Option<RawJson> {
+    async fn task_status(
+        &self,
+        server_state: &ServerState,
+        change: &TaskChange,
+    ) -> Option<RawJson> {
         match self.tasks.contains(&change.id) {
             true => {
-                let detail = lobby.task_book.changed(&self.caller.principal, change).await?;
+                let detail =
+                    server_state.task_table.changed(&self.caller.principal, change).await?;
                 Some(wire::lower_task(&detail))
             }
             false => None,
@@ -234,19 +259,19 @@ impl Session {
     }
 
     /// Watches a resource. Returns whether its changes are heard of already.
-    fn watch(&self, lobby: &Lobby, params: &RawJson) -> Result<bool, RpcError> {
+    fn watch(&self, server_state: &ServerState, params: &RawJson) -> Result<bool, RpcError> {
         let uri = uri(params)?;
-        let known = lobby.gateway.has_resource(&uri, &self.caller);
+        let known = server_state.gateway.has_resource(&uri, &self.caller);
         known.map_err(|error| errors::to_rpc(self.revision, error))?;
         // Counted first, so that who removes it at the same time never finds it uncounted.
-        let account = lobby.quota.account(&self.caller.principal);
+        let account = server_state.quota.account(&self.caller.principal);
         WatchPermits::add(&mut self.state().watching, &account, &uri)?;
-        let added = self.watched.add(&uri, lobby.settings.watched);
+        let added = self.watched.add(&uri, server_state.settings.watched);
         if added != Ok(true) {
             self.uncount(&uri);
         }
         added.map_err(|error| RpcError::invalid_params(error.to_string()))?;
-        Ok(lobby.gateway.watching(&uri).now_or_never().is_some())
+        Ok(server_state.gateway.watching(&uri).now_or_never().is_some())
     }
 
     fn unwatch(&self, params: &RawJson) -> Result<(), RpcError> {
@@ -271,20 +296,20 @@ impl Session {
 /// Sends every change that this session should hear of, until the session ends, the server stops
 /// or nobody listens any more.
 pub(crate) async fn listen_for(
-    lobby: &Lobby,
+    server_state: &ServerState,
     session: &Session,
     mut changes: Subscription,
     wire: &Wire,
 ) {
-    let mut tasks = lobby.task_book.subscribe();
+    let mut tasks = server_state.task_table.subscribe();
     loop {
         let (method, params) = tokio::select! {
             () = session.ended.cancelled() => return,
-            event = next_event(lobby, &mut changes) => match event {
+            event = next_event(server_state, &mut changes) => match event {
                 Some(event) => listen::notification(&event),
                 None => return,
             },
-            change = next_change(&mut tasks) => match session.task_status(lobby, &change).await {
+            change = next_change(&mut tasks) => match session.task_status(server_state, &change).await {
                 Some(params) => (Method::TaskStatus, Some(params)),
                 None => continue,
             },

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::Duration;
 
 use foldhash::HashMap;
-use gantry_gateway::Badge;
+use gantry_gateway::TokenLease;
 use tokio::time::Instant;
 
 use super::session::Session;
-use super::task_book::TaskBook;
-use crate::doorman::Visitor;
-use crate::lobby::Lobby;
+use super::task_table::TaskTable;
+use crate::authenticator::Identity;
 use crate::quota::{QuotaExceeded, QuotaTable};
+use crate::server_state::ServerState;
 use crate::settings::Settings;
 use http_session::Room;
 
@@ -72,35 +72,40 @@ impl Sessions {
     }
 
     /// The session that an id stands for.
-    pub(crate) fn find(&self, lobby: &Lobby, visitor: &Visitor, id: &str) -> SessionLookup {
-        let known = self.read().get(&visitor.principal).and_then(|it| it.by_id.get(id).cloned());
+    pub(crate) fn find(
+        &self,
+        server_state: &ServerState,
+        identity: &Identity,
+        id: &str,
+    ) -> SessionLookup {
+        let known = self.read().get(&identity.principal).and_then(|it| it.by_id.get(id).cloned());
         if let Some(found) = known {
-            if !found.is_of(visitor) || found.face != lobby.face {
+            if !found.is_of(identity) || found.virtual_server != server_state.virtual_server {
                 return SessionLookup::Unknown;
             }
             found.touch();
             return SessionLookup::Found(found);
         }
         let is_ended = id.get(..UNIQUE).is_none_or(|unique| self.ended().known.contains(unique));
-        let opened = (!is_ended).then(|| sealed::open(lobby, visitor, id)).flatten();
-        opened.map_or(SessionLookup::Unknown, |session| self.admit(lobby, id, session))
+        let opened = (!is_ended).then(|| sealed::open(server_state, identity, id)).flatten();
+        opened.map_or(SessionLookup::Unknown, |session| self.validate(server_state, id, session))
     }
 
     /// Takes a session into memory.
-    fn admit(&self, lobby: &Lobby, id: &str, session: Session) -> SessionLookup {
+    fn validate(&self, server_state: &ServerState, id: &str, session: Session) -> SessionLookup {
         let caller = session.caller.clone();
-        if let Some(badge) = &caller.badge {
-            lobby.watch_credential(badge);
+        if let Some(lease) = &caller.lease {
+            server_state.watch_credential(lease);
         }
         let account = self.quota.account(&caller.principal);
         let mut live = self.write();
         // Looked at with the lock held: a credential that ends later finds the session here.
-        if caller.badge.as_ref().is_some_and(|badge| badge.is_ended()) {
+        if caller.lease.as_ref().is_some_and(|lease| lease.is_ended()) {
             return SessionLookup::Unknown;
         }
         let mut taken = Room::take(&account, id, &session);
         if let Err(exceeded) = taken {
-            make_room(&mut live, &caller.principal, exceeded, lobby);
+            make_room(&mut live, &caller.principal, exceeded, server_state);
             taken = Room::take(&account, id, &session);
         }
         let room = match taken {
@@ -108,7 +113,7 @@ impl Sessions {
             Err(exceeded) => return SessionLookup::Full(exceeded),
         };
         let owned = live.entry(caller.principal.clone()).or_default();
-        let new = || HttpSession::new(session, lobby.face.clone(), room);
+        let new = || HttpSession::new(session, server_state.virtual_server.clone(), room);
         SessionLookup::Found(owned.by_id.entry(id.to_owned()).or_insert_with(new).clone())
     }
 
@@ -122,8 +127,8 @@ impl Sessions {
     }
 
     /// Ends the sessions that were opened with a credential, for good.
-    pub(crate) fn end_credential(&self, settings: &Settings, badge: &Arc<Badge>) {
-        let ended = self.extract(|session| session.is_with(badge));
+    pub(crate) fn end_credential(&self, settings: &Settings, lease: &Arc<TokenLease>) {
+        let ended = self.extract(|session| session.is_with(lease));
         for (id, session) in ended {
             session.end();
             self.ended().add(&id, settings.sessions);
@@ -131,17 +136,17 @@ impl Sessions {
     }
 
     /// Ends the sessions of a face that is gone. They may go on if it comes back.
-    pub(crate) fn end_face(&self, name: &str) {
-        let ended = self.extract(|session| session.face.as_deref() == Some(name));
+    pub(crate) fn end_virtual_server(&self, name: &str) {
+        let ended = self.extract(|session| session.virtual_server.as_deref() == Some(name));
         ended.iter().for_each(|(_, session)| session.end());
     }
 
     /// Forgets idle sessions, and streams that nobody came back to.
-    pub(crate) fn sweep(&self, lobby: &Lobby) {
-        let settings = &lobby.settings;
+    pub(crate) fn sweep(&self, server_state: &ServerState) {
+        let settings = &server_state.settings;
         let idle = |session: &Arc<HttpSession>| {
             session.sweep(settings.replay_for);
-            if is_active(session, &lobby.task_book) {
+            if is_active(session, &server_state.task_table) {
                 session.touch();
             }
             session.touched().elapsed() >= settings.session_idle
@@ -184,10 +189,15 @@ impl Sessions {
 /// Forgets idle sessions of a principal that wants room for one more. Those of others stay, unless
 /// the total is used up: then those of the principal that has most of all give way, if it has more
 /// than this one.
-fn make_room(live: &mut Live, principal: &Arc<str>, exceeded: QuotaExceeded, lobby: &Lobby) {
+fn make_room(
+    live: &mut Live,
+    principal: &Arc<str>,
+    exceeded: QuotaExceeded,
+    server_state: &ServerState,
+) {
     let mut own = 0;
     if let Some(owned) = live.get_mut(principal) {
-        if owned.forget_idle(&lobby.task_book) {
+        if owned.forget_idle(&server_state.task_table) {
             return;
         }
         own = owned.by_id.len();
@@ -197,14 +207,14 @@ fn make_room(live: &mut Live, principal: &Arc<str>, exceeded: QuotaExceeded, lob
     }
     let most = live.values_mut().max_by_key(|owned| owned.by_id.len());
     if let Some(most) = most.filter(|owned| owned.by_id.len() > own) {
-        most.forget_idle(&lobby.task_book);
+        most.forget_idle(&server_state.task_table);
     }
 }
 
 impl Owned {
     /// Forgets the oldest idle sessions: a tenth of all, so that looking for them is rare. They
     /// go on when they are used, as after a restart. Returns whether there were any.
-    fn forget_idle(&mut self, tasks: &TaskBook) -> bool {
+    fn forget_idle(&mut self, tasks: &TaskTable) -> bool {
         if self.look_again.is_some_and(|again| Instant::now() < again) {
             return false;
         }
@@ -237,7 +247,7 @@ impl Ended {
 }
 
 /// Whether a session of the table is in use. A request, a call or a listener of it holds it too.
-fn is_active(session: &Arc<HttpSession>, tasks: &TaskBook) -> bool {
+fn is_active(session: &Arc<HttpSession>, tasks: &TaskTable) -> bool {
     Arc::strong_count(session) > 1 || session.is_active(tasks)
 }
 

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_gateway::{AskError, ErrorDetail, ErrorKind, Outcome, Question, Reply, Running, Step};
-use gantry_gateway::{CallError, Notice};
+use gantry_gateway::{CallError, CallNotification};
+use gantry_gateway::{
+    CallEvent, CallStream, ErrorDetail, ErrorKind, InputRequestError, Outcome, PendingInputRequest,
+    Reply,
+};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Method, RawJson, jsonrpc, wire};
@@ -13,8 +16,8 @@ use gantry_transport::{LARGE, offload};
 
 use super::errors;
 use super::replay::StreamLog;
+use super::request_context::RequestContext;
 use super::session::Session;
-use super::ticket::Ticket;
 use crate::outgoing::Outgoing;
 use crate::seal::random_name;
 
@@ -50,34 +53,37 @@ impl Wire {
 /// Runs a call to its end, saying what it says. The first step may have been taken already.
 pub(crate) async fn drive(
     session: &Session,
-    ticket: &Ticket,
-    running: &mut Running,
-    first: Option<Step>,
+    request_context: &RequestContext,
+    running: &mut CallStream,
+    first: Option<CallEvent>,
     wire: &Wire,
 ) -> jsonrpc::Reply {
-    let related = ticket.related_task();
+    let related = request_context.related_task();
     let mut asked = Asked { session, related, numbers: Vec::new() };
     let mut next = first;
     loop {
         let step = match next.take() {
             Some(step) => step,
-            None => running.step().await,
+            None => running.next_event().await,
         };
         match step {
-            Step::Notice(Notice::HangUp { retry }) => wire.hang_up(session, retry),
-            Step::Notice(notice) => {
-                if let Some(message) = ticket.notification(session.revision, &notice) {
+            CallEvent::Notification(CallNotification::HangUp { retry }) => {
+                wire.hang_up(session, retry)
+            }
+            CallEvent::Notification(notification) => {
+                if let Some(message) = request_context.notification(session.revision, &notification)
+                {
                     wire.send(message).await;
                 }
             }
-            Step::Questions(questions) => {
-                for question in questions {
-                    asked.ask(question, wire).await;
+            CallEvent::InputRequests(input_requests) => {
+                for input_request in input_requests {
+                    asked.ask(input_request, wire).await;
                 }
             }
-            Step::Done(outcome) => {
+            CallEvent::Done(outcome) => {
                 asked.withdraw(wire).await;
-                return finish(session, ticket, outcome).await;
+                return finish(session, request_context, outcome).await;
             }
         }
     }
@@ -92,17 +98,17 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    async fn ask(&mut self, question: Question, wire: &Wire) {
-        let named = question.name().map(str::to_owned);
-        let Question { ask, answer, .. } = question;
+    async fn ask(&mut self, input_request: PendingInputRequest, wire: &Wire) {
+        let named = input_request.name().map(str::to_owned);
+        let PendingInputRequest { ask, answer, .. } = input_request;
         let revision = self.session.revision;
         // Only a question that sends the user to a URL needs a name of its own.
         let name = random_name();
-        let params = wire::lower_question(revision, &ask.method, ask.params.as_ref(), &name);
+        let params = wire::lower_input_request(revision, &ask.method, ask.params.as_ref(), &name);
         let params = match params {
             Ok(params) => params,
             Err(error) => {
-                let _ = answer.send(Err(AskError::Inexpressible(error.to_string())));
+                let _ = answer.send(Err(InputRequestError::Inexpressible(error.to_string())));
                 return;
             }
         };
@@ -152,34 +158,38 @@ fn with_name(params: &RawJson, name: &str) -> RawJson {
 }
 
 /// The answer to a call, in the client's revision.
-pub(crate) async fn finish(session: &Session, ticket: &Ticket, outcome: Outcome) -> jsonrpc::Reply {
+pub(crate) async fn finish(
+    session: &Session,
+    request_context: &RequestContext,
+    outcome: Outcome,
+) -> jsonrpc::Reply {
     let revision = session.revision;
     let result = match outcome {
         Ok(Reply::Result(result)) => match result.bytes().len() {
-            ..=LARGE => ticket.lower(revision, result).into_raw(),
+            ..=LARGE => request_context.lower(revision, result).into_raw(),
             large => {
-                let ticket = ticket.clone();
-                offload(large, move || ticket.lower(revision, result).into_raw()).await
+                let request_context = request_context.clone();
+                offload(large, move || request_context.lower(revision, result).into_raw()).await
             }
         },
         Ok(Reply::Page(page)) => page.variant(revision as usize, |result| {
-            ticket.lower(revision, result.clone().into()).into_raw()
+            request_context.lower(revision, result.clone().into()).into_raw()
         }),
         Ok(Reply::InputRequired(_)) => {
             let text = "the provider asked for input in a way this client cannot take";
-            return fail(session, ticket, CallError::new(ErrorKind::Internal, text));
+            return fail(session, request_context, CallError::new(ErrorKind::Internal, text));
         }
-        Err(error) => return fail(session, ticket, error),
+        Err(error) => return fail(session, request_context, error),
     };
-    jsonrpc::result(&ticket.id, &result)
+    jsonrpc::result(&request_context.id, &result)
 }
 
-fn fail(session: &Session, ticket: &Ticket, error: CallError) -> jsonrpc::Reply {
+fn fail(session: &Session, request_context: &RequestContext, error: CallError) -> jsonrpc::Reply {
     // These revisions have no code for this, and a model can make something of the text.
-    if ticket.method == Method::ToolsCall
+    if request_context.method == Method::ToolsCall
         && matches!(error.kind, ErrorKind::MissingCapability { .. })
     {
-        return jsonrpc::result(&ticket.id, &ErrorDetail::from(&error).to_result());
+        return jsonrpc::result(&request_context.id, &ErrorDetail::from(&error).to_result());
     }
-    jsonrpc::error(&ticket.id, &errors::to_rpc(session.revision, error))
+    jsonrpc::error(&request_context.id, &errors::to_rpc(session.revision, error))
 }

@@ -3,30 +3,32 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gantry_gateway::{Call, CallError, ErrorKind, Input, Notice, Outcome, Reply, Running, Step};
+use gantry_gateway::{
+    Call, CallError, CallEvent, CallNotification, CallStream, ErrorKind, Input, Outcome, Reply,
+};
 use gantry_protocol::meta::key;
 use gantry_protocol::{
     Id, Level, Method, ParamsHead, RawJson, ResultObject, Revision, RpcError, Trace, jsonrpc,
 };
 use gantry_transport::{LARGE, Offload, offload};
 
-use super::arrival::Arrival;
 use super::errors::{self, Status};
 use super::listen::Listening;
 use super::parking::{Resumed, carry};
-use super::task_book::{self, Admission, TaskBook, Wish};
-use super::ticket::Ticket;
+use super::parsed::ParsedRequest;
+use super::request_context::RequestContext;
+use super::task_table::{self, TaskReservation, TaskTable, Wish};
 use super::{checks, discover};
-use crate::guest::Guest;
+use crate::client_identity::ClientIdentity;
 use crate::headers::Headers;
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 /// The revision spoken here.
 const REVISION: Revision = Revision::LATEST;
 
 /// A request that was not run.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct AuthError {
     pub(crate) id: Id,
     pub(crate) error: RpcError,
     /// The HTTP status.
@@ -36,7 +38,7 @@ pub(crate) struct Refusal {
 /// A request that passed all checks.
 pub(crate) enum Prepared {
     /// It is under way. On the heap, to be handed on at no cost.
-    Live(Box<Live>),
+    StatelessCall(Box<StatelessCall>),
     /// It is answered.
     Answered(Bytes),
     /// It opens a stream of changes.
@@ -45,94 +47,107 @@ pub(crate) enum Prepared {
 
 /// Checks a request and starts it.
 pub(crate) fn prepare(
-    lobby: &Arc<Lobby>,
-    guest: &Guest,
-    arrival: Arrival,
+    server_state: &Arc<ServerState>,
+    client_identity: &ClientIdentity,
+    parsed: ParsedRequest,
     headers: Option<&Headers>,
-) -> Result<Prepared, Refusal> {
-    let id = &arrival.id;
-    let checked = checks::check(lobby, guest, &arrival, headers);
+) -> Result<Prepared, AuthError> {
+    let id = &parsed.id;
+    let checked = checks::check(server_state, client_identity, &parsed, headers);
     let (caller, log_level) = checked.map_err(|refusal| refusal.of(id))?;
-    let Arrival { id, method, params, head, meta } = arrival;
-    let json_content = lobby.settings.json_content || caller.capabilities.json_content;
+    let ParsedRequest { id, method, params, head, meta } = parsed;
+    let json_content = server_state.settings.json_content || caller.capabilities.json_content;
     let (token, trace) = (meta.progress_token, meta.trace.map(Arc::new));
-    let ticket = Ticket { id, method, params, token, caller, json_content, task: None };
-    match ticket.method {
+    let request_context =
+        RequestContext { id, method, params, token, caller, json_content, task: None };
+    match request_context.method {
         Method::Discover => {
-            let result = jsonrpc::result(&ticket.id, &discover::discover(lobby, &ticket.caller));
+            let result = jsonrpc::result(
+                &request_context.id,
+                &discover::discover(server_state, &request_context.caller),
+            );
             Ok(Prepared::Answered(result.into_bytes()))
         }
-        Method::Listen => Listening::open(lobby, &ticket)
+        Method::Listen => Listening::open(server_state, &request_context)
             .map(|listening| Prepared::Listening(Box::new(listening)))
-            .map_err(|error| checks::Refused::from(error).of(&ticket.id)),
-        _ => Ok(Live::start(lobby, ticket, head, (log_level, headers.is_some()), trace)),
+            .map_err(|error| checks::Refused::from(error).of(&request_context.id)),
+        _ => Ok(StatelessCall::start(
+            server_state,
+            request_context,
+            head,
+            (log_level, headers.is_some()),
+            trace,
+        )),
     }
 }
 
 /// A request under way.
-pub(crate) struct Live {
-    lobby: Arc<Lobby>,
-    pub(crate) ticket: Ticket,
-    running: Option<Running>,
+pub(crate) struct StatelessCall {
+    server_state: Arc<ServerState>,
+    pub(crate) request_context: RequestContext,
+    running: Option<CallStream>,
     /// The task that the call is about to become.
-    becoming: Option<Admission>,
+    becoming: Option<TaskReservation>,
     /// A large result that is being made ready.
     finishing: Option<Offload<RawJson>>,
 }
 
 /// What to send next.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum Outbound {
     /// A notification.
-    Notice(Bytes),
+    Notification(Bytes),
     /// The answer, and what goes with it over HTTP if nothing was sent before.
     Answer(jsonrpc::Reply, Status),
 }
 
-impl Live {
+impl StatelessCall {
     fn start(
-        lobby: &Arc<Lobby>,
-        ticket: Ticket,
+        server_state: &Arc<ServerState>,
+        request_context: RequestContext,
         head: ParamsHead,
         (log_level, has_waited): (Option<Level>, bool),
         trace: Option<Arc<Trace>>,
     ) -> Prepared {
-        let (method, params) = (ticket.method.clone(), ticket.params.clone());
-        let mut call = Call::with_head(method, params, head, ticket.caller.clone());
+        let (method, params) = (request_context.method.clone(), request_context.params.clone());
+        let mut call = Call::with_head(method, params, head, request_context.caller.clone());
         // What it says of its progress is shown with a task.
-        call.wants_progress = ticket.token.is_some() || ticket.caller.capabilities.tasks;
+        call.wants_progress =
+            request_context.token.is_some() || request_context.caller.capabilities.tasks;
         call.log_level = log_level;
         call.trace = trace;
-        call.takes_questions = true;
+        call.takes_input_requests = true;
         call.has_waited = has_waited;
         let mut live = Box::new(Self {
-            lobby: lobby.clone(),
-            ticket,
+            server_state: server_state.clone(),
+            request_context,
             running: None,
             becoming: None,
             finishing: None,
         });
-        if checks::method_of_tasks(&live.ticket.method) {
-            live.running = Some(task_book::attend(lobby, &live.ticket, &call));
-            return Prepared::Live(live);
+        if checks::method_of_tasks(&live.request_context.method) {
+            live.running = Some(task_table::attend(server_state, &live.request_context, &call));
+            return Prepared::StatelessCall(live);
         }
         match live.take_input(&mut call) {
-            Ok(None) => live.running = Some(lobby.gateway.start(call)),
-            Ok(Some(Resumed::Running(running))) => live.running = Some(running),
+            Ok(None) => live.running = Some(server_state.gateway.start(call)),
+            Ok(Some(Resumed::CallStream(running))) => live.running = Some(running),
             Ok(Some(Resumed::Incomplete(again))) => {
-                let answer = jsonrpc::result(&live.ticket.id, &live.named(again.into()));
+                let answer = jsonrpc::result(&live.request_context.id, &live.named(again.into()));
                 return Prepared::Answered(answer.into_bytes());
             }
             Ok(Some(Resumed::Carried(state))) => {
                 call.input.state = state;
-                live.running = Some(lobby.gateway.start(call));
+                live.running = Some(server_state.gateway.start(call));
             }
             Err(error) => {
                 let error = errors::to_rpc(REVISION, error);
-                return Prepared::Answered(jsonrpc::error(&live.ticket.id, &error).into_bytes());
+                return Prepared::Answered(
+                    jsonrpc::error(&live.request_context.id, &error).into_bytes(),
+                );
             }
         }
-        Prepared::Live(live)
+        Prepared::StatelessCall(live)
     }
 
     /// Reads what a retry brings along, and finds what it continues.
@@ -146,13 +161,17 @@ impl Live {
         }
         call.input = Input { responses, state: None };
         match call.head.request_state {
-            Some(_) => self.lobby.parking.resume(&self.lobby, &self.ticket).map(Some),
+            Some(_) => self
+                .server_state
+                .parking
+                .resume(&self.server_state, &self.request_context)
+                .map(Some),
             None => Ok(None),
         }
     }
 
     /// What to send next; none when the answer has been given.
-    pub(crate) async fn next(&mut self) -> Option<Said> {
+    pub(crate) async fn next(&mut self) -> Option<Outbound> {
         loop {
             if self.becoming.is_some()
                 && let Some(said) = Box::pin(self.become_task()).await
@@ -164,9 +183,11 @@ impl Live {
                 self.finishing = None;
                 return Some(self.answer(Ok(result)));
             }
-            let step = self.running.as_mut()?.step().await;
-            if let Step::Notice(Notice::Task { message, poll_interval, ttl }) = step {
-                self.becoming = self.admit(Wish { message, poll_interval, ttl });
+            let step = self.running.as_mut()?.next_event().await;
+            if let CallEvent::Notification(CallNotification::Task { message, poll_interval, ttl }) =
+                step
+            {
+                self.becoming = self.reserve(Wish { message, poll_interval, ttl });
             } else if let Some(said) = self.say(step) {
                 return Some(said);
             }
@@ -175,34 +196,42 @@ impl Live {
 
     /// Takes a place for a task, if this client takes one. Where none can be had, the call stays a
     /// call: its client is still there.
-    fn admit(&self, wish: Wish) -> Option<Admission> {
-        let caller = &self.ticket.caller;
-        let takes = self.ticket.method == Method::ToolsCall && caller.capabilities.tasks;
-        let request = self.ticket.params.bytes().len();
-        takes.then(|| TaskBook::admit(&self.lobby, caller, request, wish).ok()).flatten()
+    fn reserve(&self, wish: Wish) -> Option<TaskReservation> {
+        let caller = &self.request_context.caller;
+        let takes = self.request_context.method == Method::ToolsCall && caller.capabilities.tasks;
+        let request = self.request_context.params.bytes().len();
+        takes.then(|| TaskTable::reserve(&self.server_state, caller, request, wish).ok()).flatten()
     }
 
     /// Lets the call run by itself, and answers with the task. Safe to drop and call again: what
     /// is needed to go on is given away only at the end.
-    async fn become_task(&mut self) -> Option<Said> {
+    async fn become_task(&mut self) -> Option<Outbound> {
         if let Err(error) = self.becoming.as_ref()?.write_down().await {
             tracing::warn!(%error, "a task cannot be written down; its client waits for the call");
             self.becoming = None;
             return None;
         }
-        let (admission, running) = (self.becoming.take()?, self.running.take()?);
-        let created = admission.task().brief().value("resultType", "task").finish();
-        admission.begin(running);
+        let (reservation, running) = (self.becoming.take()?, self.running.take()?);
+        let created = reservation.task().brief().value("resultType", "task").finish();
+        reservation.begin(running);
         Some(self.answer(Ok(self.named(created.into()))))
     }
 
-    fn say(&mut self, step: Step) -> Option<Said> {
+    fn say(&mut self, step: CallEvent) -> Option<Outbound> {
         match step {
-            Step::Notice(notice) => self.ticket.notification(REVISION, &notice).map(Said::Notice),
-            Step::Questions(questions) => {
+            CallEvent::Notification(notification) => self
+                .request_context
+                .notification(REVISION, &notification)
+                .map(Outbound::Notification),
+            CallEvent::InputRequests(input_requests) => {
                 let running = self.running.take()?;
-                let asked = match self.ticket.method.takes_input() {
-                    true => self.lobby.parking.park(&self.lobby, &self.ticket, running, questions),
+                let asked = match self.request_context.method.takes_input() {
+                    true => self.server_state.parking.park(
+                        &self.server_state,
+                        &self.request_context,
+                        running,
+                        input_requests,
+                    ),
                     false => Err(CallError::new(
                         ErrorKind::ToolFailed,
                         "only a tool, a prompt or a resource may ask for input",
@@ -210,7 +239,7 @@ impl Live {
                 };
                 Some(self.answer(asked.map(|result| self.named(result.into()))))
             }
-            Step::Done(outcome) => {
+            CallEvent::Done(outcome) => {
                 self.running = None;
                 let outcome = match outcome {
                     Ok(Reply::Result(large)) if large.bytes().len() > LARGE => {
@@ -227,46 +256,52 @@ impl Live {
 
     fn lower(&self, outcome: Outcome) -> Result<RawJson, CallError> {
         match outcome? {
-            Reply::Result(result) => Ok(self.named(self.ticket.lower(REVISION, result))),
+            Reply::Result(result) => Ok(self.named(self.request_context.lower(REVISION, result))),
             Reply::Page(page) => Ok(page.variant(REVISION as usize, |result| {
-                self.named(self.ticket.lower(REVISION, result.clone().into()))
+                self.named(self.request_context.lower(REVISION, result.clone().into()))
             })),
             Reply::InputRequired(required) => {
-                carry(&self.lobby, &self.ticket, &required).map(|result| self.named(result.into()))
+                carry(&self.server_state, &self.request_context, &required)
+                    .map(|result| self.named(result.into()))
             }
         }
     }
 
     fn lower_elsewhere(&self, result: ResultObject) -> Offload<RawJson> {
-        let (lobby, ticket) = (self.lobby.clone(), self.ticket.clone());
-        offload(result.bytes().len(), move || named(&lobby, ticket.lower(REVISION, result)))
+        let (server_state, request_context) =
+            (self.server_state.clone(), self.request_context.clone());
+        offload(result.bytes().len(), move || {
+            named(&server_state, request_context.lower(REVISION, result))
+        })
     }
 
-    fn answer(&self, result: Result<RawJson, CallError>) -> Said {
+    fn answer(&self, result: Result<RawJson, CallError>) -> Outbound {
         match result {
-            Ok(result) => Said::Answer(jsonrpc::result(&self.ticket.id, &result), Status::OK),
+            Ok(result) => {
+                Outbound::Answer(jsonrpc::result(&self.request_context.id, &result), Status::OK)
+            }
             Err(error) => {
                 let error = errors::to_rpc(REVISION, error);
                 let status = Status::of(&error);
-                Said::Answer(jsonrpc::error(&self.ticket.id, &error), status)
+                Outbound::Answer(jsonrpc::error(&self.request_context.id, &error), status)
             }
         }
     }
 
     fn named(&self, result: ResultObject) -> RawJson {
-        named(&self.lobby, result)
+        named(&self.server_state, result)
     }
 }
 
 /// Every result says who made it.
-fn named(lobby: &Lobby, result: ResultObject) -> RawJson {
+fn named(server_state: &ServerState, result: ResultObject) -> RawJson {
     let Some(meta) = result.meta() else {
-        return result.with(key::META, &lobby.signature);
+        return result.with(key::META, &server_state.signature);
     };
     if meta.get(key::SERVER_INFO).is_some() {
         return result.into_raw();
     }
-    let info = lobby.gateway.identity().info.clone();
+    let info = server_state.gateway.identity().info.clone();
     let named = meta.edit().set(key::SERVER_INFO, info).apply();
     result.edit().set(key::META, named).apply()
 }

@@ -11,7 +11,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use gantry_gateway::{Ask, AskError, Badge, CallError, Caller, Outcome, Question};
+use gantry_gateway::{
+    CallError, Caller, InputRequest, InputRequestError, Outcome, PendingInputRequest, TokenLease,
+};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use tokio::sync::watch;
@@ -27,7 +29,7 @@ pub(crate) struct Task {
     pub(super) id: String,
     pub(super) principal: Arc<str>,
     /// The credential that it was begun with.
-    badge: Option<Arc<Badge>>,
+    lease: Option<Arc<TokenLease>>,
     pub(super) terms: Terms,
     created: SystemTime,
     /// When it is no longer known.
@@ -54,7 +56,7 @@ struct State {
     updated: SystemTime,
     /// Keys of the questions asked so far: none is used twice.
     asked: HashSet<String>,
-    open: Vec<Question>,
+    open: Vec<PendingInputRequest>,
     end: Option<End>,
 }
 
@@ -74,7 +76,7 @@ impl Task {
             until: Instant::now() + terms.ttl,
             id,
             principal: caller.principal.clone(),
-            badge: caller.badge.clone(),
+            lease: caller.lease.clone(),
             terms,
             created,
             state: Mutex::new(state),
@@ -93,7 +95,7 @@ impl Task {
         let state = self.state();
         let brief = self.write(&state);
         match &state.end {
-            None if state.asks().next().is_some() => {
+            None if state.requires_credentials().next().is_some() => {
                 brief.raw("inputRequests", &state.requests()).finish()
             }
             Some(End::Result(result)) => brief.raw("result", result).finish(),
@@ -126,8 +128,8 @@ impl Task {
 
     /// Waits until the credential that it was begun with is no longer good.
     async fn revoked(&self) {
-        match &self.badge {
-            Some(badge) => badge.over().await,
+        match &self.lease {
+            Some(lease) => lease.over().await,
             None => std::future::pending().await,
         }
     }
@@ -157,8 +159,8 @@ impl Task {
     }
 
     /// The questions that nobody has answered yet.
-    pub(super) fn questions(&self) -> Vec<(String, Ask)> {
-        self.state().asks().map(|it| (it.key.clone(), it.ask.clone())).collect()
+    pub(super) fn input_requests(&self) -> Vec<(String, InputRequest)> {
+        self.state().requires_credentials().map(|it| (it.key.clone(), it.ask.clone())).collect()
     }
 
     /// Hears of changes.
@@ -170,20 +172,23 @@ impl Task {
     /// answer to its question is an error, and then none is taken.
     pub(super) fn answer_all(&self, responses: &RawJson) -> Result<(), CallError> {
         let mut state = self.state();
-        let wrong = state.open.iter().find(|question| {
-            responses.get(&question.key).is_some_and(|it| !fits(&question.ask.method, &it))
+        let wrong = state.open.iter().find(|input_request| {
+            responses
+                .get(&input_request.key)
+                .is_some_and(|it| !fits(&input_request.ask.method, &it))
         });
-        if let Some(Question { key, ask, .. }) = wrong {
+        if let Some(PendingInputRequest { key, ask, .. }) = wrong {
             let text = format!("the answer `{key}` is not a result of {}", ask.method);
             return Err(CallError::invalid_params(text));
         }
-        let answered = |question: &mut Question| responses.get(&question.key).is_some();
+        let answered =
+            |input_request: &mut PendingInputRequest| responses.get(&input_request.key).is_some();
         let taken: Vec<_> = state.open.extract_if(.., answered).collect();
         if taken.is_empty() {
             return Ok(());
         }
         self.touch(state);
-        for Question { key, answer, .. } in taken {
+        for PendingInputRequest { key, answer, .. } in taken {
             let response = responses.get(&key).unwrap_or(RawJson::NULL);
             // The asker may have stopped waiting.
             let _ = answer.send(Ok(response));
@@ -192,24 +197,25 @@ impl Task {
     }
 
     /// Takes the answer to one question.
-    pub(super) fn answer(&self, key: &str, response: Result<RawJson, AskError>) {
+    pub(super) fn answer(&self, key: &str, response: Result<RawJson, InputRequestError>) {
         let mut state = self.state();
-        let Some(place) = state.open.iter().position(|question| question.key == key) else {
+        let Some(place) = state.open.iter().position(|input_request| input_request.key == key)
+        else {
             return;
         };
-        let question = state.open.swap_remove(place);
+        let input_request = state.open.swap_remove(place);
         self.touch(state);
-        let _ = question.answer.send(response);
+        let _ = input_request.answer.send(response);
     }
 
-    fn ask(&self, questions: Vec<Question>) {
+    fn ask(&self, input_requests: Vec<PendingInputRequest>) {
         let mut state = self.state();
-        for mut question in questions {
-            if state.asked.contains(&question.key) {
-                question.key = format!("{}.{}", question.key, state.asked.len());
+        for mut input_request in input_requests {
+            if state.asked.contains(&input_request.key) {
+                input_request.key = format!("{}.{}", input_request.key, state.asked.len());
             }
-            state.asked.insert(question.key.clone());
-            state.open.push(question);
+            state.asked.insert(input_request.key.clone());
+            state.open.push(input_request);
         }
         self.touch(state);
     }
@@ -231,7 +237,7 @@ impl Task {
     }
 
     fn is_asking(&self) -> bool {
-        self.state().asks().next().is_some()
+        self.state().requires_credentials().next().is_some()
     }
 
     fn touch(&self, mut state: MutexGuard<'_, State>) {
@@ -248,7 +254,7 @@ impl Task {
 impl State {
     fn status(&self) -> &'static str {
         match &self.end {
-            None if self.asks().next().is_some() => "input_required",
+            None if self.requires_credentials().next().is_some() => "input_required",
             None => "working",
             Some(End::Result(_)) => "completed",
             Some(End::Error(_)) => "failed",
@@ -257,15 +263,15 @@ impl State {
     }
 
     /// Who asked may have stopped waiting.
-    fn asks(&self) -> impl Iterator<Item = &Question> {
-        self.open.iter().filter(|question| !question.answer.is_closed())
+    fn requires_credentials(&self) -> impl Iterator<Item = &PendingInputRequest> {
+        self.open.iter().filter(|input_request| !input_request.answer.is_closed())
     }
 
     fn requests(&self) -> RawJson {
-        let write = |object: ObjectWriter, question: &Question| {
-            object.raw(&question.key, &question.ask.to_json())
+        let write = |object: ObjectWriter, input_request: &PendingInputRequest| {
+            object.raw(&input_request.key, &input_request.ask.to_json())
         };
-        self.asks().fold(ObjectWriter::new(), write).finish()
+        self.requires_credentials().fold(ObjectWriter::new(), write).finish()
     }
 }
 

@@ -12,43 +12,43 @@ use tokio::sync::oneshot;
 
 use super::accept::Accept;
 use super::answer::Answer;
-use super::entrance::Knock;
+use super::auth::AuthedRequest;
 use super::session::{end, find, follow, open};
-use super::{Hall, answer};
+use super::{HttpState, answer};
 use crate::duplex::{Begun, UNKNOWN, begin, sort, to_array};
 use crate::era::{HttpSession, StreamLog, Wire, drive};
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 /// Serves several messages in one array.
 pub(crate) async fn serve(
-    hall: &Arc<Hall>,
-    knock: Knock<'_>,
+    http_state: &Arc<HttpState>,
+    authed: AuthedRequest<'_>,
     accept: Accept,
     messages: Batch,
 ) -> Answer {
-    let session = find(hall, knock).ok().filter(|it| it.session.revision.has_batches());
+    let session = find(http_state, authed).ok().filter(|it| it.session.revision.has_batches());
     let Some(session) = session else {
         return answer::error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(UNKNOWN));
     };
-    let sorted = match sort(&messages, hall.lobby.settings.batch) {
+    let sorted = match sort(&messages, http_state.server_state.settings.batch) {
         Ok(sorted) => sorted,
         Err(error) => return answer::error(StatusCode::BAD_REQUEST, &error),
     };
     if sorted.notifications.iter().any(|notification| session.session.hear(notification)) {
-        end(hall, knock);
+        end(http_state, authed);
     }
     sorted.responses.into_iter().for_each(|response| session.session.take(response));
     if sorted.requests.is_empty() && sorted.replies.is_empty() {
         return answer::accepted();
     }
-    let begun = begin(&hall.lobby, &session.session, sorted.requests);
-    let stream = accept.events.then(|| open(hall, &session)).flatten();
+    let begun = begin(&http_state.server_state, &session.session, sorted.requests);
+    let stream = accept.events.then(|| open(http_state, &session)).flatten();
     let wire = stream.as_ref().map_or(Wire::Nowhere, |(log, _)| Wire::Log(log.clone()));
-    let gathering = gather(hall.lobby.clone(), session.clone(), begun, wire);
+    let gathering = gather(http_state.server_state.clone(), session.clone(), begun, wire);
     match stream {
         Some((log, permit)) => {
-            let stream = follow(hall, knock.visitor, &session, &log, permit);
-            hall.spawn(async move {
+            let stream = follow(http_state, authed.identity, &session, &log, permit);
+            http_state.spawn(async move {
                 push_all(&log, sorted.replies).await;
                 push_all(&log, gathering.await).await;
                 log.finish();
@@ -59,7 +59,7 @@ pub(crate) async fn serve(
             let mut replies = sorted.replies;
             // Calls of a session go on without their connection.
             let (done, gathered) = oneshot::channel();
-            hall.spawn(async move {
+            http_state.spawn(async move {
                 let _ = done.send(gathering.await);
             });
             replies.extend(gathered.await.unwrap_or_default());
@@ -76,19 +76,19 @@ async fn push_all(log: &StreamLog, messages: Vec<Bytes>) {
 
 /// Runs the requests of a batch side by side.
 async fn gather(
-    lobby: Arc<Lobby>,
+    server_state: Arc<ServerState>,
     session: Arc<HttpSession>,
     requests: Vec<Begun>,
     wire: Wire,
 ) -> Vec<Bytes> {
     let answers = requests.into_iter().map(async |begun| {
-        let (ticket, call, enrolled) = match begun {
+        let (request_context, call, guard) = match begun {
             Begun::Answered(reply) => return Some(reply.into_bytes()),
-            Begun::Call(ticket, call, enrolled) => (ticket, *call, enrolled),
+            Begun::Call(request_context, call, guard) => (request_context, *call, guard),
         };
-        let mut running = lobby.gateway.start(call);
-        let driving = drive(&session.session, &ticket, &mut running, None, &wire);
-        let reply = enrolled.drive(pin!(driving)).await;
+        let mut running = server_state.gateway.start(call);
+        let driving = drive(&session.session, &request_context, &mut running, None, &wire);
+        let reply = guard.drive(pin!(driving)).await;
         reply.map(jsonrpc::Reply::into_bytes)
     });
     join_all(answers).await.into_iter().flatten().collect()

@@ -8,7 +8,7 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 
-use super::patience::Patient;
+use super::write_timeout::WriteTimeout;
 
 /// The body of a request, or why it could not be read: whoever serves it says so in its own words.
 pub(crate) type Given = Result<Bytes, Unread>;
@@ -35,7 +35,7 @@ impl Unread {
 }
 
 /// Serves what is no longer HTTP: the connection, and what already came of it.
-pub(crate) type Upgrade = Box<dyn FnOnce(Patient, BytesMut) -> BoxFuture<'static, ()> + Send>;
+pub(crate) type Upgrade = Box<dyn FnOnce(WriteTimeout, BytesMut) -> BoxFuture<'static, ()> + Send>;
 
 /// What is sent.
 pub(crate) enum Body {

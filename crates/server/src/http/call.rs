@@ -6,7 +6,7 @@ use gantry_gateway::contract::{
     CONTRACT_HEADER, CONTRACT_VERSION, ContractError, ErrorType, Status, ToolCall, ToolResult,
     ValidationKind, check_version,
 };
-use gantry_gateway::{Call, Caller, ErrorDetail, Outcome, Step, Trace};
+use gantry_gateway::{Call, CallEvent, Caller, ErrorDetail, Outcome, Trace};
 use gantry_protocol::Method;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
@@ -15,18 +15,23 @@ use super::accept::Accept;
 use super::answer::Answer;
 use super::body::Given;
 use super::endpoint::is_json;
-use super::{Hall, Head, answer};
-use crate::doorman::Visitor;
+use super::{Head, HttpState, answer};
+use crate::authenticator::Identity;
 use crate::era::named_trace;
 use crate::headers::Headers;
 
 const HEADER: HeaderName = HeaderName::from_static(CONTRACT_HEADER);
 
 /// Serves one request. When the client hangs up, this is dropped, and with it the call.
-pub(crate) async fn serve(hall: &Arc<Hall>, visitor: &Visitor, head: &Head, body: Given) -> Answer {
-    match read(hall, &head.headers, body) {
+pub(crate) async fn serve(
+    http_state: &Arc<HttpState>,
+    identity: &Identity,
+    head: &Head,
+    body: Given,
+) -> Answer {
+    match read(http_state, &head.headers, body) {
         Ok((call, trace)) => {
-            respond(&ToolResult::from_outcome(&run(hall, visitor, &call, trace).await), None)
+            respond(&ToolResult::from_outcome(&run(http_state, identity, &call, trace).await), None)
         }
         Err((status, reason)) => {
             let detail = ErrorDetail::new(ErrorType::ValidationError, reason);
@@ -37,11 +42,11 @@ pub(crate) async fn serve(hall: &Arc<Hall>, visitor: &Visitor, head: &Head, body
 
 /// Reads the call, or says why there is none.
 fn read(
-    hall: &Hall,
+    http_state: &HttpState,
     headers: &Headers,
     body: Given,
 ) -> Result<(ToolCall, Option<Trace>), (StatusCode, String)> {
-    let settings = &hall.lobby.settings;
+    let settings = &http_state.server_state.settings;
     let wrong = |error: ContractError| (StatusCode::BAD_REQUEST, error.to_string());
     check_headers(headers)?;
     check_asked(headers).map_err(wrong)?;
@@ -73,19 +78,19 @@ fn check_asked(headers: &Headers) -> Result<(), ContractError> {
 /// Runs the call. There is nobody to tell of progress or to ask: a question that the caller's
 /// lack of capabilities does not stop is dropped, which tells the tool that no answer will come.
 async fn run(
-    hall: &Arc<Hall>,
-    visitor: &Visitor,
+    http_state: &Arc<HttpState>,
+    identity: &Identity,
     call: &ToolCall,
     trace: Option<Trace>,
 ) -> Outcome {
-    let lobby = &hall.lobby;
-    let (scope, badge) = (visitor.scope.clone(), visitor.badge.clone());
-    let caller = Caller { scope, badge, ..Caller::new(visitor.principal.clone()) };
+    let server_state = &http_state.server_state;
+    let (scope, lease) = (identity.scope.clone(), identity.lease.clone());
+    let caller = Caller { scope, lease, ..Caller::new(identity.principal.clone()) };
     let mut call = Call::new(Method::ToolsCall, call.to_params(), Arc::new(caller));
     call.trace = trace.map(Arc::new);
-    let mut running = lobby.gateway.start(call);
+    let mut running = server_state.gateway.start(call);
     loop {
-        if let Step::Done(outcome) = running.step().await {
+        if let CallEvent::Done(outcome) = running.next_event().await {
             return outcome;
         }
     }
@@ -132,7 +137,7 @@ fn status(error: &ErrorDetail) -> StatusCode {
         | ErrorType::ToolNotFoundError => StatusCode::NOT_FOUND,
         ErrorType::RegistrationError => StatusCode::CONFLICT,
         ErrorType::ApiLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
-        ErrorType::ToolExecutionError | ErrorType::Own(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorType::ToolExecutionError | ErrorType::Custom(_) => StatusCode::INTERNAL_SERVER_ERROR,
         ErrorType::SchemaError | ErrorType::SerializationError | ErrorType::TransportError => {
             StatusCode::BAD_GATEWAY
         }

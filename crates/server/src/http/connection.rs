@@ -16,15 +16,15 @@ use tokio::select;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::alarm::Alarm;
 use super::answer::{self, Answer};
 use super::body::{Unread, Upgrade};
 use super::head::{BadHead, Head};
 use super::pace::Pace;
-use super::patience::Patient;
 use super::slots::Slot;
 use super::stream::Stream;
-use super::{Hall, receive};
+use super::timer::ReusableTimer;
+use super::write_timeout::WriteTimeout;
+use super::{HttpState, receive};
 
 /// Bytes read at once.
 const CHUNK: usize = 8 * 1024;
@@ -38,12 +38,12 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A connection.
 pub(super) struct Connection {
-    pub(super) hall: Arc<Hall>,
-    pub(super) stream: Patient,
+    pub(super) http_state: Arc<HttpState>,
+    pub(super) stream: WriteTimeout,
     /// What came and was not taken yet.
     pub(super) inbox: BytesMut,
     /// What is to be written.
-    pub(super) outbox: Vec<u8>,
+    pub(super) outgoing: Vec<u8>,
     /// Whether there may be another request.
     pub(super) lasts: bool,
     /// Whether something was said that nobody has read.
@@ -64,14 +64,14 @@ enum Next {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(hall: Arc<Hall>, stream: impl Into<Stream>, slot: Slot) {
+pub(super) async fn serve(http_state: Arc<HttpState>, stream: impl Into<Stream>, slot: Slot) {
     // Where it came in: who listens everywhere is reached under many addresses.
     let stream = stream.into();
-    let local = stream.local_addr().unwrap_or(hall.address);
-    let stream = Patient::new(stream, hall.lobby.settings.unread);
-    let (inbox, outbox) = (BytesMut::new(), Vec::new());
+    let local = stream.local_addr().unwrap_or(http_state.address);
+    let stream = WriteTimeout::new(stream, http_state.server_state.settings.unread);
+    let (inbox, outgoing) = (BytesMut::new(), Vec::new());
     let mut connection =
-        Connection { hall, stream, inbox, outbox, lasts: true, unread: false, slot };
+        Connection { http_state, stream, inbox, outgoing, lasts: true, unread: false, slot };
     match connection.run(local).await {
         Ok(None) => connection.close().await,
         Ok(Some(upgrade)) => {
@@ -87,8 +87,8 @@ impl Connection {
     /// Serves requests until there are no more, or the connection is used for something else.
     async fn run(&mut self, local: SocketAddr) -> io::Result<Option<Upgrade>> {
         let mut head = Head::default();
-        let (mut idle, mut silence) = (Alarm::default(), Alarm::default());
-        let mut stopping = Stopping::of(&self.hall.lobby.stopping);
+        let (mut idle, mut silence) = (ReusableTimer::default(), ReusableTimer::default());
+        let mut stopping = Stopping::of(&self.http_state.server_state.stopping);
         while self.lasts {
             match self.next(&mut head, &mut idle, &mut stopping).await? {
                 Next::End => return Ok(None),
@@ -124,10 +124,10 @@ impl Connection {
     async fn next(
         &mut self,
         head: &mut Head,
-        idle: &mut Alarm,
+        idle: &mut ReusableTimer,
         stopping: &mut Stopping,
     ) -> io::Result<Next> {
-        let settings = &self.hall.lobby.settings;
+        let settings = &self.http_state.server_state.settings;
         let (limit, within) = (settings.head.max(CHUNK), settings.head_timeout);
         let (grace, rate) = (settings.rate_grace, settings.head_rate);
         let mut late = idle.after(within);
@@ -160,7 +160,7 @@ impl Connection {
                 late = idle.after(pace.left(seen));
             }
             if seen > CHUNK {
-                let charge = charge.get_or_insert_with(|| self.hall.budget.head());
+                let charge = charge.get_or_insert_with(|| self.http_state.budget.head());
                 if !charge.cover(seen - CHUNK) {
                     return Ok(Next::Busy);
                 }
@@ -181,10 +181,10 @@ impl Connection {
         &mut self,
         local: SocketAddr,
         head: &Head,
-        silence: &mut Alarm,
+        silence: &mut ReusableTimer,
     ) -> io::Result<Option<Answer>> {
-        let hall = self.hall.clone();
-        let pass = match hall.admit(local, head) {
+        let http_state = self.http_state.clone();
+        let pass = match http_state.admit(local, head) {
             Ok(pass) => pass,
             Err(refusal) => {
                 self.pass_over(head);
@@ -196,7 +196,9 @@ impl Connection {
             return Ok(None);
         }
         let body = match (self.at_hand(head.framing), principal) {
-            (Some(body), Some(principal)) => receive::counted(hall.budget.body(principal), body),
+            (Some(body), Some(principal)) => {
+                receive::counted(http_state.budget.body(principal), body)
+            }
             (Some(body), None) => Ok(body),
             (None, Some(principal)) => Box::pin(receive::body(self, head, principal)).await?,
             (None, None) => {
@@ -205,7 +207,7 @@ impl Connection {
             }
         };
         let is_busy = body.as_ref().is_err_and(|unread| unread.is_busy);
-        let mut serving = pin!(hall.serve(pass, silence, head, body));
+        let mut serving = pin!(http_state.serve(pass, silence, head, body));
         let answer = select! {
             biased;
             answer = &mut serving => Some(answer),
@@ -238,7 +240,7 @@ impl Connection {
         if !self.unread {
             return;
         }
-        let most = self.hall.lobby.settings.message.size;
+        let most = self.http_state.server_state.settings.message.size;
         let _ = timeout(FAREWELL, async {
             let mut heard = 0;
             while heard <= most {

@@ -9,13 +9,13 @@ use gantry_gateway::Caller;
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::task::TaskTracker;
 
-use super::annex::Annexes;
 use super::budget::ReceiveBudget;
+use super::handler::Mounts;
 use super::legacy_sse::Mailboxes;
 use super::refusals::RefusalLog;
 use super::slots::Slots;
-use super::{Hall, connection};
-use crate::lobby::Lobby;
+use super::{HttpState, connection};
+use crate::server_state::ServerState;
 
 /// How long to wait after a failed accept, most often for open files to be closed.
 const RETRY: Duration = Duration::from_millis(100);
@@ -23,36 +23,41 @@ const RETRY: Duration = Duration::from_millis(100);
 /// A control socket, listening.
 #[derive(Debug)]
 pub struct ControlServer {
-    hall: Arc<Hall>,
+    http_state: Arc<HttpState>,
     listener: UnixListener,
     owner: u32,
 }
 
 impl ControlServer {
     /// Serves these pages, and nothing else, to processes of the user with id `owner` and to root.
-    pub fn new(lobby: Arc<Lobby>, listener: UnixListener, pages: Annexes, owner: u32) -> Self {
-        let hall = Hall {
-            slots: Arc::new(Slots::of_one_peer(lobby.settings.control_connections)),
-            budget: Arc::new(ReceiveBudget::new(&lobby.settings)),
-            refusals: Arc::new(RefusalLog::new(&lobby.settings)),
+    pub fn new(
+        server_state: Arc<ServerState>,
+        listener: UnixListener,
+        pages: Mounts,
+        owner: u32,
+    ) -> Self {
+        let http_state = HttpState {
+            slots: Arc::new(Slots::of_one_peer(server_state.settings.control_connections)),
+            budget: Arc::new(ReceiveBudget::new(&server_state.settings)),
+            refusals: Arc::new(RefusalLog::new(&server_state.settings)),
             mailboxes: Mailboxes::default(),
             tasks: TaskTracker::new(),
             // There is no address; nothing on this listener looks at it.
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             control: Some(pages),
-            lobby,
+            server_state,
         };
-        Self { hall: Arc::new(hall), listener, owner }
+        Self { http_state: Arc::new(http_state), listener, owner }
     }
 
     /// Serves until the server stops, then lets requests in progress end.
     pub async fn serve(self) {
-        let Self { hall, listener, owner } = self;
-        let stopping = hall.lobby.stopping.clone();
+        let Self { http_state, listener, owner } = self;
+        let stopping = http_state.server_state.stopping.clone();
         let local = Caller::LOCAL.into();
         loop {
             let accepted = async {
-                hall.slots.room().await;
+                http_state.slots.room().await;
                 accept(&listener, owner).await
             };
             let accepted = tokio::select! {
@@ -60,16 +65,16 @@ impl ControlServer {
                 accepted = accepted => accepted,
             };
             // Every peer here is authenticated already, so that none is closed to make room.
-            let slot = hall.slots.admit(Ipv4Addr::LOCALHOST.into());
+            let slot = http_state.slots.acquire(Ipv4Addr::LOCALHOST.into());
             if let (Some(stream), Some(mut slot)) = (accepted, slot)
                 && slot.authenticate(&local)
             {
-                hall.tasks.spawn(connection::serve(hall.clone(), stream, slot));
+                http_state.tasks.spawn(connection::serve(http_state.clone(), stream, slot));
             }
         }
         drop(listener);
-        hall.tasks.close();
-        hall.lobby.drained(hall.tasks.wait()).await;
+        http_state.tasks.close();
+        http_state.server_state.drained(http_state.tasks.wait()).await;
     }
 }
 

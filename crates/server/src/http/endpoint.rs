@@ -10,52 +10,57 @@ use gantry_protocol::{Id, Message, Method, RpcError};
 use http::StatusCode;
 
 use super::accept::Accept;
-use super::alarm::Alarm;
 use super::answer::Answer;
+use super::auth::AuthedRequest;
 use super::body::Given;
-use super::entrance::Knock;
-use super::{Hall, Head, answer, batch, flight, session, stateless};
-use crate::doorman::Visitor;
+use super::timer::ReusableTimer;
+use super::{Head, HttpState, answer, batch, session, session_call, stateless};
+use crate::authenticator::Identity;
 use crate::duplex::stranger;
 use crate::era::{
-    Arrival, HttpSession, Live, Received, Ticket, names_stateful, names_stateless, receive,
-    unsupported,
+    HttpSession, ParsedRequest, Received, RequestContext, StatelessCall, names_stateful,
+    names_stateless, receive, unsupported,
 };
 use crate::headers::{Headers, PROTOCOL_VERSION};
 use crate::settings::Eras;
 
 /// What is left of a request when its head and its message have been read.
-pub(super) enum Course {
+pub(super) enum Dispatch {
     /// It is answered.
     Answered(Answer),
     /// A call that stands alone.
-    Alone(Box<Live>),
+    Alone(Box<StatelessCall>),
     /// A call of a session.
-    Flight(Arc<HttpSession>, Ticket, Box<Call>),
+    SessionCall(Arc<HttpSession>, RequestContext, Box<Call>),
 }
 
 /// Serves one request to the endpoint, whose method is one of those that it has.
 pub(crate) async fn serve(
-    hall: &Arc<Hall>,
-    visitor: &Visitor,
-    silence: &mut Alarm,
+    http_state: &Arc<HttpState>,
+    identity: &Identity,
+    silence: &mut ReusableTimer,
     head: &Head,
     body: Given,
 ) -> Answer {
-    let knock = Knock { headers: &head.headers, visitor };
+    let authed = AuthedRequest { headers: &head.headers, identity };
     match head.method {
-        http::Method::GET => session::get(hall, knock),
-        http::Method::DELETE => session::delete(hall, knock),
-        _ => post(hall, knock, silence, body).await,
+        http::Method::GET => session::get(http_state, authed),
+        http::Method::DELETE => session::delete(http_state, authed),
+        _ => post(http_state, authed, silence, body).await,
     }
 }
 
-async fn post(hall: &Arc<Hall>, knock: Knock<'_>, silence: &mut Alarm, body: Given) -> Answer {
-    if !is_json(knock.headers) {
+async fn post(
+    http_state: &Arc<HttpState>,
+    authed: AuthedRequest<'_>,
+    silence: &mut ReusableTimer,
+    body: Given,
+) -> Answer {
+    if !is_json(authed.headers) {
         let error = RpcError::invalid_request("the Content-Type must be application/json");
         return answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
     }
-    let accept = Accept::read(knock.headers);
+    let accept = Accept::read(authed.headers);
     if !accept.json && !accept.events {
         let text = "the Accept header must list application/json and text/event-stream";
         return answer::error(StatusCode::NOT_ACCEPTABLE, &RpcError::invalid_request(text));
@@ -66,86 +71,110 @@ async fn post(hall: &Arc<Hall>, knock: Knock<'_>, silence: &mut Alarm, body: Giv
             return answer::error(unread.status, &RpcError::invalid_request(unread.reason));
         }
     };
-    let course = match receive(text, hall.lobby.settings.message).await {
+    let dispatched = match receive(text, http_state.server_state.settings.message).await {
         Ok(Received::Request(request)) => {
-            if let Some(listed) = awaited(hall, knock, &request) {
+            if let Some(listed) = awaited(http_state, authed, &request) {
                 listed.await;
             }
-            dispatch(hall, knock, accept, *request)
+            dispatch(http_state, authed, accept, *request)
         }
         Ok(Received::Notification(notification)) => {
-            Course::Answered(take(hall, knock, Message::Notification(notification)))
+            Dispatch::Answered(take(http_state, authed, Message::Notification(notification)))
         }
         Ok(Received::Response(response)) => {
-            Course::Answered(take(hall, knock, Message::Response(response)))
+            Dispatch::Answered(take(http_state, authed, Message::Response(response)))
         }
         Ok(Received::Batch(messages)) => {
-            Course::Answered(Box::pin(batch::serve(hall, knock, accept, messages)).await)
+            Dispatch::Answered(Box::pin(batch::serve(http_state, authed, accept, messages)).await)
         }
         Err(malformed) => {
             let error = malformed.to_error();
             let reply = match malformed.id() {
                 Some(id) => jsonrpc::error(id, &error),
-                None => jsonrpc::error_without_id(&error, session::wants_null_id(hall, knock)),
+                None => {
+                    jsonrpc::error_without_id(&error, session::wants_null_id(http_state, authed))
+                }
             };
-            Course::Answered(answer::reply(StatusCode::BAD_REQUEST, reply))
+            Dispatch::Answered(answer::reply(StatusCode::BAD_REQUEST, reply))
         }
     };
-    let visitor = knock.visitor;
-    match course {
-        Course::Answered(answer) => answer,
-        Course::Alone(live) => stateless::run(hall, visitor, silence, accept, live).await,
-        Course::Flight(session, ticket, call) => {
-            flight::run(hall, visitor, silence, &session, accept, ticket, *call).await
+    let identity = authed.identity;
+    match dispatched {
+        Dispatch::Answered(answer) => answer,
+        Dispatch::Alone(live) => stateless::run(http_state, identity, silence, accept, live).await,
+        Dispatch::SessionCall(session, request_context, call) => {
+            session_call::run(
+                http_state,
+                identity,
+                silence,
+                &session,
+                accept,
+                request_context,
+                *call,
+            )
+            .await
         }
     }
 }
 
 /// Takes what is no request.
-fn take(hall: &Hall, knock: Knock<'_>, message: Message) -> Answer {
-    let version = knock.headers.get(PROTOCOL_VERSION);
-    match version.is_some_and(names_stateless) && hall.lobby.settings.eras != Eras::Legacy {
+fn take(http_state: &HttpState, authed: AuthedRequest<'_>, message: Message) -> Answer {
+    let version = authed.headers.get(PROTOCOL_VERSION);
+    match version.is_some_and(names_stateless)
+        && http_state.server_state.settings.eras != Eras::Legacy
+    {
         true => stateless::take(&message),
-        false => session::take(hall, knock, message),
+        false => session::take(http_state, authed, message),
     }
 }
 
 /// Tells the eras apart: a request that says it stands alone does; then the header may say so;
 /// everything else belongs to a session, or opens one.
-fn dispatch(hall: &Arc<Hall>, knock: Knock<'_>, accept: Accept, request: Arrival) -> Course {
-    let request = request.traced_by(knock.headers);
-    let eras = hall.lobby.settings.eras;
-    let version = knock.headers.get(PROTOCOL_VERSION);
+fn dispatch(
+    http_state: &Arc<HttpState>,
+    authed: AuthedRequest<'_>,
+    accept: Accept,
+    request: ParsedRequest,
+) -> Dispatch {
+    let request = request.traced_by(authed.headers);
+    let eras = http_state.server_state.settings.eras;
+    let version = authed.headers.get(PROTOCOL_VERSION);
     let by_header = version.is_some_and(names_stateless);
     let alone = request.is_stateless() || by_header;
     if alone && eras != Eras::Legacy {
-        return stateless::begin(hall, knock, request);
+        return stateless::begin(http_state, authed, request);
     }
-    let bad = |error| Course::Answered(refuse(&request.id, StatusCode::BAD_REQUEST, &error));
+    let bad = |error| Dispatch::Answered(refuse(&request.id, StatusCode::BAD_REQUEST, &error));
     if let Some(version) = version
         && !names_stateful(version)
         && !alone
     {
-        return bad(unsupported(&hall.lobby, version));
+        return bad(unsupported(&http_state.server_state, version));
     }
     match request.method {
-        _ if eras == Eras::Modern => bad(stranger(&hall.lobby, &request)),
-        Method::Initialize => Course::Answered(session::initialize(hall, knock.visitor, &request)),
-        _ => session::begin(hall, knock, accept, request),
+        _ if eras == Eras::Modern => bad(stranger(&http_state.server_state, &request)),
+        Method::Initialize => {
+            Dispatch::Answered(session::initialize(http_state, authed.identity, &request))
+        }
+        _ => session::begin(http_state, authed, accept, request),
     }
 }
 
 /// Waits for the tool that a request which stands alone calls, if that is about to be listed: its
 /// headers are checked against the definition.
-fn awaited(hall: &Hall, knock: Knock<'_>, request: &Arrival) -> Option<BoxFuture<'static, ()>> {
-    let by_header = || knock.headers.get(PROTOCOL_VERSION).is_some_and(names_stateless);
+fn awaited(
+    http_state: &HttpState,
+    authed: AuthedRequest<'_>,
+    request: &ParsedRequest,
+) -> Option<BoxFuture<'static, ()>> {
+    let by_header = || authed.headers.get(PROTOCOL_VERSION).is_some_and(names_stateless);
     if request.method != Method::ToolsCall || !(request.is_stateless() || by_header()) {
         return None;
     }
     let name = request.head.name.as_ref()?;
     let listed = match name.as_text() {
-        Some(name) => hall.lobby.gateway.awaited_tool(name),
-        None => hall.lobby.gateway.awaited_tool(&name.to_text()?),
+        Some(name) => http_state.server_state.gateway.awaited_tool(name),
+        None => http_state.server_state.gateway.awaited_tool(&name.to_text()?),
     };
     listed.map(FutureExt::boxed)
 }

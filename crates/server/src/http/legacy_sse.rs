@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use super::answer::Answer;
 use super::body::Given;
 use super::events::{self, Source};
-use super::{Hall, Head, answer, session};
-use crate::doorman::Visitor;
+use super::{Head, HttpState, answer, session};
+use crate::authenticator::Identity;
 use crate::duplex;
-use crate::lobby::Lobby;
 use crate::memory::Queue;
 use crate::seal::random_name;
+use crate::server_state::ServerState;
 use crate::settings::Eras;
 
 /// Where the POSTs of each open connection go.
@@ -36,39 +36,44 @@ struct Mailbox {
 const WAITING: usize = 64;
 
 /// Opens a connection.
-pub(crate) fn open(hall: &Arc<Hall>, visitor: &Visitor) -> Answer {
-    if hall.lobby.settings.eras == Eras::Modern {
+pub(crate) fn open(http_state: &Arc<HttpState>, identity: &Identity) -> Answer {
+    if http_state.server_state.settings.eras == Eras::Modern {
         return answer::text(StatusCode::NOT_FOUND, "this server has no HTTP+SSE; use /mcp\n");
     }
-    let permit = match hall.lobby.open_stream(&visitor.principal) {
+    let permit = match http_state.server_state.open_stream(&identity.principal) {
         Ok(permit) => permit,
         Err(exceeded) => return session::too_many_streams(exceeded),
     };
     let name = random_name();
     let (to_server, inbound) = mpsc::channel(WAITING);
     let (out, messages) = mpsc::channel(WAITING);
-    let mailbox = Mailbox { principal: visitor.principal.clone(), messages: to_server };
-    hall.mailboxes.lock().insert(name.clone(), mailbox);
+    let mailbox = Mailbox { principal: identity.principal.clone(), messages: to_server };
+    http_state.mailboxes.lock().insert(name.clone(), mailbox);
     let greeting = Event {
         name: Some("endpoint".to_owned()),
         data: Bytes::from(format!("/message?session={name}")),
         ..Event::default()
     };
-    let (serving, guest) = (hall.clone(), visitor.clone());
-    hall.spawn(async move {
-        duplex::serve(serving.lobby.clone(), &guest, Queue(inbound), out).await;
+    let (serving, client_identity) = (http_state.clone(), identity.clone());
+    http_state.spawn(async move {
+        duplex::serve(serving.server_state.clone(), &client_identity, Queue(inbound), out).await;
         serving.mailboxes.lock().remove(&name);
     });
     let source = Outgoing { greeting: Some(greeting.encode()), messages };
-    answer::events(events::stream(&hall.lobby, visitor, source, permit))
+    answer::events(events::stream(&http_state.server_state, identity, source, permit))
 }
 
 /// Takes one message of a connection.
-pub(crate) async fn post(hall: &Arc<Hall>, visitor: &Visitor, head: &Head, body: Given) -> Answer {
+pub(crate) async fn post(
+    http_state: &Arc<HttpState>,
+    identity: &Identity,
+    head: &Head,
+    body: Given,
+) -> Answer {
     let name = head.query().split('&').find_map(|pair| pair.strip_prefix("session="));
-    let mailbox = name.and_then(|name| hall.mailboxes.lock().get(name).cloned());
+    let mailbox = name.and_then(|name| http_state.mailboxes.lock().get(name).cloned());
     // Another's is as unknown as one that never was.
-    let Some(mailbox) = mailbox.filter(|it| it.principal == visitor.principal) else {
+    let Some(mailbox) = mailbox.filter(|it| it.principal == identity.principal) else {
         let text = "no such session; open one with GET /sse\n";
         return answer::text(StatusCode::NOT_FOUND, text);
     };
@@ -95,7 +100,7 @@ struct Outgoing {
 }
 
 impl Source for Outgoing {
-    async fn next(&mut self, _: &Lobby) -> Option<Bytes> {
+    async fn next(&mut self, _: &ServerState) -> Option<Bytes> {
         if let Some(greeting) = self.greeting.take() {
             return Some(greeting);
         }

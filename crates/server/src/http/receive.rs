@@ -30,20 +30,20 @@ pub(super) async fn body(
     head: &Head,
     principal: &Arc<str>,
 ) -> io::Result<Given> {
-    let settings = &connection.hall.lobby.settings;
+    let settings = &connection.http_state.server_state.settings;
     let limit = settings.message.size;
     let pace = Pace::new(settings.body_timeout, settings.rate_grace, settings.body_rate);
-    let charge = connection.hall.budget.body(principal);
+    let charge = connection.http_state.budget.body(principal);
     if head.framing.at_least() > limit as u64 {
         connection.give_up();
         return Ok(Err(too_large(limit)));
     }
     if head.waits && connection.inbox.is_empty() {
-        connection.outbox.clear();
-        connection.outbox.extend_from_slice(CONTINUE);
+        connection.outgoing.clear();
+        connection.outgoing.extend_from_slice(CONTINUE);
         connection.flush().await?;
     }
-    let stopping = connection.hall.lobby.stopping.clone();
+    let stopping = connection.http_state.server_state.stopping.clone();
     let given = select! {
         biased;
         given = gather(connection, head.framing, limit, pace, charge) => given,
@@ -112,7 +112,7 @@ impl Connection {
     pub(super) fn at_hand(&mut self, framing: Framing) -> Option<Bytes> {
         let Framing::Length(length) = framing else { return None };
         let length = usize::try_from(length).ok().filter(|it| *it <= self.inbox.len())?;
-        if length > self.hall.lobby.settings.message.size {
+        if length > self.http_state.server_state.settings.message.size {
             return None;
         }
         if length > COPIED {

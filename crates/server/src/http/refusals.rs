@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gantry_transport::log_limit::LogLimit;
 
-use crate::doorman::Refusal;
+use crate::authenticator::AuthError;
 use crate::settings::Settings;
 
 /// The time that the limit is for.
@@ -26,7 +26,7 @@ impl RefusalLog {
     }
 
     /// A caller was not authenticated. Neither the token nor the path is told: both may be secret.
-    pub(super) fn authentication(&self, refusal: &Refusal) {
+    pub(super) fn authentication(&self, refusal: &AuthError) {
         if let Some(suppressed) = self.authentication.admit() {
             tracing::info!(reason = %refusal, suppressed, "a caller was not let in");
         }

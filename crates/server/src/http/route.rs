@@ -7,12 +7,15 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 
-use super::alarm::Alarm;
-use super::annex::{Admission, Annex, Annexes};
 use super::answer::{self, Answer};
 use super::body::Given;
-use super::{Hall, Head, annex, call, endpoint, entrance, faces, guard, legacy_sse, status};
-use crate::doorman::Visitor;
+use super::handler::{HandlerAccess, HttpHandler, Mounts};
+use super::timer::ReusableTimer;
+use super::{
+    Head, HttpState, auth, call, endpoint, handler, legacy_sse, origin_check, status,
+    virtual_servers,
+};
+use crate::authenticator::Identity;
 use crate::settings::Eras;
 use crate::websocket;
 
@@ -32,17 +35,17 @@ enum Destination {
     /// We do, for anyone.
     Open,
     /// We do, for someone who was authenticated.
-    Caller(Visitor),
+    Caller(Identity),
     /// Others do.
-    Mount { mount: Arc<dyn Annex>, parts: Box<Parts>, admission: Admission },
+    Mount { mount: Arc<dyn HttpHandler>, parts: Box<Parts>, admission: HandlerAccess },
 }
 
 impl Pass {
     /// Who was authenticated; none where nobody was.
     pub(super) fn principal(&self) -> Option<&Arc<str>> {
         match &self.to {
-            Destination::Caller(visitor) => Some(&visitor.principal),
-            Destination::Mount { admission: Admission::Authenticated(principal), .. } => {
+            Destination::Caller(identity) => Some(&identity.principal),
+            Destination::Mount { admission: HandlerAccess::Authenticated(principal), .. } => {
                 Some(principal)
             }
             Destination::Mount { .. } | Destination::Open => None,
@@ -50,25 +53,26 @@ impl Pass {
     }
 }
 
-impl Hall {
+impl HttpState {
     /// Lets a request pass, or answers it: Host and Origin first, then who makes it, then whether
     /// there is such a page, with such a method, that takes a body if there is one.
     pub(super) fn admit(&self, local: SocketAddr, head: &Head) -> Result<Pass, Box<Answer>> {
         if let Some(pages) = &self.control {
             // The peer was identified when it connected, and no browser reaches a Unix socket.
             let to = match head.path() {
-                "/mcp" => Ok(Destination::Caller(self.lobby.local.clone())),
+                "/mcp" => Ok(Destination::Caller(self.server_state.local.clone())),
                 _ => mounted(pages, head, NOTHING_ON_CONTROL),
             };
             return Ok(Pass { origin: None, to: to.and_then(|to| self.check(head, to))? });
         }
-        let origin = guard::admit(&self.lobby.names(), local, &head.headers, &self.refusals)?;
+        let origin =
+            origin_check::check(&self.server_state.names(), local, &head.headers, &self.refusals)?;
         if head.method == Method::OPTIONS {
-            return Err(Box::new(guard::preflight(origin)));
+            return Err(Box::new(origin_check::preflight(origin)));
         }
         match self.find(head).and_then(|to| self.check(head, to)) {
             Ok(to) => Ok(Pass { origin, to }),
-            Err(refusal) => Err(Box::new(guard::mark(*refusal, origin))),
+            Err(refusal) => Err(Box::new(origin_check::mark(*refusal, origin))),
         }
     }
 
@@ -76,18 +80,21 @@ impl Hall {
         let path = head.path();
         match path {
             "/healthz" | "/readyz" => Ok(Destination::Open),
-            "/metrics" if self.lobby.settings.metrics_open => Ok(Destination::Open),
+            "/metrics" if self.server_state.settings.metrics_open => Ok(Destination::Open),
             "/metrics" | "/mcp" | "/call" | "/sse" | "/message" | "/ws" => self.caller(head),
-            _ if path.starts_with(faces::PATH) => self.caller(head),
-            entrance::REGISTER if head.method == Method::POST && self.lobby.doorman().asks() => {
-                Err(Box::new(entrance::no_registration()))
+            _ if path.starts_with(virtual_servers::PATH) => self.caller(head),
+            auth::REGISTER
+                if head.method == Method::POST
+                    && self.server_state.authenticator().requires_credentials() =>
+            {
+                Err(Box::new(auth::no_registration()))
             }
-            _ => mounted(&self.lobby.annexes, head, NOTHING),
+            _ => mounted(&self.server_state.mounts, head, NOTHING),
         }
     }
 
     fn caller(&self, head: &Head) -> Result<Destination, Box<Answer>> {
-        entrance::admit(self, head).map(Destination::Caller)
+        auth::authenticate(self, head).map(Destination::Caller)
     }
 
     /// Checks the method, and whether a body may come with it.
@@ -98,7 +105,7 @@ impl Hall {
             _ if is_mount => None,
             "/call" | "/message" => Some("POST"),
             "/mcp" => Some(self.endpoint_methods()),
-            _ if path.starts_with(faces::PATH) => Some(self.endpoint_methods()),
+            _ if path.starts_with(virtual_servers::PATH) => Some(self.endpoint_methods()),
             _ => Some("GET"),
         };
         if let Some(allowed) = allowed
@@ -109,7 +116,7 @@ impl Hall {
         }
         let takes_body = matches!(*method, Method::POST | Method::PUT | Method::PATCH)
             && !matches!(to, Destination::Open)
-            && !matches!(to, Destination::Mount { admission: Admission::Open, .. });
+            && !matches!(to, Destination::Mount { admission: HandlerAccess::Open, .. });
         if head.has_body() && !takes_body {
             let text = format!("{method} {path} takes no body; send the request without one\n");
             return Err(Box::new(answer::text(StatusCode::PAYLOAD_TOO_LARGE, text)));
@@ -118,7 +125,7 @@ impl Hall {
     }
 
     fn endpoint_methods(&self) -> &'static str {
-        match self.lobby.settings.eras {
+        match self.server_state.settings.eras {
             Eras::Modern => "POST",
             Eras::Both | Eras::Legacy => "GET, POST, DELETE",
         }
@@ -128,42 +135,42 @@ impl Hall {
     pub(super) async fn serve(
         self: &Arc<Self>,
         pass: Pass,
-        silence: &mut Alarm,
+        silence: &mut ReusableTimer,
         head: &Head,
         body: Given,
     ) -> Answer {
         let answer = match pass.to {
-            Destination::Caller(visitor) => tokio::select! {
+            Destination::Caller(identity) => tokio::select! {
                 // Most requests are answered when first looked at.
                 biased;
-                answer = self.serve_caller(&visitor, silence, head, body) => answer,
+                answer = self.serve_caller(&identity, silence, head, body) => answer,
                 // What is dropped here is given up: a call that waits must not outlive its token.
-                () = visitor.over() => entrance::ended(head),
+                () = identity.over() => auth::ended(head),
             },
             Destination::Mount { mount, parts, .. } => {
-                Box::pin(annex::serve(&mount, *parts, body)).await
+                Box::pin(handler::serve(&mount, *parts, body)).await
             }
             Destination::Open => self.serve_anyone(head),
         };
-        guard::mark(answer, pass.origin)
+        origin_check::mark(answer, pass.origin)
     }
 
     /// Serves someone who was authenticated.
     async fn serve_caller(
         self: &Arc<Self>,
-        visitor: &Visitor,
-        silence: &mut Alarm,
+        identity: &Identity,
+        silence: &mut ReusableTimer,
         head: &Head,
         body: Given,
     ) -> Answer {
         match head.path() {
-            "/mcp" => endpoint::serve(self, visitor, silence, head, body).await,
-            "/call" => Box::pin(call::serve(self, visitor, head, body)).await,
-            "/sse" => legacy_sse::open(self, visitor),
-            "/message" => Box::pin(legacy_sse::post(self, visitor, head, body)).await,
-            "/ws" => websocket::upgrade(self, visitor, head),
-            path if path.starts_with(faces::PATH) => {
-                Box::pin(self.serve_face(visitor, silence, head, body)).await
+            "/mcp" => endpoint::serve(self, identity, silence, head, body).await,
+            "/call" => Box::pin(call::serve(self, identity, head, body)).await,
+            "/sse" => legacy_sse::open(self, identity),
+            "/message" => Box::pin(legacy_sse::post(self, identity, head, body)).await,
+            "/ws" => websocket::upgrade(self, identity, head),
+            path if path.starts_with(virtual_servers::PATH) => {
+                Box::pin(self.serve_virtual_server(identity, silence, head, body)).await
             }
             _ => self.serve_anyone(head),
         }
@@ -173,8 +180,8 @@ impl Hall {
     fn serve_anyone(&self, head: &Head) -> Answer {
         match head.path() {
             "/healthz" => answer::text(StatusCode::OK, "ok\n"),
-            "/readyz" => status::ready(&self.lobby),
-            "/metrics" => status::metrics(&self.lobby),
+            "/readyz" => status::ready(&self.server_state),
+            "/metrics" => status::metrics(&self.server_state),
             _ => answer::text(StatusCode::NOT_FOUND, NOTHING),
         }
     }
@@ -183,13 +190,13 @@ impl Hall {
 /// The mounted handler of a path, once it has let the request pass; `nothing` says what there is
 /// instead.
 fn mounted(
-    mounts: &Annexes,
+    mounts: &Mounts,
     head: &Head,
     nothing: &'static str,
 ) -> Result<Destination, Box<Answer>> {
     let Some(mount) = mounts.find(head.path()) else {
         return Err(Box::new(answer::text(StatusCode::NOT_FOUND, nothing)));
     };
-    let (parts, admission) = annex::admit(mount, head)?;
+    let (parts, admission) = handler::authenticate(mount, head)?;
     Ok(Destination::Mount { mount: mount.clone(), parts, admission })
 }

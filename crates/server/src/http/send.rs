@@ -30,13 +30,13 @@ impl Connection {
         answer: Answer,
     ) -> io::Result<Option<Upgrade>> {
         let Answer { status, kind, headers, body } = answer;
-        self.outbox.clear();
-        put_status(&mut self.outbox, status);
+        self.outgoing.clear();
+        put_status(&mut self.outgoing, status);
         if !kind.is_empty() {
-            put_header(&mut self.outbox, "content-type", kind.as_bytes());
+            put_header(&mut self.outgoing, "content-type", kind.as_bytes());
         }
         for (name, value) in &headers {
-            put_header(&mut self.outbox, name.as_str(), value.as_bytes());
+            put_header(&mut self.outgoing, name.as_str(), value.as_bytes());
         }
         match body {
             Body::Pieces(pieces) => {
@@ -55,7 +55,7 @@ impl Connection {
                 Ok(None)
             }
             Body::Upgrade(upgrade) => {
-                self.outbox.extend_from_slice(b"\r\n");
+                self.outgoing.extend_from_slice(b"\r\n");
                 self.flush().await?;
                 Ok(Some(upgrade))
             }
@@ -64,14 +64,14 @@ impl Connection {
 
     /// Says when this is, and whether the connection goes on where that is not to be expected.
     fn put_connection(&mut self, head: &Head) {
-        self.outbox.extend_from_slice(b"date: ");
-        date::put(&mut self.outbox);
+        self.outgoing.extend_from_slice(b"date: ");
+        date::put(&mut self.outgoing);
         let more: &[u8] = match (self.lasts, head.is_newest) {
             (false, _) => b"\r\nconnection: close\r\n",
             (true, false) => b"\r\nconnection: keep-alive\r\n",
             (true, true) => b"\r\n",
         };
-        self.outbox.extend_from_slice(more);
+        self.outgoing.extend_from_slice(more);
     }
 
     async fn send_pieces(
@@ -82,20 +82,20 @@ impl Connection {
     ) -> io::Result<()> {
         let length: usize = pieces.iter().map(Bytes::len).sum();
         if status != StatusCode::NO_CONTENT {
-            self.outbox.extend_from_slice(b"content-length: ");
-            put_number(&mut self.outbox, length);
-            self.outbox.extend_from_slice(b"\r\n");
+            self.outgoing.extend_from_slice(b"content-length: ");
+            put_number(&mut self.outgoing, length);
+            self.outgoing.extend_from_slice(b"\r\n");
         }
-        self.outbox.extend_from_slice(b"\r\n");
+        self.outgoing.extend_from_slice(b"\r\n");
         if head.method == Method::HEAD {
             return self.flush().await;
         }
         if length <= COPIED {
-            pieces.iter().for_each(|piece| self.outbox.extend_from_slice(piece));
+            pieces.iter().for_each(|piece| self.outgoing.extend_from_slice(piece));
             return self.flush().await;
         }
         let [first, second, third] = pieces;
-        let mut parts = [&*self.outbox, first, second, third].map(IoSlice::new);
+        let mut parts = [&*self.outgoing, first, second, third].map(IoSlice::new);
         let mut parts = &mut parts[..];
         while !parts.is_empty() {
             match self.stream.write_vectored(parts).await? {
@@ -114,18 +114,18 @@ impl Connection {
     ) -> io::Result<()> {
         let chunked = head.is_newest;
         let more: &[u8] = if chunked { b"transfer-encoding: chunked\r\n\r\n" } else { b"\r\n" };
-        self.outbox.extend_from_slice(more);
+        self.outgoing.extend_from_slice(more);
         loop {
             let mut ended = false;
-            while !ended && self.outbox.len() < TOGETHER {
+            while !ended && self.outgoing.len() < TOGETHER {
                 match events.next().now_or_never() {
-                    Some(Some(event)) => put_event(&mut self.outbox, &event, chunked),
+                    Some(Some(event)) => put_event(&mut self.outgoing, &event, chunked),
                     Some(None) => ended = true,
                     None => break,
                 }
             }
             if ended && chunked {
-                self.outbox.extend_from_slice(b"0\r\n\r\n");
+                self.outgoing.extend_from_slice(b"0\r\n\r\n");
             }
             self.flush().await?;
             if ended {
@@ -137,7 +137,7 @@ impl Connection {
                 () = self.hung_up() => return Err(io::ErrorKind::ConnectionAborted.into()),
             };
             match next {
-                Some(event) => put_event(&mut self.outbox, &event, chunked),
+                Some(event) => put_event(&mut self.outgoing, &event, chunked),
                 None => events = Box::pin(futures_util::stream::empty()),
             }
         }
@@ -145,9 +145,9 @@ impl Connection {
 
     /// Writes all that is to be written.
     pub(super) async fn flush(&mut self) -> io::Result<()> {
-        self.stream.write_all(&self.outbox).await?;
-        self.outbox.clear();
-        self.outbox.shrink_to(KEPT);
+        self.stream.write_all(&self.outgoing).await?;
+        self.outgoing.clear();
+        self.outgoing.shrink_to(KEPT);
         Ok(())
     }
 }

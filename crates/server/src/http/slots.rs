@@ -118,7 +118,7 @@ impl Slots {
     }
 
     /// Takes a place for a connection; none if its peer has too many that have authenticated.
-    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Slot> {
+    pub(super) fn acquire(self: &Arc<Self>, address: IpAddr) -> Option<Slot> {
         let peer = peer(address);
         let mut state = self.state();
         let of_peer = state.peers.get(&peer).copied().unwrap_or_default();
@@ -294,7 +294,7 @@ mod tests {
             let mut open = Vec::new();
             let ada: Arc<str> = "ada".into();
             for (number, authenticates) in comers {
-                let mut slot = slots.admit(address(*number));
+                let mut slot = slots.acquire(address(*number));
                 if *authenticates {
                     let authenticated = slot.as_mut().is_some_and(|slot| slot.authenticate(&ada));
                     assert!(authenticated, "{comers:?}");
@@ -327,13 +327,13 @@ mod tests {
             let slots = slots(9, 3, 9);
             let mut held = Vec::new();
             for (principal, is_busy) in open {
-                let mut slot = slots.admit(address(1)).expect("a place");
+                let mut slot = slots.acquire(address(1)).expect("a place");
                 slots.served_by(slot.id(), tokio::spawn(async {}).abort_handle());
                 assert!(slot.authenticate(&Arc::from(*principal)));
                 slot.set_busy(*is_busy);
                 held.push(slot);
             }
-            let next = slots.admit(address(1));
+            let next = slots.acquire(address(1));
             assert_eq!(next.is_some(), expected.is_some(), "{open:?}");
             let state = slots.state();
             let gone = held.iter().position(|slot| !state.authenticated.contains_key(&slot.id));
@@ -348,7 +348,7 @@ mod tests {
         let (ada, bob): (Arc<str>, Arc<str>) = ("ada".into(), "bob".into());
         let mut held = Vec::new();
         for principal in [&ada, &ada, &bob, &ada] {
-            let mut slot = slots.admit(address(1)).expect("a place");
+            let mut slot = slots.acquire(address(1)).expect("a place");
             slots.served_by(slot.id(), tokio::spawn(async {}).abort_handle());
             slot.set_busy(principal == &bob);
             assert!(slot.authenticate(principal));
@@ -363,8 +363,8 @@ mod tests {
     #[tokio::test]
     async fn where_all_are_busy_the_next_one_waits() {
         let slots = slots(2, 9, 9);
-        let mut first = slots.admit(address(1)).unwrap();
-        let mut second = slots.admit(address(2)).unwrap();
+        let mut first = slots.acquire(address(1)).unwrap();
+        let mut second = slots.acquire(address(2)).unwrap();
         assert!(slots.room().now_or_never().is_some(), "one can be cleared");
         for slot in [&mut first, &mut second] {
             slots.served_by(slot.id(), tokio::spawn(async {}).abort_handle());

@@ -8,15 +8,15 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 
 use super::accept::Accept;
-use super::alarm::Alarm;
 use super::answer::Answer;
-use super::endpoint::Course;
-use super::entrance::Knock;
+use super::auth::AuthedRequest;
+use super::endpoint::Dispatch;
 use super::events::{self, ListenEvents, LiveEvents};
-use super::{Hall, answer};
-use crate::doorman::Visitor;
-use crate::era::{Arrival, Live, Prepared, Said, Status, prepare};
-use crate::guest::Guest;
+use super::timer::ReusableTimer;
+use super::{HttpState, answer};
+use crate::authenticator::Identity;
+use crate::client_identity::ClientIdentity;
+use crate::era::{Outbound, ParsedRequest, Prepared, StatelessCall, Status, prepare};
 
 /// Takes what is no request.
 pub(crate) fn take(message: &Message) -> Answer {
@@ -31,69 +31,80 @@ pub(crate) fn take(message: &Message) -> Answer {
 }
 
 /// Begins to serve one request.
-pub(super) fn begin(hall: &Arc<Hall>, knock: Knock<'_>, request: Arrival) -> Course {
+pub(super) fn begin(
+    http_state: &Arc<HttpState>,
+    authed: AuthedRequest<'_>,
+    request: ParsedRequest,
+) -> Dispatch {
     let id = request.id.clone();
-    let guest = Guest::passing(knock.visitor);
-    Course::Answered(match prepare(&hall.lobby, &guest, request, Some(knock.headers)) {
-        Ok(Prepared::Live(live)) => return Course::Alone(live),
-        Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
-        Ok(Prepared::Listening(listening)) => {
-            match hall.lobby.open_stream(&knock.visitor.principal) {
-                Ok(permit) => {
-                    let source = ListenEvents::new(*listening);
-                    answer::events(events::stream(&hall.lobby, knock.visitor, source, permit))
-                }
-                Err(exceeded) => {
-                    let reply = jsonrpc::error(&id, &exceeded.into());
-                    answer::reply(StatusCode::TOO_MANY_REQUESTS, reply)
+    let client_identity = ClientIdentity::passing(authed.identity);
+    Dispatch::Answered(
+        match prepare(&http_state.server_state, &client_identity, request, Some(authed.headers)) {
+            Ok(Prepared::StatelessCall(live)) => return Dispatch::Alone(live),
+            Ok(Prepared::Answered(text)) => answer::json(StatusCode::OK, text),
+            Ok(Prepared::Listening(listening)) => {
+                match http_state.server_state.open_stream(&authed.identity.principal) {
+                    Ok(permit) => {
+                        let source = ListenEvents::new(*listening);
+                        answer::events(events::stream(
+                            &http_state.server_state,
+                            authed.identity,
+                            source,
+                            permit,
+                        ))
+                    }
+                    Err(exceeded) => {
+                        let reply = jsonrpc::error(&id, &exceeded.into());
+                        answer::reply(StatusCode::TOO_MANY_REQUESTS, reply)
+                    }
                 }
             }
-        }
-        Err(refusal) => {
-            let reply = jsonrpc::error(&refusal.id, &refusal.error);
-            answer::reply(status(refusal.status), reply)
-        }
-    })
+            Err(refusal) => {
+                let reply = jsonrpc::error(&refusal.id, &refusal.error);
+                answer::reply(status(refusal.status), reply)
+            }
+        },
+    )
 }
 
 /// Answers with plain JSON if the call has nothing to say before its answer, with a stream if it
 /// has, or if it is silent for so long that the connection might be taken for dead.
 pub(super) async fn run(
-    hall: &Arc<Hall>,
-    visitor: &Visitor,
-    silence: &mut Alarm,
+    http_state: &Arc<HttpState>,
+    identity: &Identity,
+    silence: &mut ReusableTimer,
     accept: Accept,
-    mut live: Box<Live>,
+    mut live: Box<StatelessCall>,
 ) -> Answer {
-    let mut patience = silence.after(hall.lobby.settings.keep_alive);
+    let mut write_timeout = silence.after(http_state.server_state.settings.keep_alive);
     let first = loop {
         tokio::select! {
             // Most calls are over when first looked at, and need no timer.
             biased;
             said = live.next() => match said {
-                Some(Said::Answer(reply, status)) if accept.json => {
+                Some(Outbound::Answer(reply, status)) if accept.json => {
                     return answered(reply, status);
                 }
-                Some(Said::Notice(_)) if !accept.events => {}
+                Some(Outbound::Notification(_)) if !accept.events => {}
                 said => break said,
             },
-            () = &mut patience, if accept.events => break None,
+            () = &mut write_timeout, if accept.events => break None,
         }
     };
-    match hall.lobby.open_stream(&visitor.principal) {
+    match http_state.server_state.open_stream(&identity.principal) {
         Ok(permit) => {
             let source = LiveEvents { first, live };
-            answer::events(events::stream(&hall.lobby, visitor, source, permit))
+            answer::events(events::stream(&http_state.server_state, identity, source, permit))
         }
         Err(_) => Box::pin(plain(live, first)).await,
     }
 }
 
 /// A call that has begun gets its answer, also when no stream can be had for what it says before.
-async fn plain(mut live: Box<Live>, first: Option<Said>) -> Answer {
+async fn plain(mut live: Box<StatelessCall>, first: Option<Outbound>) -> Answer {
     let mut next = first;
     loop {
-        if let Some(Said::Answer(reply, status)) = next {
+        if let Some(Outbound::Answer(reply, status)) = next {
             return answered(reply, status);
         }
         next = live.next().await;

@@ -6,30 +6,34 @@ use http::StatusCode;
 
 use super::answer;
 use super::answer::Answer;
-use crate::lobby::Lobby;
+use crate::server_state::ServerState;
 
 /// Whether new clients should come here.
-pub(crate) fn ready(lobby: &Lobby) -> Answer {
-    match lobby.stopping.is_cancelled() {
+pub(crate) fn ready(server_state: &ServerState) -> Answer {
+    match server_state.stopping.is_cancelled() {
         false => answer::text(StatusCode::OK, "ready\n"),
         true => answer::text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
     }
 }
 
 /// The counters as Prometheus reads them.
-pub(crate) fn metrics(lobby: &Lobby) -> Answer {
+pub(crate) fn metrics(server_state: &ServerState) -> Answer {
     let mut out = String::with_capacity(8192);
-    lobby.gateway.meter().write(&mut out);
+    server_state.gateway.metrics().write(&mut out);
     let gauges = [
-        ("gantry_calls_in_flight", "Calls under way.", lobby.gateway.calls_in_flight()),
-        ("gantry_calls_parked", "Calls waiting for a client's answers.", lobby.parking.count()),
-        ("gantry_tasks", "Tasks under way.", lobby.task_book.count()),
-        ("gantry_sessions", "Sessions in memory.", lobby.sessions.count()),
-        ("gantry_streams", "Open event streams.", lobby.streams()),
+        ("gantry_calls_in_flight", "Calls under way.", server_state.gateway.calls_in_flight()),
+        (
+            "gantry_calls_parked",
+            "Calls waiting for a client's answers.",
+            server_state.parking.count(),
+        ),
+        ("gantry_tasks", "Tasks under way.", server_state.task_table.count()),
+        ("gantry_sessions", "Sessions in memory.", server_state.sessions.count()),
+        ("gantry_streams", "Open event streams.", server_state.streams()),
     ];
     for (name, help, value) in gauges {
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
     }
-    lobby.annexes.write_metrics(&mut out);
+    server_state.mounts.write_metrics(&mut out);
     answer::text(StatusCode::OK, out)
 }

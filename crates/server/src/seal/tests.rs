@@ -41,11 +41,16 @@ fn one_text_is_never_sealed_the_same_way_twice() {
 #[test]
 fn what_is_sealed_at_a_face_opens_only_there() {
     let main = Seal::new(Some([7; 32]));
-    let faces = [&main, &main.for_face("a"), &main.for_face("b"), &main.for_face("")];
-    for (place, face) in faces.iter().enumerate() {
-        let sealed = face.seal(Purpose::Session, b"text").unwrap();
-        let opens = faces.map(|other| other.open(Purpose::Session, &sealed).is_some());
-        let expected: Vec<bool> = (0..faces.len()).map(|other| other == place).collect();
+    let virtual_servers = [
+        &main,
+        &main.for_virtual_server("a"),
+        &main.for_virtual_server("b"),
+        &main.for_virtual_server(""),
+    ];
+    for (place, virtual_server) in virtual_servers.iter().enumerate() {
+        let sealed = virtual_server.seal(Purpose::Session, b"text").unwrap();
+        let opens = virtual_servers.map(|other| other.open(Purpose::Session, &sealed).is_some());
+        let expected: Vec<bool> = (0..virtual_servers.len()).map(|other| other == place).collect();
         assert_eq!(opens.to_vec(), expected, "sealed at {place}");
     }
 }

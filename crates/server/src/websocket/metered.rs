@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::frames::FrameMeter;
-use crate::http::{Charge, Pace, Patient, ReceiveBudget};
+use crate::http::{Charge, Pace, ReceiveBudget, WriteTimeout};
 use crate::settings::Settings;
 
 /// What a connection may buffer without being charged for it: one read of the library.
@@ -31,7 +31,7 @@ impl Account {
 
 /// A stream whose reads are counted.
 pub(super) struct Metered {
-    stream: Patient,
+    stream: WriteTimeout,
     frames: FrameMeter,
     account: Account,
     charge: Charge,
@@ -46,7 +46,12 @@ pub(super) struct Metered {
 
 impl Metered {
     /// `came` was read with the head of the request already.
-    pub(super) fn new(stream: Patient, came: &[u8], account: Account, settings: &Settings) -> Self {
+    pub(super) fn new(
+        stream: WriteTimeout,
+        came: &[u8],
+        account: Account,
+        settings: &Settings,
+    ) -> Self {
         let (within, grace, rate) =
             (settings.body_timeout, settings.rate_grace, settings.body_rate);
         let mut frames = FrameMeter::default();

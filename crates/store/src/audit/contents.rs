@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) at: String,
     pub(super) event: Event,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) volume: Option<String>,
+    pub(super) segment: Option<String>,
     #[serde(flatten)]
     pub(super) end: Option<End>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub(super) struct Fate {
 /// Everything that the list says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contents {
-    pub(super) volumes: BTreeMap<String, Fate>,
+    pub(super) segments: BTreeMap<String, Fate>,
     /// What retention removed, by reason.
     pub(super) removals: Vec<Removal>,
     /// How often the list was renewed.
@@ -83,13 +83,13 @@ pub(super) struct Contents {
 }
 
 impl Entry {
-    pub(super) fn new(at: String, event: Event, volume: &str) -> Self {
-        Self { volume: Some(volume.to_owned()), ..Self::bare(at, event) }
+    pub(super) fn new(at: String, event: Event, segment: &str) -> Self {
+        Self { segment: Some(segment.to_owned()), ..Self::bare(at, event) }
     }
 
     fn bare(at: String, event: Event) -> Self {
-        let (volume, end, why, from, to) = (None, None, None, None, None);
-        Self { at, event, volume, end, why, from, to, generation: None, removed: Vec::new() }
+        let (segment, end, why, from, to) = (None, None, None, None, None);
+        Self { at, event, segment, end, why, from, to, generation: None, removed: Vec::new() }
     }
 
     /// The inside of the object that it is.
@@ -116,8 +116,8 @@ impl Contents {
             self.generation = entry.generation.unwrap_or_default();
             self.removals.clone_from(&entry.removed);
         }
-        let Some(name) = &entry.volume else { return };
-        let fate = self.volumes.entry(name.clone()).or_default();
+        let Some(name) = &entry.segment else { return };
+        let fate = self.segments.entry(name.clone()).or_default();
         match entry.event {
             Event::Opened => fate.opened.clone_from(&entry.at),
             Event::Closed | Event::Left => {
@@ -135,12 +135,12 @@ impl Contents {
 
     /// The entries of a list that says the same of every segment that is left.
     pub(super) fn renewed(&mut self, at: &str) -> Vec<Entry> {
-        self.volumes.retain(|_, fate| !fate.is_removed);
+        self.segments.retain(|_, fate| !fate.is_removed);
         self.generation += 1;
         let generation = Some(self.generation);
         let head = Entry::bare(at.to_owned(), Event::Renewed);
         let mut entries = vec![Entry { generation, removed: self.removals.clone(), ..head }];
-        for (name, fate) in &self.volumes {
+        for (name, fate) in &self.segments {
             entries.push(Entry::new(fate.opened.clone(), Event::Opened, name));
             if fate.end.is_some() {
                 let event = if fate.is_left { Event::Left } else { Event::Closed };
@@ -153,6 +153,6 @@ impl Contents {
 
     /// Whether a segment has an end that the list knows, or is gone.
     pub(super) fn has_ended(&self, name: &str) -> bool {
-        self.volumes.get(name).is_some_and(|fate| fate.end.is_some() || fate.is_removed)
+        self.segments.get(name).is_some_and(|fate| fate.end.is_some() || fate.is_removed)
     }
 }

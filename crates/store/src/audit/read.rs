@@ -8,12 +8,12 @@ use std::time::SystemTime;
 
 use super::chain::Line;
 use super::error::AuditError;
-use super::pen::is_left;
-use super::verify::volume_names;
+use super::verify::segment_names;
+use super::writer::is_left;
 
 /// A volume on the disk.
 #[derive(Debug, Clone)]
-pub struct VolumeFile {
+pub struct SegmentFile {
     /// Its name.
     pub name: String,
     /// When it was last written.
@@ -24,19 +24,19 @@ pub struct VolumeFile {
 }
 
 /// The volumes in a folder, sorted by name, which is by the time at which they were begun.
-pub fn volumes(folder: &Path) -> Result<Vec<VolumeFile>, AuditError> {
+pub fn segments(folder: &Path) -> Result<Vec<SegmentFile>, AuditError> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
     let file = |name: String| {
         let path = folder.join(&name);
         let written = path.metadata().and_then(|about| about.modified()).ok()?;
-        Some(VolumeFile { name, written, is_open: !is_left(&path), path })
+        Some(SegmentFile { name, written, is_open: !is_left(&path), path })
     };
-    Ok(volume_names(folder)?.into_iter().filter_map(file).collect())
+    Ok(segment_names(folder)?.into_iter().filter_map(file).collect())
 }
 
-impl VolumeFile {
+impl SegmentFile {
     /// Everything it holds.
     pub fn read(&self) -> Result<Vec<u8>, AuditError> {
         match std::fs::read(&self.path) {
@@ -76,7 +76,7 @@ impl Follower {
         if !self.folder.exists() {
             return Ok(added);
         }
-        let names = volume_names(&self.folder)?;
+        let names = segment_names(&self.folder)?;
         self.places.retain(|name, _| names.contains(name));
         for name in names {
             let place = self.places.entry(name.clone()).or_default();

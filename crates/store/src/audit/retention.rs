@@ -53,7 +53,7 @@ mod tests {
     fn the_old_go_and_the_oldest_of_too_many() {
         let now = SystemTime::now();
         let day = Duration::from_secs(86_400);
-        let volume = |name: &str, bytes, days, has_ended| Candidate {
+        let segment = |name: &str, bytes, days, has_ended| Candidate {
             name: name.to_owned(),
             bytes,
             written: now - day * days,
@@ -67,19 +67,31 @@ mod tests {
         };
         // The segments, which of them go, and whether there is still too much.
         let cases = [
-            (vec![volume("a", 1, 91, true), volume("b", 1, 89, true)], vec![("a", "age")], false),
-            (vec![volume("a", 1, 91, false)], vec![], false),
-            (vec![volume("b", 60, 8, true), volume("a", 60, 9, true)], vec![("a", "size")], false),
-            (vec![volume("a", 90, 9, false), volume("b", 60, 8, true)], vec![("b", "size")], false),
-            (vec![volume("a", 50, 8, true), volume("b", 50, 8, true)], vec![], false),
-            (vec![volume("b", 60, 1, true), volume("a", 60, 2, true)], vec![], true),
-            (vec![volume("a", 60, 8, true), volume("b", 160, 2, true)], vec![("a", "size")], true),
-            (vec![volume("a", 160, 9, false)], vec![], true),
+            (vec![segment("a", 1, 91, true), segment("b", 1, 89, true)], vec![("a", "age")], false),
+            (vec![segment("a", 1, 91, false)], vec![], false),
+            (
+                vec![segment("b", 60, 8, true), segment("a", 60, 9, true)],
+                vec![("a", "size")],
+                false,
+            ),
+            (
+                vec![segment("a", 90, 9, false), segment("b", 60, 8, true)],
+                vec![("b", "size")],
+                false,
+            ),
+            (vec![segment("a", 50, 8, true), segment("b", 50, 8, true)], vec![], false),
+            (vec![segment("b", 60, 1, true), segment("a", 60, 2, true)], vec![], true),
+            (
+                vec![segment("a", 60, 8, true), segment("b", 160, 2, true)],
+                vec![("a", "size")],
+                true,
+            ),
+            (vec![segment("a", 160, 9, false)], vec![], true),
         ];
-        for (volumes, expected, is_over) in cases {
-            let case = format!("{volumes:?}");
+        for (segments, expected, is_over) in cases {
+            let case = format!("{segments:?}");
             let gone = expected.into_iter().map(|(name, why)| (String::from(name), why)).collect();
-            assert_eq!(outdated(volumes, &settings, now), Outdated { gone, is_over }, "{case}");
+            assert_eq!(outdated(segments, &settings, now), Outdated { gone, is_over }, "{case}");
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct AuditSettings {
     /// How often it is looked whether something can be removed, while there is too much.
     pub review: Duration,
     /// How large a volume may become before the next is begun.
-    pub volume: u64,
+    pub segment: u64,
     /// How old a volume may become before the next is begun: only whole volumes can be removed.
     pub age: Duration,
     /// Bytes of lines that may wait to be written.
@@ -39,7 +39,7 @@ impl Default for AuditSettings {
             size: 1 << 30,
             min_age: Duration::from_secs(7 * 24 * 3600),
             review: Duration::from_secs(60),
-            volume: 64 << 20,
+            segment: 64 << 20,
             age: Duration::from_secs(24 * 3600),
             waiting: 4 << 20,
             gather: Duration::from_millis(50),

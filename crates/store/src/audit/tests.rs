@@ -28,28 +28,28 @@ impl Folder {
         Self(path)
     }
 
-    pub(super) fn journal(&self, settings: AuditSettings) -> Journal {
-        let journal =
-            Journal::open(self.0.clone(), &KEY, stamp, "test 1".to_owned(), settings, &[]);
-        journal.expect("a thread")
+    pub(super) fn audit_log(&self, settings: AuditSettings) -> AuditLog {
+        let audit_log =
+            AuditLog::open(self.0.clone(), &KEY, stamp, "test 1".to_owned(), settings, &[]);
+        audit_log.expect("a thread")
     }
 
     /// Writes so many lines, and ends in good order.
     pub(super) fn write(&self, lines: usize) {
-        let journal = self.journal(AuditSettings::default());
+        let audit_log = self.audit_log(AuditSettings::default());
         for line in 0..lines {
-            journal.note(format!("\"call\":{line}").as_bytes());
+            audit_log.note(format!("\"call\":{line}").as_bytes());
         }
-        journal.close();
+        audit_log.close();
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 
-    pub(super) fn volumes(&self) -> Vec<PathBuf> {
-        let volumes = volumes(&self.0).expect("a folder").into_iter();
-        volumes.map(|volume| self.0.join(volume.name)).collect()
+    pub(super) fn segments(&self) -> Vec<PathBuf> {
+        let segments = segments(&self.0).expect("a folder").into_iter();
+        segments.map(|segment| self.0.join(segment.name)).collect()
     }
 
     /// Everything that is wrong, as people read it.
@@ -60,16 +60,16 @@ impl Folder {
     /// The same, when it is known how far the log was.
     pub(super) fn complaints_after(&self, anchors: &[Anchor]) -> Vec<String> {
         let report = verify(&self.0, &KEY, anchors).expect("it can be read");
-        let volumes = report.volumes.iter().flat_map(|volume| &volume.findings);
-        report.index.iter().chain(volumes).map(ToString::to_string).collect()
+        let segments = report.segments.iter().flat_map(|segment| &segment.findings);
+        report.index.iter().chain(segments).map(ToString::to_string).collect()
     }
 
     /// The records of all volumes.
     pub(super) fn records(&self) -> Vec<String> {
         let mut records = Vec::new();
-        for volume in volumes(&self.0).expect("a folder") {
-            let text = volume.read().expect("a file");
-            let members = VolumeFile::records(&text).map(String::from_utf8_lossy);
+        for segment in segments(&self.0).expect("a folder") {
+            let text = segment.read().expect("a file");
+            let members = SegmentFile::records(&text).map(String::from_utf8_lossy);
             records.extend(members.filter(|it| it.contains("\"call\"")).map(Into::into));
         }
         records

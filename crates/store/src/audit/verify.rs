@@ -13,15 +13,15 @@ use super::error::AuditError;
 use super::finding::{Finding, Span};
 use super::index;
 use super::inspect::{Inspection, inspect};
-use super::pen::{is_left, rest};
 use super::removal::Removal;
-use super::volume;
+use super::segment;
+use super::writer::{is_left, rest};
 
 /// What was found in a record.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The volumes, sorted by name.
-    pub volumes: Vec<VolumeReport>,
+    pub segments: Vec<SegmentReport>,
     /// What is wrong with the list of volumes.
     pub index: Vec<Finding>,
     /// What retention removed, by reason. That is nothing wrong.
@@ -32,7 +32,7 @@ pub struct Report {
 
 /// What was found in a volume.
 #[derive(Debug, Clone)]
-pub struct VolumeReport {
+pub struct SegmentReport {
     /// Its name.
     pub name: String,
     /// How it stands.
@@ -64,7 +64,7 @@ pub enum Condition {
 impl Report {
     /// Whether nothing is wrong.
     pub fn is_sound(&self) -> bool {
-        self.index.is_empty() && self.volumes.iter().all(|volume| volume.findings.is_empty())
+        self.index.is_empty() && self.segments.iter().all(|segment| segment.findings.is_empty())
     }
 }
 
@@ -78,13 +78,13 @@ pub fn verify(folder: &Path, key: &[u8; 32], anchors: &[Anchor]) -> Result<Repor
     }
     // Under the lock no volume is made. A copy that may not be written is nobody's to change.
     let lock = index::lock(folder, Duration::from_secs(10)).ok();
-    let names = volume_names(folder)?;
+    let names = segment_names(folder)?;
     let text = match std::fs::read(folder.join(index::FILE)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         read => read.map_err(AuditError::read(folder.join(index::FILE)))?,
     };
     drop(lock);
-    let Contents { volumes: fates, removals, generation } = Contents::read(&text);
+    let Contents { segments: fates, removals, generation } = Contents::read(&text);
     let listed = inspect(&seal, &text);
     let mut index = listed.findings;
     if !listed.rest.is_empty() {
@@ -95,27 +95,27 @@ pub fn verify(folder: &Path, key: &[u8; 32], anchors: &[Anchor]) -> Result<Repor
     let gone = fates.iter().filter(|(name, fate)| !names.contains(name) && !fate.is_removed);
     let gone = gone.map(|(name, fate)| absent(name, fate));
     let known = Known { fates: &fates, anchors };
-    let mut volumes: Vec<_> = gone.chain(inspect_all(folder, &seal, &names, &known)?).collect();
-    volumes.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Report { volumes, index, removals, is_anchored })
+    let mut segments: Vec<_> = gone.chain(inspect_all(folder, &seal, &names, &known)?).collect();
+    segments.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Report { segments, index, removals, is_anchored })
 }
 
 /// The names of the volumes in a folder, sorted.
-pub(super) fn volume_names(folder: &Path) -> Result<Vec<String>, AuditError> {
+pub(super) fn segment_names(folder: &Path) -> Result<Vec<String>, AuditError> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(AuditError::read(folder))?,
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<_> = names.filter(|name| volume::is_name(name)).collect();
+    let mut names: Vec<_> = names.filter(|name| segment::is_name(name)).collect();
     names.sort();
     Ok(names)
 }
 
-fn absent(name: &str, fate: &Fate) -> VolumeReport {
+fn absent(name: &str, fate: &Fate) -> SegmentReport {
     let lines = fate.end.as_ref().map_or(0, |end| end.lines);
     let (name, findings) = (name.to_owned(), vec![Finding::Gone]);
-    VolumeReport { name, condition: Condition::Absent, lines, bytes: 0, findings }
+    SegmentReport { name, condition: Condition::Absent, lines, bytes: 0, findings }
 }
 
 /// What is known of the volumes from elsewhere.
@@ -130,12 +130,12 @@ fn inspect_all(
     seal: &Seal,
     names: &[String],
     known: &Known<'_>,
-) -> Result<Vec<VolumeReport>, AuditError> {
+) -> Result<Vec<SegmentReport>, AuditError> {
     let next = AtomicUsize::new(0);
     let reports = Mutex::new(Vec::with_capacity(names.len()));
     let work = || {
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let report = inspect_volume(&folder.join(name), name, seal, known);
+            let report = inspect_segment(&folder.join(name), name, seal, known);
             reports.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(report);
         }
     };
@@ -151,12 +151,12 @@ fn inspect_all(
 }
 
 /// Inspects a volume; none if it was removed just now.
-fn inspect_volume(
+fn inspect_segment(
     path: &Path,
     name: &str,
     seal: &Seal,
     known: &Known<'_>,
-) -> Result<Option<VolumeReport>, AuditError> {
+) -> Result<Option<SegmentReport>, AuditError> {
     let fate = known.fates.get(name);
     let is_open = !is_left(path);
     let text = match std::fs::read(path) {
@@ -182,7 +182,7 @@ fn inspect_volume(
     let anchor = known.anchors.iter().find(|anchor| anchor.file == name);
     findings.extend(anchor.and_then(|anchor| anchor.check(&text, 0)));
     let (lines, bytes) = (inspection.lines, text.len() as u64);
-    Ok(Some(VolumeReport { name: name.to_owned(), condition, lines, bytes, findings }))
+    Ok(Some(SegmentReport { name: name.to_owned(), condition, lines, bytes, findings }))
 }
 
 /// The name that a volume was begun with, if it has another now.

@@ -14,7 +14,7 @@ use rustix::process::{
 use tokio::net::unix::pipe::Receiver;
 
 use super::announce;
-use super::mark::{Mark, kill_marked};
+use super::owner_tag::{OwnerTag, kill_marked};
 
 /// Where leaders are sent that were killed but have not ended yet, and marks whose processes may
 /// have left their group.
@@ -31,7 +31,7 @@ const LOOKS: usize = 10;
 struct Rest {
     /// The leader, if it is not reaped.
     leader: Option<Pid>,
-    mark: Mark,
+    owner_tag: OwnerTag,
 }
 
 /// A child that leads a process group of its own. Dropping it kills the group.
@@ -40,7 +40,7 @@ pub(super) struct Group {
     id: Pid,
     /// Until the leader is reaped, nobody else can have the group's number.
     reaped: bool,
-    mark: Mark,
+    owner_tag: OwnerTag,
 }
 
 /// Tells when a leader has ended, and leaves it to be reaped. The descriptor of a process becomes
@@ -50,8 +50,8 @@ pub(super) struct Group {
 pub(super) struct Watch(Receiver);
 
 impl Group {
-    pub(super) fn new(leader: Pid, mark: Mark) -> Self {
-        Self { id: leader, reaped: false, mark }
+    pub(super) fn new(leader: Pid, owner_tag: OwnerTag) -> Self {
+        Self { id: leader, reaped: false, owner_tag }
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -93,9 +93,9 @@ impl Group {
     }
 
     /// Ends those that have left the group, in the background.
-    pub(super) fn kill_strays(&self) {
+    pub(super) fn kill_orphans(&self) {
         // If nobody can do it, the warden will.
-        let _ = REAPER.send(Rest { leader: None, mark: self.mark });
+        let _ = REAPER.send(Rest { leader: None, owner_tag: self.owner_tag });
     }
 
     /// The status of a leader that has ended.
@@ -117,7 +117,7 @@ impl Drop for Group {
         // A killed process may take a while to end, most of all one with much memory, and a
         // worker of the runtime must not stand still for it.
         let leader = self.reap().is_err().then_some(self.id);
-        let rest = Rest { leader, mark: self.mark };
+        let rest = Rest { leader, owner_tag: self.owner_tag };
         if let Err(mpsc::SendError(rest)) = REAPER.send(rest) {
             rest.wait();
         }
@@ -128,13 +128,13 @@ impl Drop for Group {
 /// done once for all that have come together.
 fn reap_all(rests: &mpsc::Receiver<Rest>) {
     while let Ok(first) = rests.recv() {
-        let mut marks = HashSet::new();
+        let mut owner_tags = HashSet::new();
         for rest in [first].into_iter().chain(rests.try_iter()) {
             rest.wait();
-            marks.insert(rest.mark);
+            owner_tags.insert(rest.owner_tag);
         }
         for _ in 0..LOOKS {
-            if kill_marked(&marks) == 0 {
+            if kill_marked(&owner_tags) == 0 {
                 break;
             }
         }

@@ -1,5 +1,5 @@
 //! Starts the orphan reaper, watches it, and starts another when it ends. What the reaper does is in
-//! `warden`.
+//! `watchdog`.
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -12,8 +12,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_
 use tracing::warn;
 
 use super::announce::{self, Reaper};
-use super::vfork::Starter;
-use super::{spawn, warden};
+use super::vfork::Spawner;
+use super::{spawn, watchdog};
 
 /// A reaper that lived this long was not ended by the way it was started: its successor comes at
 /// once.
@@ -28,8 +28,8 @@ static FAILURES: AtomicU32 = AtomicU32::new(0);
 
 /// Starts a reaper, if one is wanted, and gives its pipe. Without one, children still have their
 /// parent-death signal, so that a failure here is no reason to start nothing.
-pub(super) fn start(starter: &mut Starter, inherited: &[RawFd]) -> Option<Arc<OwnedFd>> {
-    match attempt(starter, inherited) {
+pub(super) fn start(spawner: &mut Spawner, inherited: &[RawFd]) -> Option<Arc<OwnedFd>> {
+    match attempt(spawner, inherited) {
         Ok(started) => {
             let (id, pipe) = started?;
             watch(Some(id));
@@ -46,9 +46,9 @@ pub(super) fn start(starter: &mut Starter, inherited: &[RawFd]) -> Option<Arc<Ow
     }
 }
 
-fn attempt(starter: &mut Starter, inherited: &[RawFd]) -> io::Result<Option<(Pid, Arc<OwnedFd>)>> {
-    let Some((plan, pipe)) = warden::plan()? else { return Ok(None) };
-    let id = starter.start(&plan, inherited, None)?.id;
+fn attempt(spawner: &mut Spawner, inherited: &[RawFd]) -> io::Result<Option<(Pid, Arc<OwnedFd>)>> {
+    let Some((spawn_spec, pipe)) = watchdog::spawn_spec()? else { return Ok(None) };
+    let id = spawner.start(&spawn_spec, inherited, None)?.id;
     let process = pidfd_open(id, PidfdFlags::empty()).inspect_err(|_| {
         // Before its pipe closes: it would take that for the end of the gateway.
         let _ = kill_process(id, Signal::KILL);

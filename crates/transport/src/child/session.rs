@@ -2,9 +2,9 @@
 //! and its pipes; when it ends, for whatever reason, the whole process group has ended.
 
 mod last_words;
+mod line_writer;
 mod overlong;
-mod pen;
-mod talk;
+mod stdio_task;
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,10 +21,10 @@ use super::{End, Program, StartError, spawn};
 use crate::lines::LineDecoder;
 use crate::throttle::Throttle;
 use last_words::last_words;
+use line_writer::LineWriter;
+pub use line_writer::{FlushGuard, LineSender};
 pub use overlong::SKIPPED;
-use pen::Pen;
-pub use pen::{LineSender, Turn};
-use talk::{CHUNK, Input, Output, Talk};
+use stdio_task::{CHUNK, Input, Output, StdioTask};
 
 /// What notes of ours begin with.
 const NOTE: &str = "[gantry]";
@@ -84,8 +84,8 @@ impl Session {
     fn begin(program: &Program, limits: &SessionLimits) -> io::Result<(Self, SessionLines)> {
         let (group, ends) = spawn::spawn(program)?;
         let (queue, told) = mpsc::channel(limits.queue.max(1));
-        let pen = Arc::new(Pen::new(Sender::from_owned_fd(ends.stdin)?));
-        let outgoing = LineSender::new(queue, pen.clone());
+        let writer = Arc::new(LineWriter::new(Sender::from_owned_fd(ends.stdin)?));
+        let outgoing = LineSender::new(queue, writer.clone());
         let (heard, incoming) = mpsc::channel(limits.queue.max(1));
         let shared = Arc::new(Shared {
             tail: Mutex::new(Tail::new(limits.stderr)),
@@ -94,10 +94,10 @@ impl Session {
             stop: watch::Sender::new(false),
         });
         let id = group.id();
-        let talk = Talk {
+        let stdio_task = StdioTask {
             watch: group.watch()?,
             group,
-            input: Input { pen, told },
+            input: Input { writer, told },
             output: Output {
                 pipe: Receiver::from_owned_fd(ends.stdout)?,
                 decoder: LineDecoder::new(limits.line),
@@ -108,7 +108,7 @@ impl Session {
             grace: limits.grace,
             shared: shared.clone(),
         };
-        let task = tokio::spawn(talk.run());
+        let task = tokio::spawn(stdio_task.run());
         Ok((Self { id, shared, task }, SessionLines { outgoing, incoming }))
     }
 

@@ -11,9 +11,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
 
 use super::group::Group;
-use super::mark::{self, Mark};
-use super::plan::{Bond, Plan};
-use super::vfork::{Started, Starter};
+use super::owner_tag::{self, OwnerTag};
+use super::spawn_spec::{ParentLink, SpawnSpec};
+use super::vfork::{Spawner, Started};
 use super::{NOTICES_VARIABLE, Program, announce, reaper};
 
 /// The descriptor on which a child may write notices.
@@ -34,7 +34,7 @@ static INHERITED: LazyLock<Vec<RawFd>> = LazyLock::new(inheritable);
 /// What the thread is asked for.
 enum Order {
     Program {
-        plan: Plan,
+        spawn_spec: SpawnSpec,
         answer: mpsc::SyncSender<io::Result<Pid>>,
     },
     /// Another orphan reaper, after the end of the last.
@@ -86,15 +86,15 @@ fn start(
     descriptors: Vec<OwnedFd>,
     variables: &[(&str, &str)],
 ) -> io::Result<Group> {
-    let mark = Mark::new();
-    let value = mark.value();
-    let extra = [variables, &[(mark::VARIABLE, &*value)]].concat();
-    let plan = Plan::new(program, &extra, descriptors, Bond::Child)?;
+    let owner_tag = OwnerTag::new();
+    let value = owner_tag.value();
+    let extra = [variables, &[(owner_tag::VARIABLE, &*value)]].concat();
+    let spawn_spec = SpawnSpec::new(program, &extra, descriptors, ParentLink::Child)?;
     let (answer, answered) = mpsc::sync_channel(1);
     let gone = || io::Error::other("the thread that starts programs is gone");
-    SPAWNER.send(Order::Program { plan, answer }).map_err(|_| gone())?;
+    SPAWNER.send(Order::Program { spawn_spec, answer }).map_err(|_| gone())?;
     let leader = answered.recv().map_err(|_| gone())??;
-    Ok(Group::new(leader, mark))
+    Ok(Group::new(leader, owner_tag))
 }
 
 /// The descriptor, with a number above those of a child.
@@ -113,20 +113,20 @@ pub(super) fn replace_reaper() {
 
 /// The work of the thread.
 fn serve(orders: &mpsc::Receiver<Order>) {
-    let mut starter = Starter::new();
+    let mut spawner = Spawner::new();
     // Before the first program, so that the reaper hears of all of them.
-    let mut reaper = reaper::start(&mut starter, &INHERITED);
+    let mut reaper = reaper::start(&mut spawner, &INHERITED);
     for order in orders {
-        let (plan, answer) = match order {
-            Order::Program { plan, answer } => (plan, answer),
+        let (spawn_spec, answer) = match order {
+            Order::Program { spawn_spec, answer } => (spawn_spec, answer),
             Order::Reaper => {
-                reaper = reaper::start(&mut starter, &INHERITED);
+                reaper = reaper::start(&mut spawner, &INHERITED);
                 continue;
             }
         };
-        let started = starter.start(&plan, &INHERITED, reaper.as_deref());
+        let started = spawner.start(&spawn_spec, &INHERITED, reaper.as_deref());
         // The child's ends of the pipes must be closed here, or they would never end.
-        drop(plan);
+        drop(spawn_spec);
         if let Ok(Started { id, announced }) = started {
             announce::began(id, announced);
         }

@@ -14,7 +14,7 @@ use rustix::process::{
 };
 
 use super::announce;
-use super::plan::{Bond, Plan};
+use super::spawn_spec::{ParentLink, SpawnSpec};
 use crate::descriptors;
 
 /// Bytes of the stack on which a new process runs until it becomes its program.
@@ -25,14 +25,14 @@ const LAST_SIGNAL: c_int = 64;
 
 /// Starts programs. It belongs to a thread on which no signal is handled.
 #[derive(Debug)]
-pub(super) struct Starter {
+pub(super) struct Spawner {
     stack: Vec<u128>,
     parent: Pid,
 }
 
 /// What the new process reads and writes in the memory of this one.
 struct Order<'a> {
-    plan: &'a Plan,
+    spawn_spec: &'a SpawnSpec,
     /// Descriptors that it must not keep.
     inherited: &'a [RawFd],
     parent: Pid,
@@ -52,7 +52,7 @@ pub(super) struct Started {
     pub(super) announced: bool,
 }
 
-impl Starter {
+impl Spawner {
     /// Keeps all signals from the calling thread: a handler that ran in a new process would run
     /// in the memory of this one.
     pub(super) fn new() -> Self {
@@ -69,12 +69,13 @@ impl Starter {
     /// It tells the orphan reaper of itself, by its pipe.
     pub(super) fn start(
         &mut self,
-        plan: &Plan,
+        spawn_spec: &SpawnSpec,
         inherited: &[RawFd],
         reaper: Option<&OwnedFd>,
     ) -> io::Result<Started> {
         let parent = self.parent;
-        let mut order = Order { plan, inherited, parent, reaper, announced: true, failed: None };
+        let mut order =
+            Order { spawn_spec, inherited, parent, reaper, announced: true, failed: None };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         let top = self.stack.as_mut_ptr_range().end;
         // SAFETY: this thread stands still until the new process has ended or has become its
@@ -97,35 +98,35 @@ impl Starter {
 extern "C" fn run(order: *mut c_void) -> c_int {
     // SAFETY: `start` gives its order, and waits.
     let order = unsafe { &mut *order.cast::<Order<'_>>() };
-    order.failed = prepare(order).err().or_else(|| Some(become_program(order.plan)));
+    order.failed = prepare(order).err().or_else(|| Some(become_program(order.spawn_spec)));
     // SAFETY: it ends this process without running anything that belongs to the other.
     unsafe { libc::_exit(127) }
 }
 
 fn prepare(order: &mut Order<'_>) -> Result<(), Errno> {
-    match order.plan.bond {
-        Bond::Child => {
+    match order.spawn_spec.parent_link {
+        ParentLink::Child => {
             tie(order.parent)?;
             // Before the program can start anything: this gateway may end before its next step. If
             // it fails, the reaper is replaced; the program is started all the same.
             order.announced = order.reaper.is_none_or(|it| announce::announce(it, getpid()));
         }
-        Bond::Warden => drop(setsid()?),
+        ParentLink::Warden => drop(setsid()?),
     }
     for descriptor in order.inherited {
         // SAFETY: the descriptor is used for this one call; if it is closed, the call fails.
         let descriptor = unsafe { BorrowedFd::borrow_raw(*descriptor) };
         let _ = fcntl_setfd(descriptor, FdFlags::CLOEXEC);
     }
-    for (number, descriptor) in (0..).zip(&order.plan.descriptors) {
+    for (number, descriptor) in (0..).zip(&order.spawn_spec.descriptors) {
         // SAFETY: whatever has this number here is replaced and never closed from here.
         let mut target = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
         dup2(descriptor, &mut target)?;
     }
-    if let Some(directory) = &order.plan.directory {
+    if let Some(directory) = &order.spawn_spec.directory {
         chdir(directory.as_c_str())?;
     }
-    if let Some(memory) = order.plan.memory {
+    if let Some(memory) = order.spawn_spec.memory {
         // Of its own data, not of addresses: many programs reserve far more than they use.
         let limit = Rlimit { current: Some(memory), maximum: Some(memory) };
         setrlimit(Resource::Data, limit)?;
@@ -133,7 +134,7 @@ fn prepare(order: &mut Order<'_>) -> Result<(), Errno> {
     if let Some(files) = descriptors::inherited() {
         setrlimit(Resource::Nofile, files)?;
     }
-    if order.plan.bond == Bond::Child {
+    if order.spawn_spec.parent_link == ParentLink::Child {
         reset_signals();
     }
     Ok(())
@@ -170,14 +171,15 @@ fn reset_signals() {
 }
 
 /// Returns only if none of the files can be executed, with the reason that says most.
-fn become_program(plan: &Plan) -> Errno {
-    let (arguments, environment) = (plan.arguments.as_slice(), plan.environment.as_slice());
+fn become_program(spawn_spec: &SpawnSpec) -> Errno {
+    let (arguments, environment) =
+        (spawn_spec.arguments.as_slice(), spawn_spec.environment.as_slice());
     let mut reason = Errno::NOENT;
-    for file in &plan.files {
+    for file in &spawn_spec.files {
         let error = execute(file.as_ptr(), arguments, environment);
         match error {
             // One place may lack the program, or forbid it, and the next one have it.
-            Errno::NOENT | Errno::NOTDIR if plan.files.len() > 1 => {}
+            Errno::NOENT | Errno::NOTDIR if spawn_spec.files.len() > 1 => {}
             Errno::ACCESS => reason = error,
             _ => return error,
         }

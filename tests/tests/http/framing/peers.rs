@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use gantry::{Admission, Annex, Server};
-use gantry_tests::house::soon;
+use gantry::{HandlerAccess, HttpHandler, Server};
+use gantry_tests::test_server::soon;
 use http::request::Parts;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
@@ -41,9 +41,9 @@ pub(super) struct Theirs(pub(super) Vec<Understood>);
 /// Serves everything, and writes down what it was asked.
 struct Recorder(Record);
 
-impl Annex for Recorder {
-    fn admit(&self, _: &Parts) -> Result<Admission, Box<http::Response<Bytes>>> {
-        Ok(Admission::Authenticated("anyone".into()))
+impl HttpHandler for Recorder {
+    fn authenticate(&self, _: &Parts) -> Result<HandlerAccess, Box<http::Response<Bytes>>> {
+        Ok(HandlerAccess::Authenticated("anyone".into()))
     }
 
     fn serve(
@@ -73,7 +73,7 @@ impl Gantry {
     pub(super) async fn open() -> Self {
         let record = Record::default();
         let recorder = Arc::new(Recorder(record.clone()));
-        let server = Server::new("framing", "1").annex("/", recorder).build();
+        let server = Server::new("framing", "1").handler("/", recorder).build();
         let server = server.expect("nothing to register");
         let listening = server.listen("127.0.0.1:0").await.expect("a free port");
         let address = listening.address();
@@ -85,7 +85,7 @@ impl Gantry {
     pub(super) async fn read(&self, stream: &[u8], theirs: &Theirs) -> Ours {
         let mut socket = TcpStream::connect(self.address).await.expect("it listens");
         let mut answers = Vec::new();
-        let exchange = async {
+        let context = async {
             let (mut reader, mut writer) = socket.split();
             let write = async {
                 // Who is refused early may be hung up on.
@@ -94,7 +94,7 @@ impl Gantry {
             };
             let ((), _) = tokio::join!(write, reader.read_to_end(&mut answers));
         };
-        soon("the end of the connection", exchange).await;
+        soon("the end of the connection", context).await;
         let served = std::mem::take(&mut *self.record.lock().expect("nobody panics with it"));
         let (statuses, closed) = statuses(&answers, theirs);
         Ours { statuses, closed, served, text: String::from_utf8_lossy(&answers).into_owned() }

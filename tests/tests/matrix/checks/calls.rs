@@ -12,7 +12,7 @@ use crate::features::Cell;
 use crate::peers::Kind;
 
 /// How long a server may take to hear of something.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// A number that floating point cannot hold.
 const BIG: u64 = 9_007_199_254_740_993;
 
@@ -80,7 +80,7 @@ pub(crate) async fn cancel(client: &mut Client, _: &Cell) -> Result<(), String> 
     client.hear("notifications/progress", since).await?;
     client.cancel(&slow).await;
     let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    while begun.elapsed() < TIMEOUT {
         if count(client).await? > before {
             return Ok(());
         }

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 use crate::connection::tests::site::{Reply, Seen, Site, error, result};
 use crate::connection::tests::{SOON, raw};
 use crate::event::{ChangedList, Event};
-use crate::line::Silent;
 use crate::request::Request;
+use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 
 /// A server whose tools are these, and that wants to see a region in a header.
@@ -50,7 +50,7 @@ async fn a_call_with_the_wrong_headers_is_corrected_once() {
         let client = site.client_telling(Settings::default(), events);
         let params = json!({"name": "t", "arguments": {"region": "eu"}});
         let call = Request::new(Method::ToolsCall, raw(&params));
-        let answer = client.request(&call, &Silent).await;
+        let answer = client.request(&call, &NoopHandler).await;
         assert_eq!(answer.is_ok(), is_answered, "{case}: {answer:?}");
         let seen = std::iter::from_fn(|| site.seen.try_recv().ok());
         let trail: Vec<_> = seen.map(|seen| seen.method().to_owned()).collect();

@@ -12,12 +12,12 @@ use crate::client::Client;
 use crate::connection::tests::site::{Reply, Rule, Seen, Site, error, newer, older, result};
 use crate::connection::tests::{SOON, call, complete, raw};
 use crate::error::ClientError;
-use crate::line::Silent;
 use crate::request::InputRequired;
+use crate::request_handler::NoopHandler;
 use crate::settings::{Era, Settings};
 
 /// A status and an error, if there is one, by which a server refuses.
-type Refusal = (u16, Value);
+type InputRefusal = (u16, Value);
 
 /// A server that changes when it is told to.
 struct Changing {
@@ -44,7 +44,7 @@ impl Changing {
 
     /// Has it greeted, and changes it.
     async fn change(&mut self) {
-        complete(self.client.request(&call("t"), &Silent).await);
+        complete(self.client.request(&call("t"), &NoopHandler).await);
         self.is_changed.store(true, Ordering::SeqCst);
         self.trail();
     }
@@ -68,7 +68,7 @@ fn stands_alone(seen: &Seen) -> bool {
     seen.header("mcp-protocol-version") == Some("2026-07-28")
 }
 
-fn refuse(seen: &Seen, (status, told): &Refusal) -> Option<Reply> {
+fn refuse(seen: &Seen, (status, told): &InputRefusal) -> Option<Reply> {
     let body = if told.is_null() { Value::Null } else { error(seen, told) };
     Some((*status, "", body))
 }
@@ -99,10 +99,10 @@ async fn one_that_was_rolled_back_is_greeted_anew() {
         };
         let mut server = Changing::open(Settings::default(), newer, rolled_back).await;
         server.change().await;
-        complete(server.client.request(&call("t"), &Silent).await);
+        complete(server.client.request(&call("t"), &NoopHandler).await);
         assert_eq!(server.trail(), expected, "{case}");
         assert_eq!(server.revision(), "2025-06-18", "{case}");
-        complete(server.client.request(&call("t"), &Silent).await);
+        complete(server.client.request(&call("t"), &NoopHandler).await);
         assert_eq!(server.trail(), "tools/call", "{case}");
     }
 }
@@ -127,7 +127,7 @@ async fn one_that_gave_up_the_handshake_is_greeted_anew() {
         };
         let mut server = Changing::open(Settings::default(), older, upgraded).await;
         server.change().await;
-        complete(server.client.request(&call("t"), &Silent).await);
+        complete(server.client.request(&call("t"), &NoopHandler).await);
         assert_eq!(server.trail(), expected, "{case}");
         assert_eq!(server.revision(), "2026-07-28", "{case}");
     }
@@ -136,7 +136,7 @@ async fn one_that_gave_up_the_handshake_is_greeted_anew() {
 #[tokio::test]
 async fn what_shows_no_change_is_told_and_changes_nothing() {
     let checked = "tools/call server/discover";
-    let cases: [(Rule, Refusal, &str); 12] = [
+    let cases: [(Rule, InputRefusal, &str); 12] = [
         (newer, (400, Value::Null), checked),
         (newer, (400, coded(-32000)), checked),
         (newer, (400, coded(-32602)), "tools/call"),
@@ -158,7 +158,7 @@ async fn what_shows_no_change_is_told_and_changes_nothing() {
         };
         let mut server = Changing::open(Settings::default(), rule, refusing).await;
         server.change().await;
-        let answer = server.client.request(&call("t"), &Silent).await;
+        let answer = server.client.request(&call("t"), &NoopHandler).await;
         let told = matches!(answer, Err(ClientError::Answered(_) | ClientError::Http(_)));
         assert!(told, "{case}: {answer:?}");
         assert_eq!(server.trail(), expected, "{case}");
@@ -174,7 +174,7 @@ async fn an_era_that_is_given_is_not_doubted() {
         let settings = Settings { era, ..Settings::default() };
         let mut server = Changing::open(settings, rule, refusing).await;
         server.change().await;
-        let answer = server.client.request(&call("t"), &Silent).await;
+        let answer = server.client.request(&call("t"), &NoopHandler).await;
         assert!(matches!(answer, Err(ClientError::Answered(_))), "{era:?}: {answer:?}");
         assert_eq!(server.trail(), "tools/call", "{era:?}");
     }
@@ -196,10 +196,10 @@ async fn a_call_that_goes_on_after_questions_is_not_begun_anew() {
         server.change().await;
         let mut further = call("t");
         further.input = input;
-        let answer = server.client.request(&further, &Silent).await;
+        let answer = server.client.request(&further, &NoopHandler).await;
         assert!(matches!(answer, Err(ClientError::Outdated(_))), "{answer:?}");
         server.site.next("initialize").await;
-        complete(server.client.request(&call("t"), &Silent).await);
+        complete(server.client.request(&call("t"), &NoopHandler).await);
         assert_eq!(server.trail(), "tools/call");
     }
 }
@@ -214,11 +214,11 @@ async fn one_that_refuses_for_ever_is_asked_twice() {
     let settings = Settings { backoff, ..Settings::default() };
     let mut server = Changing::open(settings, newer, refusing).await;
     server.change().await;
-    let answer = server.client.request(&call("t"), &Silent).await;
+    let answer = server.client.request(&call("t"), &NoopHandler).await;
     assert!(matches!(answer, Err(ClientError::Outdated(_))), "{answer:?}");
     assert!(server.trail().starts_with("tools/call server/discover tools/call"));
     // From now on there are waits, so that nothing turns in a circle.
-    let answer = server.client.request(&call("t"), &Silent).await;
+    let answer = server.client.request(&call("t"), &NoopHandler).await;
     assert!(matches!(answer, Err(ClientError::Unreachable(_))), "{answer:?}");
     assert_eq!(server.client.state().name(), "backing off");
 }

@@ -12,8 +12,8 @@ use crate::client::Client;
 use crate::connection::tests::call;
 use crate::connection::tests::site::{Reply, Seen, Site, newer, older, result};
 use crate::error::ClientError;
-use crate::line::Silent;
 use crate::request::{List, Request};
+use crate::request_handler::NoopHandler;
 use crate::settings::{RetrySettings, Settings};
 use crate::state::State;
 
@@ -80,7 +80,7 @@ async fn only_what_may_be_repeated_is_made_again() {
             for (is_repeatable, expected) in [(true, repeated), (false, other)] {
                 let (site, count) = failing("tools/call", usual, failures.clone()).await;
                 let client = site.client(settings(4));
-                let answer = client.request(&repeatable(is_repeatable), &Silent).await;
+                let answer = client.request(&repeatable(is_repeatable), &NoopHandler).await;
                 let case = format!("{failures:?} {is_repeatable}: {answer:?}");
                 assert_eq!(answer.is_ok(), expected.is_some(), "{case}");
                 assert_eq!(count.load(Ordering::Relaxed), expected.unwrap_or(1), "{case}");
@@ -101,11 +101,13 @@ async fn lists_are_asked_for_again() {
 #[tokio::test]
 async fn attempts_come_to_an_end_and_are_told() {
     let (site, count) = failing("tools/call", older, vec![BUSY; 9]).await;
-    let error = site.client(settings(3)).request(&repeatable(true), &Silent).await.unwrap_err();
+    let error =
+        site.client(settings(3)).request(&repeatable(true), &NoopHandler).await.unwrap_err();
     let expected = "the server answered with HTTP status 503 (Service Unavailable) (3 attempts)";
     assert_eq!((error.to_string().as_str(), count.load(Ordering::Relaxed)), (expected, 3));
     let (site, count) = failing("tools/call", older, vec![CLOSED; 9]).await;
-    let error = site.client(settings(2)).request(&repeatable(true), &Silent).await.unwrap_err();
+    let error =
+        site.client(settings(2)).request(&repeatable(true), &NoopHandler).await.unwrap_err();
     let told = matches!(&error, ClientError::Reset(text) if text.ends_with("(2 attempts)"));
     assert!(told && count.load(Ordering::Relaxed) == 2, "{error:?}");
 }
@@ -119,7 +121,7 @@ async fn no_attempt_comes_after_the_deadline_nor_where_too_many_wait() {
         settings.retry.backoff = Backoff { first, at_most: first };
         settings.retry.waiting = waiting;
         let request = Request { at_most: Some(minute), ..repeatable(true) };
-        let answer = site.client(settings).request(&request, &Silent).await;
+        let answer = site.client(settings).request(&request, &NoopHandler).await;
         let made = count.load(Ordering::Relaxed);
         assert!(answer.is_err() && made == expected, "{first:?} {waiting}: {answer:?}");
     }
@@ -136,7 +138,7 @@ async fn a_server_that_refuses_the_connection_is_called_when_it_is_there() {
     let mut states = client.states();
     let calling = tokio::spawn({
         let client: Client = client.clone();
-        async move { client.request(&repeatable(false), &Silent).await }
+        async move { client.request(&repeatable(false), &NoopHandler).await }
     });
     let refused = |state: &State| matches!(state, State::BackingOff { .. });
     states.wait_for(refused).await.unwrap();

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::backoff::Backoff;
 use crate::connection::tests::site::{Rule, Site, newer, older, result};
 use crate::connection::tests::{SOON, call, complete};
-use crate::line::Silent;
 use crate::request::List;
+use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 
 /// The session that each greeting begins, and the last one for all further ones.
@@ -66,7 +66,7 @@ async fn a_session_that_is_lost_is_begun_anew_once() {
             let client = site.client(patient());
             let answered = match method {
                 Method::ToolsList => client.list(List::Tools).await.map(drop),
-                _ => client.request(&call("t"), &Silent).await.map(drop),
+                _ => client.request(&call("t"), &NoopHandler).await.map(drop),
             };
             assert_eq!(answered.is_ok(), is_answered, "{known_from} {method}: {answered:?}");
             let expected = expected.replace('#', method.as_str());
@@ -108,5 +108,5 @@ async fn an_era_is_asked_for_again_when_a_server_cannot_be_greeted() {
     client.restart().await;
     site.next("initialize").await;
     site.next("server/discover").await;
-    complete(client.request(&call("t"), &Silent).await);
+    complete(client.request(&call("t"), &NoopHandler).await);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::peer::{Server, connected};
 use super::{Hearer, call, complete, raw};
 use crate::event::Event;
-use crate::line::Silent;
+use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 
 fn form() -> Value {
@@ -68,9 +68,9 @@ async fn of_several_calls_one_is_found_or_none() {
     }
     // From now on these run one at a time.
     let (first, second) = (connection.clone(), connection.clone());
-    let first = tokio::spawn(async move { first.request(call("t"), &Silent).await });
+    let first = tokio::spawn(async move { first.request(call("t"), &NoopHandler).await });
     let sent = server.next().await;
-    let second = tokio::spawn(async move { second.request(call("u"), &Silent).await });
+    let second = tokio::spawn(async move { second.request(call("u"), &NoopHandler).await });
     tokio::task::yield_now().await;
     assert!(server.heard.try_recv().is_err());
     server.answer(&sent, json!({})).await;
@@ -96,7 +96,7 @@ async fn a_tool_that_is_known_to_ask_is_not_asked_for_somebody_elses_call() {
             let (connection, line) = (connection.clone(), line.clone());
             tokio::spawn(async move { connection.request(call(tool), &*line).await })
         };
-        let hearers = calls.map(|(_, who)| Hearer::answering(who, json!({"action": "accept"})));
+        let recipients = calls.map(|(_, who)| Hearer::answering(who, json!({"action": "accept"})));
         let teacher = Hearer::answering("ada", json!({"action": "accept"}));
         let taught = begin("t", &teacher);
         let sent = server.next().await;
@@ -105,14 +105,14 @@ async fn a_tool_that_is_known_to_ask_is_not_asked_for_somebody_elses_call() {
         server.answer(&sent, json!({})).await;
         complete(taught.await.unwrap());
 
-        let first = begin(calls[0].0, &hearers[0]);
+        let first = begin(calls[0].0, &recipients[0]);
         let mut sent = vec![server.next().await];
-        let second = begin(calls[1].0, &hearers[1]);
+        let second = begin(calls[1].0, &recipients[1]);
         sent.push(server.next().await);
         server.send(form()).await;
         let (result, error) = answered(&mut server).await;
         assert_eq!(result["action"] == "accept", asked.is_some(), "{calls:?} {error}");
-        let heard = hearers.each_ref().map(|hearer| hearer.heard().len());
+        let heard = recipients.each_ref().map(|hearer| hearer.heard().len());
         assert_eq!(heard, [0, 1].map(|it| usize::from(asked == Some(it))), "{calls:?}");
         for message in &sent {
             server.answer(message, json!({})).await;
@@ -159,7 +159,7 @@ async fn a_question_without_an_answer_is_refused() {
             assert_eq!((found, error["code"].clone()), (result, code), "{method}");
             server.answer(&sent, json!({})).await;
         };
-        let (answer, ()) = tokio::join!(connection.request(call("t"), &Silent), serving);
+        let (answer, ()) = tokio::join!(connection.request(call("t"), &NoopHandler), serving);
         complete(answer);
     }
 }

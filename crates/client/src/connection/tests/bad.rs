@@ -5,7 +5,7 @@ use serde_json::json;
 use super::peer::connected;
 use super::{Hearer, call, complete};
 use crate::error::ClientError;
-use crate::line::Silent;
+use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn what_is_no_message_is_skipped() {
         server.text(&batch.to_string()).await;
         server.answer(&sent, json!({"second": true})).await;
     };
-    let (answer, ()) = tokio::join!(connection.request(call("t"), &Silent), serving);
+    let (answer, ()) = tokio::join!(connection.request(call("t"), &NoopHandler), serving);
     assert_eq!(complete(answer)["first"], true);
 }
 
@@ -50,7 +50,7 @@ async fn an_answer_that_is_none_ends_the_call() {
             .send(json!({"id": sent["id"], "result": {}, "error": {"code": 1, "message": ""}}))
             .await;
     };
-    let (answer, ()) = tokio::join!(connection.request(call("t"), &Silent), serving);
+    let (answer, ()) = tokio::join!(connection.request(call("t"), &NoopHandler), serving);
     assert!(matches!(answer, Err(ClientError::Malformed(_))), "{answer:?}");
 }
 
@@ -64,8 +64,8 @@ async fn the_end_is_told_to_all_who_wait() {
         server.say.send(Err("it died".into())).await.unwrap();
     };
     let (first, second, reason, ()) = tokio::join!(
-        connection.request(call("a"), &Silent),
-        connection.request(call("b"), &Silent),
+        connection.request(call("a"), &NoopHandler),
+        connection.request(call("b"), &NoopHandler),
         connection.ended(),
         serving
     );
@@ -76,7 +76,7 @@ async fn the_end_is_told_to_all_who_wait() {
             "{answer:?}"
         );
     }
-    let answer = connection.request(call("c"), &Silent).await;
+    let answer = connection.request(call("c"), &NoopHandler).await;
     assert!(answer.is_err_and(|error| error.is_unsent()));
 }
 
@@ -85,9 +85,9 @@ async fn too_many_requests_are_refused() {
     let settings = Settings { in_flight: 1, ..Settings::default() };
     let (connection, mut server, _events) = connected("2025-06-18", json!({}), settings).await;
     let asked = connection.clone();
-    let first = tokio::spawn(async move { asked.request(call("a"), &Silent).await });
+    let first = tokio::spawn(async move { asked.request(call("a"), &NoopHandler).await });
     let sent = server.next().await;
-    let second = connection.request(call("b"), &Silent).await;
+    let second = connection.request(call("b"), &NoopHandler).await;
     assert!(matches!(second, Err(ClientError::Busy(1))), "{second:?}");
     server.answer(&sent, json!({})).await;
     complete(first.await.unwrap());
@@ -99,7 +99,7 @@ async fn a_flood_of_progress_holds_up_nobody() {
     let (connection, mut server, _events) = connected("2025-06-18", json!({}), settings).await;
     let mut request = call("a");
     request.wants_progress = true;
-    let asking = connection.request(request, &Silent);
+    let asking = connection.request(request, &NoopHandler);
     tokio::pin!(asking);
     // The call is sent, and then nobody hears what comes for it.
     tokio::select! {
@@ -116,7 +116,7 @@ async fn a_flood_of_progress_holds_up_nobody() {
         let sent = server.next().await;
         server.answer(&sent, json!({})).await;
     };
-    let (other, ()) = tokio::join!(connection.request(call("b"), &Silent), serving);
+    let (other, ()) = tokio::join!(connection.request(call("b"), &NoopHandler), serving);
     complete(other);
     server.answer(&sent, json!({})).await;
     complete(asking.await);

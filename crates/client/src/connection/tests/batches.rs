@@ -9,7 +9,7 @@ use super::peer::{Server, connected};
 use super::{call, complete};
 use crate::connection::Connection;
 use crate::error::ClientError;
-use crate::line::Silent;
+use crate::request_handler::NoopHandler;
 use crate::settings::{FloodLimits, Settings};
 
 /// How often a measurement is taken; the fastest counts, for a busy machine only ever adds time.
@@ -44,7 +44,7 @@ async fn busy(connection: &Connection, server: &mut Server, text: &str) -> Durat
             server.answer(&sent, json!({"heard": true})).await;
             start
         };
-        let (answer, start) = tokio::join!(connection.request(call("t"), &Silent), serving);
+        let (answer, start) = tokio::join!(connection.request(call("t"), &NoopHandler), serving);
         least = least.min(start.elapsed());
         complete(answer);
     }
@@ -87,7 +87,7 @@ async fn batches_are_read_where_the_revision_has_them_and_up_to_the_limit() {
             server.text(&json!(batch).to_string()).await;
             server.text(&answer(false).to_string()).await;
         };
-        let (answer, ()) = tokio::join!(connection.request(call("t"), &Silent), serving);
+        let (answer, ()) = tokio::join!(connection.request(call("t"), &NoopHandler), serving);
         assert_eq!(complete(answer)["batched"], is_read, "{revision}, {count} messages");
     }
 }
@@ -101,6 +101,6 @@ async fn a_malformed_answer_in_a_batch_ends_its_call() {
         let sent = server.next().await;
         server.text(&json!([1, {"jsonrpc": "2.0", "id": sent["id"]}]).to_string()).await;
     };
-    let (answer, ()) = tokio::join!(connection.request(call("t"), &Silent), serving);
+    let (answer, ()) = tokio::join!(connection.request(call("t"), &NoopHandler), serving);
     assert!(matches!(answer, Err(ClientError::Malformed(_))), "{answer:?}");
 }

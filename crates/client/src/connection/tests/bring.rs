@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::peer::{connected, stateless};
 use super::{Hearer, call, complete, raw, value};
 use crate::error::ClientError;
-use crate::line::Silent;
-use crate::request::{Answer, InputRequired, Request, TaskWish};
+use crate::request::{Answer, InputRequired, Request, TaskRequest};
+use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 
 #[tokio::test]
@@ -61,13 +61,13 @@ async fn a_request_says_what_its_server_must_know() {
     request.log_level = Some(Level::Error);
     request.input =
         InputRequired { entries: Some(raw(&json!({"k": {}}))), state: Some(raw(&json!("s"))) };
-    request.task = Some(TaskWish::default());
+    request.task = Some(TaskRequest::default());
     let serving = async {
         let sent = server.next().await;
         server.answer(&sent, json!({})).await;
         sent
     };
-    let (_, sent) = tokio::join!(connection.request(request, &Silent), serving);
+    let (_, sent) = tokio::join!(connection.request(request, &NoopHandler), serving);
     let expected = json!({
         "name": "t",
         "inputResponses": {"k": {}},
@@ -134,7 +134,7 @@ async fn answers_are_read_in_the_newest_form() {
         };
         let mut request = call("t");
         request.capabilities = raw(&json!({"elicitation": {"url": {}}}));
-        request.task = Some(TaskWish { ttl: Some(Duration::from_secs(1)) });
+        request.task = Some(TaskRequest { ttl: Some(Duration::from_secs(1)) });
         let serving = async {
             let sent = server.next().await;
             let task = json!({"ttl": 1000});
@@ -144,7 +144,7 @@ async fn answers_are_read_in_the_newest_form() {
                 Err(error) => server.fail(&sent, error).await,
             }
         };
-        let (answer, ()) = tokio::join!(connection.request(request, &Silent), serving);
+        let (answer, ()) = tokio::join!(connection.request(request, &NoopHandler), serving);
         let found = shown(answer);
         assert!(found.contains(expected), "{outcome:?}: {found}");
     }
@@ -155,7 +155,7 @@ async fn dropping_a_request_cancels_it() {
     let (connection, mut server, _events) =
         connected("2025-06-18", json!({}), Settings::default()).await;
     let asked = connection.clone();
-    let task = tokio::spawn(async move { asked.request(call("slow"), &Silent).await });
+    let task = tokio::spawn(async move { asked.request(call("slow"), &NoopHandler).await });
     let sent = server.next().await;
     assert_eq!(connection.in_flight(), 1);
     task.abort();
@@ -169,7 +169,7 @@ async fn dropping_a_request_cancels_it() {
         let sent = server.next().await;
         server.answer(&sent, json!({})).await;
     };
-    let (answer, ()) = tokio::join!(connection.request(call("next"), &Silent), serving);
+    let (answer, ()) = tokio::join!(connection.request(call("next"), &NoopHandler), serving);
     complete(answer);
 }
 
@@ -194,7 +194,7 @@ async fn silence_ends_a_request_and_progress_begins_it_anew() {
             std::future::pending::<()>().await;
         };
         let answer = tokio::select! {
-            answer = connection.request(request, &Silent) => answer,
+            answer = connection.request(request, &NoopHandler) => answer,
             () = serving => unreachable!(),
         };
         assert!(matches!(answer, Err(ClientError::Timeout(_))), "{answer:?}");

@@ -15,8 +15,8 @@ use super::{SOON, call, complete, raw};
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::{ChangedList, Event};
-use crate::line::Silent;
 use crate::request::Request;
+use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 use crate::target::{Endpoint, HttpKind, Target};
 use crate::wire::stage::{self, read_request};
@@ -61,7 +61,7 @@ async fn the_era_is_found_out() {
 async fn a_session_is_kept_and_ended() {
     let mut site = Site::open(older).await;
     let connection = site.connect().await.unwrap();
-    complete(connection.request(call("t"), &Silent).await);
+    complete(connection.request(call("t"), &NoopHandler).await);
     for method in ["notifications/initialized", "tools/call"] {
         let seen = site.next(method).await;
         assert_eq!(seen.header("mcp-session-id"), Some("s1"), "{method}");
@@ -80,7 +80,7 @@ async fn the_trace_of_a_request_is_named_in_headers() {
             let connection = site.connect().await.unwrap();
             let trace = gantry_protocol::Trace::read(parent, state).map(Arc::new);
             let traced = Request { trace, ..call("t") };
-            complete(connection.request(traced, &Silent).await);
+            complete(connection.request(traced, &NoopHandler).await);
             let seen = site.next("tools/call").await;
             assert_eq!(seen.header("traceparent"), Some(parent));
             assert_eq!(seen.header("tracestate"), state);
@@ -96,7 +96,7 @@ async fn a_session_that_is_lost_is_told() {
     })
     .await;
     let connection = site.connect().await.unwrap();
-    let answer = connection.request(call("t"), &Silent).await;
+    let answer = connection.request(call("t"), &NoopHandler).await;
     assert!(matches!(answer, Err(ClientError::SessionLost)), "{answer:?}");
     assert!(timeout(SOON, connection.ended()).await.unwrap().contains("session"));
 }
@@ -109,7 +109,7 @@ async fn dropping_a_request_cancels_it_by_the_way_of_its_era() {
     let mut site = Site::open(waits(older)).await;
     let connection = site.connect().await.unwrap();
     let asked = connection.clone();
-    let task = tokio::spawn(async move { asked.request(call("t"), &Silent).await });
+    let task = tokio::spawn(async move { asked.request(call("t"), &NoopHandler).await });
     let sent = site.next("tools/call").await;
     task.abort();
     let cancelled = site.next("notifications/cancelled").await;
@@ -118,13 +118,13 @@ async fn dropping_a_request_cancels_it_by_the_way_of_its_era() {
     let mut site = Site::open(waits(newer)).await;
     let connection = site.connect().await.unwrap();
     let asked = connection.clone();
-    let task = tokio::spawn(async move { asked.request(call("t"), &Silent).await });
+    let task = tokio::spawn(async move { asked.request(call("t"), &NoopHandler).await });
     site.next("tools/call").await;
     task.abort();
     assert!(task.await.is_err());
     // Nothing more is sent: the next that the server sees is the next request.
     let asked = connection.clone();
-    let task = tokio::spawn(async move { asked.request(call("t"), &Silent).await });
+    let task = tokio::spawn(async move { asked.request(call("t"), &NoopHandler).await });
     assert_eq!(site.seen.recv().await.unwrap().method(), "tools/call");
     task.abort();
 }
@@ -146,7 +146,7 @@ async fn a_request_that_stands_alone_repeats_itself_in_headers() {
         param("n", &["depth", "n"], HeaderKind::Integer),
         param("none", &["none"], HeaderKind::String),
     ]);
-    complete(connection.request(request, &Silent).await);
+    complete(connection.request(request, &NoopHandler).await);
     let seen = site.next("tools/call").await;
     let expected = [
         ("mcp-protocol-version", Some("2026-07-28")),
@@ -195,7 +195,7 @@ async fn what_a_status_means() {
         })
         .await;
         let connection = site.connect().await.unwrap();
-        let answer = connection.request(call("t"), &Silent).await;
+        let answer = connection.request(call("t"), &NoopHandler).await;
         assert!(format!("{answer:?}").contains(expected), "{status} {expected}: {answer:?}");
     }
 }
@@ -214,7 +214,7 @@ async fn a_stream_that_does_not_come_is_not_waited_for() {
     let silent = |seen: &Seen| if seen.method() == "GET" { None } else { older(seen) };
     let site = Site::open(silent).await;
     let connection = site.connect().await.unwrap();
-    connection.request(call("t"), &Silent).await.unwrap();
+    connection.request(call("t"), &NoopHandler).await.unwrap();
 }
 
 #[tokio::test]
@@ -227,10 +227,10 @@ async fn a_question_on_the_general_stream_finds_the_only_call() {
     let task = tokio::spawn(async move { asked.request(call("t"), &*answering).await });
     site.next("tools/call").await;
     // As the general stream would bring it.
-    let question =
+    let input_request =
         json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}});
-    let question = connection.link.decode(question.to_string().into()).await;
-    connection.link.hear(question, None);
+    let input_request = connection.inner.decode(input_request.to_string().into()).await;
+    connection.inner.hear(input_request, None);
     let answer = site.next("POST").await;
     assert_eq!(answer.body["result"]["action"], "accept");
     task.abort();

@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{SOON, call, complete};
-use crate::connection::{Connection, Link, Way};
+use crate::connection::{Connection, ConnectionInner, Transport};
 use crate::error::ClientError;
-use crate::line::Silent;
+use crate::request_handler::NoopHandler;
 use crate::settings::{Era, Settings};
 use crate::target::Target;
 use crate::wire::Outgoing;
@@ -62,7 +62,7 @@ async fn one_that_dies_on_the_probe_is_started_again() {
 async fn its_end_is_told_with_its_last_words() {
     let script = "read -r first; hello 1; read -r call; echo oh >&2; echo 'no more' >&2; exit 3";
     let connection = open(script, legacy()).await.expect("it is greeted");
-    let answer = connection.request(call("t"), &Silent).await;
+    let answer = connection.request(call("t"), &NoopHandler).await;
     let reason = "the program ended with status 3; its last words: no more";
     assert!(matches!(&answer, Err(ClientError::Reset(told)) if told == reason), "{answer:?}");
     assert_eq!(ended(&connection).await, reason);
@@ -73,15 +73,15 @@ async fn its_end_is_told_with_its_last_words() {
 #[tokio::test]
 async fn who_writes_to_one_that_has_ended_is_told_why() {
     let (outgoing, _) = mpsc::channel(1);
-    let way = Way::Pipe {
+    let way = Transport::Pipe {
         outgoing: Outgoing::Queue(outgoing),
         program: None,
         stop: CancellationToken::new(),
     };
-    let link = Link::new(Arc::new(legacy()), way, mpsc::channel(1).0);
+    let inner = ConnectionInner::new(Arc::new(legacy()), way, mpsc::channel(1).0);
     let reason = "the program ended with status 7";
-    let end = async { link.board.end(reason) };
-    let (sent, ()) = tokio::join!(link.say(Bytes::from_static(b"{}")), end);
+    let end = async { inner.pending_requests.end(reason) };
+    let (sent, ()) = tokio::join!(inner.say(Bytes::from_static(b"{}")), end);
     assert!(matches!(&sent, Err(ClientError::Unreachable(told)) if told == reason), "{sent:?}");
 }
 
@@ -95,7 +95,7 @@ async fn what_is_no_message_is_noted_in_its_log() {
         head -c 100000 /dev/zero | tr '\0' x; echo
         reply 2 '{"content":[]}'; cat > /dev/null"#;
     let connection = open(script, legacy()).await.expect("it is greeted");
-    complete(connection.request(call("t"), &Silent).await);
+    complete(connection.request(call("t"), &NoopHandler).await);
     let log = connection.log();
     for expected in ["Starting up...", "debug: called", "longer than the limit of 1000 bytes"] {
         assert!(log.contains(expected), "{expected}: {log}");
@@ -128,7 +128,7 @@ async fn one_that_reads_nothing_holds_up_nobody_for_long() {
         let params = super::raw(&serde_json::json!({"name": "t", "arguments": {"big": big}}));
         crate::request::Request::new(gantry_protocol::Method::ToolsCall, params)
     };
-    let calls = (0..8).map(|_| connection.request(request(), &Silent));
+    let calls = (0..8).map(|_| connection.request(request(), &NoopHandler));
     for answer in futures_util::future::join_all(calls).await {
         assert!(matches!(answer, Err(ClientError::Timeout(_))), "{answer:?}");
     }

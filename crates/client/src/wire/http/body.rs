@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::head::Head;
-use super::lane::Lane;
+use super::http1_connection::Http1Connection;
 use super::origin::Origin;
 use super::pool::Pool;
 use super::rest::Rest;
@@ -18,7 +18,7 @@ use gantry_transport::http::Framing;
 #[derive(Debug)]
 pub(crate) struct Body {
     /// Gone at the end.
-    lane: Option<Box<Lane>>,
+    connection: Option<Box<Http1Connection>>,
     framing: Framing,
     lasts: bool,
     /// Bytes since other tasks had their turn.
@@ -29,13 +29,13 @@ pub(crate) struct Body {
 
 impl Body {
     pub(super) fn new(
-        lane: Box<Lane>,
+        connection: Box<Http1Connection>,
         head: &Head,
         pool: &Arc<Pool>,
         origin: &Arc<Origin>,
     ) -> Self {
         let mut body = Self {
-            lane: Some(lane),
+            connection: Some(connection),
             framing: head.framing,
             lasts: head.lasts,
             unyielded: 0,
@@ -53,7 +53,7 @@ impl Body {
             self.unyielded = 0;
             tokio::task::yield_now().await;
         }
-        let piece = self.lane.as_mut()?.piece(&mut self.framing).await;
+        let piece = self.connection.as_mut()?.piece(&mut self.framing).await;
         match piece {
             Ok(Some(piece)) => {
                 self.unyielded += piece.len();
@@ -62,11 +62,11 @@ impl Body {
             }
             Ok(None) => {
                 self.release_at_end();
-                self.lane = None;
+                self.connection = None;
                 None
             }
             Err(error) => {
-                self.lane = None;
+                self.connection = None;
                 let origin = &self.origin;
                 let text = format!("the connection to `{origin}` broke: {error}");
                 Some(Err(ClientError::Lost(text)))
@@ -97,7 +97,7 @@ impl Body {
 
     /// Nothing more of it is wanted: when it ends soon, the connection is used again.
     pub(crate) fn leave(self) {
-        if self.lane.is_some() {
+        if self.connection.is_some() {
             let pool = self.pool.clone();
             if let Some(rest) = Rest::new(self).settle() {
                 pool.give_rest(rest);
@@ -107,7 +107,7 @@ impl Body {
 
     /// Whether nothing more will come, and the connection is elsewhere.
     pub(super) fn has_ended(&self) -> bool {
-        self.lane.is_none()
+        self.connection.is_none()
     }
 
     async fn gather(&mut self, limit: usize) -> Result<Option<Bytes>, ClientError> {
@@ -131,11 +131,11 @@ impl Body {
 
     fn release_at_end(&mut self) {
         if self.framing.has_ended()
-            && let Some(lane) = self.lane.take()
+            && let Some(connection) = self.connection.take()
             && self.lasts
-            && !lane.has_more()
+            && !connection.has_more()
         {
-            self.pool.give(lane);
+            self.pool.give(connection);
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 use tokio::time::Instant;
 
-use super::lane::Lane;
+use super::http1_connection::Http1Connection;
 use super::rest::Rest;
 
 /// How long a connection may wait: servers close theirs after some time, and one that is about to
@@ -20,14 +20,14 @@ const RESTS: usize = 32;
 /// a second thread for each request. Locked for moments, never while something is awaited.
 #[derive(Debug)]
 pub(super) struct Pool {
-    shelves: Mutex<Vec<(Id, Shelf)>>,
+    shelves: Mutex<Vec<(Id, IdleConnections)>>,
     at_most: usize,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct IdleConnections {
     /// The one used last at the back.
-    idle: VecDeque<(Box<Lane>, Instant)>,
+    idle: VecDeque<(Box<Http1Connection>, Instant)>,
     rests: VecDeque<Rest>,
     /// Whether somebody looks after those that have waited for long.
     is_swept: bool,
@@ -40,7 +40,7 @@ impl Pool {
     }
 
     /// The connection of this runtime that was used last and can take a request.
-    pub(super) fn take(self: &Arc<Self>) -> Option<Box<Lane>> {
+    pub(super) fn take(self: &Arc<Self>) -> Option<Box<Http1Connection>> {
         let here = Handle::try_current().ok()?.id();
         self.pop(here).or_else(|| {
             self.settle(here);
@@ -48,24 +48,24 @@ impl Pool {
         })
     }
 
-    fn pop(&self, id: Id) -> Option<Box<Lane>> {
+    fn pop(&self, id: Id) -> Option<Box<Http1Connection>> {
         let mut shelves = self.shelves();
         let (_, shelf) = shelves.iter_mut().find(|(other, _)| *other == id)?;
-        while let Some((mut lane, since)) = shelf.idle.pop_back() {
-            if since.elapsed() <= IDLE && lane.is_quiet() {
-                return Some(lane);
+        while let Some((mut connection, since)) = shelf.idle.pop_back() {
+            if since.elapsed() <= IDLE && connection.is_quiet() {
+                return Some(connection);
             }
         }
         None
     }
 
     /// Takes back a connection whose response has been read to its end.
-    pub(super) fn give(self: &Arc<Self>, lane: Box<Lane>) {
+    pub(super) fn give(self: &Arc<Self>, connection: Box<Http1Connection>) {
         let (now, at_most) = (Instant::now(), self.at_most);
-        let Some(home) = lane.home() else { return };
+        let Some(home) = connection.home() else { return };
         self.on_shelf(home, |shelf| {
             if shelf.idle.len() < at_most {
-                shelf.idle.push_back((lane, now));
+                shelf.idle.push_back((connection, now));
             }
         });
     }
@@ -94,13 +94,13 @@ impl Pool {
         }
     }
 
-    fn on_shelf(self: &Arc<Self>, id: Id, act: impl FnOnce(&mut Shelf)) {
+    fn on_shelf(self: &Arc<Self>, id: Id, act: impl FnOnce(&mut IdleConnections)) {
         let mut shelves = self.shelves();
         let place = shelves.iter().position(|(other, _)| *other == id);
         let place = place.unwrap_or_else(|| {
             // Runtimes come seldom, so this is the time to forget those that have gone.
             shelves.retain_mut(|(_, shelf)| !shelf.is_dead());
-            shelves.push((id, Shelf::default()));
+            shelves.push((id, IdleConnections::default()));
             shelves.len() - 1
         });
         let shelf = &mut shelves[place].1;
@@ -120,20 +120,22 @@ impl Pool {
         let Some((_, shelf)) = shelves.iter_mut().find(|(other, _)| *other == id) else {
             return false;
         };
-        shelf.idle.retain_mut(|(lane, since)| since.elapsed() < IDLE && lane.is_quiet());
+        shelf
+            .idle
+            .retain_mut(|(connection, since)| since.elapsed() < IDLE && connection.is_quiet());
         shelf.is_swept = !shelf.is_dead();
         shelf.is_swept
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Vec<(Id, Shelf)>> {
+    fn shelves(&self) -> MutexGuard<'_, Vec<(Id, IdleConnections)>> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf {
+impl IdleConnections {
     /// Whether nothing here can be used any more.
     fn is_dead(&mut self) -> bool {
-        self.rests.is_empty() && !self.idle.iter_mut().any(|(lane, _)| lane.is_quiet())
+        self.rests.is_empty() && !self.idle.iter_mut().any(|(connection, _)| connection.is_quiet())
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::body::Body;
 
 /// How long the end of a response may take to come after what was wanted of it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Chunks that are thrown away at most.
 const CHUNKS: usize = 16;
 
@@ -35,7 +35,7 @@ impl Rest {
                 Poll::Ready(Some(Ok(_))) if self.body.has_ended() => return None,
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(None | Some(Err(_))) => return None,
-                Poll::Pending if self.since.elapsed() > PATIENCE => return None,
+                Poll::Pending if self.since.elapsed() > TIMEOUT => return None,
                 Poll::Pending => return Some(self),
             }
         }

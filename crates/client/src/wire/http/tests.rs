@@ -11,7 +11,7 @@ use super::{Http, Origin, Request, request_target};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
-use crate::wire::stage::{Play, Seen, Stage, json};
+use crate::wire::stage::{HandshakeStage, Play, Seen, json};
 use gantry_protocol::Secret;
 
 fn http(endpoint: &Endpoint) -> Http {
@@ -94,7 +94,7 @@ async fn what_cannot_be_reached_says_what_to_check() {
 
 #[tokio::test]
 async fn connections_are_used_again_but_not_shared() {
-    let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 6)).await;
+    let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 6)).await;
     let http = http(&stage.endpoint);
     get(&http).await.unwrap();
     get(&http).await.unwrap();
@@ -112,7 +112,7 @@ async fn connections_are_used_again_but_not_shared() {
 
 #[tokio::test]
 async fn no_more_connections_wait_than_are_allowed() {
-    let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+    let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
     let settings = Settings { in_flight: 1, ..Settings::default() };
     let http = Http::new(&stage.endpoint, &settings).unwrap();
     let (one, other) = tokio::join!(get(&http), get(&http));
@@ -124,13 +124,13 @@ async fn no_more_connections_wait_than_are_allowed() {
 async fn a_connection_that_the_server_closes_is_not_used_again() {
     let closing = json("{}").replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
     let plays = [Play::SayAndClose(closing), Play::SayAndClose(json("{}")), Play::Say(json("{}"))];
-    let mut stage = Stage::new(plays).await;
+    let mut stage = HandshakeStage::new(plays).await;
     let http = http(&stage.endpoint);
     get(&http).await.unwrap();
     get(&http).await.unwrap();
     // The second server said nothing of closing: this is seen when it happens.
-    while let Some(lane) = http.pool.take() {
-        http.pool.give(lane);
+    while let Some(connection) = http.pool.take() {
+        http.pool.give(connection);
         tokio::task::yield_now().await;
     }
     get(&http).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_connection_that_the_server_closes_is_not_used_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_waited_for_long_is_closed() {
-    let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+    let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
     let http = http(&stage.endpoint);
     get(&http).await.unwrap();
     tokio::time::advance(Duration::from_secs(60)).await;
@@ -176,7 +176,7 @@ async fn what_servers_say_around_a_response() {
         (Play::Say("HTTP/1.1 101 Switching\r\n\r\n".to_owned()), Err("something else")),
         (Play::Say("220 mail.test\r\n".to_owned()), Err("check scheme and port")),
     ] {
-        let stage = Stage::new([play.clone()]).await;
+        let stage = HandshakeStage::new([play.clone()]).await;
         match (get(&http(&stage.endpoint)).await, expected) {
             (Ok(body), Ok(expected)) => assert_eq!(body, expected, "{play:?}"),
             (Err(error), Err(expected)) => {
@@ -191,7 +191,7 @@ async fn what_servers_say_around_a_response() {
 #[tokio::test]
 async fn a_connection_that_says_more_than_it_was_asked_is_not_used_again() {
     let plays = [Play::Say(format!("{}{}", json("1"), json("2"))), Play::Say(json("3"))];
-    let mut stage = Stage::new(plays).await;
+    let mut stage = HandshakeStage::new(plays).await;
     let http = http(&stage.endpoint);
     assert_eq!(get(&http).await.unwrap(), "1");
     assert_eq!(get(&http).await.unwrap(), "3");
@@ -221,7 +221,7 @@ async fn an_answer_may_come_before_the_request_was_read() {
 
 #[tokio::test(start_paused = true)]
 async fn after_the_last_request_no_connection_stays_open() {
-    let mut stage = Stage::new([Play::Say(json("{}"))]).await;
+    let mut stage = HandshakeStage::new([Play::Say(json("{}"))]).await;
     let http = http(&stage.endpoint);
     get(&http).await.unwrap();
     stage.request().await;
@@ -271,7 +271,7 @@ async fn of_many_dead_connections_none_is_used() {
     let mut ends = Vec::new();
     for _ in 0..MANY {
         let near = super::dial(&http.origin, None, Duration::from_secs(10)).await.unwrap();
-        http.pool.give(Box::new(super::Lane::new(near)));
+        http.pool.give(Box::new(super::Http1Connection::new(near)));
         ends.push(listener.accept().await.unwrap());
     }
     drop(ends);

@@ -17,13 +17,13 @@ use crate::wire::http::{Http, Request};
 
 /// How long a message is waited for before the next one goes out beside it. A server may work before
 /// it takes a message, and ask something meanwhile: the answer must not stand behind the question.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes read of what a server says to a message that it took.
 const COURTESY: usize = 4 * 1024;
 
 /// Sends messages.
 #[derive(Debug)]
-pub(super) struct Postbox {
+pub(super) struct MessagePoster {
     http: Arc<Http>,
     target: Uri,
     headers: HeaderMap,
@@ -33,7 +33,7 @@ pub(super) struct Postbox {
     back: mpsc::Sender<Result<Bytes, String>>,
 }
 
-impl Postbox {
+impl MessagePoster {
     pub(super) fn new(
         http: Arc<Http>,
         target: Uri,
@@ -57,7 +57,7 @@ impl Postbox {
             };
             let Some(message) = message else { break };
             let mut post = Box::pin(self.post(message));
-            let patience = tokio::time::sleep(PATIENCE);
+            let patience = tokio::time::sleep(TIMEOUT);
             tokio::pin!(patience);
             loop {
                 tokio::select! {

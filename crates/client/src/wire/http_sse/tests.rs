@@ -6,7 +6,7 @@ use http::Uri;
 use super::{Origin, open, resolve};
 use crate::error::ClientError;
 use crate::settings::Settings;
-use crate::wire::stage::{Play, Seen, Stage, chunk, events, json, response};
+use crate::wire::stage::{HandshakeStage, Play, Seen, chunk, events, json, response};
 
 const REQUEST: &str = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
 const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -17,7 +17,7 @@ fn begun(more: &str) -> Play {
 
 #[tokio::test]
 async fn messages_go_both_ways() {
-    let mut stage = Stage::new([
+    let mut stage = HandshakeStage::new([
         begun("data: 1\n\nevent: message\ndata: 2\n\nevent: other\ndata: 3\n\ndata: 4\n\n"),
         Play::Say(response("202 Accepted", "", "Accepted")),
         Play::Say(response("200 OK", "", "")),
@@ -48,7 +48,7 @@ async fn a_request_that_is_not_taken_is_answered() {
         (Play::Say(response("307 T", "location: http://other.test/\r\n", "")), "other.test"),
         (Play::SayAndClose(String::new()), "did not answer"),
     ] {
-        let stage = Stage::new([begun(""), play.clone(), play]).await;
+        let stage = HandshakeStage::new([begun(""), play.clone(), play]).await;
         let mut pipe = open(&stage.endpoint, &Settings::default()).await.unwrap();
         pipe.outgoing.send(Bytes::from_static(NOTIFICATION.as_bytes())).await.unwrap();
         pipe.outgoing.send(Bytes::from_static(REQUEST.as_bytes())).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_request_that_is_not_taken_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_worked_on_does_not_hold_up_the_next() {
-    let mut stage = Stage::new([
+    let mut stage = HandshakeStage::new([
         begun(""),
         Play::SayAndHold(String::new()),
         Play::Say(response("202 Accepted", "", "")),
@@ -87,7 +87,7 @@ async fn the_end_of_the_stream_has_a_reason() {
         (Play::SayAndClose(events(begun)), "broke"),
         (Play::SayAndHold(events(&format!("{begun}data: {}", "x".repeat(2000)))), "1024 bytes"),
     ] {
-        let stage = Stage::new([play]).await;
+        let stage = HandshakeStage::new([play]).await;
         let mut settings = Settings::default();
         settings.message.size = 1024;
         let mut pipe = open(&stage.endpoint, &settings).await.unwrap();
@@ -110,7 +110,7 @@ async fn what_is_no_such_stream_is_refused() {
             "another origin",
         ),
     ] {
-        let stage = Stage::new([play]).await;
+        let stage = HandshakeStage::new([play]).await;
         let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("hidden"), "{error}");
     }
@@ -118,7 +118,7 @@ async fn what_is_no_such_stream_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
-    let stage = Stage::new([Play::SayAndHold(events(": x\n\n"))]).await;
+    let stage = HandshakeStage::new([Play::SayAndHold(events(": x\n\n"))]).await;
     let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err();
     assert!(matches!(error, ClientError::Timeout(_)), "{error}");
 }

@@ -10,7 +10,7 @@ use http::header::{HeaderName, HeaderValue};
 use super::{Messages, Posted, Said, Streamable};
 use crate::error::ClientError;
 use crate::settings::Settings;
-use crate::wire::stage::{Play, Seen, Stage, chunk, events, json, response};
+use crate::wire::stage::{HandshakeStage, Play, Seen, chunk, events, json, response};
 use gantry_protocol::Secret;
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -22,7 +22,7 @@ fn settings() -> Settings {
     settings
 }
 
-fn streamable(stage: &Stage) -> Streamable {
+fn streamable(stage: &HandshakeStage) -> Streamable {
     Streamable::new(&stage.endpoint, &settings()).unwrap()
 }
 
@@ -145,7 +145,7 @@ async fn what_is_made_of_a_response() {
         ("long event", Play::SayAndHold(events(&format!("data: {long}"))), "stream None malformed"),
     ];
     for (case, play, expected) in cases {
-        let stage = Stage::new([play]).await;
+        let stage = HandshakeStage::new([play]).await;
         let told = told(post(&streamable(&stage)).await).await;
         let port = stage.endpoint.url.port().unwrap().to_string();
         let expected = expected.replace("PORT", &port);
@@ -160,7 +160,7 @@ async fn another_path_of_the_same_server_is_followed_once() {
     for (then, expected) in
         [(Play::Say(json("{}")), "answer"), (moved(), "unreachable: `127.0.0.1:PORT` redirects")]
     {
-        let mut stage = Stage::new([moved(), then]).await;
+        let mut stage = HandshakeStage::new([moved(), then]).await;
         let told = told(post(&streamable(&stage)).await).await;
         let port = stage.endpoint.url.port().unwrap().to_string();
         assert!(told.starts_with(&expected.replace("PORT", &port)), "{told}");
@@ -174,7 +174,7 @@ async fn another_path_of_the_same_server_is_followed_once() {
 #[tokio::test]
 async fn credentials_that_are_refused_come_with_the_challenge() {
     let play = response("401 Unauthorized", "www-authenticate: Bearer realm=\"x\"\r\n", "");
-    let stage = Stage::new([Play::Say(play)]).await;
+    let stage = HandshakeStage::new([Play::Say(play)]).await;
     let Err(ClientError::Unauthorized { status, challenge }) = post(&streamable(&stage)).await
     else {
         panic!("credentials were refused");
@@ -190,7 +190,7 @@ async fn every_request_carries_what_was_agreed_on() {
         (Revision::V2025_11_25, None, Some("mcp-protocol-version: 2025-11-25\r\n")),
         (Revision::V2026_07_28, None, None),
     ] {
-        let mut stage = Stage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+        let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
         stage.endpoint.headers.push(("X-Key".to_owned(), Secret::new("a")));
         let streamable = streamable(&stage);
         post(&streamable).await.unwrap();
@@ -223,7 +223,7 @@ async fn every_request_carries_what_was_agreed_on() {
 #[tokio::test]
 async fn a_forgotten_session_is_told_apart() {
     let gone = || Play::Say(response("404 Not Found", "", "gone"));
-    let stage = Stage::new([gone(), gone()]).await;
+    let stage = HandshakeStage::new([gone(), gone()]).await;
     let streamable = streamable(&stage);
     streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
     assert_eq!(kind(&post(&streamable).await.unwrap_err()), "session lost");
@@ -232,7 +232,7 @@ async fn a_forgotten_session_is_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_taken_up_where_it_broke() {
-    let mut stage = Stage::new([
+    let mut stage = HandshakeStage::new([
         Play::SayAndClose(events("id: a\nretry: 20\ndata:\n\n: half\nid: b\ndata: 1")),
         Play::Say(events("id: b\ndata: 1\n\n") + &chunk("")),
         Play::Say(response("503 Soon", "", "")),
@@ -267,7 +267,7 @@ async fn a_stream_is_taken_up_where_it_broke() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_up_is_called_back() {
-    let stage = Stage::new([
+    let stage = HandshakeStage::new([
         Play::Say(events("id: a\nretry: 20\ndata:\n\n") + &chunk("")),
         Play::SayAndHold(events("id: b\ndata: 1\n\n")),
     ])
@@ -294,7 +294,7 @@ async fn a_stream_that_cannot_be_taken_up_is_lost() {
         ("who?", vec![Play::Say(response("401 No", "", ""))], "lost"),
     ];
     for (case, then, expected) in cases {
-        let stage = Stage::new([begun()].into_iter().chain(then)).await;
+        let stage = HandshakeStage::new([begun()].into_iter().chain(then)).await;
         let streamable = streamable(&stage);
         streamable.agreed(Revision::V2025_06_18, Some("s".to_owned()));
         let told = told(post(&streamable).await).await;
@@ -304,7 +304,7 @@ async fn a_stream_that_cannot_be_taken_up_is_lost() {
 
 #[tokio::test]
 async fn a_stream_without_session_is_never_taken_up() {
-    let mut stage = Stage::new([Play::SayAndClose(events("id: a\ndata: 1\n\n"))]).await;
+    let mut stage = HandshakeStage::new([Play::SayAndClose(events("id: a\ndata: 1\n\n"))]).await;
     let streamable = streamable(&stage);
     streamable.agreed(Revision::V2026_07_28, None);
     assert_eq!(told(post(&streamable).await).await, r#"stream None b"1" lost"#);
@@ -313,9 +313,11 @@ async fn a_stream_without_session_is_never_taken_up() {
 
 #[tokio::test]
 async fn dropping_what_is_under_way_closes_the_connection() {
-    let mut stage =
-        Stage::new([Play::SayAndHold(events("data: 1\n\n")), Play::SayAndHold(String::new())])
-            .await;
+    let mut stage = HandshakeStage::new([
+        Play::SayAndHold(events("data: 1\n\n")),
+        Play::SayAndHold(String::new()),
+    ])
+    .await;
     let streamable = streamable(&stage);
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
@@ -336,7 +338,7 @@ async fn a_stream_that_is_done_with_leaves_its_connection() {
     for (rest, used_again) in [(chunk(""), true), (String::new(), false)] {
         let first = Play::Say(events("data: 1\n\n") + &rest);
         let others = std::iter::repeat_n(Play::Say(json("{}")), 20);
-        let mut stage = Stage::new([first].into_iter().chain(others)).await;
+        let mut stage = HandshakeStage::new([first].into_iter().chain(others)).await;
         let streamable = streamable(&stage);
         let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
             panic!("a stream")
@@ -363,7 +365,7 @@ async fn the_general_stream_is_there_or_not() {
         (Play::Say(json("{}")), Some(false)),
         (Play::Say(response("500 Oh", "", "")), None),
     ] {
-        let stage = Stage::new([play]).await;
+        let stage = HandshakeStage::new([play]).await;
         let listening = streamable(&stage).listen().await;
         assert_eq!(listening.ok().map(|messages| messages.is_some()), there);
     }
@@ -371,7 +373,7 @@ async fn the_general_stream_is_there_or_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_ended_without_waiting_for_long() {
-    let mut stage = Stage::new([Play::SayAndHold(String::new())]).await;
+    let mut stage = HandshakeStage::new([Play::SayAndHold(String::new())]).await;
     let streamable = streamable(&stage);
     streamable.end_session().await;
     streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));

@@ -15,7 +15,7 @@ use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
 use crate::wire::Pipe;
-use crate::wire::stage::{Play, Stage, response};
+use crate::wire::stage::{HandshakeStage, Play, response};
 use gantry_protocol::Secret;
 
 /// A pipe, and the server's end of it.
@@ -133,12 +133,12 @@ async fn a_server_that_is_no_websocket_is_refused() {
         (Play::Say(response("200 OK", "", "")), "HTTP status 200"),
         (Play::SayAndClose(String::new()), "did not open a WebSocket"),
     ] {
-        let stage = Stage::new([play]).await;
+        let stage = HandshakeStage::new([play]).await;
         let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("hidden"), "{error}");
     }
     let challenge = response("401 Unauthorized", "www-authenticate: Bearer\r\n", "");
-    let stage = Stage::new([Play::Say(challenge)]).await;
+    let stage = HandshakeStage::new([Play::Say(challenge)]).await;
     let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err();
     assert!(matches!(error, ClientError::Unauthorized { status: 401, challenge: Some(_) }));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use gantry_gateway::{NameStyle, pattern};
 use gantry_protocol::timestamp;
-use gantry_store::audit::VolumeFile;
+use gantry_store::audit::SegmentFile;
 
 use super::record::Record;
 use crate::cli::exit::{Code, Exit};
@@ -74,8 +74,8 @@ impl FilterOptions {
 
 impl Filter {
     /// Whether a volume was written late enough to hold what is looked for.
-    pub(super) fn may_be_in(&self, volume: &VolumeFile) -> bool {
-        let written = timestamp::write(volume.written + Duration::from_secs(1));
+    pub(super) fn may_be_in(&self, segment: &SegmentFile) -> bool {
+        let written = timestamp::write(segment.written + Duration::from_secs(1));
         self.since.as_ref().is_none_or(|since| written >= *since)
     }
 

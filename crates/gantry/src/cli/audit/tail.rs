@@ -4,19 +4,19 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use gantry_protocol::timestamp;
-use gantry_store::audit::{Follower, VolumeFile, volumes};
+use gantry_store::audit::{Follower, SegmentFile, segments};
 
 use super::join::Join;
 use super::record::Record;
 use super::{TailOptions, failed, show};
 use crate::cli::exit::Exit;
-use crate::cli::kept_audit;
+use crate::cli::stored_audit;
 
 /// How often the record is looked at when it is followed.
 const PAUSE: Duration = Duration::from_millis(250);
 
 pub(super) async fn run(options: &TailOptions) -> Result<(), Exit> {
-    let folder = kept_audit::folder()?;
+    let folder = stored_audit::folder()?;
     // Before the last ones are read, so that none is missed between.
     let follower = options.follow.then(|| Follower::new(&folder)).transpose().map_err(failed)?;
     let mut shown = HashSet::new();
@@ -34,7 +34,7 @@ pub(super) async fn run(options: &TailOptions) -> Result<(), Exit> {
 
 /// The last calls that have ended, or of which no end is known, the latest last.
 fn last(count: usize) -> Result<Vec<Record>, Exit> {
-    let mut files = volumes(&kept_audit::folder()?).map_err(failed)?;
+    let mut files = segments(&stored_audit::folder()?).map_err(failed)?;
     files.sort_by_key(|file| std::cmp::Reverse(file.written));
     let mut last: Vec<Record> = Vec::new();
     let mut join = Join::default();
@@ -45,7 +45,7 @@ fn last(count: usize) -> Result<Vec<Record>, Exit> {
             break;
         }
         let text = file.read().map_err(failed)?;
-        for record in VolumeFile::records(&text).filter_map(Record::parse) {
+        for record in SegmentFile::records(&text).filter_map(Record::parse) {
             last.extend(join.add(record, file.is_open));
         }
         keep(&mut last, count);
@@ -70,7 +70,7 @@ async fn follow(
 ) -> Result<(), Exit> {
     loop {
         let added = follower.added().map_err(failed)?;
-        for record in VolumeFile::records(&added).filter_map(Record::parse) {
+        for record in SegmentFile::records(&added).filter_map(Record::parse) {
             let is_new = !record.is_begun && !shown.remove(&record.call);
             if is_new && !show(&record, json)? {
                 return Ok(());

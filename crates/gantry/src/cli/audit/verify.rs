@@ -1,23 +1,23 @@
 //! `gantry audit verify`: whether the record is as it was written.
 
-use gantry_store::audit::{Condition, Report, VolumeReport, verify};
+use gantry_store::audit::{Condition, Report, SegmentReport, verify};
 use serde_json::{Value, json};
 
 use super::{VerifyOptions, failed};
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, Style, Table, one_line};
-use crate::cli::{guard, kept_audit, origin};
+use crate::cli::{policy_set, stored_audit, tool_sources};
 
 pub(super) async fn run(options: &VerifyOptions) -> Result<(), Exit> {
-    let config = origin::configuration(options.config.as_deref())?;
-    let anchors = kept_audit::anchors(&guard::keeping(config.as_ref()).await?);
+    let config = tool_sources::configuration(options.config.as_deref())?;
+    let anchors = stored_audit::anchors(&policy_set::storage(config.as_ref()).await?);
     if options.reset_anchor {
         let cleared = anchors.clear().await;
         cleared.map_err(|error| Exit::new(Code::Failed, error.to_string()))?;
     }
     // Before the log, which may be written meanwhile: it is never behind its anchors.
-    let known = kept_audit::known(&anchors).await?;
-    let report = verify(&kept_audit::folder()?, &kept_audit::key()?, &known).map_err(failed)?;
+    let known = stored_audit::known(&anchors).await?;
+    let report = verify(&stored_audit::folder()?, &stored_audit::key()?, &known).map_err(failed)?;
     match options.json {
         true => render::print_json(&format!("{:#}", to_json(&report)))?,
         false => render::print(&to_text(&report))?,
@@ -32,24 +32,29 @@ pub(super) async fn run(options: &VerifyOptions) -> Result<(), Exit> {
 fn to_text(report: &Report) -> String {
     let style = Style::of_stdout();
     let mut table = Table::default();
-    for volume in &report.volumes {
-        let size = format!("{} lines, {} bytes", volume.lines, volume.bytes);
-        table.row([&verdict(volume.findings.is_empty()), &volume.name, &size, condition(volume)]);
-        for finding in &volume.findings {
+    for segment in &report.segments {
+        let size = format!("{} lines, {} bytes", segment.lines, segment.bytes);
+        table.row([
+            &verdict(segment.findings.is_empty()),
+            &segment.name,
+            &size,
+            condition(segment),
+        ]);
+        for finding in &segment.findings {
             table.row(["", "", "", &one_line(&finding.to_string())]);
         }
     }
     for finding in &report.index {
         table.row([&verdict(false), "index.jsonl", "", &finding.to_string()]);
     }
-    let lines: u64 = report.volumes.iter().map(|it| it.lines).sum();
-    let volumes = report.volumes.len();
+    let lines: u64 = report.segments.iter().map(|it| it.lines).sum();
+    let segments = report.segments.len();
     let sum = match report.is_sound() {
-        true => format!("{volumes} volumes with {lines} lines: all as they were written"),
-        false => format!("{volumes} volumes with {lines} lines: not as they were written"),
+        true => format!("{segments} volumes with {lines} lines: all as they were written"),
+        false => format!("{segments} volumes with {lines} lines: not as they were written"),
     };
     let mut notes: Vec<String> = report.removals.iter().map(ToString::to_string).collect();
-    if !report.is_anchored && volumes > 0 {
+    if !report.is_anchored && segments > 0 {
         notes
             .push("the store does not know how far the log was: a cut end is not found".to_owned());
     }
@@ -62,8 +67,8 @@ fn verdict(is_sound: bool) -> String {
     if is_sound { "ok" } else { "WRONG" }.to_owned()
 }
 
-fn condition(volume: &VolumeReport) -> &'static str {
-    match volume.condition {
+fn condition(segment: &SegmentReport) -> &'static str {
+    match segment.condition {
         Condition::Open => "being written",
         Condition::Closed => "closed",
         Condition::Left => "ended with its program",
@@ -76,10 +81,10 @@ fn to_json(report: &Report) -> Value {
     let findings = |findings: &[gantry_store::audit::Finding]| -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     };
-    let volumes = report.volumes.iter().map(|volume| {
+    let segments = report.segments.iter().map(|segment| {
         json!({
-            "volume": volume.name, "lines": volume.lines, "bytes": volume.bytes,
-            "condition": condition(volume), "findings": findings(&volume.findings),
+            "volume": segment.name, "lines": segment.lines, "bytes": segment.bytes,
+            "condition": condition(segment), "findings": findings(&segment.findings),
         })
     });
     let removed = report.removals.iter().map(|it| {
@@ -91,7 +96,7 @@ fn to_json(report: &Report) -> Value {
     });
     json!({
         "sound": report.is_sound(),
-        "volumes": volumes.collect::<Vec<_>>(),
+        "volumes": segments.collect::<Vec<_>>(),
         "index": findings(&report.index),
         "removed": removed.collect::<Vec<_>>(),
         "anchored": report.is_anchored,

@@ -3,15 +3,15 @@
 use std::io::{BufRead, IsTerminal, stdin};
 
 use gantry::{Caller, ClientCapabilities, RawJson};
-use gantry_gateway::{AskError, Question};
+use gantry_gateway::{InputRequestError, PendingInputRequest};
 use gantry_policy::approvals::{QUESTION, reply};
 
-use crate::cli::args::Reach;
+use crate::cli::args::GatewayTarget;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render;
 
 /// Who answers the questions of a call.
-pub(super) struct Desk {
+pub(super) struct ApprovalPrompt {
     /// Whether everything is approved.
     yes: bool,
     /// Whether something was denied because nobody could be asked.
@@ -20,7 +20,7 @@ pub(super) struct Desk {
 
 /// The user of this program, who can be asked for an approval: by this process, or by the gateway
 /// that is called. Servers behind this process are not told, for their questions are not answered.
-pub(super) fn caller(reach: &Reach) -> Caller {
+pub(super) fn caller(reach: &GatewayTarget) -> Caller {
     let mut caller = Caller::new("local");
     match reach.url {
         Some(_) => {
@@ -32,7 +32,7 @@ pub(super) fn caller(reach: &Reach) -> Caller {
     caller
 }
 
-impl Desk {
+impl ApprovalPrompt {
     pub(super) fn new(yes: bool) -> Self {
         Self { yes, was_alone: false }
     }
@@ -43,11 +43,11 @@ impl Desk {
     }
 
     /// Answers a question. What a tool asks is not for here.
-    pub(super) async fn answer(&mut self, question: Question) {
+    pub(super) async fn answer(&mut self, question: PendingInputRequest) {
         let is_own = question.key == QUESTION || question.key.ends_with(&format!(".{QUESTION}"));
         if !is_own {
             let required = RawJson::from_static(r#"{"elicitation":{}}"#);
-            let _ = question.answer.send(Err(AskError::Unsupported { required }));
+            let _ = question.answer.send(Err(InputRequestError::Unsupported { required }));
             return;
         }
         let approve = match self.yes {
@@ -84,7 +84,7 @@ impl Desk {
 }
 
 /// Asks on the terminal. Only a clear yes is one.
-async fn ask(question: &Question) -> bool {
+async fn ask(question: &PendingInputRequest) -> bool {
     let message = question.ask.params.as_ref().and_then(|params| params.get("message")?.to_text());
     render::say(&message.unwrap_or_default());
     render::say("Run it? [y/N]");

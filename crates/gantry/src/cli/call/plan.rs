@@ -7,7 +7,7 @@ use gantry::{Level, Method, RawJson};
 use gantry_gateway::{Call, Outcome, Reply, in_calls};
 use gantry_protocol::JsonLimits;
 
-use super::approval::{self, Desk};
+use super::approval::{self, ApprovalPrompt};
 use super::input::{read_file, unreadable};
 use super::{refused, session, watch};
 use crate::cli::args::CallOptions;
@@ -18,7 +18,7 @@ use crate::cli::tools;
 /// Runs the plan in a file.
 pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     let plan = read(file)?;
-    let mut desk = Desk::new(options.yes);
+    let mut desk = ApprovalPrompt::new(options.yes);
     let outcome = match tools::running(&options.source).await? {
         Some(session) => session::send(&session, Method::Batch, plan.clone(), &mut desk).await,
         None => run_here(options, &plan, &mut desk).await,
@@ -38,7 +38,11 @@ pub(super) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     }
 }
 
-async fn run_here(options: &CallOptions, plan: &RawJson, desk: &mut Desk) -> Result<Outcome, Exit> {
+async fn run_here(
+    options: &CallOptions,
+    plan: &RawJson,
+    desk: &mut ApprovalPrompt,
+) -> Result<Outcome, Exit> {
     let reach = &options.source.reach;
     let opened = tools::reach(reach, None).await?;
     let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller(reach)));

@@ -4,17 +4,19 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use gantry::{Level, Method, ObjectWriter, RawJson};
-use gantry_client::{Answer, ClientError, InputRequired, Line, Question, Refusal, Request};
-use gantry_gateway::{Ask, AskError, CallError, ErrorKind, Outcome, Reply};
+use gantry_client::{
+    Answer, ClientError, InputRefusal, InputRequest, InputRequired, Request, RequestHandler,
+};
+use gantry_gateway::{CallError, ErrorKind, InputRequestError, Outcome, Reply};
 use gantry_protocol::{RpcError, code};
 use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
 
-use super::approval::Desk;
+use super::approval::ApprovalPrompt;
 use super::{listen, log};
+use crate::cli::admin_client::Session;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, ProgressLine};
-use crate::cli::running::Session;
 
 /// How often one call may ask for input.
 const ROUNDS: usize = 16;
@@ -25,13 +27,13 @@ pub(super) async fn send(
     session: &Session,
     method: Method,
     params: RawJson,
-    desk: &mut Desk,
+    desk: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let sent = async {
-        let screen = Screen(Mutex::new(ProgressLine::new()));
-        let sent = exchange(session, method, params, desk, &screen).await;
+        let screen = PublishHook(Mutex::new(ProgressLine::new()));
+        let sent = context(session, method, params, desk, &screen).await;
         screen.clear();
         sent
     };
@@ -46,12 +48,12 @@ fn cancelled() -> Exit {
     Exit::new(Code::Interrupted, "the call was cancelled")
 }
 
-async fn exchange(
+async fn context(
     session: &Session,
     method: Method,
     params: RawJson,
-    desk: &mut Desk,
-    screen: &Screen,
+    desk: &mut ApprovalPrompt,
+    screen: &PublishHook,
 ) -> Outcome {
     // A client that says it can be asked is asked at once. Otherwise the gateway waits for an
     // approval from elsewhere, and then says how to give one.
@@ -84,21 +86,27 @@ async fn exchange(
 }
 
 /// Answers all input requests of a reply, by key.
-async fn answer(required: InputRequired, desk: &mut Desk) -> Result<InputRequired, CallError> {
+async fn answer(
+    required: InputRequired,
+    desk: &mut ApprovalPrompt,
+) -> Result<InputRequired, CallError> {
     let mut answers = ObjectWriter::new();
     for entry in required.entries.iter().flat_map(RawJson::members) {
         let (key, asked) = (entry.key().into_owned(), entry.value());
         let method = asked.get("method").and_then(|it| it.to_text()).unwrap_or_default();
-        let ask = Ask { method: Method::parse(&method), params: asked.get("params") };
+        let ask = gantry_gateway::InputRequest {
+            method: Method::parse(&method),
+            params: asked.get("params"),
+        };
         let (answer, answered) = oneshot::channel();
-        desk.answer(gantry_gateway::Question { key: key.clone(), ask, answer }).await;
+        desk.answer(gantry_gateway::PendingInputRequest { key: key.clone(), ask, answer }).await;
         let response = match answered.await {
             Ok(Ok(response)) => response,
             _ if method == Method::Elicit.as_str() => {
                 render::say("the tool asks for input, which this command cannot give");
                 RawJson::from_static(r#"{"action":"cancel"}"#)
             }
-            Ok(Err(AskError::Unsupported { required })) => {
+            Ok(Err(InputRequestError::Unsupported { required })) => {
                 let text = format!("the tool asks for {method}, which this command cannot answer");
                 return Err(CallError::new(ErrorKind::MissingCapability { required }, text));
             }
@@ -132,15 +140,15 @@ fn call_error(error: ClientError) -> CallError {
 }
 
 /// Shows what is said while the call runs.
-struct Screen(Mutex<ProgressLine>);
+struct PublishHook(Mutex<ProgressLine>);
 
-impl Screen {
+impl PublishHook {
     fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
-impl Line for Screen {
+impl RequestHandler for PublishHook {
     fn progress(&self, params: RawJson) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).show(&params);
     }
@@ -151,9 +159,9 @@ impl Line for Screen {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, question: Question) -> BoxFuture<'_, Result<RawJson, Refusal>> {
+    fn ask(&self, question: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
         // The gateway is spoken to without handshake, where questions come as a reply.
         let text = format!("nobody is there to answer {}", question.method);
-        Box::pin(std::future::ready(Err(Refusal::Unsupported(text))))
+        Box::pin(std::future::ready(Err(InputRefusal::Unsupported(text))))
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt}
 use std::path::{Path, PathBuf};
 
 use crate::cli::exit::Exit;
-use crate::cli::{origin, state};
+use crate::cli::{state, tool_sources};
 
 /// How the name of a control socket ends.
 const SUFFIX: &str = "sock";
@@ -23,7 +23,7 @@ pub(crate) fn user() -> u32 {
 /// The directories that may hold control sockets of this user, the preferred one first. The last is
 /// short, for when the paths of the others are longer than a socket address may be.
 pub(crate) fn directories() -> Result<Vec<PathBuf>, Exit> {
-    let runtime = origin::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let runtime = tool_sources::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
     let runtime = runtime.filter(|it| it.is_absolute()).map(|it| it.join("gantry"));
     let short = Path::new("/tmp").join(format!("gantry-{}", user()));
     Ok(runtime.into_iter().chain([state::directory()?.join("run"), short]).collect())

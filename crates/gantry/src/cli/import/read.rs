@@ -8,7 +8,7 @@ use gantry_protocol::JsonLimits;
 use gantry_protocol::json::JsonKind;
 
 use super::translate::{Translated, translate};
-use crate::cli::book::{sections, unreadable, wrong};
+use crate::cli::config_editor::{sections, unreadable, wrong};
 use crate::cli::exit::{Code, Exit};
 
 /// A server of a file.

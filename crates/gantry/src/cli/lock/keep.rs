@@ -97,7 +97,7 @@ impl Keeper {
     async fn act(&mut self, now: News) {
         if now.held != self.done.held {
             let gateway = self.server.gateway();
-            gateway.screen_again();
+            gateway.run_publish_hooks();
             gateway.lists_may_have_changed();
         }
         if now.pins != self.done.pins {

@@ -8,16 +8,16 @@ use gantry::config::Config;
 use gantry::policy::{Explanation, Finding};
 use gantry::{Caller, Method, ObjectWriter, RawJson};
 use gantry_gateway::{Call, CanonicalName, ClientNames, Effect, PromptEntry, Scope, Target};
-use gantry_policy::trust::{Outcome, Standing, decide};
+use gantry_policy::trust::{Outcome, TrustInputs, decide};
 use gantry_protocol::JsonLimits;
 
-use crate::cli::args::Reach;
+use crate::cli::args::GatewayTarget;
 use crate::cli::arguments;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, Style, Table};
 use crate::cli::tools::Opened;
 use crate::cli::tools::standing::{effect_words, gate_words};
-use crate::cli::{callers, completions, guard, origin, tools};
+use crate::cli::{callers, completions, policy_set, tool_sources, tools};
 
 /// Which call to explain.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct ExplainOptions {
 
     /// The face that the call comes through: NAME of `/mcp/NAME`.
     #[arg(long, value_name = "NAME")]
-    face: Option<String>,
+    virtual_server: Option<String>,
 
     /// What the token should be good for instead of what it is; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
@@ -60,7 +60,7 @@ pub(crate) struct ExplainOptions {
     words: Vec<String>,
 
     #[command(flatten)]
-    reach: Reach,
+    reach: GatewayTarget,
 
     /// Print everything as JSON.
     #[arg(long)]
@@ -68,21 +68,21 @@ pub(crate) struct ExplainOptions {
 }
 
 pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
-    let config = origin::configuration(options.reach.origin.config.as_deref())?;
+    let config = tool_sources::configuration(options.reach.origin.config.as_deref())?;
     let opened = tools::reach(&options.reach, options.tool.as_deref()).await?;
     let scope = options.scope(config.as_ref()).await?;
     let caller = Arc::new(options.caller(scope));
     let (method, target) = options.target(&opened, &caller)?;
     let target = options.at_endpoint(target);
     let arguments = options.arguments(&target)?;
-    let rules = guard::rules(config.as_ref()).current();
+    let rules = policy_set::rules(config.as_ref()).current();
     let arguments = match &target {
         Target::Tool(tool) => tool.effective_arguments(Some(&arguments)),
         _ => arguments,
     };
     let explained = rules.explain(&caller, &target, &method, Some(&arguments));
-    let trust = opened.guarding.as_ref().map(|it| it.guard.trust());
-    let gate = trust.map(|it| it.standing(&target, explained.needs_approval));
+    let trust = opened.guarding.as_ref().map(|it| it.policies.trust());
+    let gate = trust.map(|it| it.inputs(&target, explained.needs_approval));
     let gate = gate.filter(|_| explained.allowed && options.tool.is_some());
     match options.json {
         true => {
@@ -91,17 +91,17 @@ pub(crate) async fn run(options: &ExplainOptions) -> Result<(), Exit> {
         }
         false => {
             tell(&explained, options, &target)?;
-            if let Some(standing) = &gate {
-                render::print(&gate_words(standing))?;
+            if let Some(inputs) = &gate {
+                render::print(&gate_words(inputs))?;
             }
         }
     }
-    let held = opened.guarding.as_ref().and_then(|it| it.guard.pins().held_of(&target));
+    let held = opened.guarding.as_ref().and_then(|it| it.policies.pins().held_of(&target));
     if let Some(held) = held.as_ref().filter(|_| !options.json) {
         let reason = held.reason.word();
         render::print(&format!("its definition is held back: {reason}; its calls do not run"))?;
     }
-    let is_stopped = gate.is_some_and(|standing| matches!(decide(&standing), Outcome::Refuse(_)));
+    let is_stopped = gate.is_some_and(|inputs| matches!(decide(&inputs), Outcome::Refuse(_)));
     match explained.allowed && held.is_none() && !is_stopped {
         true => Ok(()),
         false => Err(Exit::silent(Code::Refused)),
@@ -116,9 +116,9 @@ impl ExplainOptions {
         if name == Caller::LOCAL {
             return Ok(scope_of(&self.allow));
         }
-        let keeping = guard::keeping(config).await?;
-        let tokens = callers::tokens(&keeping).await?.list();
-        let now = keeping.clock.seconds();
+        let storage = policy_set::storage(config).await?;
+        let tokens = callers::tokens(&storage).await?.list();
+        let now = storage.clock.seconds();
         let good = tokens.iter().find(|it| it.name == *name && !it.is_dead(now));
         let Some(token) = good else {
             let is_over = tokens.iter().any(|it| it.name == *name);
@@ -139,7 +139,7 @@ impl ExplainOptions {
         Caller {
             client_info: client.map(|name| ObjectWriter::new().value("name", name).finish()),
             scope: scope.map(Arc::new),
-            face: self.face.as_deref().map(Arc::from),
+            virtual_server: self.virtual_server.as_deref().map(Arc::from),
             ..Caller::new(self.principal.as_str())
         }
     }
@@ -166,7 +166,7 @@ impl ExplainOptions {
     /// The same as it is listed at the endpoint of its own server, which has the server's own names.
     fn at_endpoint(&self, target: Target) -> Target {
         let server = target.origin().map(|origin| &*origin.server);
-        if server.is_none() || self.face.as_deref() != server {
+        if server.is_none() || self.virtual_server.as_deref() != server {
             return target;
         }
         match &target {
@@ -269,7 +269,7 @@ fn to_json(
     explained: &Explanation,
     options: &ExplainOptions,
     target: &Target,
-    gate: Option<&Standing>,
+    gate: Option<&TrustInputs>,
 ) -> RawJson {
     let finding = |Finding { rule, judged }: &Finding| {
         ObjectWriter::new()
@@ -291,7 +291,7 @@ fn to_json(
         .value("by", &*explained.by)
         .value("seen", &explained.is_seen)
         .value("effect", effect(target))
-        .value_some("trust", gate.map(|standing| standing.level().as_str()))
+        .value_some("trust", gate.map(|inputs| inputs.level().as_str()))
         .value_some("gate", gate.map(gate_words))
         .array("rules", &findings)
         .finish()

@@ -11,8 +11,8 @@ use gantry_providers::tools::specification;
 use super::tally;
 use crate::cli::args::CheckOptions;
 use crate::cli::exit::{Code, Exit};
-use crate::cli::origin;
 use crate::cli::render::{self, Style};
+use crate::cli::tool_sources;
 
 /// What was found: tools in order, and problems.
 #[derive(Default)]
@@ -41,8 +41,8 @@ fn paths(options: &CheckOptions) -> Result<Vec<PathBuf>, Exit> {
     if !options.paths.is_empty() {
         return Ok(options.paths.clone());
     }
-    let config = origin::configuration(options.origin.config.as_deref())?;
-    let folders = origin::folders(&options.origin, config.as_ref());
+    let config = tool_sources::configuration(options.origin.config.as_deref())?;
+    let folders = tool_sources::folders(&options.origin, config.as_ref());
     if folders.is_empty() {
         let text = "there is nothing to check";
         return Err(

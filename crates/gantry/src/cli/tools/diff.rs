@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gantry::{ObjectWriter, RawJson};
-use gantry_gateway::{Change, Class, Version, changes, demanded, suffices};
+use gantry_gateway::{ChangeClass, DefinitionChange, Version, changes, demanded, suffices};
 use gantry_providers::tools::manifest;
 
 use super::Opened;
@@ -20,7 +20,7 @@ struct Side {
 
 /// What came of it.
 struct Comparison {
-    changes: Vec<Change>,
+    changes: Vec<DefinitionChange>,
     versions: Option<(Version, Version)>,
 }
 
@@ -81,7 +81,7 @@ fn of_file(path: &Path) -> Result<RawJson, Exit> {
 
 impl Comparison {
     /// How far the changes reach together; the worst comes first.
-    fn class(&self) -> Option<Class> {
+    fn class(&self) -> Option<ChangeClass> {
         self.changes.first().map(|change| change.class)
     }
 
@@ -116,7 +116,7 @@ impl Comparison {
     }
 
     fn to_json(&self) -> RawJson {
-        let change = |change: &Change| {
+        let change = |change: &DefinitionChange| {
             ObjectWriter::new()
                 .value("class", &change.class.to_string())
                 .value("place", &change.place)

@@ -6,7 +6,7 @@ use gantry::RawJson;
 use gantry_gateway::{Target, ToolEntry};
 
 use super::pin;
-use crate::cli::args::{ListOptions, Reach};
+use crate::cli::args::{GatewayTarget, ListOptions};
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
 
@@ -34,11 +34,11 @@ pub(super) async fn run(options: &ListOptions) -> Result<(), Exit> {
 }
 
 /// The tools of this process that are not held back.
-async fn listed_here(reach: &Reach) -> Result<Vec<RawJson>, Exit> {
+async fn listed_here(reach: &GatewayTarget) -> Result<Vec<RawJson>, Exit> {
     let opened = super::reach(reach, None).await?;
     render::problems(&opened.problems);
     let snapshot = opened.server.gateway().catalog().snapshot();
-    let pins = opened.guarding.as_ref().map(|it| it.guard.pins());
+    let pins = opened.guarding.as_ref().map(|it| it.policies.pins());
     let is_in_order = |tool: &&Arc<ToolEntry>| {
         pins.is_none_or(|pins| pins.is_in_order(&Target::Tool((*tool).clone())))
     };

@@ -12,8 +12,8 @@ use gantry_providers::tools::manifest::is_name;
 
 use crate::cli::args::{Kind, NewOptions, Output};
 use crate::cli::exit::{Code, Exit};
-use crate::cli::origin;
 use crate::cli::render::{self, Style};
+use crate::cli::tool_sources;
 
 /// The name that the templates have, and that name in files.
 const NAME: &str = "module.tool";
@@ -103,20 +103,20 @@ fn folder(options: &NewOptions) -> Result<PathBuf, Exit> {
     if let Some(folder) = &options.dir {
         return Ok(folder.clone());
     }
-    let config = origin::configuration(options.origin.config.as_deref())?;
-    let folders = origin::folders(&options.origin, config.as_ref());
+    let config = tool_sources::configuration(options.origin.config.as_deref())?;
+    let folders = tool_sources::folders(&options.origin, config.as_ref());
     Ok(folders.into_iter().next().unwrap_or_else(|| PathBuf::from("tools")))
 }
 
 /// The files of the tool, with its name in them.
 fn files(template: &Template, name: &str, stem: &str) -> Vec<(String, String)> {
-    let (ending, program) = template.program;
+    let (outcome_class, program) = template.program;
     let named = |text: &str| text.replace(NAME, name).replace(STEM, stem);
     let manifest = template.manifest.map(|(manifest, command)| {
         let text = manifest.replace("\"COMMAND\"", command).replace("RUNTIME", template.runtime);
         (format!("{stem}.tool.json"), named(&text))
     });
-    [(format!("{stem}{ending}"), named(program))].into_iter().chain(manifest).collect()
+    [(format!("{stem}{outcome_class}"), named(program))].into_iter().chain(manifest).collect()
 }
 
 fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Exit> {
@@ -141,7 +141,7 @@ fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Exit> {
 
 /// Says how to try it: the options that lead to the folder are left out when it is known anyway.
 fn next(options: &NewOptions, folder: &Path, example: &str) -> Result<(), Exit> {
-    let config = origin::configuration(options.origin.config.as_deref())?;
+    let config = tool_sources::configuration(options.origin.config.as_deref())?;
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let known = config.as_ref().is_some_and(|config| {
         options.origin.config.is_none()

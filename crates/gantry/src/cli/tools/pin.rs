@@ -1,13 +1,13 @@
 //! `gantry tools pin` and `unpin`: what servers say of their tools and prompts, and whether that is
 //! what was accepted.
 
-mod book;
 mod page;
+mod pin_client;
 
 use gantry::RawJson;
 use serde::Deserialize;
 
-use self::book::Book;
+use self::pin_client::PinClient;
 use crate::cli::args::{PinOptions, UnpinOptions};
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render::{self, Style};
@@ -37,7 +37,7 @@ struct HeldRow {
     class: Option<String>,
     changes: Vec<ChangeRow>,
     differences: Vec<DifferenceRow>,
-    suspicions: Vec<SuspicionRow>,
+    findings: Vec<FindingRow>,
 }
 
 /// A pin.
@@ -53,7 +53,7 @@ struct PinRow {
     offered: bool,
     new_since: Option<String>,
     renamed_from: Option<String>,
-    suspicions: Vec<SuspicionRow>,
+    findings: Vec<FindingRow>,
 }
 
 /// What changed, and how far that reaches.
@@ -77,14 +77,14 @@ struct DifferenceRow {
 /// What a person should look at.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
-struct SuspicionRow {
+struct FindingRow {
     place: String,
     what: String,
     excerpt: String,
 }
 
 pub(super) async fn run(options: &PinOptions) -> Result<(), Exit> {
-    let book = Book::open(&options.reach).await?;
+    let book = PinClient::open(&options.reach).await?;
     let told = book.report().await?;
     let report = read(&told)?;
     let meant = meant(&report, options)?;
@@ -116,7 +116,7 @@ pub(super) async fn run(options: &PinOptions) -> Result<(), Exit> {
 }
 
 pub(super) async fn unpin(options: &UnpinOptions) -> Result<(), Exit> {
-    let book = Book::open(&options.reach).await?;
+    let book = PinClient::open(&options.reach).await?;
     book.unpin(&options.name).await?;
     render::say(&format!(
         "`{}` is pinned no longer; what it says next counts as new",

@@ -1,25 +1,25 @@
 //! The tools of this process, of the servers of the configuration, or of one server that is named.
 
 use gantry::config::Config;
-use gantry::{Server, Tools, Upstream, UpstreamSettings, Upstreams};
+use gantry::{Server, Tools, UpstreamConfig, UpstreamSettings, Upstreams};
 use gantry_client::{Endpoint, HttpKind, Secret, Target};
 
 use super::Opened;
-use crate::cli::args::Reach;
+use crate::cli::args::GatewayTarget;
 use crate::cli::exit::{Code, Exit};
 use crate::cli::lock::LockFile;
-use crate::cli::{door, guard, origin, render, state};
+use crate::cli::{door, policy_set, render, state, tool_sources};
 
 /// Opens what the options name. Servers of the configuration are connected to only when the tool
 /// that is wanted is not here, or when none is named.
-pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened, Exit> {
+pub(crate) async fn reach(reach: &GatewayTarget, wanted: Option<&str>) -> Result<Opened, Exit> {
     if let Some(url) = &reach.url {
         return remote(url, &reach.header).await;
     }
-    let config = origin::configuration(reach.origin.config.as_deref())?;
-    let guarding = guard::open(config.as_ref(), None).await?;
+    let config = tool_sources::configuration(reach.origin.config.as_deref())?;
+    let guarding = policy_set::open(config.as_ref(), None).await?;
     // This process ends with what it is asked to do; nobody else can answer an approval of it.
-    guarding.guard.trust().approvals().set_client_only();
+    guarding.policies.trust().approvals().set_client_only();
     let mut opened = super::guarded(&reach.origin, config.as_ref(), Some(guarding))?;
     let lock = LockFile::of(config.as_ref())?;
     let config = config.unwrap_or_default();
@@ -32,7 +32,7 @@ pub(crate) async fn reach(reach: &Reach, wanted: Option<&str>) -> Result<Opened,
     servers.attach(opened.server.gateway());
     connect(&servers, config).await;
     if let Some(guarding) = &opened.guarding {
-        lock.keep_new(guarding.guard.pins());
+        lock.keep_new(guarding.policies.pins());
     }
     opened._servers = Some(servers);
     Ok(opened)
@@ -77,7 +77,8 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
     let servers = Upstreams::new(UpstreamSettings::default());
     let builder = Server::new("gantry", env!("CARGO_PKG_VERSION")).upstreams(servers.clone());
     let server = builder.build().map_err(|error| Exit::bug(error.to_string()))?;
-    let upstream = Upstream { prefix: Some(String::new()), ..Upstream::new("server", target) };
+    let upstream =
+        UpstreamConfig { prefix: Some(String::new()), ..UpstreamConfig::new("server", target) };
     servers.configure(vec![upstream], Vec::new());
     servers.settled().await;
     if let Some(status) = servers.status().into_iter().find(|status| status.state != "ready") {
@@ -85,6 +86,6 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
         let text = format!("the server at {url} cannot be reached: {reason}");
         return Err(Exit::new(Code::Unreachable, text));
     }
-    let tools = Tools::open(Vec::new(), origin::settings(None));
+    let tools = Tools::open(Vec::new(), tool_sources::settings(None));
     Ok(Opened { server, tools, problems: Vec::new(), guarding: None, _servers: Some(servers) })
 }

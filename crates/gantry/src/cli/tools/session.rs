@@ -3,14 +3,14 @@
 use gantry::{Problem, RawJson};
 use gantry_providers::tools::manifest::nearest::nearest;
 
+use crate::cli::admin_client::{AdminClient, Session, page_in};
 use crate::cli::args::ToolSource;
 use crate::cli::exit::{Code, Exit};
-use crate::cli::running::{Running, Session, page_in};
 
 /// A connection to the gateway that is meant; none if this process is, or no gateway runs.
 pub(crate) async fn running(source: &ToolSource) -> Result<Option<Session>, Exit> {
     let Some(reach) = source.running() else { return Ok(None) };
-    match Running::find_any(&reach).await? {
+    match AdminClient::find_any(&reach).await? {
         Some(running) => running.connect().await.map(Some),
         None => Ok(None),
     }

@@ -5,11 +5,11 @@ use gantry_providers::tools::manifest::{Manifest, Runtime};
 
 use super::list::version;
 use super::standing::ToolStanding;
+use crate::cli::admin_client::Session;
 use crate::cli::args::ShowOptions;
 use crate::cli::arguments::{Form, Shape};
 use crate::cli::exit::Exit;
 use crate::cli::render::{self, Style, Table};
-use crate::cli::running::Session;
 
 /// A tool, and what is known of it.
 struct Shown {
@@ -46,8 +46,8 @@ pub(super) async fn run(options: &ShowOptions) -> Result<(), Exit> {
 async fn found_here(options: &ShowOptions) -> Result<Shown, Exit> {
     let opened = super::reach(&options.source.reach, Some(&options.name)).await?;
     let tool = opened.find(&options.name)?;
-    let guard = opened.guarding.as_ref().map(|it| &*it.guard);
-    let standing = ToolStanding::of(&tool, guard);
+    let policies = opened.guarding.as_ref().map(|it| &*it.policies);
+    let standing = ToolStanding::of(&tool, policies);
     Ok(Shown {
         definition: tool.definition.clone(),
         program: opened.manifest(&options.name).as_deref().map(program).unwrap_or_default(),

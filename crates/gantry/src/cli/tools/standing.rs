@@ -3,22 +3,22 @@
 
 use std::sync::Arc;
 
-use gantry::guard::Guard;
+use gantry::policy_set::PolicySet;
 use gantry::{Describe, ObjectWriter, RawJson};
 use gantry_gateway::{Effect, Target, ToolEntry};
-use gantry_policy::pins::{Held, Pin, Reason};
-use gantry_policy::trust::{Outcome, Standing, decide};
-use gantry_policy::{Suspicion, suspicions};
+use gantry_policy::pins::{HeldDefinition, Pin, Reason};
+use gantry_policy::trust::{Outcome, TrustInputs, decide};
+use gantry_policy::{InjectionFinding, findings};
 
 /// What a running gateway tells of how a tool stands: as JSON, and as the rows of a table.
 pub(crate) fn describe() -> Describe {
-    Describe(Arc::new(|tool, guard| {
-        let standing = ToolStanding::of(tool, Some(guard));
+    Describe(Arc::new(|tool, policies| {
+        let inputs = ToolStanding::of(tool, Some(policies));
         let row = |(key, value): &(String, String)| {
             RawJson::array([&RawJson::string(key), &RawJson::string(value)])
         };
-        let rows: Vec<RawJson> = standing.rows(&tool.name).iter().map(row).collect();
-        ObjectWriter::new().raw("standing", &standing.to_json()).array("rows", &rows).finish()
+        let rows: Vec<RawJson> = inputs.rows(&tool.name).iter().map(row).collect();
+        ObjectWriter::new().raw("standing", &inputs.to_json()).array("rows", &rows).finish()
     }))
 }
 
@@ -27,40 +27,40 @@ pub(crate) struct ToolStanding {
     server: Option<Arc<str>>,
     effect: Effect,
     /// Both are unknown for a server that is only visited.
-    gate: Option<Standing>,
+    gate: Option<TrustInputs>,
     pin: Option<PinState>,
-    suspicions: Vec<Suspicion>,
+    findings: Vec<InjectionFinding>,
 }
 
 /// Whether a tool says what was pinned.
 enum PinState {
     Pinned(Arc<Pin>),
     /// It has changed compatibly, and clients see it as it was pinned.
-    Changed(Arc<Held>),
-    Held(Arc<Held>),
+    Changed(Arc<HeldDefinition>),
+    HeldDefinition(Arc<HeldDefinition>),
     /// Nothing holds it back, whatever it says.
     Free,
 }
 
 impl ToolStanding {
-    pub(crate) fn of(tool: &Arc<ToolEntry>, guard: Option<&Guard>) -> Self {
+    pub(crate) fn of(tool: &Arc<ToolEntry>, policies: Option<&PolicySet>) -> Self {
         let target = Target::Tool(tool.clone());
-        let gate = guard.map(|guard| guard.trust().standing(&target, false));
+        let gate = policies.map(|policies| policies.trust().inputs(&target, false));
         Self {
-            server: tool.origin.as_ref().filter(|_| guard.is_some()).map(|it| it.server.clone()),
+            server: tool.origin.as_ref().filter(|_| policies.is_some()).map(|it| it.server.clone()),
             effect: gate.map_or_else(|| tool.effect(), |gate| gate.effect),
-            pin: guard.map(|guard| {
-                let pins = guard.pins();
+            pin: policies.map(|policies| {
+                let pins = policies.pins();
                 let changed = pins.changed_of(&target).filter(|it| it.reason == Reason::Compatible);
                 match (pins.held_of(&target), changed, pins.pin_of(&target)) {
-                    (Some(held), ..) => PinState::Held(held),
+                    (Some(held), ..) => PinState::HeldDefinition(held),
                     (None, Some(changed), _) => PinState::Changed(changed),
                     (None, None, Some(pin)) => PinState::Pinned(pin),
                     (None, None, None) => PinState::Free,
                 }
             }),
             gate,
-            suspicions: suspicions(&tool.own.definition),
+            findings: findings(&tool.own.definition),
         }
     }
 
@@ -77,18 +77,18 @@ impl ToolStanding {
         }
         if let Some(pin) = &self.pin {
             row("pin", &pin.words());
-            if matches!(pin, PinState::Held(_) | PinState::Changed(_)) {
+            if matches!(pin, PinState::HeldDefinition(_) | PinState::Changed(_)) {
                 row("", &format!("`gantry tools pin --diff {name}` shows why"));
             }
         }
-        for Suspicion { place, what, excerpt, .. } in &self.suspicions {
+        for InjectionFinding { place, what, excerpt, .. } in &self.findings {
             row("suspicious", &format!("{place}: {what}: {excerpt}"));
         }
         rows
     }
 
     pub(crate) fn to_json(&self) -> RawJson {
-        let flags: Vec<RawJson> = self.suspicions.iter().map(Suspicion::to_json).collect();
+        let flags: Vec<RawJson> = self.findings.iter().map(InjectionFinding::to_json).collect();
         ObjectWriter::new()
             .value_some("server", self.server.as_deref())
             .value("effect", effect_words(self.effect))
@@ -107,10 +107,10 @@ impl PinState {
             Self::Changed(changed) => {
                 format!("changed ({}); clients see what was pinned", changed.members())
             }
-            Self::Held(held) if held.before.is_some() => {
+            Self::HeldDefinition(held) if held.before.is_some() => {
                 format!("held back: {} ({})", held.reason.word(), held.members())
             }
-            Self::Held(held) => format!("held back: {}", held.reason.word()),
+            Self::HeldDefinition(held) => format!("held back: {}", held.reason.word()),
             Self::Free => "not pinned".to_owned(),
         }
     }
@@ -123,7 +123,7 @@ impl PinState {
                 .value("digest", &pin.digest.to_string())
                 .value("firstSeen", &pin.first_seen)
                 .value("acceptedBy", &pin.accepted_by),
-            Self::Held(held) | Self::Changed(held) => object
+            Self::HeldDefinition(held) | Self::Changed(held) => object
                 .value("state", if held.reason.is_held() { "held back" } else { "changed" })
                 .value("reason", held.reason.word())
                 .value("digest", &held.seen.digest.to_string())
@@ -135,9 +135,9 @@ impl PinState {
 }
 
 /// What the trust gate makes of a call that the rules allow.
-pub(crate) fn gate_words(standing: &Standing) -> String {
-    let level = standing.level().as_str();
-    match decide(standing) {
+pub(crate) fn gate_words(inputs: &TrustInputs) -> String {
+    let level = inputs.level().as_str();
+    match decide(inputs) {
         Outcome::Run => format!("it is {level}, and runs at once"),
         Outcome::NeedsApproval(reason) => {
             format!("it is {level}, and waits for a person to approve the call: {}", reason.text())

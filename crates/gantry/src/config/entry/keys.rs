@@ -91,7 +91,7 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), ConfigError> {
         } else {
             let name = entry.name;
             let text = format!("{}: `{key}` of the server `{name}` means nothing here", place());
-            entry.reader.gathered.note(text);
+            entry.reader.load_state.note(text);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use gantry_protocol::RawJson;
 use gantry_providers::tools::manifest::{size, timeout};
-use gantry_providers::upstreams::Upstream;
+use gantry_providers::upstreams::UpstreamConfig;
 
 use super::super::ConfigError;
 use super::Entry;
@@ -22,7 +22,7 @@ const KEYS: [&str; 10] = [
 const SIZE: &str = "bytes, or a text such as \"64KiB\"";
 const NUMBER: &str = "a number above zero";
 
-pub(super) fn read(entry: &Entry<'_>, server: &mut Upstream) -> Result<(), ConfigError> {
+pub(super) fn read(entry: &Entry<'_>, server: &mut UpstreamConfig) -> Result<(), ConfigError> {
     let Some(value) = entry.value.get("limits") else { return Ok(()) };
     if !value.is_object() {
         return Err(entry.form(&value, "limits", "an object: {\"definition\": \"64KiB\"}"));

@@ -23,7 +23,7 @@ pub(super) fn read(entry: &Entry<'_>, command: &RawJson) -> Result<Program, Conf
     let args: Vec<String> = words.collect();
     if args.is_empty() && name.contains(' ') && !Path::new(&name).exists() {
         let place = entry.reader.place(command);
-        entry.reader.gathered.warn(format!(
+        entry.reader.load_state.warn(format!(
             "{place}: `command` of the server `{}` has spaces in it; put its arguments into `args`",
             entry.name
         ));
@@ -80,7 +80,7 @@ fn environment(entry: &Entry<'_>, command: &RawJson) -> Result<Vec<(String, Stri
     if let Some(value) = entry.value.get("env_vars") {
         for name in entry.scalars(&value, "env_vars")? {
             let found = (entry.reader.environment)(&name);
-            found.iter().for_each(|value| entry.reader.gathered.keep_variable(&name, value));
+            found.iter().for_each(|value| entry.reader.load_state.keep_variable(&name, value));
             set(name, found);
         }
     }
@@ -106,6 +106,6 @@ fn of_file(entry: &Entry<'_>, value: &RawJson) -> Result<Vec<(String, String)>, 
     let wrong = |error| reader.wrong_value(value, "envFile", error);
     let text = text_of(reader, &file).map_err(wrong)?;
     let variables = dotenv::read(&text).map_err(|line| wrong(ValueError::Line { file, line }))?;
-    variables.iter().for_each(|(name, value)| reader.gathered.keep_variable(name, value));
+    variables.iter().for_each(|(name, value)| reader.load_state.keep_variable(name, value));
     Ok(variables)
 }

@@ -116,6 +116,6 @@ fn of_variable(entry: &Entry<'_>, key: &str, variable: &str) -> Result<String, C
         key: key.to_owned(),
         error: ValueError::Unset(variable.to_owned()),
     })?;
-    entry.reader.gathered.keep_secret(&found);
+    entry.reader.load_state.keep_secret(&found);
     Ok(found)
 }

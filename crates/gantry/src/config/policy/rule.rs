@@ -63,7 +63,7 @@ fn read(reader: &Reader<'_>, value: &RawJson, number: usize) -> Result<Rule, Con
         who: Who {
             principals: list(&who, "principals")?,
             clients: list(&who, "clients")?,
-            faces: list(&who, "faces")?,
+            virtual_servers: list(&who, "faces")?,
         },
         what: What {
             servers: list(&what, "servers")?,
@@ -141,7 +141,7 @@ fn condition(reader: &Reader<'_>, rule: &RawJson) -> Result<Option<Arc<Condition
 fn warn_of_letters(reader: &Reader<'_>, rule: &Rule) {
     for text in rule.what.tools.iter().chain(&rule.what.servers).filter(|it| !it.is_ascii()) {
         let place = rule.place.as_deref().unwrap_or_default();
-        reader.gathered.warn(format!(
+        reader.load_state.warn(format!(
             "{place}: `{text}` of the rule `{}` fits nothing, for it has a letter that only looks \
              like a plain one; type it anew",
             rule.name

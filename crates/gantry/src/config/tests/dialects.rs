@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gantry_client::{HttpKind, Target};
-use gantry_providers::upstreams::Upstream;
+use gantry_providers::upstreams::UpstreamConfig;
 
 use crate::config::{Config, inherit, transport};
 
@@ -27,7 +27,7 @@ fn check(file: &str, text: &str, expected: &[&str]) {
 }
 
 /// A server in a line: its name, the way to it, where it is, and what goes with it.
-fn line(server: &Upstream) -> String {
+fn line(server: &UpstreamConfig) -> String {
     let target = match &server.target {
         Ok(Target::Program(program)) => {
             let inherited = inherit::environment();

@@ -4,20 +4,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use gantry_client::{Backoff, Era, FloodLimits, ListLimits, RetrySettings, Start, Target};
-use gantry_providers::upstreams::{Share, Upstream};
+use gantry_providers::upstreams::{Share, UpstreamConfig};
 
 use super::parse;
 use crate::config::Config;
 
 /// The server that an entry of `mcpServers` gives.
-fn server(entry: &str) -> Upstream {
+fn server(entry: &str) -> UpstreamConfig {
     let text = format!("{{\"mcpServers\": {{\"s\": {entry}}}}}");
     let config = parse(&text).unwrap_or_else(|error| panic!("{entry}: {error}"));
     config.servers.into_iter().next().expect("one server")
 }
 
 #[test]
-fn habits() {
+fn options() {
     let server = server(
         r#"{"command": "x", "prefix": "", "include": ["a*"], "enabled_tools": ["b"],
             "exclude": ["c"], "tools": {"a1": {"title": "A", "description": "one", "task": false}},

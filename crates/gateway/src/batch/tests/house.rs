@@ -9,8 +9,9 @@ use gantry_protocol::{Method, RawJson};
 use serde_json::Value;
 
 use crate::{
-    Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
-    Outcome, Provider, Reply, Resolved, ResourceEntry, Settings, Step, ToolEntry,
+    Call, CallContext, CallError, CallEvent, Caller, ErrorKind, Gateway, InputRequest,
+    InputRequired, Listing, Outcome, Provider, Reply, Resolved, ResourceEntry, ServerInfo,
+    Settings, ToolEntry,
 };
 
 /// A gateway and what its tools did.
@@ -34,7 +35,7 @@ const TOOLS: [&str; 6] = ["echo", "fail", "slow", "ask", "inquire", "hang"];
 
 impl House {
     pub(super) fn new(settings: Settings) -> Self {
-        let gateway = Gateway::builder(Identity::new("batch", "1")).settings(settings).build();
+        let gateway = Gateway::builder(ServerInfo::new("batch", "1")).settings(settings).build();
         let notes = Workers::default();
         let tool = |name| {
             let definition = format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
@@ -51,9 +52,9 @@ impl House {
 
     /// Runs a batch that says nothing before its end.
     pub(super) async fn run(&self, call: Call) -> Outcome {
-        match self.gateway.start(call).step().await {
-            Step::Done(outcome) => outcome,
-            step => panic!("an end, not {step:?}"),
+        match self.gateway.start(call).next_event().await {
+            CallEvent::Done(outcome) => outcome,
+            next_event => panic!("an end, not {next_event:?}"),
         }
     }
 
@@ -82,12 +83,12 @@ impl Provider for Workers {
         "workers"
     }
 
-    fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
-        Box::pin(serve(self.clone(), resolved.clone(), exchange.clone()))
+    fn serve(&self, resolved: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome> {
+        Box::pin(serve(self.clone(), resolved.clone(), context.clone()))
     }
 }
 
-async fn serve(workers: Workers, resolved: Resolved, exchange: Exchange) -> Outcome {
+async fn serve(workers: Workers, resolved: Resolved, context: CallContext) -> Outcome {
     let params = &resolved.call.params;
     let arguments = params.get("arguments").unwrap_or(RawJson::EMPTY_OBJECT);
     {
@@ -95,7 +96,7 @@ async fn serve(workers: Workers, resolved: Resolved, exchange: Exchange) -> Outc
         notes.at_once += 1;
         notes.most_at_once = notes.most_at_once.max(notes.at_once);
     }
-    let outcome = work(&resolved, &arguments, &exchange).await;
+    let outcome = work(&resolved, &arguments, &context).await;
     let mut notes = workers.notes();
     notes.at_once -= 1;
     if let Some(id) = arguments.get("id").and_then(|id| id.to_text()) {
@@ -106,7 +107,7 @@ async fn serve(workers: Workers, resolved: Resolved, exchange: Exchange) -> Outc
     outcome
 }
 
-async fn work(resolved: &Resolved, arguments: &RawJson, exchange: &Exchange) -> Outcome {
+async fn work(resolved: &Resolved, arguments: &RawJson, context: &CallContext) -> Outcome {
     let good = |value: &RawJson| {
         let result = ObjectWriter::new().raw("content", &raw("[]")).raw("structuredContent", value);
         Ok(Reply::result(result.finish()))
@@ -118,7 +119,7 @@ async fn work(resolved: &Resolved, arguments: &RawJson, exchange: &Exchange) -> 
             good(arguments)
         }
         "ask" => {
-            let answer = exchange.ask("folders", Ask::roots()).await?;
+            let answer = context.ask("folders", InputRequest::roots()).await?;
             good(&ObjectWriter::new().raw("answer", &answer).finish())
         }
         "inquire" if resolved.call.input.state.is_none() => {

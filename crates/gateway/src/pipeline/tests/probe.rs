@@ -7,10 +7,13 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 
-use crate::policy::{Admission, CallEnd, CallSummary, Gate, Held, Known, Pass, Ward, Witness};
+use crate::policy::{
+    CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, OnEnd, Permit, RequestFilter,
+};
 use crate::{
-    Ask, Call, CallError, Caller, ErrorKind, Exchange, Gateway, Identity, InputRequired, Listing,
-    Outcome, Provider, Publisher, Reply, Resolved, Settings, Step, ToolEntry,
+    Call, CallContext, CallError, CallEvent, Caller, ErrorKind, Gateway, InputRequest,
+    InputRequired, Listing, Outcome, Provider, Publisher, Reply, Resolved, ServerInfo, Settings,
+    ToolEntry,
 };
 
 /// What was reached, in order, and how the calls ended.
@@ -50,18 +53,18 @@ const TOOLS: [&str; 13] = [
 impl House {
     pub(super) fn new(settings: Settings) -> Self {
         let probe = Probe::default();
-        let gateway = Gateway::builder(Identity::new("probe", "1"))
+        let gateway = Gateway::builder(ServerInfo::new("probe", "1"))
             .settings(settings)
-            .witness(probe.clone())
-            .gate(probe.clone())
-            .ward(probe.clone())
+            .observer(probe.clone())
+            .request_filter(probe.clone())
+            .call_filter(probe.clone())
             .build();
         Self::furnish(gateway, probe)
     }
 
     /// A face of the same gateway, with the same tools.
-    pub(super) fn face(&self) -> Self {
-        Self::furnish(self.gateway.face(Identity::new("face", "1")), self.probe.clone())
+    pub(super) fn virtual_server(&self) -> Self {
+        Self::furnish(self.gateway.virtual_server(ServerInfo::new("face", "1")), self.probe.clone())
     }
 
     fn furnish(gateway: Arc<Gateway>, probe: Probe) -> Self {
@@ -73,9 +76,9 @@ impl House {
 
     /// Runs a call that says nothing before its end.
     pub(super) async fn run(&self, call: Call) -> Outcome {
-        match self.gateway.start(call).step().await {
-            Step::Done(outcome) => outcome,
-            step => panic!("an end, not {step:?}"),
+        match self.gateway.start(call).next_event().await {
+            CallEvent::Done(outcome) => outcome,
+            next_event => panic!("an end, not {next_event:?}"),
         }
     }
 
@@ -98,41 +101,41 @@ impl Probe {
     }
 }
 
-impl Gate for Probe {
-    fn admit<'a>(&'a self, call: &'a Call, _: &'a Exchange) -> Admission<'a> {
+impl RequestFilter for Probe {
+    fn check<'a>(&'a self, call: &'a Call, _: &'a CallContext) -> Decision<'a> {
         self.saw("gate");
         // Not a tool that is listed: the gate stands before the name is resolved.
         match is_for(call, "locked") {
-            true => Admission::refused(CallError::new(ErrorKind::Refused, "locked")),
-            false => Admission::GRANTED,
+            true => Decision::refused(CallError::new(ErrorKind::Refused, "locked")),
+            false => Decision::GRANTED,
         }
     }
 }
 
-impl Ward for Probe {
-    fn admit<'a>(&'a self, resolved: &'a Resolved, _: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Probe {
+    fn check<'a>(&'a self, resolved: &'a Resolved, _: &'a CallContext) -> Decision<'a> {
         self.saw("ward");
-        Admission::Later(Box::pin(async move {
+        Decision::Later(Box::pin(async move {
             // A person may take longer than any deadline.
             tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
             let arguments = resolved.call.head.arguments.as_ref();
             let is_filled = arguments.is_some_and(|it| it.get("filled").is_some());
             match is_filled || is_for(&resolved.call, "warded") {
                 true => Err(CallError::new(ErrorKind::Refused, "warded")),
-                false => Ok(Pass::holding(self.clone())),
+                false => Ok(Permit::holding(self.clone())),
             }
         }))
     }
 }
 
-impl Held for Probe {
+impl OnEnd for Probe {
     fn ended(&mut self, _: &Outcome) -> Result<(), CallError> {
         self.saw("held");
         Ok(())
     }
 }
 
-impl Witness for Probe {
+impl CallObserver for Probe {
     fn begun(&self, summary: &CallSummary<'_>) -> Known {
         self.saw("begun");
         let refusal = is_for(summary.call, "unrecorded")
@@ -153,14 +156,14 @@ impl Provider for Probe {
         "probe"
     }
 
-    fn serve(&self, resolved: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, resolved: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome> {
         self.saw("provider");
         assert!(resolved.target.name() != "panics_at_once", "a secret");
-        Box::pin(serve(resolved.clone(), exchange.clone()))
+        Box::pin(serve(resolved.clone(), context.clone()))
     }
 }
 
-async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
+async fn serve(resolved: Resolved, context: CallContext) -> Outcome {
     let arguments = resolved.call.params.get("arguments").unwrap();
     let number = |member| arguments.get(member).and_then(|it| it.read::<u64>()).unwrap_or(0);
     let good = r#"{"content":[],"structuredContent":{"fine":true}}"#;
@@ -171,7 +174,7 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
         "panics" => panic!("a secret"),
         "asks" => {
             tokio::time::sleep(Duration::from_secs(number("before"))).await;
-            exchange.ask("folders", Ask::roots()).await?;
+            context.ask("folders", InputRequest::roots()).await?;
             tokio::time::sleep(Duration::from_secs(number("after"))).await;
             Ok(Reply::result(raw(good)))
         }
@@ -193,7 +196,7 @@ async fn serve(resolved: Resolved, exchange: Exchange) -> Outcome {
             Ok(Reply::InputRequired(InputRequired { requests, state }))
         }
         "waited" => {
-            exchange.note_standby(true);
+            context.note_standby(true);
             Ok(Reply::result(raw(good)))
         }
         _ => Ok(Reply::result(raw(good))),

@@ -41,7 +41,7 @@ async fn a_call_given_up_is_counted() {
     let mut running = house.gateway.start(call_tool("hangs", "{}"));
     // The ward of this house takes a day.
     let day = Duration::from_secs(24 * 3600 + 1);
-    assert!(tokio::time::timeout(day, running.step()).await.is_err(), "the call hangs");
+    assert!(tokio::time::timeout(day, running.next_event()).await.is_err(), "the call hangs");
     drop(running);
     assert_eq!(counted(&house.gateway), ["hangs 1 Cancelled=1"]);
 }
@@ -50,7 +50,7 @@ async fn a_call_given_up_is_counted() {
 async fn questions_handed_over_are_not_an_end() {
     let house = House::new(Settings::default());
     let mut call = super::asking(call_tool("inquires", r#"{"rounds":1}"#));
-    call.takes_questions = true;
+    call.takes_input_requests = true;
     house.run(call).await.expect("questions");
     assert_eq!(counted(&house.gateway), [] as [&str; 0]);
 }

@@ -7,10 +7,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::probe::{House, call_tool, raw};
-use crate::policy::{Admission, CallEnd, CallSummary, Decision, Known, Ward, Witness};
+use crate::policy::{
+    CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, PolicyDecision,
+};
 use crate::{
-    Call, CallError, ErrorKind, Exchange, Gateway, Identity, Listing, Outcome, Provider, Reply,
-    Resolved, Settings, Span, Step, ToolEntry, Trace, with_current,
+    Call, CallContext, CallError, CallEvent, ErrorKind, Gateway, Listing, Outcome, Provider, Reply,
+    Resolved, ServerInfo, Settings, Span, ToolEntry, Trace, with_current,
 };
 
 /// Where it was asked, and which call was the current one there.
@@ -22,9 +24,9 @@ struct Eyes(Arc<Mutex<Vec<Glance>>>);
 
 impl Eyes {
     fn look(&self, place: &'static str) {
-        let current = with_current(|exchange| {
-            let name = exchange.call().head.name.as_ref().unwrap();
-            format!("{name} {}", exchange.number())
+        let current = with_current(|context| {
+            let name = context.call().head.name.as_ref().unwrap();
+            format!("{name} {}", context.number())
         });
         self.0.lock().unwrap().push((place, current));
     }
@@ -43,15 +45,15 @@ impl Drop for Closing {
     }
 }
 
-impl Ward for Eyes {
-    fn admit<'a>(&'a self, _: &'a Resolved, _: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Eyes {
+    fn check<'a>(&'a self, _: &'a Resolved, _: &'a CallContext) -> Decision<'a> {
         self.look("ward");
-        Admission::GRANTED
+        Decision::GRANTED
     }
 }
 
-impl Witness for Eyes {
-    fn arrived(&self, _: &Call, _: &Exchange) {
+impl CallObserver for Eyes {
+    fn arrived(&self, _: &Call, _: &CallContext) {
         self.look("arrived");
     }
 
@@ -66,7 +68,7 @@ impl Provider for Eyes {
         "eyes"
     }
 
-    fn serve(&self, resolved: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, resolved: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         let (eyes, hangs) = (self.clone(), resolved.target.name() == "hangs");
         Box::pin(async move {
             let _closing = Closing(eyes.clone());
@@ -81,8 +83,8 @@ impl Provider for Eyes {
 }
 
 fn watched(eyes: &Eyes) -> Arc<Gateway> {
-    let builder = Gateway::builder(Identity::new("eyes", "1"));
-    let gateway = builder.witness(eyes.clone()).ward(eyes.clone()).build();
+    let builder = Gateway::builder(ServerInfo::new("eyes", "1"));
+    let gateway = builder.observer(eyes.clone()).call_filter(eyes.clone()).build();
     let publisher = gateway.attach(Arc::new(eyes.clone()));
     let tool = |name| {
         let text = format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
@@ -98,7 +100,7 @@ async fn whatever_is_done_for_a_call_knows_which_one_it_is() {
     let eyes = Eyes::default();
     let gateway = watched(&eyes);
     let mut running = gateway.start(call_tool("quick", "{}"));
-    assert!(matches!(running.step().await, Step::Done(Ok(_))));
+    assert!(matches!(running.next_event().await, CallEvent::Done(Ok(_))));
     eyes.look("outside");
     let seen = eyes.seen();
     let places: Vec<_> = seen.iter().map(|(place, _)| *place).collect();
@@ -117,7 +119,7 @@ async fn a_call_that_is_given_up_is_known_too() {
     let gateway = watched(&eyes);
     let mut running = gateway.start(call_tool("hangs", "{}"));
     for _ in 0..3 {
-        assert!(running.step().now_or_never().is_none());
+        assert!(running.next_event().now_or_never().is_none());
     }
     drop(running);
     let seen = eyes.seen();
@@ -129,12 +131,12 @@ async fn a_call_that_is_given_up_is_known_too() {
 fn the_trace_that_is_passed_on() {
     let came = Trace::read("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Some("a=1"));
     let mut call = call_tool("good", "{}");
-    let exchange = |call: &Call| Exchange::new(Arc::new(call.clone()), 1, Duration::from_secs(1));
-    assert_eq!(exchange(&call).trace(), None);
+    let context = |call: &Call| CallContext::new(Arc::new(call.clone()), 1, Duration::from_secs(1));
+    assert_eq!(context(&call).trace(), None);
     call.trace = came.clone().map(Arc::new);
-    let exchange = exchange(&call);
-    assert_eq!(exchange.trace().as_deref(), came.as_ref(), "as it came, while none is recorded");
-    exchange.set_span(Span {
+    let context = context(&call);
+    assert_eq!(context.trace().as_deref(), came.as_ref(), "as it came, while none is recorded");
+    context.set_span(Span {
         trace: 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c,
         parent: None,
         call: 1,
@@ -143,22 +145,22 @@ fn the_trace_that_is_passed_on() {
         state: Some("a=1".to_owned()),
         begun: OnceLock::new(),
     });
-    let onward = exchange.trace().unwrap();
+    let onward = context.trace().unwrap();
     assert_eq!(onward.parent, "00-0af7651916cd43dd8448eb211c80319c-0000000000000002-01");
     assert_eq!(onward.state.as_deref(), Some("a=1"));
-    let whole = exchange.span().unwrap().whole();
+    let whole = context.span().unwrap().whole();
     assert_eq!(whole.parent, "00-0af7651916cd43dd8448eb211c80319c-0000000000000001-01");
 }
 
 /// Refuses everything, and puts a name to it or not.
 struct Refusal(Option<&'static str>);
 
-impl Ward for Refusal {
-    fn admit<'a>(&'a self, _: &'a Resolved, exchange: &'a Exchange) -> Admission<'a> {
+impl CallFilter for Refusal {
+    fn check<'a>(&'a self, _: &'a Resolved, context: &'a CallContext) -> Decision<'a> {
         if let Some(policy) = self.0 {
-            exchange.note_decision(Decision { allowed: false, policy, rule: "r".into() });
+            context.note_decision(PolicyDecision { allowed: false, policy, rule: "r".into() });
         }
-        Admission::refused(CallError::new(ErrorKind::Refused, "no"))
+        Decision::refused(CallError::new(ErrorKind::Refused, "no"))
     }
 }
 
@@ -166,20 +168,21 @@ impl Ward for Refusal {
 async fn refused_calls_are_counted_by_policy() {
     let count = |gateway: &Gateway| {
         let mut out = String::new();
-        gateway.meter().write(&mut out);
+        gateway.metrics().write(&mut out);
         let lines = out.lines().filter(|line| line.starts_with("gantry_calls_refused_total{"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     for (policy, label) in [(Some("rules"), "rules"), (None, "other")] {
         let eyes = Eyes::default();
-        let builder = Gateway::builder(Identity::new("refusing", "1")).ward(Refusal(policy));
+        let builder =
+            Gateway::builder(ServerInfo::new("refusing", "1")).call_filter(Refusal(policy));
         let gateway = builder.build();
         let publisher = gateway.attach(Arc::new(eyes.clone()));
         let definition = raw(r#"{"name":"quick","inputSchema":{"type":"object"}}"#);
         let tools = vec![Arc::new(ToolEntry::new(definition).unwrap())];
         publisher.publish(Listing { tools, ..Listing::default() });
-        gateway.start(call_tool("quick", "{}")).step().await;
-        gateway.start(call_tool("absent", "{}")).step().await;
+        gateway.start(call_tool("quick", "{}")).next_event().await;
+        gateway.start(call_tool("absent", "{}")).next_event().await;
         let expected = format!("gantry_calls_refused_total{{policy=\"{label}\"}} 1");
         assert_eq!(count(&gateway), [expected], "one that is not found was not refused");
     }

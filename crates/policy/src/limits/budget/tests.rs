@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::keeper::{restore, store};
+use super::flusher::{restore, store};
 use super::*;
-use crate::cabinet::{Cabinet, MemoryCabinet};
+use crate::document_store::{DocumentStore, MemoryDocumentStore};
 use crate::limits::{LimitSettings, Limits};
 
 const MOST: usize = 1000;
@@ -13,8 +13,8 @@ fn at(day: u64, hour: u64) -> Duration {
     Duration::from_secs(day * 86400 + hour * 3600)
 }
 
-fn tool(name: &str, limit: u64) -> Draw<'_> {
-    Draw { scope: Scope::Tool, name, limit }
+fn tool(name: &str, limit: u64) -> QuotaCharge<'_> {
+    QuotaCharge { scope: Scope::Tool, name, limit }
 }
 
 #[tokio::test(start_paused = true)]
@@ -36,14 +36,14 @@ async fn days_and_clocks_that_jump() {
     ];
     for (case, time, hours, expected) in cases {
         tokio::time::advance(Duration::from_secs(hours * 3600)).await;
-        assert_eq!(budget.draw(&[tool("a", 2)], time, MOST).is_ok(), expected, "{case}");
+        assert_eq!(budget.charge(&[tool("a", 2)], time, MOST).is_ok(), expected, "{case}");
     }
 }
 
 #[test]
 fn of_several_budgets_all_are_drawn_on_or_none() {
     let budget = Budget::new();
-    let me = |limit| Draw { scope: Scope::Principal, name: "a", limit };
+    let me = |limit| QuotaCharge { scope: Scope::Principal, name: "a", limit };
     let cases = [
         ([me(2), tool("a", 1)], Ok(())),
         ([me(2), tool("a", 1)], Err(1)),
@@ -52,7 +52,7 @@ fn of_several_budgets_all_are_drawn_on_or_none() {
         ([me(3), tool("c", 1)], Ok(())),
     ];
     for (draws, expected) in cases {
-        assert_eq!(budget.draw(&draws, at(5, 0), MOST), expected, "{draws:?}");
+        assert_eq!(budget.charge(&draws, at(5, 0), MOST), expected, "{draws:?}");
     }
 }
 
@@ -60,13 +60,13 @@ fn of_several_budgets_all_are_drawn_on_or_none() {
 fn no_more_names_are_known_than_may_be() {
     let budget = Budget::new();
     for _ in 0..3 {
-        assert_eq!(budget.draw(&[tool("busy", 3)], at(5, 0), 10), Ok(()));
+        assert_eq!(budget.charge(&[tool("busy", 3)], at(5, 0), 10), Ok(()));
     }
     for number in 0..100 {
-        assert_eq!(budget.draw(&[tool(&number.to_string(), 1)], at(5, 0), 10), Ok(()));
+        assert_eq!(budget.charge(&[tool(&number.to_string(), 1)], at(5, 0), 10), Ok(()));
     }
     assert!(budget.used().counts.len() <= 10);
-    assert_eq!(budget.draw(&[tool("busy", 3)], at(5, 0), 10), Err(0), "who used most is known");
+    assert_eq!(budget.charge(&[tool("busy", 3)], at(5, 0), 10), Err(0), "who used most is known");
 }
 
 #[test]
@@ -77,33 +77,34 @@ fn the_next_day() {
 
 #[tokio::test]
 async fn a_restart_refills_nothing_and_gateways_add_up() {
-    let cabinet = MemoryCabinet::default();
+    let document_store = MemoryDocumentStore::default();
     let gateway = || Limits::new(LimitSettings::default());
-    let draw = |limits: &Arc<Limits>| limits.budget.draw(&[tool("a", 4)], at(9, 1), MOST).is_ok();
+    let charge =
+        |limits: &Arc<Limits>| limits.budget.charge(&[tool("a", 4)], at(9, 1), MOST).is_ok();
     let (one, two) = (gateway(), gateway());
-    assert!(draw(&one) && draw(&two) && draw(&two));
+    assert!(charge(&one) && charge(&two) && charge(&two));
     for limits in [&one, &two, &two] {
-        store(limits, &cabinet).await.expect("it can be written");
+        store(limits, &document_store).await.expect("it can be written");
     }
     let again = gateway();
-    restore(&again, &cabinet).await.expect("it can be read");
-    assert!(draw(&again), "three of four were used");
-    assert!(!draw(&again));
+    restore(&again, &document_store).await.expect("it can be read");
+    assert!(charge(&again), "three of four were used");
+    assert!(!charge(&again));
     // The first one learns of the others when it next writes.
-    assert!(draw(&one));
-    store(&one, &cabinet).await.expect("it can be written");
-    assert!(!draw(&one));
+    assert!(charge(&one));
+    store(&one, &document_store).await.expect("it can be written");
+    assert!(!charge(&one));
 }
 
 #[tokio::test]
 async fn what_cannot_be_read_is_counted_anew() {
-    let cabinet = MemoryCabinet::default();
-    cabinet.put("budget", "today", "{".to_owned()).await.expect("it can be written");
+    let document_store = MemoryDocumentStore::default();
+    document_store.put("budget", "today", "{".to_owned()).await.expect("it can be written");
     let limits = Limits::new(LimitSettings::default());
-    restore(&limits, &cabinet).await.expect("it can be read");
-    assert_eq!(limits.budget.draw(&[tool("a", 1)], at(9, 1), MOST), Ok(()));
-    store(&limits, &cabinet).await.expect("it can be written");
+    restore(&limits, &document_store).await.expect("it can be read");
+    assert_eq!(limits.budget.charge(&[tool("a", 1)], at(9, 1), MOST), Ok(()));
+    store(&limits, &document_store).await.expect("it can be written");
     let again = Limits::new(LimitSettings::default());
-    restore(&again, &cabinet).await.expect("it can be read");
-    assert_eq!(again.budget.draw(&[tool("a", 1)], at(9, 1), MOST), Err(0));
+    restore(&again, &document_store).await.expect("it can be read");
+    assert_eq!(again.budget.charge(&[tool("a", 1)], at(9, 1), MOST), Err(0));
 }

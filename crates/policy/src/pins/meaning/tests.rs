@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_gateway::Class;
+use gantry_gateway::ChangeClass;
 use gantry_protocol::{JsonLimits, RawJson};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::pins::pin::{Key, Kind};
 
 const SAFE: i64 = 9_007_199_254_740_991;
 
-fn class(kind: Kind, before: &Value, now: &Value) -> Option<Class> {
+fn class(kind: Kind, before: &Value, now: &Value) -> Option<ChangeClass> {
     let raw = |value: &Value| RawJson::parse(value.to_string(), JsonLimits::default()).unwrap();
     let key = Key { server: Arc::from("s"), kind, name: Arc::from("t"), identity: Arc::from("") };
     compare(&key, &raw(before), &raw(now)).first().map(|it| it.class)
@@ -109,9 +109,9 @@ fn one_meaning_in_other_words() {
 
 #[test]
 fn how_far_changes_reach() {
-    const PATCH: Option<Class> = Some(Class::Patch);
-    const MINOR: Option<Class> = Some(Class::Minor);
-    const MAJOR: Option<Class> = Some(Class::Major);
+    const PATCH: Option<ChangeClass> = Some(ChangeClass::Patch);
+    const MINOR: Option<ChangeClass> = Some(ChangeClass::Minor);
+    const MAJOR: Option<ChangeClass> = Some(ChangeClass::Major);
     let string = json!({"type": "string"});
     let (a, ab) = (
         json!({"type": "object", "properties": {"a": string}}),
@@ -183,30 +183,42 @@ fn prompts() {
     let with = |name: &str, required: bool| json!({"name": name, "required": required});
     let cases = [
         (prompt(json!([])), json!({"name": "p"}), None),
-        (prompt(json!([])), prompt(json!([with("a", false)])), Some(Class::Minor)),
-        (prompt(json!([])), prompt(json!([{"name": "a"}])), Some(Class::Minor)),
-        (prompt(json!([])), prompt(json!([with("a", true)])), Some(Class::Major)),
-        (prompt(json!([with("a", false)])), prompt(json!([])), Some(Class::Major)),
-        (prompt(json!([with("a", false)])), prompt(json!([with("a", true)])), Some(Class::Major)),
-        (prompt(json!([with("a", true)])), prompt(json!([with("a", false)])), Some(Class::Minor)),
+        (prompt(json!([])), prompt(json!([with("a", false)])), Some(ChangeClass::Minor)),
+        (prompt(json!([])), prompt(json!([{"name": "a"}])), Some(ChangeClass::Minor)),
+        (prompt(json!([])), prompt(json!([with("a", true)])), Some(ChangeClass::Major)),
+        (prompt(json!([with("a", false)])), prompt(json!([])), Some(ChangeClass::Major)),
+        (
+            prompt(json!([with("a", false)])),
+            prompt(json!([with("a", true)])),
+            Some(ChangeClass::Major),
+        ),
+        (
+            prompt(json!([with("a", true)])),
+            prompt(json!([with("a", false)])),
+            Some(ChangeClass::Minor),
+        ),
         (
             prompt(json!([{"name": "a", "description": "x"}])),
             prompt(json!([{"name": "a", "description": "y"}])),
-            Some(Class::Patch),
+            Some(ChangeClass::Patch),
         ),
         (
             prompt(json!([with("a", false), with("b", false)])),
             prompt(json!([with("b", false), with("a", false)])),
             None,
         ),
-        (prompt(json!([])), prompt(json!([with("a", false), with("a", true)])), Some(Class::Major)),
-        (prompt(json!([])), prompt(json!(7)), Some(Class::Major)),
+        (
+            prompt(json!([])),
+            prompt(json!([with("a", false), with("a", true)])),
+            Some(ChangeClass::Major),
+        ),
+        (prompt(json!([])), prompt(json!(7)), Some(ChangeClass::Major)),
         (
             json!({"name": "p", "description": "x"}),
             json!({"name": "p", "description": "y"}),
-            Some(Class::Patch),
+            Some(ChangeClass::Patch),
         ),
-        (json!({"name": "p"}), json!({"name": "p", "unheard": 1}), Some(Class::Major)),
+        (json!({"name": "p"}), json!({"name": "p", "unheard": 1}), Some(ChangeClass::Major)),
     ];
     for (before, now, expected) in cases {
         assert_eq!(class(Kind::Prompt, &before, &now), expected, "{before} {now}");

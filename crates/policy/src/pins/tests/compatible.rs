@@ -32,7 +32,7 @@ impl Bench {
 
     fn accept(&self, name: &str) {
         self.pins.accept(name, None, "someone").expect("it is offered");
-        self.gateway.screen_again();
+        self.gateway.run_publish_hooks();
     }
 }
 
@@ -143,7 +143,7 @@ async fn a_call_of_what_is_held_back_is_told_what_to_do() {
         let call =
             Call::new(Method::ToolsCall, raw(&json!({"name": "s_a"})), Arc::new(Caller::new(who)));
         let mut running = bench.gateway.start(call);
-        let Step::Done(outcome) = running.step().await else { panic!("it is answered") };
+        let CallEvent::Done(outcome) = running.next_event().await else { panic!("it is answered") };
         assert!(outcome.is_ok(), "a model reads results: {outcome:?}");
         assert_eq!(refused(outcome).as_deref(), Some(expected), "{who}");
     }
@@ -208,7 +208,7 @@ async fn what_is_configured_here_stays() {
         shown["description"] = json!("Our own words.");
         let mut entry = ToolEntry::new(raw(&shown)).expect("a tool");
         entry.origin = Some(Arc::new(Origin { server: "s".into(), identity: "i".into() }));
-        entry.own = Arc::new(Own { name: "a".into(), definition: raw(own) });
+        entry.own = Arc::new(UpstreamDefinition { name: "a".into(), definition: raw(own) });
         let tools = vec![Arc::new(entry)];
         bench.publisher.publish(Listing { tools, ..Listing::default() });
     };

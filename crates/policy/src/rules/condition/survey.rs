@@ -4,7 +4,7 @@ use cel::common::ast::operators::{IN, INDEX};
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::ConditionError;
-use super::circumstances::{NAMES, OF_CALLER};
+use super::eval_context::{NAMES, OF_CALLER};
 
 /// The functions that a condition can call.
 pub(super) const FUNCTIONS: [&str; 13] = [

@@ -12,18 +12,18 @@ fn condition(text: &str) -> Result<Condition, ConditionError> {
 fn ask(text: &str, arguments: &str) -> Result<bool, Unanswered> {
     let definition = RawJson::from_static(r#"{"annotations":{"readOnlyHint":true,"title":"T"}}"#);
     let arguments = RawJson::parse(arguments.to_owned(), Default::default()).expect(arguments);
-    let circumstances = Circumstances {
+    let eval_context = EvalContext {
         principal: "ci-7",
         client: "editor",
-        face: "",
+        virtual_server: "",
         server: "github",
         tool: "github_search",
         method: "tools/call",
         definition: Some(&definition),
         arguments: Some(&arguments),
-        ..Circumstances::default()
+        ..EvalContext::default()
     };
-    condition(text).unwrap_or_else(|error| panic!("{text}: {error}")).holds(&circumstances)
+    condition(text).unwrap_or_else(|error| panic!("{text}: {error}")).holds(&eval_context)
 }
 
 #[test]
@@ -147,10 +147,10 @@ fn the_deepest_that_is_let_through_can_be_run() {
         with_little_stack(|| {
             for arguments in ["{}".to_owned(), deep(100), format!(r#"{{"a":{}}}"#, deep(100))] {
                 let arguments = RawJson::parse(arguments, Default::default()).expect("JSON");
-                let circumstances =
-                    Circumstances { arguments: Some(&arguments), ..Circumstances::default() };
+                let eval_context =
+                    EvalContext { arguments: Some(&arguments), ..EvalContext::default() };
                 if let Ok(condition) = condition(text) {
-                    let _ = condition.holds(&circumstances);
+                    let _ = condition.holds(&eval_context);
                 }
             }
         });
@@ -163,7 +163,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in ".{0,60}") {
         if let Ok(condition) = condition(&text) {
-            let _ = condition.holds(&Circumstances::default());
+            let _ = condition.holds(&EvalContext::default());
         }
     }
 
@@ -180,8 +180,8 @@ proptest! {
         let text = parts.concat();
         if let Ok(condition) = condition(&text) {
             let arguments = RawJson::from_static(arguments);
-            let circumstances = Circumstances { arguments: Some(&arguments), ..Circumstances::default() };
-            let _ = condition.holds(&circumstances);
+            let eval_context = EvalContext { arguments: Some(&arguments), ..EvalContext::default() };
+            let _ = condition.holds(&eval_context);
         }
     }
 }

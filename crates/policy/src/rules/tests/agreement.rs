@@ -27,10 +27,10 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
     let marks = prop::option::weighted(0.2, any::<bool>());
     let rule = (effects(), who, what, condition, marks, prop::bool::weighted(0.1)).prop_map(
         |(effect, who, what, condition, read_only, shadow)| {
-            let (principals, clients, faces) = who;
+            let (principals, clients, virtual_servers) = who;
             let (servers, tools, resources, prompts) = what;
             let rule = Rule {
-                who: Who { principals, clients, faces },
+                who: Who { principals, clients, virtual_servers },
                 what: What { servers, tools, resources, prompts },
                 annotations: Annotations { read_only, destructive: None },
                 shadow,
@@ -48,7 +48,7 @@ proptest! {
         let rules = Rules::new(set(rules, default));
         let set = rules.current();
         let callers = [
-            caller("ann"), caller("bob"), named("editor"), at_face("work"), at_face("github"),
+            caller("ann"), caller("bob"), named("editor"), at_virtual_server("work"), at_virtual_server("github"),
             scoped(&["github/*", "file:///*"]),
         ];
         let targets = [

@@ -34,7 +34,7 @@ fn a_call_costs_little_with_many_rules() {
             let started = Instant::now();
             for (_, target) in tools {
                 let ruling = rules.rule(&ann, target, &Method::ToolsCall, Some(&arguments), |_| ());
-                count += usize::from(matches!(ruling, Ruling::By(_)));
+                count += usize::from(matches!(ruling, RuleDecision::By(_)));
             }
             let each = started.elapsed().as_nanos() / tools.len() as u128;
             println!("round {round}, {kind}: {each} ns a call");

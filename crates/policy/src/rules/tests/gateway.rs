@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallEnd, CallSummary, Known, Witness};
+use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known};
 use gantry_gateway::{
-    Absence, Call, Event, Gateway, Identity, Interest, ListKind, Listing, Outcome, Provider, Reply,
-    Step, Subscription,
+    Absence, Call, CallEvent, Event, Gateway, Interest, ListKind, Listing, Outcome, Provider,
+    Reply, ServerInfo, Subscription,
 };
 use tokio::time::timeout;
 
@@ -21,7 +21,7 @@ impl Provider for Echo {
         "echo"
     }
 
-    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         Box::pin(async { Ok(Reply::result(RawJson::from_static(r#"{"content":[]}"#))) })
     }
 }
@@ -34,7 +34,7 @@ impl Provider for Away {
         "away"
     }
 
-    fn serve(&self, _: &Resolved, _: &Exchange) -> BoxFuture<'static, Outcome> {
+    fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
         Box::pin(async { Ok(Reply::result(RawJson::EMPTY_OBJECT)) })
     }
 
@@ -49,18 +49,21 @@ impl Provider for Away {
 #[derive(Clone, Default)]
 struct Record(Arc<Mutex<Vec<String>>>);
 
-impl Witness for Record {
+impl CallObserver for Record {
     fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
-        let word = |it: &Decision| format!("{} {} {}", it.policy, it.allowed, it.rule);
-        let all: Vec<String> = call.exchange.decisions().iter().map(word).collect();
+        let word = |it: &PolicyDecision| format!("{} {} {}", it.policy, it.allowed, it.rule);
+        let all: Vec<String> = call.context.decisions().iter().map(word).collect();
         self.0.lock().expect("nobody panicked").push(all.join(", "));
         None
     }
 }
 
 fn open(rules: &Rules, record: &Record) -> Arc<Gateway> {
-    let builder = Gateway::builder(Identity::new("test", "1"));
-    let builder = builder.ward(rules.clone()).sight(rules.clone()).witness(record.clone());
+    let builder = Gateway::builder(ServerInfo::new("test", "1"));
+    let builder = builder
+        .call_filter(rules.clone())
+        .visibility_filter(rules.clone())
+        .observer(record.clone());
     let gateway = builder.build();
     let entries = ["get_a", "put_a", "put_b"].map(|name| tool("", name));
     let tools = entries.into_iter().filter_map(|target| match target {
@@ -88,7 +91,7 @@ fn open(rules: &Rules, record: &Record) -> Arc<Gateway> {
 async fn run(gateway: &Arc<Gateway>, who: &Caller, method: Method, params: &str) -> Outcome {
     let mut running = gateway.start(Call::new(method, json(params), Arc::new(who.clone())));
     loop {
-        if let Step::Done(outcome) = running.step().await {
+        if let CallEvent::Done(outcome) = running.next_event().await {
             return outcome;
         }
     }
@@ -311,13 +314,14 @@ async fn nothing_else_tells_of_what_is_hidden() {
 #[tokio::test(start_paused = true)]
 async fn everyone_hears_that_lists_may_have_changed() {
     let gateway = open(&Rules::new(set(vec![], true)), &Record::default());
-    let face = gateway.face(Identity::new("face", "1"));
-    drop(gateway.face(Identity::new("gone", "1")));
+    let virtual_server = gateway.virtual_server(ServerInfo::new("face", "1"));
+    drop(gateway.virtual_server(ServerInfo::new("gone", "1")));
     let everything =
         || Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
     let ann = Arc::new(caller("ann"));
-    let mut subscriptions = [&gateway, &face].map(|gateway| gateway.subscribe(everything(), &ann));
-    face.lists_may_have_changed();
+    let mut subscriptions =
+        [&gateway, &virtual_server].map(|gateway| gateway.subscribe(everything(), &ann));
+    virtual_server.lists_may_have_changed();
     for subscription in &mut subscriptions {
         for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
             assert_eq!(subscription.next().await, Some(Event::ListChanged(kind)));

@@ -9,7 +9,7 @@ const EFFECTS: [Effect; 4] =
     [Effect::ReadOnly, Effect::Changes, Effect::Unannotated, Effect::Destroys];
 
 /// All combinations.
-fn all() -> Vec<Standing> {
+fn all() -> Vec<TrustInputs> {
     let mut all = Vec::new();
     for gateway in LEVELS {
         for server in DECIDED {
@@ -24,7 +24,7 @@ fn all() -> Vec<Standing> {
                             always: bit(2),
                         };
                         let (rule, in_order) = (bit(3), bit(4));
-                        all.push(Standing {
+                        all.push(TrustInputs {
                             gateway,
                             server,
                             tool,
@@ -72,8 +72,8 @@ const TABLE: [(Level, Effect, [&str; 5]); 12] = [
 fn every_combination_has_its_outcome() {
     let all = all();
     assert_eq!(all.len(), 3 * 4 * 4 * 4 * 64);
-    for standing in all {
-        let Standing { gateway, server, tool, in_order, effect, rule, approve } = standing;
+    for inputs in all {
+        let TrustInputs { gateway, server, tool, in_order, effect, rule, approve } = inputs;
         let level = match (gateway, in_order, tool, server) {
             (Level::Untrusted, ..) | (_, false, ..) => Level::Untrusted,
             (_, true, Some(tool), _) => tool,
@@ -88,13 +88,13 @@ fn every_combination_has_its_outcome() {
         ];
         let column = columns.iter().find(|it| it.0).map_or(0, |it| it.1);
         let row = TABLE.iter().find(|row| (row.0, row.1) == (level, effect)).unwrap();
-        assert_eq!(word(decide(&standing)), row.2[column], "{standing:?}");
+        assert_eq!(word(decide(&inputs)), row.2[column], "{inputs:?}");
     }
 }
 
 #[test]
 fn reasons_name_what_decided() {
-    let base = Standing {
+    let base = TrustInputs {
         gateway: Level::Verified,
         server: None,
         tool: None,
@@ -106,22 +106,22 @@ fn reasons_name_what_decided() {
     let untrusted = Some(Level::Untrusted);
     let always = Approve { always: true, ..base.approve };
     let none = Approve { destructive: false, ..base.approve };
-    let unannotated = Standing { effect: Effect::Unannotated, ..base };
+    let unannotated = TrustInputs { effect: Effect::Unannotated, ..base };
     let asks = Approve { unannotated: true, ..base.approve };
     let cases = [
         (base, Outcome::NeedsApproval(Reason::Destructive)),
-        (Standing { approve: none, ..base }, Outcome::Refuse(Reason::Destructive)),
+        (TrustInputs { approve: none, ..base }, Outcome::Refuse(Reason::Destructive)),
         (unannotated, Outcome::Run),
-        (Standing { approve: asks, ..unannotated }, Outcome::NeedsApproval(Reason::Unannotated)),
-        (Standing { rule: true, ..base }, Outcome::NeedsApproval(Reason::Rule)),
-        (Standing { approve: always, ..base }, Outcome::NeedsApproval(Reason::Always)),
-        (Standing { in_order: false, ..base }, Outcome::Refuse(Reason::OutOfOrder)),
-        (Standing { server: untrusted, ..base }, Outcome::Refuse(Reason::ServerUntrusted)),
-        (Standing { tool: untrusted, ..base }, Outcome::Refuse(Reason::ToolUntrusted)),
-        (Standing { gateway: Level::Untrusted, ..base }, Outcome::Refuse(Reason::LockedDown)),
+        (TrustInputs { approve: asks, ..unannotated }, Outcome::NeedsApproval(Reason::Unannotated)),
+        (TrustInputs { rule: true, ..base }, Outcome::NeedsApproval(Reason::Rule)),
+        (TrustInputs { approve: always, ..base }, Outcome::NeedsApproval(Reason::Always)),
+        (TrustInputs { in_order: false, ..base }, Outcome::Refuse(Reason::OutOfOrder)),
+        (TrustInputs { server: untrusted, ..base }, Outcome::Refuse(Reason::ServerUntrusted)),
+        (TrustInputs { tool: untrusted, ..base }, Outcome::Refuse(Reason::ToolUntrusted)),
+        (TrustInputs { gateway: Level::Untrusted, ..base }, Outcome::Refuse(Reason::LockedDown)),
     ];
-    for (standing, expected) in cases {
-        assert_eq!(decide(&standing), expected, "{standing:?}");
+    for (inputs, expected) in cases {
+        assert_eq!(decide(&inputs), expected, "{inputs:?}");
     }
 }
 

@@ -5,8 +5,8 @@ use gantry_gateway::Caller;
 
 use super::*;
 use crate::approvals::Answer;
-use crate::house::call;
 use crate::rules::RuleEffect::{self, Allow, Approve as Wants, Deny};
+use crate::test_gateway::call;
 use Level::{Trusted, Untrusted, Verified};
 
 /// Rules as they can stand: what one says, and whether what none is about is allowed.
@@ -139,47 +139,47 @@ async fn check(case: Case) {
         Tool(_) | Nothing => format!("tool:{tool}"),
     };
     for (rule, by_answer) in RULES.into_iter().zip(by_rule) {
-        let house = open(case, rule).await;
+        let test_gateway = open(case, rule).await;
         for (answer, expected) in ANSWERS.into_iter().zip(by_answer) {
             let expected = expected.replace("SUBJECT", &subject);
             let runs = !expected.contains(" false: ");
-            let found = one(&house, tool, answer).await;
+            let found = one(&test_gateway, tool, answer).await;
             assert_eq!(found, (expected, runs), "{case:?} rule={rule:?} answer={answer}");
         }
     }
 }
 
-async fn open(case: Case, rule: (Option<RuleEffect>, bool)) -> House {
+async fn open(case: Case, rule: (Option<RuleEffect>, bool)) -> TestGateway {
     let (level, in_order, decided, tool) = case;
     let trust = TrustSettings { level, ..TrustSettings::default() };
     let (rule, default_allows) = rule;
-    let plan = Plan { trust, rule, default_allows, in_order, ..Plan::default() };
-    let house = House::open(plan).await;
+    let plan = TestPolicies { trust, rule, default_allows, in_order, ..TestPolicies::default() };
+    let test_gateway = TestGateway::open(plan).await;
     let decision = match decided {
         Nothing => None,
         Server(level) => Some((Subject::Server("far".to_owned()), level)),
         Tool(level) => Some((Subject::Tool(tool.to_owned()), level)),
     };
     if let Some((subject, level)) = decision {
-        house.trust.rule(subject, level, "you", &house.snapshot()).await.unwrap();
+        test_gateway.trust.rule(subject, level, "you", &test_gateway.snapshot()).await.unwrap();
     }
-    house
+    test_gateway
 }
 
 /// What is noted of one call, and whether it reached its provider.
-async fn one(house: &House, tool: &str, answer: &str) -> (String, bool) {
-    let before = house.runs();
+async fn one(test_gateway: &TestGateway, tool: &str, answer: &str) -> (String, bool) {
+    let before = test_gateway.runs();
     let call = call(tool, "{}", Caller::new("me"));
     let outcome = match answer {
-        "yes" => house.call_answered(call, Answer::once("you")).await,
-        "no" => house.call_answered(call, Answer::deny("you")).await,
-        _ => house.call(tool).await,
+        "yes" => test_gateway.call_answered(call, Answer::once("you")).await,
+        "no" => test_gateway.call_answered(call, Answer::deny("you")).await,
+        _ => test_gateway.call(tool).await,
     };
     let is_refused = outcome.starts_with("Refused: ") || outcome.contains("PermissionError");
     assert!(outcome == "run" || is_refused, "{outcome}");
-    let runs = house.runs() - before;
+    let runs = test_gateway.runs() - before;
     assert_eq!(runs, usize::from(outcome == "run"), "{outcome}");
-    let decided = house.decided();
+    let decided = test_gateway.decided();
     let open = "approval false: waits for approval";
     let decided = if decided.starts_with(open) { open.to_owned() } else { decided };
     (decided, runs == 1)

@@ -171,8 +171,8 @@ fn command_line(draft: &Draft<'_>, file: &Path, runtime: Runtime) -> Result<Vec<
 /// What `NAME.tool.json` runs when it names nothing: `NAME`, or `NAME.py` for Python.
 fn beside(file: &Path, runtime: Runtime) -> Option<String> {
     let name = file.file_name()?.to_str()?.strip_suffix(".tool.json")?;
-    let ending = if runtime == Runtime::PythonUvScript { ".py" } else { "" };
-    Some(format!("{name}{ending}"))
+    let outcome_class = if runtime == Runtime::PythonUvScript { ".py" } else { "" };
+    Some(format!("{name}{outcome_class}"))
 }
 
 fn annotations(draft: &Draft<'_>) -> Result<Option<RawJson>, Problem> {

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use gantry_transport::child::{Child, ChildLimits, End, Program, StartError};
 
-use super::stamp::Stamp;
+use super::fingerprint::FileFingerprint;
 use crate::tools::manifest::Manifest;
 
 /// The line that begins the block in which a script says what it needs.
@@ -57,7 +57,7 @@ pub(super) struct Environments {
 
 #[derive(Debug)]
 struct Known {
-    stamp: Stamp,
+    fingerprint: FileFingerprint,
     variables: Vec<(String, String)>,
     /// Everyone who needs it waits for the same one.
     resolution: Shared<BoxFuture<'static, Resolved>>,
@@ -65,14 +65,14 @@ struct Known {
 
 impl Known {
     /// Whether this is still true, or still being found out. Others may clear `uv`'s cache.
-    fn holds(&self, stamp: Stamp, variables: &[(String, String)]) -> bool {
+    fn holds(&self, fingerprint: FileFingerprint, variables: &[(String, String)]) -> bool {
         let is_there = match self.resolution.peek() {
             None => true,
             Some(Ok(interpreter)) => interpreter.python.exists(),
             // It may be another matter now.
             Some(Err(_)) => false,
         };
-        is_there && self.stamp == stamp && self.variables == variables
+        is_there && self.fingerprint == fingerprint && self.variables == variables
     }
 }
 
@@ -89,16 +89,16 @@ impl Environments {
         variables: &[(String, String)],
     ) -> Resolved {
         let script = &manifest.command;
-        let stamp = Stamp::of(script)
+        let fingerprint = FileFingerprint::of(script)
             .map_err(|error| Arc::new(ResolveError::Script { path: script.clone(), error }))?;
         let resolution = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            match known.get(script).filter(|it| it.holds(stamp, variables)) {
+            match known.get(script).filter(|it| it.holds(fingerprint, variables)) {
                 Some(known) => known.resolution.clone(),
                 None => {
                     let resolution = self.resolve(script.clone(), variables);
                     let variables = variables.to_vec();
-                    let entry = Known { stamp, variables, resolution: resolution.clone() };
+                    let entry = Known { fingerprint, variables, resolution: resolution.clone() };
                     known.insert(script.clone(), entry);
                     resolution
                 }

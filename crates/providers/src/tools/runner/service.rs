@@ -4,7 +4,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gantry_gateway::Exchange;
+use gantry_gateway::CallContext;
 use gantry_transport::child::{Child, End, Finished};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use crate::tools::{ToolSettings, contract};
 pub(super) struct Service<'a> {
     pub(super) manifest: &'a Arc<Manifest>,
     pub(super) settings: &'a ToolSettings,
-    pub(super) exchange: &'a Exchange,
+    pub(super) context: &'a CallContext,
     /// Held until the process has ended, which may be after the call.
     pub(super) place: Arc<OwnedSemaphorePermit>,
 }
@@ -24,18 +24,18 @@ pub(super) struct Service<'a> {
 impl Service<'_> {
     /// Gives a process its input, passes on what it says, and waits for its answer.
     pub(super) async fn serve(&self, mut child: Child, input: Bytes) -> Finished {
-        let mut notices = child.notices();
+        let mut notifications = child.notices();
         let deadline = Instant::now() + self.settings.timeout_of(self.manifest);
         if self.manifest.answer == Answer::End {
-            return self.finish(child, input, deadline, &mut notices).await;
+            return self.finish(child, input, deadline, &mut notifications).await;
         }
         let first = {
             let first = pin!(child.first_line(input, deadline - Instant::now()));
-            self.listen(first, &mut notices).await
+            self.listen(first, &mut notifications).await
         };
         match first {
             Some(line) => self.part_with(child, line),
-            None => self.finish(child, Bytes::new(), deadline, &mut notices).await,
+            None => self.finish(child, Bytes::new(), deadline, &mut notifications).await,
         }
     }
 
@@ -44,26 +44,26 @@ impl Service<'_> {
         child: Child,
         input: Bytes,
         deadline: Instant,
-        notices: &mut mpsc::Receiver<Bytes>,
+        notifications: &mut mpsc::Receiver<Bytes>,
     ) -> Finished {
         let left = deadline.saturating_duration_since(Instant::now());
-        self.listen(pin!(child.finish(input, left)), notices).await
+        self.listen(pin!(child.finish(input, left)), notifications).await
     }
 
     /// Waits for something while passing on notices.
     async fn listen<T>(
         &self,
         mut awaited: Pin<&mut impl Future<Output = T>>,
-        notices: &mut mpsc::Receiver<Bytes>,
+        notifications: &mut mpsc::Receiver<Bytes>,
     ) -> T {
         let come = loop {
             tokio::select! {
                 come = awaited.as_mut() => break come,
-                Some(line) = notices.recv() => contract::relay(self.exchange, line).await,
+                Some(line) = notifications.recv() => contract::relay(self.context, line).await,
             }
         };
-        while let Ok(line) = notices.try_recv() {
-            contract::relay(self.exchange, line).await;
+        while let Ok(line) = notifications.try_recv() {
+            contract::relay(self.context, line).await;
         }
         come
     }

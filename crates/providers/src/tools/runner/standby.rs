@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
+use super::fingerprint::FileFingerprint;
 use super::launch::{Launcher, not_started};
-use super::stamp::Stamp;
 use crate::tools::ToolSettings;
 use crate::tools::manifest::Manifest;
 use keeper::keep;
@@ -74,10 +74,10 @@ impl Standby {
     pub(super) fn take(&self, manifest: &Arc<Manifest>) -> Option<Child> {
         let (mut taken, mut old) = (None, Vec::new());
         if self.serves(manifest) {
-            let stamp = Stamp::of(&manifest.command).ok();
+            let fingerprint = FileFingerprint::of(&manifest.command).ok();
             let mut state = self.state();
             let queue = state.queue(manifest);
-            old = queue.compare(manifest, stamp);
+            old = queue.compare(manifest, fingerprint);
             taken = queue.take(self.settings.standby_per_tool);
         }
         // Asked first without the lock: most often there is room for all that may wait.
@@ -144,7 +144,7 @@ impl Standby {
                 old.extend(queue.waiting.drain(..));
                 return false;
             };
-            old.extend(queue.compare(manifest, Stamp::of(&manifest.command).ok()));
+            old.extend(queue.compare(manifest, FileFingerprint::of(&manifest.command).ok()));
             true
         });
         drop(old);
@@ -215,14 +215,14 @@ impl Standby {
 
     async fn launch(&self, manifest: &Manifest) -> Result<Waiter, CallError> {
         // Looked at first: what is written while the process starts counts as a change.
-        let stamp = Stamp::of(&manifest.command);
+        let fingerprint = FileFingerprint::of(&manifest.command);
         let program = self.launcher.program(manifest).await?;
         let launcher = self.launcher.clone();
         let start = tokio::task::spawn_blocking(move || launcher.start(&program));
         let child = start.await.map_err(|error| not_started(manifest, &error))?;
         let child = child.map_err(|error| not_started(manifest, &error))?;
-        let stamp = stamp.map_err(|error| not_started(manifest, &error))?;
-        Ok(Waiter { child, stamp, since: Instant::now(), memory: 0 })
+        let fingerprint = fingerprint.map_err(|error| not_started(manifest, &error))?;
+        Ok(Waiter { child, fingerprint, since: Instant::now(), memory: 0 })
     }
 
     /// Lets a process wait, if it is still wanted.

@@ -55,7 +55,8 @@ pub(super) fn beside(document: &Path, tool: &str) -> Option<Vec<(&'static str, R
     let file_name = document.file_name()?.to_str()?;
     let stem = file_name.strip_suffix(FILE_NAME).and_then(|stem| stem.strip_suffix('.'));
     let names = stem.into_iter().chain(tool.rsplit('.').next());
-    let files = names.flat_map(|name| ["", ".py", ".sh"].map(|ending| format!("{name}{ending}")));
+    let files = names
+        .flat_map(|name| ["", ".py", ".sh"].map(|outcome_class| format!("{name}{outcome_class}")));
     let found = files.into_iter().find(|file| folder.join(file).is_file())?;
     let command = ("command", RawJson::string(&format!("./{found}")));
     let runtime = found.ends_with(".py").then(|| ("runtime", RawJson::string("python-uv-script")));

@@ -39,19 +39,19 @@ pub(super) fn give(
     for part in parts {
         let aliases = names.aliases(&part.server);
         let is_wanted = scope.has_server(&part.server);
-        for resource in &part.offer.resources {
+        for resource in &part.exports.resources {
             let entry = match aliases.filter(|aliases| aliases.has(&resource.uri)) {
                 None => resource.clone(),
                 Some(aliases) => Arc::new(readdressed(resource, aliases, is_shown)),
             };
-            if is_wanted && part.offer.is_withdrawn {
+            if is_wanted && part.exports.is_withdrawn {
                 kept.uris.insert(entry.uri.clone());
             } else if is_wanted {
                 composed.routes.resources.insert(entry.uri.clone(), part.server.clone());
                 composed.listing.resources.push(entry);
             }
         }
-        for (template, parsed) in &part.offer.templates {
+        for (template, parsed) in &part.exports.templates {
             let text = template.uri_template.as_str();
             let entry = match aliases.filter(|aliases| aliases.has_template(text)) {
                 None => template.clone(),
@@ -60,7 +60,7 @@ pub(super) fn give(
             let prefix = entry.uri_template.len() - text.len();
             let prefix = entry.uri_template[..prefix].to_owned();
             let cover = Cover { prefix, parsed: parsed.clone() };
-            if is_wanted && part.offer.is_withdrawn {
+            if is_wanted && part.exports.is_withdrawn {
                 kept.templates.insert(entry.uri_template.clone(), cover);
             } else if is_wanted {
                 offered.push((part.server.clone(), entry, cover));

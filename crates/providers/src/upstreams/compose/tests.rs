@@ -7,9 +7,9 @@ use super::super::fixture::{lists, tools, upstream};
 use super::*;
 
 fn part(server: &str, given: &[(List, &str)]) -> Part {
-    let offer = Offer::read(&upstream(server), &lists(given), &Offer::default());
-    assert!(offer.problems.is_empty(), "{:?}", offer.problems);
-    Part { server: server.into(), prefix: server.to_owned(), offer: Arc::new(offer) }
+    let exports = Exports::read(&upstream(server), &lists(given), &Exports::default());
+    assert!(exports.problems.is_empty(), "{:?}", exports.problems);
+    Part { server: server.into(), prefix: server.to_owned(), exports: Arc::new(exports) }
 }
 
 /// A listing of parts that are all there are.
@@ -118,7 +118,7 @@ fn what_did_not_change_is_used_again() {
     let after = composed(&parts, Scope::Everything, &before.routes);
     let same = before.listing.tools.iter().zip(&after.listing.tools);
     assert!(same.into_iter().all(|(one, other)| Arc::ptr_eq(one, other)));
-    let schemas = (&parts[0].offer.tools[0].entry.input, &after.listing.tools[0].input);
+    let schemas = (&parts[0].exports.tools[0].entry.input, &after.listing.tools[0].input);
     assert!(Arc::ptr_eq(schemas.0, schemas.1), "schemas are not compiled again");
 }
 
@@ -133,7 +133,7 @@ fn what_is_away_keeps_its_names_and_addresses() {
     let covering = r#"[{"uriTemplate":"t:{+b}","name":"t"},{"uriTemplate":"x:{id}","name":"x"}]"#;
     let plain = |part: Part| Part { prefix: String::new(), ..part };
     let here = || plain(part("a", &given));
-    let away = || Part { offer: Arc::new(here().offer.withdrawn()), ..here() };
+    let away = || Part { exports: Arc::new(here().exports.withdrawn()), ..here() };
     let other = || plain(part("b", &given));
     let wide = || plain(part("b", &[(List::Templates, covering)]));
     let cases = [
@@ -152,7 +152,8 @@ fn what_is_away_keeps_its_names_and_addresses() {
         (vec![away(), wide()], "t:7", Some("b")),
     ];
     for (parts, name, expected) in cases {
-        let servers: Vec<_> = parts.iter().map(|it| (&*it.server, it.offer.is_withdrawn)).collect();
+        let servers: Vec<_> =
+            parts.iter().map(|it| (&*it.server, it.exports.is_withdrawn)).collect();
         let composed = everything(&parts);
         let tool = composed.routes.tools.get(name).map(|tool| &tool.route.server);
         let found = tool.or(composed.routes.server_of(name)).map(|server| &**server);

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use gantry_client::{Endpoint, HttpKind, Target};
-use gantry_gateway::{Call, CallError, Caller, ErrorKind, Gateway, Identity, Outcome, Reply, Step};
+use gantry_gateway::{
+    Call, CallError, CallEvent, Caller, ErrorKind, Gateway, Outcome, Reply, ServerInfo,
+};
 use gantry_protocol::Method;
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::*;
 use crate::upstreams::fixture::{raw, upstream};
-use crate::upstreams::{Profile, Upstream, UpstreamSettings, Upstreams};
+use crate::upstreams::{Profile, UpstreamConfig, UpstreamSettings, Upstreams};
 
 /// A gateway with a server that takes connections and never answers.
 struct Bench {
@@ -25,15 +27,15 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let endpoint = Endpoint::new(url.parse().unwrap());
-        let mute = |name: &str| Upstream {
+        let mute = |name: &str| UpstreamConfig {
             target: Ok(Target::Http(endpoint.clone(), HttpKind::Auto)),
             ..upstream(name)
         };
-        let gateway = Gateway::builder(Identity::new("test", "1")).build();
+        let gateway = Gateway::builder(ServerInfo::new("test", "1")).build();
         let startup_wait = Duration::from_secs(startup_wait);
         let upstreams = Upstreams::new(UpstreamSettings { startup_wait, ..Default::default() });
         upstreams.attach(&gateway);
-        let off = Upstream { disabled: true, ..mute("off") };
+        let off = UpstreamConfig { disabled: true, ..mute("off") };
         let profiles = [("some", "mute"), ("none", "off")].map(|(name, server)| Profile {
             name: name.to_owned(),
             servers: vec![server.to_owned()],
@@ -44,9 +46,9 @@ impl Bench {
         Self { gateway, upstreams, _listener: listener }
     }
 
-    fn face(&self, name: &str) -> Arc<Gateway> {
-        let gateway = Gateway::builder(Identity::new(name, "1")).build();
-        self.upstreams.attach_face(name, &gateway);
+    fn virtual_server(&self, name: &str) -> Arc<Gateway> {
+        let gateway = Gateway::builder(ServerInfo::new(name, "1")).build();
+        self.upstreams.attach_virtual_server(name, &gateway);
         gateway
     }
 }
@@ -58,7 +60,7 @@ async fn ends(gateway: &Arc<Gateway>, method: &str, params: serde_json::Value) -
     let call = Call::new(Method::parse(method), raw(&params.to_string()), caller);
     let mut running = gateway.start(call);
     loop {
-        if let Step::Done(outcome) = running.step().await {
+        if let CallEvent::Done(outcome) = running.next_event().await {
             return (started.elapsed().as_secs(), outcome);
         }
     }
@@ -69,10 +71,17 @@ async fn a_list_waits_once_and_for_those_it_shows() {
     for wait in [0, 5, 20] {
         for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
             let bench = Bench::new(wait).await;
-            let faces = ["mute", "some", "off", "none"].map(|name| bench.face(name));
+            let virtual_servers =
+                ["mute", "some", "off", "none"].map(|name| bench.virtual_server(name));
             let list = async |gateway| ends(gateway, method, json!({})).await.0;
-            assert_eq!([list(&faces[2]).await, list(&faces[3]).await], [0, 0], "it is disabled");
-            let all: Vec<u64> = join_all([&bench.gateway, &faces[0], &faces[1]].map(list)).await;
+            assert_eq!(
+                [list(&virtual_servers[2]).await, list(&virtual_servers[3]).await],
+                [0, 0],
+                "it is disabled"
+            );
+            let all: Vec<u64> =
+                join_all([&bench.gateway, &virtual_servers[0], &virtual_servers[1]].map(list))
+                    .await;
             assert_eq!(all, [wait; 3], "{method}");
             assert_eq!(list(&bench.gateway).await, 0, "{method}: nobody waits twice");
         }
@@ -82,7 +91,7 @@ async fn a_list_waits_once_and_for_those_it_shows() {
 #[tokio::test(start_paused = true)]
 async fn a_call_of_a_server_waits_for_it_as_long_as_a_call_may_take() {
     let bench = Bench::new(5).await;
-    let alone = bench.face("mute");
+    let alone = bench.virtual_server("mute");
     let call = async |gateway, tool: &str| {
         let (after, outcome) = ends(gateway, "tools/call", json!({"name": tool})).await;
         match outcome {

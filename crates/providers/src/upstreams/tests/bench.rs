@@ -6,18 +6,18 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use gantry_client::Target;
 use gantry_gateway::{
-    Call, CallError, Caller, Gateway, Identity, Interest, Notice, Outcome, Question, Reply,
-    Running, Step, Subscription, Watched,
+    Call, CallError, CallEvent, CallNotification, CallStream, Caller, Gateway, Interest, Outcome,
+    PendingInputRequest, Reply, ServerInfo, Subscription, Watched,
 };
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
 use gantry_transport::child::Program;
 use serde_json::{Value, json};
 
 use super::super::fixture::{raw, upstream};
-use super::super::{Status, Upstream, UpstreamSettings, Upstreams};
+use super::super::{Status, UpstreamConfig, UpstreamSettings, Upstreams};
 
 /// Longer than anything here takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Era {
@@ -28,7 +28,7 @@ pub(super) enum Era {
 }
 
 /// The server beside this file.
-pub(super) fn peer(name: &str, era: Era) -> Upstream {
+pub(super) fn peer(name: &str, era: Era) -> UpstreamConfig {
     let variables = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
     let era = match era {
         Era::Legacy => "legacy",
@@ -42,7 +42,7 @@ pub(super) fn peer(name: &str, era: Era) -> Upstream {
         directory: None,
         memory: None,
     };
-    let mut upstream = Upstream { target: Ok(Target::Program(program)), ..upstream(name) };
+    let mut upstream = UpstreamConfig { target: Ok(Target::Program(program)), ..upstream(name) };
     upstream.client.capabilities =
         RawJson::from_static(r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#);
     upstream
@@ -54,26 +54,26 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) async fn with(servers: Vec<Upstream>) -> Self {
+    pub(super) async fn with(servers: Vec<UpstreamConfig>) -> Self {
         Self::new(UpstreamSettings::default(), servers).await
     }
 
     /// Waits until all that can be listed is.
-    pub(super) async fn new(settings: UpstreamSettings, servers: Vec<Upstream>) -> Self {
-        let gateway = Gateway::builder(Identity::new("test", "1")).build();
+    pub(super) async fn new(settings: UpstreamSettings, servers: Vec<UpstreamConfig>) -> Self {
+        let gateway = Gateway::builder(ServerInfo::new("test", "1")).build();
         let upstreams = Upstreams::new(settings);
         upstreams.attach(&gateway);
         let bench = Self { gateway, upstreams };
         bench.upstreams.configure(servers, Vec::new());
-        let settled = tokio::time::timeout(PATIENCE, bench.upstreams.settled()).await;
+        let settled = tokio::time::timeout(TIMEOUT, bench.upstreams.settled()).await;
         assert!(settled.is_ok(), "{:#?}", bench.upstreams.status());
         bench
     }
 
     /// One server or profile alone.
-    pub(super) fn face(&self, name: &str) -> Self {
-        let gateway = Gateway::builder(Identity::new(name, "1")).build();
-        self.upstreams.attach_face(name, &gateway);
+    pub(super) fn virtual_server(&self, name: &str) -> Self {
+        let gateway = Gateway::builder(ServerInfo::new(name, "1")).build();
+        self.upstreams.attach_virtual_server(name, &gateway);
         Self { gateway, upstreams: self.upstreams.clone() }
     }
 
@@ -85,7 +85,7 @@ impl Bench {
                 changes.changed().await.expect("a change");
             }
         };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+        if tokio::time::timeout(TIMEOUT, waiting).await.is_err() {
             panic!("{:#?}", self.upstreams.status());
         }
     }
@@ -101,7 +101,7 @@ impl Bench {
         watched.add(uri, 1).expect("nothing else is watched");
         let interest = Interest { resources_watched: watched, ..Interest::default() };
         let subscription = self.gateway.subscribe(interest, &Arc::new(caller));
-        let told = tokio::time::timeout(PATIENCE, self.gateway.watching(uri)).await;
+        let told = tokio::time::timeout(TIMEOUT, self.gateway.watching(uri)).await;
         told.expect("the server was told");
         subscription
     }
@@ -114,7 +114,7 @@ impl Bench {
                 changes.next().await.expect("a change");
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("it is listed");
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("it is listed");
     }
 
     pub(super) async fn names(&self, method: &str, list: &str, member: &str) -> Vec<String> {
@@ -169,24 +169,24 @@ impl Bench {
         let params = json!({"name": tool}).to_string();
         let mut call = call(Method::ToolsCall, &params, Caller::new("someone"));
         call.wants_progress = true;
-        let (notices, outcome) = self.run(call, None).await;
+        let (notifications, outcome) = self.run(call, None).await;
         assert!(outcome.is_ok(), "{outcome:?}");
-        notices
+        notifications
     }
 
     /// Calls a tool, and goes away when it asks something.
     pub(super) async fn abandoned(&self, tool: &str) {
         let params = json!({"name": tool}).to_string();
         let mut running = self.gateway.start(call(Method::ToolsCall, &params, capable()));
-        questions(&mut running).await;
+        input_requests(&mut running).await;
         drop(running);
     }
 
     /// The keys of what a tool asks first, as a client that takes all questions with a reply.
     pub(super) async fn asked_at_once(&self, params: &Value) -> Vec<String> {
         let mut running = self.gateway.start(standing_alone(params, capable()));
-        let asked = questions(&mut running).await;
-        let mut keys: Vec<_> = asked.into_iter().map(|question| question.key).collect();
+        let asked = input_requests(&mut running).await;
+        let mut keys: Vec<_> = asked.into_iter().map(|input_request| input_request.key).collect();
         keys.sort();
         keys
     }
@@ -200,44 +200,46 @@ impl Bench {
     pub(super) async fn becomes_task(&self, params: &Value) -> bool {
         let mut running = self.gateway.start(standing_alone(params, capable()));
         loop {
-            match tokio::time::timeout(PATIENCE, running.step()).await.expect("a step") {
-                Step::Notice(Notice::Task { .. }) => return true,
-                Step::Notice(_) => {}
-                Step::Questions(_) | Step::Done(_) => return false,
+            match tokio::time::timeout(TIMEOUT, running.next_event()).await.expect("a step") {
+                CallEvent::Notification(CallNotification::Task { .. }) => return true,
+                CallEvent::Notification(_) => {}
+                CallEvent::InputRequests(_) | CallEvent::Done(_) => return false,
             }
         }
     }
 
     async fn run(&self, call: Call, answer: Option<&str>) -> (Vec<String>, Outcome) {
         let mut running = self.gateway.start(call);
-        let mut notices = Vec::new();
+        let mut notifications = Vec::new();
         let running = async {
             loop {
-                match running.step().await {
-                    Step::Done(outcome) => return outcome,
-                    Step::Notice(Notice::Progress(params)) => notices.push(params.to_string()),
-                    Step::Notice(_) => {}
-                    Step::Questions(questions) => {
-                        for question in questions {
+                match running.next_event().await {
+                    CallEvent::Done(outcome) => return outcome,
+                    CallEvent::Notification(CallNotification::Progress(params)) => {
+                        notifications.push(params.to_string())
+                    }
+                    CallEvent::Notification(_) => {}
+                    CallEvent::InputRequests(input_requests) => {
+                        for input_request in input_requests {
                             let answer = raw(answer.expect("no question"));
-                            let _ = question.answer.send(Ok(answer));
+                            let _ = input_request.answer.send(Ok(answer));
                         }
                     }
                 }
             }
         };
-        let outcome = tokio::time::timeout(PATIENCE, running.boxed()).await.expect("an end");
-        (notices, outcome)
+        let outcome = tokio::time::timeout(TIMEOUT, running.boxed()).await.expect("an end");
+        (notifications, outcome)
     }
 }
 
 /// What a call asks first; what it tells before is passed over.
-async fn questions(running: &mut Running) -> Vec<Question> {
+async fn input_requests(running: &mut CallStream) -> Vec<PendingInputRequest> {
     loop {
-        match tokio::time::timeout(PATIENCE, running.step()).await.expect("a step") {
-            Step::Notice(_) => {}
-            Step::Questions(questions) => return questions,
-            Step::Done(outcome) => panic!("it asks nothing: {outcome:?}"),
+        match tokio::time::timeout(TIMEOUT, running.next_event()).await.expect("a step") {
+            CallEvent::Notification(_) => {}
+            CallEvent::InputRequests(input_requests) => return input_requests,
+            CallEvent::Done(outcome) => panic!("it asks nothing: {outcome:?}"),
         }
     }
 }
@@ -245,7 +247,7 @@ async fn questions(running: &mut Running) -> Vec<Question> {
 /// A tool call of a client without handshake.
 fn standing_alone(params: &Value, caller: Caller) -> Call {
     let call = call(Method::ToolsCall, &params.to_string(), caller);
-    Call { takes_questions: true, ..call }
+    Call { takes_input_requests: true, ..call }
 }
 
 fn call(method: Method, params: &str, caller: Caller) -> Call {

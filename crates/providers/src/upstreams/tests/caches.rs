@@ -8,11 +8,11 @@ use gantry_protocol::Method;
 use serde_json::json;
 
 use super::bench::{Bench, Era, peer, value};
-use super::{Upstream, UpstreamSettings};
+use super::{UpstreamConfig, UpstreamSettings};
 use crate::upstreams::origin;
 
 /// A folder for one test, with what a server of that entry listed in an earlier run.
-async fn remembered(test: &str, entry: Upstream) -> (PathBuf, PathBuf) {
+async fn remembered(test: &str, entry: UpstreamConfig) -> (PathBuf, PathBuf) {
     let folder = std::env::temp_dir().join(format!("gantry-{test}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let first = Bench::new(settings(&folder), vec![entry]).await;
@@ -30,7 +30,7 @@ fn settings(folder: &Path) -> UpstreamSettings {
 }
 
 /// A server of the configuration file of a project, which is started when it is needed.
-fn lazy(project: &str) -> Upstream {
+fn lazy(project: &str) -> UpstreamConfig {
     let mut upstream = peer("one", Era::Legacy);
     upstream.source = Some(format!("/{project}/gantry.json").into());
     upstream.client.start = Start::Lazy;

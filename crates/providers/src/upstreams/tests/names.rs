@@ -7,7 +7,7 @@ use gantry_protocol::Method;
 use serde_json::json;
 
 use super::bench::{Bench, Era, peer, value};
-use super::{Upstream, UpstreamSettings};
+use super::{UpstreamConfig, UpstreamSettings};
 
 /// How the first of two servers that have all names in common stands.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +21,8 @@ enum First {
     Removed,
 }
 
-fn servers(first: First) -> Vec<Upstream> {
-    let plain = |name| Upstream { prefix: Some(String::new()), ..peer(name, Era::Legacy) };
+fn servers(first: First) -> Vec<UpstreamConfig> {
+    let plain = |name| UpstreamConfig { prefix: Some(String::new()), ..peer(name, Era::Legacy) };
     let (mut one, two) = (plain("one"), plain("two"));
     match first {
         First::There => {}

@@ -6,11 +6,11 @@ use gantry_client::Target as Place;
 use gantry_gateway::Event;
 use tokio::time::timeout;
 
-use super::super::{Share, Upstream};
+use super::super::{Share, UpstreamConfig};
 use super::bench::{Bench, Era, caller, peer};
 
-fn shared(share: Share) -> Vec<Upstream> {
-    vec![Upstream { share, ..peer("one", Era::Legacy) }]
+fn shared(share: Share) -> Vec<UpstreamConfig> {
+    vec![UpstreamConfig { share, ..peer("one", Era::Legacy) }]
 }
 
 #[tokio::test]

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foldhash::HashMap;
-use gantry_gateway::Badge;
+use gantry_gateway::TokenLease;
 use tokio::time::Instant;
 
 use super::super::replay::{StreamLog, parse_place};
 use super::super::session::Session;
-use super::super::task_book::TaskBook;
-use crate::doorman::Visitor;
-use crate::lobby::Lobby;
+use super::super::task_table::TaskTable;
+use crate::authenticator::Identity;
 use crate::quota::{Account, Permit, QuotaExceeded, Resource};
 use crate::seal::random;
+use crate::server_state::ServerState;
 
 /// What a session takes beside its id and what its client declared: maps, locks, counters.
 const FIXED_BYTES: usize = 1024;
@@ -24,7 +24,7 @@ const FIXED_BYTES: usize = 1024;
 pub(crate) struct HttpSession {
     pub(crate) session: Session,
     /// Where it was opened.
-    pub(super) face: Option<Arc<str>>,
+    pub(super) virtual_server: Option<Arc<str>>,
     account: Arc<Account>,
     streams: Mutex<HashMap<u64, Arc<StreamLog>>>,
     last_stream: AtomicU64,
@@ -58,10 +58,10 @@ impl Room {
 }
 
 impl HttpSession {
-    pub(super) fn new(session: Session, face: Option<Arc<str>>, room: Room) -> Arc<Self> {
+    pub(super) fn new(session: Session, virtual_server: Option<Arc<str>>, room: Room) -> Arc<Self> {
         Arc::new(Self {
             session,
-            face,
+            virtual_server,
             account: room.account,
             streams: Mutex::default(),
             // Numbers of streams before a restart must not be taken for numbers after it.
@@ -74,20 +74,20 @@ impl HttpSession {
 
     /// Whether a visitor has opened it. What they may use now may differ from what they might
     /// then, if another token has their name now: then it is as unknown as another's.
-    pub(super) fn is_of(&self, visitor: &Visitor) -> bool {
+    pub(super) fn is_of(&self, identity: &Identity) -> bool {
         let caller = &self.session.caller;
-        let is_over = caller.badge.as_ref().is_some_and(|badge| badge.is_ended());
-        caller.principal == visitor.principal && caller.scope == visitor.scope && !is_over
+        let is_over = caller.lease.as_ref().is_some_and(|lease| lease.is_ended());
+        caller.principal == identity.principal && caller.scope == identity.scope && !is_over
     }
 
     /// Whether it was opened with this credential.
-    pub(super) fn is_with(&self, badge: &Arc<Badge>) -> bool {
-        self.session.caller.badge.as_ref().is_some_and(|own| Arc::ptr_eq(own, badge))
+    pub(super) fn is_with(&self, lease: &Arc<TokenLease>) -> bool {
+        self.session.caller.lease.as_ref().is_some_and(|own| Arc::ptr_eq(own, lease))
     }
 
     /// Opens a stream for what one call has to say; none when there are too many.
-    pub(crate) fn open_stream(&self, lobby: &Lobby) -> Option<Arc<StreamLog>> {
-        let settings = &lobby.settings;
+    pub(crate) fn open_stream(&self, server_state: &ServerState) -> Option<Arc<StreamLog>> {
+        let settings = &server_state.settings;
         let mut streams = self.streams();
         if streams.len() >= settings.streams_of_session {
             streams.retain(|_, log| !log.is_stale(Duration::ZERO));
@@ -102,13 +102,13 @@ impl HttpSession {
     }
 
     /// The stream for what belongs to no call. True when it is new and needs someone to fill it.
-    pub(crate) fn general_stream(&self, lobby: &Lobby) -> (Arc<StreamLog>, bool) {
+    pub(crate) fn general_stream(&self, server_state: &ServerState) -> (Arc<StreamLog>, bool) {
         let mut general = self.general();
         if let Some(log) = general.as_ref() {
             return (log.clone(), false);
         }
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let log = StreamLog::new(number, &lobby.settings, &self.account);
+        let log = StreamLog::new(number, &server_state.settings, &self.account);
         *general = Some(log.clone());
         (log, true)
     }
@@ -141,7 +141,7 @@ impl HttpSession {
 
     /// Whether somebody reads one of its streams, or a call or task of it runs. What a client has
     /// merely set, such as a log level or a subscription, does not keep a session in memory.
-    pub(super) fn is_active(&self, tasks: &TaskBook) -> bool {
+    pub(super) fn is_active(&self, tasks: &TaskTable) -> bool {
         let is_followed = |log: &Arc<StreamLog>| log.is_followed();
         self.general().as_ref().is_some_and(is_followed)
             || self.streams().values().any(is_followed)

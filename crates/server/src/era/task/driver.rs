@@ -3,25 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gantry_gateway::{Notice, Outcome, Reply, Running, Step};
+use gantry_gateway::{CallEvent, CallNotification, CallStream, Outcome, Reply};
 use gantry_protocol::{Method, Revision, RpcError, code, wire};
 
 use super::{End, Task};
 use crate::era::errors;
-use crate::era::task_book::TaskPermits;
-use crate::lobby::Lobby;
+use crate::era::task_table::TaskPermits;
+use crate::server_state::ServerState;
 
 /// Between two tries to write down how a task ended.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Runs a task until it ends, expires, or the server stops; then it is found in the log.
 pub(in crate::era) async fn drive(
-    lobby: Arc<Lobby>,
+    server_state: Arc<ServerState>,
     task: Arc<Task>,
-    running: Running,
+    running: CallStream,
     mut permits: TaskPermits,
 ) {
-    let book = &lobby.task_book;
+    let book = &server_state.task_table;
     tokio::select! {
         biased;
         () = task.revoked() => {
@@ -33,44 +33,49 @@ pub(in crate::era) async fn drive(
                 tracing::warn!(%error, "the end of a task whose credential is over was not saved");
             }
         }
-        () = run(&lobby, &task, running, &mut permits) => {
+        () = run(&server_state, &task, running, &mut permits) => {
             book.announce(&task);
-            keep(&lobby, &task).await;
+            keep(&server_state, &task).await;
         }
         () = tokio::time::sleep_until(task.until) => {
             let text = "the task ran longer than it may be known, and was given up";
             task.finish(End::Error(RpcError::new(code::TIMEOUT, text)));
             book.announce(&task);
         }
-        () = stopped_waiting(&lobby, &task) => {}
+        () = stopped_waiting(&server_state, &task) => {}
     }
     book.forget(&task.id);
     drop(permits);
 }
 
 /// Ends when the server stops while the task waits for answers: they can no longer come.
-async fn stopped_waiting(lobby: &Lobby, task: &Task) {
-    lobby.stopping.cancelled().await;
+async fn stopped_waiting(server_state: &ServerState, task: &Task) {
+    server_state.stopping.cancelled().await;
     let mut changes = task.changes();
     while !task.is_asking() && changes.changed().await.is_ok() {}
 }
 
-async fn run(lobby: &Lobby, task: &Task, mut running: Running, permits: &mut TaskPermits) {
+async fn run(
+    server_state: &ServerState,
+    task: &Task,
+    mut running: CallStream,
+    permits: &mut TaskPermits,
+) {
     running.run_by_itself();
     loop {
         let step = tokio::select! {
             biased;
             () = task.cancelled.cancelled() => return,
-            step = running.step() => step,
+            step = running.next_event() => step,
         };
         match step {
-            Step::Notice(notice) => hear(lobby, task, notice),
-            Step::Questions(questions) => {
-                task.ask(questions);
-                lobby.task_book.announce(task);
+            CallEvent::Notification(notification) => hear(server_state, task, notification),
+            CallEvent::InputRequests(input_requests) => {
+                task.ask(input_requests);
+                server_state.task_table.announce(task);
             }
-            Step::Done(outcome) => {
-                task.finish(end(outcome, lobby.settings.task_result, permits));
+            CallEvent::Done(outcome) => {
+                task.finish(end(outcome, server_state.settings.task_result, permits));
                 return;
             }
         }
@@ -78,18 +83,20 @@ async fn run(lobby: &Lobby, task: &Task, mut running: Running, permits: &mut Tas
 }
 
 /// Of what a call says, the last message for people is shown with its status.
-fn hear(lobby: &Lobby, task: &Task, notice: Notice) {
-    let message = match notice {
-        Notice::Progress(params) => params.get("message").and_then(|message| message.to_text()),
-        Notice::Task { message, .. } => {
+fn hear(server_state: &ServerState, task: &Task, notification: CallNotification) {
+    let message = match notification {
+        CallNotification::Progress(params) => {
+            params.get("message").and_then(|message| message.to_text())
+        }
+        CallNotification::Task { message, .. } => {
             task.run_long();
             message
         }
-        Notice::Log(..) | Notice::HangUp { .. } => None,
+        CallNotification::Log(..) | CallNotification::HangUp { .. } => None,
     };
     if let Some(message) = message {
         task.say(message);
-        lobby.task_book.announce(task);
+        server_state.task_table.announce(task);
     }
 }
 
@@ -114,14 +121,14 @@ fn end(outcome: Outcome, limit: usize, permits: &mut TaskPermits) -> End {
 }
 
 /// Writes down how a task ended. Until that is done it is kept in memory.
-async fn keep(lobby: &Lobby, task: &Task) {
+async fn keep(server_state: &ServerState, task: &Task) {
     let mut told = false;
-    while let Err(error) = lobby.task_book.save(task).await {
+    while let Err(error) = server_state.task_table.save(task).await {
         if !std::mem::replace(&mut told, true) {
             tracing::warn!(%error, "the end of a task is not written down yet; it is tried again");
         }
         tokio::select! {
-            () = lobby.stopping.cancelled() => return,
+            () = server_state.stopping.cancelled() => return,
             () = tokio::time::sleep_until(task.until) => return,
             () = tokio::time::sleep(AGAIN) => {}
         }

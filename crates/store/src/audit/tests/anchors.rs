@@ -4,23 +4,23 @@ use std::fs;
 use std::path::Path;
 
 use super::{Folder, KEY, stamp};
-use crate::audit::{Anchor, AuditSettings, Journal};
+use crate::audit::{Anchor, AuditLog, AuditSettings};
 
 /// Opens a log of which this is known.
-fn open(folder: &Folder, settings: AuditSettings, anchors: &[Anchor]) -> Journal {
+fn open(folder: &Folder, settings: AuditSettings, anchors: &[Anchor]) -> AuditLog {
     let path = folder.path().to_owned();
-    Journal::open(path, &KEY, stamp, "test".to_owned(), settings, anchors).expect("a thread")
+    AuditLog::open(path, &KEY, stamp, "test".to_owned(), settings, anchors).expect("a thread")
 }
 
 /// Writes lines with a program of their own, and gives how far the log is then.
 async fn written(folder: &Folder, lines: usize, anchors: &[Anchor]) -> Vec<Anchor> {
     let settings = AuditSettings { index: 400, ..AuditSettings::default() };
-    let journal = open(folder, settings, anchors);
+    let audit_log = open(folder, settings, anchors);
     for line in 0..lines {
-        journal.keep(format!("\"call\":{line}").as_bytes()).await.expect("it is kept");
+        audit_log.keep(format!("\"call\":{line}").as_bytes()).await.expect("it is kept");
     }
-    journal.close();
-    journal.position().map(|position| position.anchors).unwrap_or_default()
+    audit_log.close();
+    audit_log.position().map(|position| position.anchors).unwrap_or_default()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -63,18 +63,18 @@ async fn a_log_that_was_emptied_cut_or_put_back_is_found() {
 #[tokio::test]
 async fn the_end_of_a_segment_that_is_still_written_is_known() {
     let folder = Folder::new();
-    let journal = open(&folder, AuditSettings::default(), &[]);
+    let audit_log = open(&folder, AuditSettings::default(), &[]);
     for line in 0..5 {
-        journal.keep(format!("\"call\":{line}").as_bytes()).await.expect("it is kept");
+        audit_log.keep(format!("\"call\":{line}").as_bytes()).await.expect("it is kept");
     }
-    let position = journal.position().expect("it was written");
+    let position = audit_log.position().expect("it was written");
     let [index, segment] = &position.anchors[..] else { panic!("{position:?}") };
     assert!(!position.has_ended(&segment.file), "{position:?}");
     assert_eq!((index.lines, segment.lines), (1, 6));
     // What comes later is not missed.
-    journal.keep(b"\"call\":5").await.expect("it is kept");
+    audit_log.keep(b"\"call\":5").await.expect("it is kept");
     assert_eq!(folder.complaints_after(&position.anchors), Vec::<String>::new());
-    let file = folder.volumes().remove(0);
+    let file = folder.segments().remove(0);
     let text = fs::read_to_string(&file).expect("a segment");
     let cases: [(&str, Vec<&str>, &str); 3] = [
         ("ahead of the anchor", text.lines().take(6).collect(), ""),
@@ -96,11 +96,11 @@ async fn a_program_that_goes_on_after_an_emptied_log_hides_nothing() {
     let folder = Folder::new();
     let anchors = written(&folder, 3, &[]).await;
     fs::remove_dir_all(folder.path()).expect("a folder");
-    let journal = open(&folder, AuditSettings::default(), &anchors);
-    journal.keep(b"\"call\":1").await.expect("it is kept");
-    assert!(journal.kept().is_cut);
-    journal.close();
-    assert!(journal.position().is_none(), "what is known of the log that was there stays so");
+    let audit_log = open(&folder, AuditSettings::default(), &anchors);
+    audit_log.keep(b"\"call\":1").await.expect("it is kept");
+    assert!(audit_log.kept().is_cut);
+    audit_log.close();
+    assert!(audit_log.position().is_none(), "what is known of the log that was there stays so");
     let found = folder.complaints_after(&anchors);
     assert!(found.iter().any(|it| it.contains("the store knows")), "{found:?}");
 }

@@ -37,12 +37,12 @@ fn damage_is_found_and_named() {
     for (case, damage, expected) in cases {
         let folder = Folder::new();
         folder.write(5);
-        let volume = folder.volumes().remove(0);
-        let text = fs::read_to_string(&volume).expect("a volume");
+        let segment = folder.segments().remove(0);
+        let text = fs::read_to_string(&segment).expect("a volume");
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         assert_eq!(lines.len(), 7, "{text}");
         damage(&mut lines);
-        fs::write(&volume, lines.join("\n") + "\n").expect("a file");
+        fs::write(&segment, lines.join("\n") + "\n").expect("a file");
         let found = folder.complaints();
         let is_expected = expected.iter().all(|it| found.iter().any(|found| found.contains(it)));
         assert!(is_expected && found.is_empty() == expected.is_empty(), "{case}: {found:?}");
@@ -64,16 +64,16 @@ fn forge(line: &mut String) {
 fn a_record_made_again_without_the_key_is_found() {
     let folder = Folder::new();
     folder.write(5);
-    let volume = folder.volumes().remove(0);
-    let text = fs::read_to_string(&volume).expect("a volume");
+    let segment = folder.segments().remove(0);
+    let text = fs::read_to_string(&segment).expect("a volume");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines[2] = lines[2].replace("\"call\":1", "\"call\":9");
     lines.iter_mut().skip(2).for_each(forge);
-    fs::write(&volume, lines.join("\n") + "\n").expect("a file");
+    fs::write(&segment, lines.join("\n") + "\n").expect("a file");
     let found = folder.complaints();
     assert!(found.contains(&"records 2 to 6: changed".to_owned()), "{found:?}");
     lines.iter_mut().take(2).for_each(forge);
-    fs::write(&volume, lines.join("\n") + "\n").expect("a file");
+    fs::write(&segment, lines.join("\n") + "\n").expect("a file");
     let found = folder.complaints();
     assert!(found[0].contains("another key"), "{found:?}");
 }
@@ -82,20 +82,24 @@ fn a_record_made_again_without_the_key_is_found() {
 fn volumes_are_missed_when_they_go() {
     type Damage = fn(&Folder);
     let cases: [(&str, Damage, &str); 6] = [
-        ("removed", |folder| fs::remove_file(&folder.volumes()[0]).expect("a file"), "was removed"),
+        (
+            "removed",
+            |folder| fs::remove_file(&folder.segments()[0]).expect("a file"),
+            "was removed",
+        ),
         (
             "renamed",
             |folder| {
-                let volume = folder.volumes().remove(0);
-                fs::rename(&volume, volume.with_file_name("1.jsonl")).expect("a file");
+                let segment = folder.segments().remove(0);
+                fs::rename(&segment, segment.with_file_name("1.jsonl")).expect("a file");
             },
             "renamed",
         ),
         (
             "exchanged",
             |folder| {
-                let volumes = folder.volumes();
-                fs::copy(&volumes[0], &volumes[1]).expect("a file");
+                let segments = folder.segments();
+                fs::copy(&segments[0], &segments[1]).expect("a file");
             },
             "renamed",
         ),
@@ -139,7 +143,7 @@ fn volumes_are_missed_when_they_go() {
 fn any_change_of_a_byte_is_found() {
     let folder = Folder::new();
     folder.write(4);
-    let files = [folder.path().join("index.jsonl"), folder.volumes().remove(0)];
+    let files = [folder.path().join("index.jsonl"), folder.segments().remove(0)];
     let config = ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() };
     let changes = (0.0..1.0_f64, 1..=255_u8, 0..files.len());
     let found = TestRunner::new(config).run(&changes, |(place, change, file)| {

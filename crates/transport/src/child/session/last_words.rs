@@ -63,7 +63,7 @@ fn weight(line: &str) -> u8 {
         return 0;
     }
     let lower = bare.to_lowercase();
-    let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
+    let has = |owner_tags: &[&str]| owner_tags.iter().any(|owner_tag| lower.contains(owner_tag));
     match () {
         () if has(&NAMED) => 4,
         () if is_path || bare.is_empty() => 0,

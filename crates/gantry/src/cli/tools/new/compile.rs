@@ -10,7 +10,7 @@ use crate::cli::exit::{Code, Exit};
 use crate::cli::render;
 
 /// How long a compiler may take for a page of source.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs `compiler` in the folder: it makes `program` of `source`.
 pub(super) async fn run(
@@ -35,7 +35,7 @@ pub(super) async fn run(
         let code = if missing { Code::Unreachable } else { Code::Failed };
         Exit::new(code, format!("the compiler could not be started: {error}")).hint(&*again)
     })?;
-    let finished = child.finish(Bytes::new(), PATIENCE).await;
+    let finished = child.finish(Bytes::new(), TIMEOUT).await;
     if finished.end == End::Exited(0) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Pins for people: a table of all, and how definitions differ line by line.
 
-use super::{DifferenceRow, HeldRow, PinRow, Report, SuspicionRow};
+use super::{DifferenceRow, FindingRow, HeldRow, PinRow, Report};
 use crate::cli::render::{Style, Table, one_line, visible};
 
 /// All pins, what is held back first.
@@ -20,9 +20,7 @@ pub(super) fn all(report: &Report, style: Style) -> String {
         let mut notes = vec![format!("{} {}", row.accepted_by, row.first_seen)];
         notes.extend(row.new_since.as_ref().map(|day| format!("new since {day}")));
         notes.extend(row.renamed_from.as_ref().map(|name| format!("was called `{name}`")));
-        notes.extend(
-            row.suspicions.iter().map(|it| format!("suspicious: {} {}", it.place, it.what)),
-        );
+        notes.extend(row.findings.iter().map(|it| format!("suspicious: {} {}", it.place, it.what)));
         let state = if row.offered { "pinned" } else { "not offered" };
         table.row([&row.name, &row.kind, state, &visible(&notes.join("; "))]);
     }
@@ -56,7 +54,7 @@ fn one(row: &HeldRow, style: Style) -> String {
         let text = one_line(&change.text);
         page.push_str(&format!("  {:6} {text}\n", change.class));
     }
-    for SuspicionRow { place, what, excerpt } in &row.suspicions {
+    for FindingRow { place, what, excerpt } in &row.findings {
         let text = one_line(&format!("{place} {what}: {excerpt}"));
         page.push_str(&format!("  {} {}\n", style.red("suspicious"), text));
     }
@@ -76,9 +74,10 @@ fn lines(difference: &DifferenceRow, style: Style) -> String {
     let alike = before.iter().zip(&now).take_while(|(one, other)| one == other).count();
     let (before, now) = (&before[alike..], &now[alike..]);
     let pairs = before.iter().rev().zip(now.iter().rev());
-    let ending = pairs.take_while(|(one, other)| one == other).count();
-    let gone = before[..before.len() - ending].iter().map(|it| style.red(&format!("  - {it}")));
-    let new = now[..now.len() - ending].iter().map(|it| style.green(&format!("  + {it}")));
+    let outcome_class = pairs.take_while(|(one, other)| one == other).count();
+    let gone =
+        before[..before.len() - outcome_class].iter().map(|it| style.red(&format!("  - {it}")));
+    let new = now[..now.len() - outcome_class].iter().map(|it| style.green(&format!("  + {it}")));
     gone.chain(new).map(|line| format!("  {line}\n")).collect()
 }
 

@@ -51,10 +51,13 @@ fn where_programs_are_found() {
         (json!({"command": ["/bin/sh", "-c", "true"]}), "/bin/sh"),
         (json!({"runtime": "python-uv-script", "command": "count.tool.json"}), "count.tool.json"),
     ];
-    for (changes, ending) in cases {
+    for (changes, outcome_class) in cases {
         let (_folder, read) = json_tool(&changes);
         let command = read.unwrap().command;
-        assert!(command.is_absolute() && command.to_str().unwrap().ends_with(ending), "{changes}");
+        assert!(
+            command.is_absolute() && command.to_str().unwrap().ends_with(outcome_class),
+            "{changes}"
+        );
     }
 }
 

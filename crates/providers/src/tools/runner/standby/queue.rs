@@ -9,7 +9,7 @@ use gantry_transport::child::Child;
 
 use super::wish::Wish;
 use crate::tools::manifest::Manifest;
-use crate::tools::runner::stamp::Stamp;
+use crate::tools::runner::fingerprint::FileFingerprint;
 
 /// A process that ends sooner than this has not waited, but means not to.
 const SHORT: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const MOST_DEATHS: usize = 3;
 pub(super) struct Waiter {
     pub(super) child: Child,
     /// The code that it runs.
-    pub(super) stamp: Stamp,
+    pub(super) fingerprint: FileFingerprint,
     pub(super) since: Instant,
     /// Bytes of memory when last looked at.
     pub(super) memory: u64,
@@ -46,7 +46,7 @@ pub(super) struct Queue {
     deaths: usize,
     /// The fewest that waited since the time beside it.
     least: (usize, Instant),
-    stamp: Option<Stamp>,
+    fingerprint: Option<FileFingerprint>,
 }
 
 impl Queue {
@@ -63,15 +63,19 @@ impl Queue {
             proven: wish != Wish::WhenProven,
             deaths: 0,
             least: (0, now),
-            stamp: None,
+            fingerprint: None,
         }
     }
 
     /// Turns to another manifest or other code: what waits is old, and what was learned too.
-    fn renew(&mut self, manifest: &Arc<Manifest>, stamp: Option<Stamp>) -> Vec<Waiter> {
+    fn renew(
+        &mut self,
+        manifest: &Arc<Manifest>,
+        fingerprint: Option<FileFingerprint>,
+    ) -> Vec<Waiter> {
         let old = self.waiting.drain(..).collect();
         let starting = self.starting;
-        *self = Self { starting, stamp, ..Self::new(manifest.clone()) };
+        *self = Self { starting, fingerprint, ..Self::new(manifest.clone()) };
         old
     }
 
@@ -79,18 +83,19 @@ impl Queue {
     pub(super) fn compare(
         &mut self,
         manifest: &Arc<Manifest>,
-        stamp: Option<Stamp>,
+        fingerprint: Option<FileFingerprint>,
     ) -> Vec<Waiter> {
         let same = Arc::ptr_eq(&self.manifest, manifest) || self.manifest == *manifest;
-        let seen = self.stamp.is_none() || self.stamp == stamp;
+        let seen = self.fingerprint.is_none() || self.fingerprint == fingerprint;
         if !(same && seen) {
-            return self.renew(manifest, stamp);
+            return self.renew(manifest, fingerprint);
         }
-        self.stamp = stamp;
-        if self.waiting.iter().all(|it| Some(it.stamp) == stamp) {
+        self.fingerprint = fingerprint;
+        if self.waiting.iter().all(|it| Some(it.fingerprint) == fingerprint) {
             return Vec::new();
         }
-        let (fresh, old) = self.waiting.drain(..).partition(|it| Some(it.stamp) == stamp);
+        let (fresh, old) =
+            self.waiting.drain(..).partition(|it| Some(it.fingerprint) == fingerprint);
         self.waiting = fresh;
         Vec::from(old)
     }

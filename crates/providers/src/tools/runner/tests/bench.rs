@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use gantry_gateway::{
-    Call, Caller, Exchange, Gateway, Identity, Listing, Outcome, Provider, Reply, Resolved, Step,
-    ToolEntry, ToolStatistics,
+    Call, CallContext, CallEvent, Caller, Gateway, Listing, Outcome, Provider, Reply, Resolved,
+    ServerInfo, ToolEntry, ToolStatistics,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use serde_json::{Value, json};
@@ -39,12 +39,12 @@ impl Provider for Straight {
         "straight"
     }
 
-    fn serve(&self, call: &Resolved, exchange: &Exchange) -> BoxFuture<'static, Outcome> {
-        let (runner, exchange) = (self.runner.clone(), exchange.clone());
+    fn serve(&self, call: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome> {
+        let (runner, context) = (self.runner.clone(), context.clone());
         let name = call.target.name().strip_prefix("test.").unwrap();
         let manifest = self.tools[name].clone();
         let arguments = call.call.head.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT);
-        Box::pin(async move { runner.run(&manifest, arguments, None, exchange).await })
+        Box::pin(async move { runner.run(&manifest, arguments, None, context).await })
     }
 }
 
@@ -100,7 +100,7 @@ impl Bench {
 
     /// Opens the gateway.
     pub(super) fn open(mut self) -> Self {
-        let gateway = Gateway::builder(Identity::new("test", "1")).build();
+        let gateway = Gateway::builder(ServerInfo::new("test", "1")).build();
         let straight = Straight { runner: self.runner.clone(), tools: self.tools.clone() };
         let entry = |tool: &Arc<Manifest>| Arc::new(ToolEntry::new(tool.definition()).unwrap());
         let tools = self.tools.values().map(entry).collect();
@@ -116,9 +116,9 @@ impl Bench {
         let call = Call::new(Method::ToolsCall, params, Arc::new(Caller::new("test")));
         let mut running = self.gateway.as_ref().unwrap().start(call);
         loop {
-            match running.step().await {
-                Step::Done(Ok(Reply::Result(result))) => return result.as_str().to_owned(),
-                Step::Done(other) => return format!("{other:?}"),
+            match running.next_event().await {
+                CallEvent::Done(Ok(Reply::Result(result))) => return result.as_str().to_owned(),
+                CallEvent::Done(other) => return format!("{other:?}"),
                 _ => {}
             }
         }

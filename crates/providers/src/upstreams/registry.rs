@@ -1,0 +1,307 @@
+//! All servers, and all gateways that show them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::join_all;
+use gantry_gateway::{Completeness, Gateway, Publisher, Recipients};
+use gantry_protocol::RawJson;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::canonical::CanonicalNames;
+use super::compose::{Part, Scope};
+use super::endpoint_provider::EndpointProvider;
+use super::exports::Exports;
+use super::instructions;
+use super::settings::{Profile, UpstreamConfig, UpstreamSettings};
+use super::upstream::Upstream;
+use super::upstream_task::UpstreamTask;
+use super::{export_list, origin};
+
+/// All servers, and all gateways that show them.
+#[derive(Debug)]
+pub(super) struct UpstreamRegistry {
+    pub(super) settings: UpstreamSettings,
+    /// What can be shown alone.
+    pub(super) names: watch::Sender<BTreeSet<String>>,
+    /// Counts what may matter to those who wait: states, lists.
+    pub(super) changes: watch::Sender<u64>,
+    rooms: Mutex<Rooms>,
+}
+
+#[derive(Debug, Default)]
+struct Rooms {
+    servers: BTreeMap<String, SupervisedUpstream>,
+    profiles: BTreeMap<String, Profile>,
+    shown: Vec<Shown>,
+    /// The canonical names that were shown last.
+    names: CanonicalNames,
+    /// What is wrong with names where everything is shown, by server.
+    problems: BTreeMap<String, Vec<String>>,
+    /// The number of the last face.
+    last: u64,
+    /// Servers that may finish their work before they end.
+    leaving: JoinSet<()>,
+}
+
+/// A server, and who attends to it.
+#[derive(Debug)]
+struct SupervisedUpstream {
+    server: Arc<Upstream>,
+    upstream_task: Option<JoinHandle<()>>,
+}
+
+/// A face, and where it is shown.
+#[derive(Debug)]
+struct Shown {
+    virtual_server: Arc<EndpointProvider>,
+    gateway: Arc<Gateway>,
+    publisher: Publisher,
+}
+
+impl UpstreamRegistry {
+    pub(super) fn new(settings: UpstreamSettings) -> Self {
+        let names = watch::Sender::new(BTreeSet::new());
+        Self { settings, names, changes: watch::Sender::new(0), rooms: Mutex::default() }
+    }
+
+    /// Shows everything, or what has that name, through a gateway.
+    pub(super) fn attach(self: &Arc<Self>, name: Option<&str>, gateway: &Arc<Gateway>) {
+        let mut rooms = self.rooms();
+        rooms.last += 1;
+        let registry = Arc::downgrade(self);
+        let virtual_server =
+            Arc::new(EndpointProvider::new(registry, name.map(str::to_owned), rooms.last));
+        let publisher = gateway.attach(virtual_server.clone());
+        rooms.shown.push(Shown { virtual_server, gateway: gateway.clone(), publisher });
+        self.show_in(&mut rooms, None);
+    }
+
+    /// Shows no longer what has that name.
+    pub(super) fn detach(&self, name: &str) {
+        let mut rooms = self.rooms();
+        let is_meant = |shown: &mut Shown| shown.virtual_server.name.as_deref() == Some(name);
+        for shown in rooms.shown.extract_if(.., is_meant) {
+            shown.publisher.withdraw();
+        }
+    }
+
+    /// Replaces the servers and profiles.
+    pub(super) fn configure(
+        self: &Arc<Self>,
+        servers: Vec<UpstreamConfig>,
+        profiles: Vec<Profile>,
+    ) {
+        let mut rooms = self.rooms();
+        let mut before = std::mem::take(&mut rooms.servers);
+        for upstream in servers {
+            let name = upstream.name.clone();
+            let supervised = match before.remove(&name) {
+                Some(supervised) if supervised.server.upstream.is_same(&upstream) => supervised,
+                Some(changed) => {
+                    let supervised = self.begin(upstream, Some(&changed.server));
+                    rooms.dismiss(&changed);
+                    supervised
+                }
+                None => self.begin(upstream, None),
+            };
+            rooms.servers.insert(name, supervised);
+        }
+        before.values().for_each(|removed| rooms.dismiss(removed));
+        drop(before);
+        rooms.profiles =
+            profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect();
+        for name in rooms.profiles.keys().filter(|name| rooms.servers.contains_key(*name)) {
+            tracing::warn!(name, "a profile has the name of a server and is not shown; rename it");
+        }
+        let names = rooms.servers.keys().chain(rooms.profiles.keys()).cloned().collect();
+        self.show_in(&mut rooms, None);
+        drop(rooms);
+        self.names.send_if_modified(|old| std::mem::replace(old, names) != *old);
+    }
+
+    /// Ends all servers, those that are leaving too.
+    pub(super) async fn stop(&self) {
+        let servers = self.servers();
+        let mut leaving = std::mem::take(&mut self.rooms().leaving);
+        join_all(servers.iter().map(|server| server.stop())).await;
+        leaving.shutdown().await;
+    }
+
+    /// Begins to attend to a server. What it listed under its former settings counts until it has
+    /// spoken itself.
+    fn begin(
+        self: &Arc<Self>,
+        upstream: UpstreamConfig,
+        before: Option<&Upstream>,
+    ) -> SupervisedUpstream {
+        let is_same = before.is_some_and(|before| origin::is_same(&before.upstream, &upstream));
+        let same = before.filter(|_| is_same);
+        let lists = same.map(|before| before.lists.load_full());
+        let (server, heard) = Upstream::new(upstream, &self.settings, lists.unwrap_or_default());
+        if same.is_some_and(Upstream::is_known) {
+            server.know();
+        }
+        if let Some(before) = before.filter(|_| !server.upstream.disabled) {
+            let exports = Exports::after(&server, before);
+            // Of another server only the names are kept.
+            let is_offered = is_same && server.shared().is_some();
+            server.exports.store(Arc::new(if is_offered { exports } else { exports.withdrawn() }));
+        }
+        let registry = Arc::downgrade(self);
+        let upstream_task = match server.shared().cloned().zip(heard) {
+            Some((client, heard)) => {
+                let refresh = server.upstream.refresh.unwrap_or(self.settings.refresh);
+                let upstream_task = UpstreamTask::new(registry, server.clone(), client, refresh);
+                Some(tokio::spawn(upstream_task.attend(heard)))
+            }
+            None if server.is_recalled() => None,
+            None => {
+                let server = server.clone();
+                Some(tokio::spawn(async move { export_list::recall(&server, &registry).await }))
+            }
+        };
+        SupervisedUpstream { server, upstream_task }
+    }
+
+    /// Shows anew what has changed: a server's offer, or everything.
+    pub(super) fn show(&self, changed: Option<&str>) {
+        self.show_in(&mut self.rooms(), changed);
+    }
+
+    fn show_in(&self, rooms: &mut Rooms, changed: Option<&str>) {
+        let servers: Vec<Arc<Upstream>> =
+            rooms.servers.values().map(|it| it.server.clone()).collect();
+        let part = |server: &Arc<Upstream>| Part {
+            server: server.name().into(),
+            prefix: server.prefix().to_owned(),
+            exports: server.exports.load_full(),
+        };
+        let parts: Vec<Part> = servers.iter().map(part).collect();
+        let names = CanonicalNames::give(&parts, self.settings.name_length);
+        // A server that takes a name may change the canonical name of another one's tool, which
+        // every endpoint must know of.
+        let renamed = names.changed_since(&rooms.names);
+        // A name must not be given away before it is known whose it is.
+        let is_all_known = servers.iter().all(|server| server.is_recalled());
+        for Shown { virtual_server, gateway, publisher } in &rooms.shown {
+            let is_meant = |name: &str| servers.iter().position(|server| server.name() == name);
+            let alone = virtual_server.name.as_deref().and_then(is_meant);
+            let profile = virtual_server.name.as_deref().and_then(|name| rooms.profiles.get(name));
+            let (range, scope) = match (&virtual_server.name, alone, profile) {
+                (None, ..) => (0..servers.len(), Scope::Everything),
+                (_, Some(alone), _) => (alone..alone + 1, Scope::Alone),
+                (_, None, Some(profile)) => (0..servers.len(), Scope::Selected(profile)),
+                (_, None, None) => (0..0, Scope::Alone),
+            };
+            let (shown, parts) = (&servers[range.clone()], &parts[range]);
+            let is_concerned =
+                |it: &Arc<Upstream>| changed == Some(it.name()) || renamed.contains(it.name());
+            if changed.is_some() && !shown.iter().any(is_concerned)
+                || !(is_all_known || matches!(scope, Scope::Alone))
+            {
+                continue;
+            }
+            let problems = virtual_server.show((shown, parts), scope, &names, publisher);
+            if virtual_server.name.is_none() {
+                let text = |(name, texts): (Arc<str>, _)| (name.to_string(), texts);
+                rooms.problems = problems.into_iter().map(text).collect();
+            }
+            instruct(gateway, shown, scope);
+        }
+        rooms.names = names;
+    }
+
+    /// Tells clients everywhere, or some of them, that a resource of a server has new content.
+    pub(super) fn updated(
+        &self,
+        server: &str,
+        uri: &str,
+        metadata: Option<&RawJson>,
+        recipients: Option<&Recipients>,
+    ) {
+        for Shown { virtual_server, publisher, .. } in &self.rooms().shown {
+            virtual_server.updated(server, uri, metadata.cloned(), recipients, publisher);
+        }
+    }
+
+    /// The servers that a face shows: all, the one of that name, or those of a profile.
+    pub(super) fn servers_of(&self, virtual_server: Option<&str>) -> Vec<Arc<Upstream>> {
+        let rooms = self.rooms();
+        let Some(name) = virtual_server else {
+            return rooms.servers.values().map(|it| it.server.clone()).collect();
+        };
+        if let Some(alone) = rooms.servers.get(name) {
+            return vec![alone.server.clone()];
+        }
+        let Some(profile) = rooms.profiles.get(name) else { return Vec::new() };
+        let scope = Scope::Selected(profile);
+        let chosen = rooms.servers.values().filter(|it| scope.has_server(it.server.name()));
+        chosen.map(|it| it.server.clone()).collect()
+    }
+
+    /// How complete what a face shows is.
+    pub(super) fn completeness(&self, virtual_server: Option<&str>) -> Completeness {
+        let servers = self.servers_of(virtual_server);
+        servers.iter().map(|server| server.completeness()).max().unwrap_or_default()
+    }
+
+    /// The servers in the order of their names.
+    pub(super) fn servers(&self) -> Vec<Arc<Upstream>> {
+        self.rooms().servers.values().map(|it| it.server.clone()).collect()
+    }
+
+    pub(super) fn server(&self, name: &str) -> Option<Arc<Upstream>> {
+        self.rooms().servers.get(name).map(|it| it.server.clone())
+    }
+
+    /// What is wrong with names where everything is shown, by server.
+    pub(super) fn problems(&self) -> BTreeMap<String, Vec<String>> {
+        self.rooms().problems.clone()
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, Rooms> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rooms {
+    /// Lets a server go, once it has done what it works on.
+    fn dismiss(&mut self, supervised: &SupervisedUpstream) {
+        while self.leaving.try_join_next().is_some() {}
+        let server = supervised.server.clone();
+        self.leaving.spawn(async move { server.retire().await });
+    }
+}
+
+/// Says through a gateway what the servers say of their use.
+fn instruct(gateway: &Gateway, servers: &[Arc<Upstream>], scope: Scope<'_>) {
+    let own = gateway.identity().instructions.as_deref();
+    let offers: Vec<_> = servers
+        .iter()
+        .filter(|server| scope.has_server(server.name()))
+        .map(|server| (server, server.offered()))
+        .collect();
+    let told = |(server, exports): &(&Arc<Upstream>, Arc<Exports>)| {
+        let text = server.redaction.known(exports.instructions.as_deref()?).into_owned();
+        Some((server.name().to_owned(), text))
+    };
+    let told: Vec<_> = offers.iter().filter_map(told).collect();
+    let merged = match (scope, told.as_slice()) {
+        // What is alone needs no heading.
+        (Scope::Alone, [(_, text)]) if own.is_none() => Some(text.clone()),
+        _ => {
+            instructions::merge(own, told.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+        }
+    };
+    gateway.set_instructions(merged);
+}
+
+impl Drop for SupervisedUpstream {
+    fn drop(&mut self) {
+        if let Some(upstream_task) = &self.upstream_task {
+            upstream_task.abort();
+        }
+    }
+}
