@@ -4,6 +4,7 @@
 //! edited in place, and everything else stays as it came, byte for byte.
 
 pub mod capability;
+pub mod compat;
 pub mod error;
 pub mod headers;
 pub mod json;
@@ -18,7 +19,6 @@ pub mod revision;
 mod secret;
 pub mod timestamp;
 pub mod trace;
-pub mod wire;
 
 pub use capability::ClientCapabilities;
 pub use error::{RpcError, code};

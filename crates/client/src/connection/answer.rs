@@ -2,7 +2,7 @@
 
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{
-    ClientCapabilities, Method, RawJson, ResultObject, Revision, RpcError, code, wire,
+    ClientCapabilities, Method, RawJson, ResultObject, Revision, RpcError, code, compat,
 };
 use gantry_transport::{LARGE, Offload, offload};
 
@@ -47,7 +47,7 @@ fn read_stateless(
     request: &Request,
     result: ResultObject,
 ) -> Result<Answer, ClientError> {
-    let result = wire::lift(revision, &request.method, result);
+    let result = compat::lift(revision, &request.method, result);
     if result.is_complete() {
         return Ok(Answer::Complete(result));
     }
@@ -80,7 +80,7 @@ fn read_older(revision: Revision, request: &Request, task: bool, result: RawJson
         let flat = lift_task(&created).edit().set("resultType", kind).apply();
         return Answer::Task(flat.edit().set_some("_meta", result.get("_meta")).apply());
     }
-    let lifted = wire::lift(revision, &request.method, result.into());
+    let lifted = compat::lift(revision, &request.method, result.into());
     match request.method.as_str() {
         "tasks/get" | "tasks/cancel" => Answer::Complete(lift_task(&lifted).into()),
         _ => Answer::Complete(lifted),

@@ -5,7 +5,7 @@ use gantry_protocol::headers::{self, argument_value, encode_value};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
 use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
-use gantry_protocol::{Method, ParamsHead, RawJson, Revision, Trace, wire};
+use gantry_protocol::{Method, ParamsHead, RawJson, Revision, Trace, compat};
 use http::{HeaderName, HeaderValue};
 
 use super::connection_inner::Agreed;
@@ -104,7 +104,7 @@ fn meta(
 }
 
 fn after_handshake(agreed: &Agreed, request: &Request, id: u64) -> RawJson {
-    let params = wire::lower_params(agreed.revision(), &request.method, &request.params);
+    let params = compat::lower_params(agreed.revision(), &request.method, &request.params);
     let given = params.get(key::META);
     let meta = match (&given, request.wants_progress) {
         (Some(meta), true) => Some(meta.edit().set(key::PROGRESS_TOKEN, number(id)).apply()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Method, RawJson, Revision, RpcError, jsonrpc, wire};
+use gantry_protocol::{Method, RawJson, Revision, RpcError, compat, jsonrpc};
 
 use super::answer::rpc_error;
 use super::connection_inner::{Agreed, ConnectionInner, Transport};
@@ -43,7 +43,7 @@ pub(super) async fn handshake(
     let offer = settings.offer;
     let params = ObjectWriter::new()
         .value("protocolVersion", offer.as_str())
-        .raw("capabilities", &wire::lower_client_capabilities(offer, &settings.capabilities))
+        .raw("capabilities", &compat::lower_client_capabilities(offer, &settings.capabilities))
         .raw("clientInfo", &settings.info)
         .finish();
     let within = settings.connect_within;
@@ -89,7 +89,7 @@ async fn agree(
     let peer = Peer {
         revision,
         info: result.get("serverInfo").unwrap_or(RawJson::EMPTY_OBJECT),
-        capabilities: wire::lift_server_capabilities(revision, &capabilities),
+        capabilities: compat::lift_server_capabilities(revision, &capabilities),
         instructions: result.get("instructions").and_then(|it| it.to_text()),
     };
     let agreed = Agreed { peer: Arc::new(peer), tasks, session: session.is_some() };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Message, Notification, Request};
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, wire};
+use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, compat};
 use gantry_transport::child::SKIPPED;
 
 use super::connection_inner::ConnectionInner;
@@ -123,7 +123,7 @@ impl ConnectionInner {
         let params = notification.params.clone().unwrap_or(RawJson::EMPTY_OBJECT);
         let method = &notification.method;
         let lifted = || match self.revision() {
-            Some(revision) => wire::lift_notification(revision, method, &params),
+            Some(revision) => compat::lift_notification(revision, method, &params),
             None => params.clone(),
         };
         match method {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, RawJson, Revision, RpcError, code, jsonrpc, wire};
+use gantry_protocol::{Method, RawJson, Revision, RpcError, code, compat, jsonrpc};
 
 use super::mailbox::ServerRequest;
 use crate::request_handler::{InputRefusal, InputRequest};
@@ -12,7 +12,7 @@ const REJECTED: i64 = -1;
 
 /// A server's request as a question in the newest form.
 pub(super) fn input_request(revision: Revision, asked: &ServerRequest) -> InputRequest {
-    let params = wire::lift_input_request(revision, &asked.method, asked.params.as_ref());
+    let params = compat::lift_input_request(revision, &asked.method, asked.params.as_ref());
     let (params, key) = match params {
         Some(params) => take_hint(params),
         None => (None, None),
@@ -38,7 +38,7 @@ pub(super) fn reply(
     answer: Result<RawJson, InputRefusal>,
 ) -> Bytes {
     let result = match answer {
-        Ok(answer) => Ok(wire::lower_answer(revision, &asked.method, &answer)),
+        Ok(answer) => Ok(compat::lower_answer(revision, &asked.method, &answer)),
         Err(refusal) => refused(&asked.method, &refusal),
     };
     match result {

@@ -1,6 +1,6 @@
 //! A value that fits its tool's output schema still does when both are lowered.
 
-use gantry_protocol::{Method, RawJson, Revision, wire};
+use gantry_protocol::{Method, RawJson, Revision, compat};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn fits(schema: &RawJson, value: &RawJson) -> bool {
 }
 
 fn lowered(revision: Revision, method: &Method, text: &str, path: &[&str]) -> RawJson {
-    let result = wire::lower_result(revision, method, &json(text));
+    let result = compat::lower_result(revision, method, &json(text));
     let result = result.get("tools").and_then(|tools| tools.elements().next()).unwrap_or(result);
     result.at(path).expect("the revision has structured output")
 }

@@ -1,7 +1,7 @@
 //! What is found of a result in one pass is what a search finds, and what is put to its end changes
 //! nothing before it.
 
-use gantry_protocol::{RawJson, ResultObject, Revision, wire};
+use gantry_protocol::{RawJson, ResultObject, Revision, compat};
 use proptest::prelude::*;
 
 use super::generate::{leaf, member, object_of, one_of, text};
@@ -49,12 +49,12 @@ proptest! {
     fn what_need_not_be_changed_is_what_a_change_leaves(text in result(), method in messages::method()) {
         let found = ResultObject::from(json(&text));
         for from in Revision::ALL {
-            let lifted = wire::lift(from, &method, found.clone());
-            let read = wire::lift_result(from, &method, &found);
+            let lifted = compat::lift(from, &method, found.clone());
+            let read = compat::lift_result(from, &method, &found);
             prop_assert_eq!(lifted.is_error(), ResultObject::from(read.clone()).is_error());
             for to in Revision::ALL {
-                let lowered = wire::lower(to, &method, lifted.clone());
-                let expected = wire::lower_result(to, &method, &read);
+                let lowered = compat::lower(to, &method, lifted.clone());
+                let expected = compat::lower_result(to, &method, &read);
                 prop_assert_eq!(&*lowered, &expected, "{} to {}", from, to);
                 let again = ResultObject::from(expected);
                 prop_assert_eq!(lowered.is_complete(), again.is_complete());

@@ -1,7 +1,7 @@
 //! What a revision can say survives the way through the newest form, byte for byte.
 
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, RawJson, Revision, wire};
+use gantry_protocol::{Method, RawJson, Revision, compat};
 use proptest::prelude::*;
 
 use super::generate::text;
@@ -40,27 +40,27 @@ proptest! {
     #[test]
     fn results((revision, method, text) in older_with_method(messages::result)) {
         let result = json(&text);
-        let lifted = wire::lift_result(revision, &method, &result);
+        let lifted = compat::lift_result(revision, &method, &result);
         prop_assert_eq!(lifted.get("resultType"), Some(RawJson::string("complete")));
-        let lowered = wire::lower_result(revision, &method, &lifted);
+        let lowered = compat::lower_result(revision, &method, &lifted);
         prop_assert_eq!(lowered.as_str(), &text);
         if !has_empty_meta(&result) {
             let cached = lifted.edit().set("ttlMs", json("9")).set("cacheScope", json("\"public\""));
-            let lowered = wire::lower_result(revision, &method, &with_hop_keys(&cached.apply()));
+            let lowered = compat::lower_result(revision, &method, &with_hop_keys(&cached.apply()));
             prop_assert_eq!(lowered.as_str(), &text);
-            prop_assert_eq!(wire::lift_result(revision, &method, &lowered), lifted);
+            prop_assert_eq!(compat::lift_result(revision, &method, &lowered), lifted);
         }
     }
 
     #[test]
     fn request_params((revision, method, text) in older_with_method(messages::params)) {
         let params = json(&text);
-        let lifted = wire::lift_params(revision, &method, &params);
+        let lifted = compat::lift_params(revision, &method, &params);
         prop_assert_eq!(lifted.as_str(), &text);
-        prop_assert_eq!(wire::lower_params(revision, &method, &lifted), lifted);
+        prop_assert_eq!(compat::lower_params(revision, &method, &lifted), lifted);
         if method.takes_input() && !has_empty_meta(&params) {
             let retry = params.edit().set("inputResponses", json("{}")).set("requestState", json("1"));
-            let lowered = wire::lower_params(revision, &method, &with_hop_keys(&retry.apply()));
+            let lowered = compat::lower_params(revision, &method, &with_hop_keys(&retry.apply()));
             prop_assert_eq!(lowered.as_str(), &text);
         }
     }
@@ -68,19 +68,19 @@ proptest! {
     #[test]
     fn notifications((revision, text) in older_and(messages::progress)) {
         let method = Method::Progress;
-        let lifted = wire::lift_notification(revision, &method, &json(&text));
-        let lowered = wire::lower_notification(revision, &method, &lifted);
+        let lifted = compat::lift_notification(revision, &method, &json(&text));
+        let lowered = compat::lower_notification(revision, &method, &lifted);
         prop_assert_eq!(lowered.as_str(), &text);
         if !has_empty_meta(&lifted) {
-            let lowered = wire::lower_notification(revision, &method, &with_hop_keys(&lifted));
+            let lowered = compat::lower_notification(revision, &method, &with_hop_keys(&lifted));
             prop_assert_eq!(lowered.as_str(), &text);
         }
     }
 
     #[test]
     fn forms((revision, text) in older_and(messages::form)) {
-        let lifted = wire::lift_input_request(revision, &Method::Elicit, Some(&json(&text)));
-        let lowered = wire::lower_input_request(revision, &Method::Elicit, lifted.as_ref(), "id");
+        let lifted = compat::lift_input_request(revision, &Method::Elicit, Some(&json(&text)));
+        let lowered = compat::lower_input_request(revision, &Method::Elicit, lifted.as_ref(), "id");
         match lowered {
             Ok(lowered) => prop_assert_eq!(lowered, Some(json(&text))),
             Err(error) => prop_assert!(!revision.has_elicitation(), "{error}"),
@@ -91,27 +91,27 @@ proptest! {
     fn visits(text in messages::form(Revision::V2025_11_25)) {
         let visit = json(&text).edit().set("mode", json("\"url\"")).apply();
         let named = visit.edit().set("elicitationId", json("\"id\"")).apply();
-        let lifted = wire::lift_input_request(Revision::V2025_11_25, &Method::Elicit, Some(&named));
+        let lifted = compat::lift_input_request(Revision::V2025_11_25, &Method::Elicit, Some(&named));
         prop_assert_eq!(lifted.as_ref(), Some(&visit));
         let revision = Revision::V2025_11_25;
-        let lowered = wire::lower_input_request(revision, &Method::Elicit, lifted.as_ref(), "id");
+        let lowered = compat::lower_input_request(revision, &Method::Elicit, lifted.as_ref(), "id");
         prop_assert_eq!(lowered, Ok(Some(named)));
     }
 
     #[test]
     fn questions_to_the_model((revision, text) in older_and(messages::sampling)) {
         let method = Method::CreateMessage;
-        let lifted = wire::lift_input_request(revision, &method, Some(&json(&text)));
-        let lowered = wire::lower_input_request(revision, &method, lifted.as_ref(), "");
+        let lifted = compat::lift_input_request(revision, &method, Some(&json(&text)));
+        let lowered = compat::lower_input_request(revision, &method, lifted.as_ref(), "");
         prop_assert_eq!(lowered, Ok(Some(json(&text))));
     }
 
     #[test]
     fn answers((revision, text) in older_and(messages::sampled)) {
         for method in [Method::CreateMessage, Method::Elicit, Method::RootsList] {
-            let lifted = wire::lift_answer(revision, &method, &json(&text));
+            let lifted = compat::lift_answer(revision, &method, &json(&text));
             prop_assert_eq!(lifted.as_str(), &text);
-            prop_assert_eq!(wire::lower_answer(revision, &method, &lifted), lifted);
+            prop_assert_eq!(compat::lower_answer(revision, &method, &lifted), lifted);
         }
     }
 
@@ -121,8 +121,8 @@ proptest! {
         (method, text) in messages::method()
             .prop_flat_map(|method| (Just(method.clone()), messages::newest_result(&method))),
     ) {
-        let lowered = wire::lower_result(revision, &method, &json(&text));
-        prop_assert_eq!(&wire::lower_result(revision, &method, &lowered), &lowered);
+        let lowered = compat::lower_result(revision, &method, &json(&text));
+        prop_assert_eq!(&compat::lower_result(revision, &method, &lowered), &lowered);
         prop_assert_eq!(lowered.get("resultType").is_some(), revision.is_stateless());
         let structured = lowered.get("structuredContent");
         if method == Method::ToolsCall && !revision.has_any_structured_content() {
@@ -143,13 +143,13 @@ proptest! {
         for name in ["tools/call", "tools/list", "prompts/get", "elicitation/create",
             "sampling/createMessage", "notifications/progress", "other"] {
             let method = Method::parse(name);
-            let _ = wire::lift_result(revision, &method, &raw);
-            let _ = wire::lower_params(revision, &method, &raw);
-            let _ = wire::lower_notification(revision, &method, &raw);
-            let _ = wire::lower_input_request(revision, &method, Some(&raw), "");
-            let _ = wire::lower_answer(revision, &method, &raw);
-            let _ = wire::lift_client_capabilities(revision, &raw);
-            let _ = wire::lower_server_capabilities(revision, &raw);
+            let _ = compat::lift_result(revision, &method, &raw);
+            let _ = compat::lower_params(revision, &method, &raw);
+            let _ = compat::lower_notification(revision, &method, &raw);
+            let _ = compat::lower_input_request(revision, &method, Some(&raw), "");
+            let _ = compat::lower_answer(revision, &method, &raw);
+            let _ = compat::lift_client_capabilities(revision, &raw);
+            let _ = compat::lower_server_capabilities(revision, &raw);
         }
     }
 }

@@ -4,7 +4,7 @@ use gantry_gateway::{Caller, OptionalCapabilities};
 use gantry_protocol::capability::with_tasks;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
-use gantry_protocol::{RawJson, Revision, wire};
+use gantry_protocol::{RawJson, Revision, compat};
 
 use super::supported;
 use crate::server_state::ServerState;
@@ -39,7 +39,7 @@ pub(super) fn initialize(
 ) -> (RawJson, OptionalCapabilities) {
     let description = server_state.gateway.describe(caller);
     let capabilities = with_tasks(&description.capabilities);
-    let capabilities = wire::lower_server_capabilities(revision, &capabilities);
+    let capabilities = compat::lower_server_capabilities(revision, &capabilities);
     let result = ObjectWriter::with_capacity(512)
         .value("protocolVersion", revision.as_str())
         .raw("capabilities", &capabilities)

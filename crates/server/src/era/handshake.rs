@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gantry_gateway::Caller;
-use gantry_protocol::{ClientCapabilities, RawJson, Revision, RpcError, jsonrpc, wire};
+use gantry_protocol::{ClientCapabilities, RawJson, Revision, RpcError, compat, jsonrpc};
 
 use super::discover;
 use super::parsed::ParsedRequest;
@@ -33,7 +33,7 @@ impl Handshake {
         let revision = server_state.settings.handshake_revision.or(known);
         let revision = revision.unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
         let declared = params.get("capabilities").unwrap_or(RawJson::EMPTY_OBJECT);
-        let lifted = wire::lift_client_capabilities(revision, &declared);
+        let lifted = compat::lift_client_capabilities(revision, &declared);
         let caller = Caller {
             principal: client_identity.identity.principal.clone(),
             capabilities: ClientCapabilities::read(lifted),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gantry_gateway::{CallNotification, Caller};
 use gantry_protocol::jsonrpc;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Method, RawJson, ResultObject, Revision, wire};
+use gantry_protocol::{Id, Method, RawJson, ResultObject, Revision, compat};
 
 use bytes::Bytes;
 
@@ -34,15 +34,15 @@ impl RequestContext {
         let method = if related.is_some() { &Method::ToolsCall } else { &self.method };
         let blocks = self.json_content && *method == Method::ToolsCall;
         if related.is_none() && !blocks {
-            return wire::lower(revision, method, result);
+            return compat::lower(revision, method, result);
         }
-        let lowered = wire::lower_result(revision, method, &result);
+        let lowered = compat::lower_result(revision, method, &result);
         let lowered = match blocks {
-            true => wire::with_json_block(&result, &lowered),
+            true => compat::with_json_block(&result, &lowered),
             false => lowered,
         };
         match related {
-            Some(task) => wire::with_related_task(&lowered, &task).into(),
+            Some(task) => compat::with_related_task(&lowered, &task).into(),
             None => lowered.into(),
         }
     }
@@ -70,7 +70,7 @@ impl RequestContext {
             CallNotification::Log(_, params) => (Method::LogMessage, params.clone()),
             CallNotification::HangUp { .. } | CallNotification::Task { .. } => return None,
         };
-        let params = wire::lower_notification(revision, &method, &params);
+        let params = compat::lower_notification(revision, &method, &params);
         Some(jsonrpc::notification(method.as_str(), Some(&params)))
     }
 }

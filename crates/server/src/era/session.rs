@@ -11,8 +11,8 @@ use gantry_gateway::{
     Subscription, Watched,
 };
 use gantry_protocol::{
-    Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, jsonrpc,
-    wire,
+    Id, Level, Method, Notification, ParamsHead, RawJson, Response, Revision, RpcError, compat,
+    jsonrpc,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -118,7 +118,7 @@ impl Session {
             method if method.is_call() => {
                 let wanted = self.revision.has_tasks() && method == Method::ToolsCall;
                 let task = head.task.clone().filter(|_| wanted);
-                let params = wire::lift_params(self.revision, &method, &given);
+                let params = compat::lift_params(self.revision, &method, &given);
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
                 let head = if unchanged { head } else { ParamsHead::read(&params) };
@@ -143,7 +143,7 @@ impl Session {
             return;
         };
         let answer = match response.outcome {
-            Ok(result) => Ok(wire::lift_answer(self.revision, &method, &result)),
+            Ok(result) => Ok(compat::lift_answer(self.revision, &method, &result)),
             Err(error) => Err(InputRequestError::Refused { error }),
         };
         // The call may have stopped waiting.
@@ -240,7 +240,7 @@ impl Session {
             true => {
                 let detail =
                     server_state.task_table.changed(&self.caller.principal, change).await?;
-                Some(wire::lower_task(&detail))
+                Some(compat::lower_task(&detail))
             }
             false => None,
         }
@@ -314,7 +314,7 @@ pub(crate) async fn listen_for(
                 None => continue,
             },
         };
-        let params = params.map(|it| wire::lower_notification(session.revision, &method, &it));
+        let params = params.map(|it| compat::lower_notification(session.revision, &method, &it));
         if !wire.send(jsonrpc::notification(method.as_str(), params.as_ref())).await {
             return;
         }

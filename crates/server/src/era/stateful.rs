@@ -11,7 +11,7 @@ use gantry_gateway::{
 };
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Id, Method, RawJson, jsonrpc, wire};
+use gantry_protocol::{Id, Method, RawJson, compat, jsonrpc};
 use gantry_transport::{LARGE, offload};
 
 use super::errors;
@@ -104,7 +104,7 @@ impl Asked<'_> {
         let revision = self.session.revision;
         // Only a question that sends the user to a URL needs a name of its own.
         let name = random_name();
-        let params = wire::lower_input_request(revision, &ask.method, ask.params.as_ref(), &name);
+        let params = compat::lower_input_request(revision, &ask.method, ask.params.as_ref(), &name);
         let params = match params {
             Ok(params) => params,
             Err(error) => {
@@ -115,7 +115,7 @@ impl Asked<'_> {
         let params = match &self.related {
             Some(task) => {
                 let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
-                Some(wire::with_related_task(&params, task))
+                Some(compat::with_related_task(&params, task))
             }
             None => params,
         };

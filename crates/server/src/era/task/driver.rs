@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_gateway::{CallEvent, CallNotification, CallStream, Outcome, Reply};
-use gantry_protocol::{Method, Revision, RpcError, code, wire};
+use gantry_protocol::{Method, Revision, RpcError, code, compat};
 
 use super::{End, Task};
 use crate::era::errors;
@@ -117,7 +117,7 @@ fn end(outcome: Outcome, limit: usize, permits: &mut TaskPermits) -> End {
     if let Err(exceeded) = permits.bytes.grow(size) {
         return End::Error(exceeded.into());
     }
-    End::Result(wire::lower_result(Revision::LATEST, &Method::ToolsCall, &result))
+    End::Result(compat::lower_result(Revision::LATEST, &Method::ToolsCall, &result))
 }
 
 /// Writes down how a task ended. Until that is done it is kept in memory.

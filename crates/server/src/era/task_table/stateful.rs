@@ -12,7 +12,7 @@ use gantry_gateway::{
 };
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, RawJson, RpcError, code, wire};
+use gantry_protocol::{Method, RawJson, RpcError, code, compat};
 use tokio::time::Instant;
 
 use super::stateless::named;
@@ -115,7 +115,7 @@ impl Request {
         let capabilities = caller.capabilities.with_tasks();
         call.caller = Arc::new(Caller { capabilities, ..caller });
         reservation.begin(self.server_state.gateway.start(call));
-        let created = wire::lower_task(&task.brief().finish());
+        let created = compat::lower_task(&task.brief().finish());
         let created = ObjectWriter::new().raw("task", &created).finish();
         Ok(Reply::result(marked(&created)))
     }
@@ -185,7 +185,7 @@ fn read_wish(task: &RawJson) -> Result<Wish, CallError> {
 }
 
 fn lowered(found: &Found) -> RawJson {
-    let lowered = wire::lower_task(&found.detail());
+    let lowered = compat::lower_task(&found.detail());
     match found {
         Found::Live(task) if !task.runs_long() => marked(&lowered),
         _ => lowered,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gantry_gateway::{Call, CallError, CallStream, Outcome, Reply};
-use gantry_protocol::{Method, RawJson, wire};
+use gantry_protocol::{Method, RawJson, compat};
 
 use super::Found;
 use crate::era::request_context::RequestContext;
@@ -63,7 +63,7 @@ fn responses(params: &RawJson) -> Result<RawJson, CallError> {
 fn shown(request_context: &RequestContext, detail: &RawJson) -> RawJson {
     let edit = detail.edit().set("resultType", RawJson::from_static("\"complete\""));
     match detail.get("result").filter(|_| request_context.json_content) {
-        Some(result) => edit.set("result", wire::with_json_block(&result, &result)).apply(),
+        Some(result) => edit.set("result", compat::with_json_block(&result, &result)).apply(),
         None => edit.apply(),
     }
 }

@@ -1,11 +1,11 @@
 //! Questions and their answers.
 
 use super::{json, same};
+use crate::compat::{lift_answer, lift_input_request, lower_answer, lower_input_request};
 use crate::method::Method::{self, CreateMessage, Elicit, RootsList};
 use crate::revision::Revision::{
     self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
 };
-use crate::wire::{lift_answer, lift_input_request, lower_answer, lower_input_request};
 
 #[track_caller]
 fn asks(revision: Revision, method: &Method, newest: &str, expected: Result<&str, &str>) {

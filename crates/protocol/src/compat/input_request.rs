@@ -51,9 +51,9 @@ pub enum Inexpressible {
 /// to a URL for 2025-11-25, the only revision that wants a name for it.
 ///
 /// ```
-/// use gantry_protocol::{Method, RawJson, Revision, wire};
+/// use gantry_protocol::{Method, RawJson, Revision, compat};
 /// let visit = RawJson::from_static(r#"{"mode":"url","url":"https://a.example"}"#);
-/// let ask = |revision| wire::lower_question(revision, &Method::Elicit, Some(&visit), "visit-1");
+/// let ask = |revision| compat::lower_input_request(revision, &Method::Elicit, Some(&visit), "visit-1");
 /// let error = ask(Revision::V2025_06_18).unwrap_err();
 /// assert_eq!(error.to_string(), "protocol revision 2025-06-18 cannot send the user to a URL");
 /// let asked = ask(Revision::V2025_11_25).unwrap().unwrap();

@@ -1,11 +1,11 @@
 //! Params of requests and notifications.
 
 use super::{json, same};
+use crate::compat::{lift_notification, lift_params, lower_notification, lower_params};
 use crate::method::Method::{
     Complete, LogMessage, Progress, PromptsGet, ResourceUpdated, ResourcesRead, ToolsCall,
 };
 use crate::revision::Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
-use crate::wire::{lift_notification, lift_params, lower_notification, lower_params};
 
 const HOP: &str = r#"{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/logLevel":"info","progressToken":1}}"#;
 

@@ -11,9 +11,9 @@ const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// A client's capabilities of `revision` in the newest form.
 ///
 /// ```
-/// use gantry_protocol::{RawJson, Revision, wire};
+/// use gantry_protocol::{RawJson, Revision, compat};
 /// let old = RawJson::from_static(r#"{"roots":{"listChanged":true},"elicitation":{}}"#);
-/// let new = wire::lift_client_capabilities(Revision::V2025_06_18, &old);
+/// let new = compat::lift_client_capabilities(Revision::V2025_06_18, &old);
 /// assert_eq!(new.as_str(), r#"{"roots":{},"elicitation":{"form":{}}}"#);
 /// ```
 pub fn lift_client_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
@@ -90,9 +90,9 @@ fn merged(experimental: Option<RawJson>, extensions: &RawJson) -> Option<RawJson
 /// A client's capabilities of the newest form as `revision` says them.
 ///
 /// ```
-/// use gantry_protocol::{RawJson, Revision, wire};
+/// use gantry_protocol::{RawJson, Revision, compat};
 /// let new = RawJson::from_static(r#"{"roots":{},"elicitation":{"form":{},"url":{}}}"#);
-/// let old = wire::lower_client_capabilities(Revision::V2025_06_18, &new);
+/// let old = compat::lower_client_capabilities(Revision::V2025_06_18, &new);
 /// assert_eq!(old.as_str(), r#"{"roots":{},"elicitation":{}}"#);
 /// ```
 pub fn lower_client_capabilities(revision: Revision, raw: &RawJson) -> RawJson {

@@ -10,10 +10,10 @@ const JSON: RawJson = RawJson::from_static("\"json\"");
 /// text that is nothing but the structured content of `original`. Any other block stays.
 ///
 /// ```
-/// use gantry_protocol::{RawJson, wire};
+/// use gantry_protocol::{RawJson, compat};
 /// let wrapped = r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#;
 /// let result = RawJson::from_static(wrapped);
-/// let content = wire::with_json_block(&result, &result).get("content").unwrap();
+/// let content = compat::with_json_block(&result, &result).get("content").unwrap();
 /// assert_eq!(content.as_str(), r#"[{"type":"json","json":{"a":1}}]"#);
 /// ```
 pub fn with_json_block(original: &RawJson, lowered: &RawJson) -> RawJson {

@@ -1,7 +1,7 @@
 //! Tasks, lowered, lifted and named.
 
 use super::{json, same};
-use crate::wire::{lift_task, lower_task, with_related_task};
+use crate::compat::{lift_task, lower_task, with_related_task};
 
 const NEWEST: &str =
     r#"{"taskId":"a","status":"working","createdAt":"t","ttlMs":null,"pollIntervalMs":5}"#;

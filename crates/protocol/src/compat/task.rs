@@ -18,11 +18,11 @@ const NAMES: [(&str, &str); 7] = [
 /// when its tool did.
 ///
 /// ```
-/// use gantry_protocol::{RawJson, wire};
+/// use gantry_protocol::{RawJson, compat};
 /// let task = RawJson::from_static(
 ///     r#"{"taskId":"a","status":"completed","ttlMs":9,"result":{"isError":true}}"#,
 /// );
-/// assert_eq!(wire::lower_task(&task).as_str(), r#"{"taskId":"a","status":"failed","ttl":9}"#);
+/// assert_eq!(compat::lower_task(&task).as_str(), r#"{"taskId":"a","status":"failed","ttl":9}"#);
 /// ```
 pub fn lower_task(task: &RawJson) -> RawJson {
     let is_error = task.at(&["result", "isError"]).is_some_and(|it| it.as_str() == "true");

@@ -10,9 +10,9 @@ use crate::revision::Revision;
 /// A result of the newest form as `revision` says it.
 ///
 /// ```
-/// use gantry_protocol::{Method, RawJson, Revision, wire};
+/// use gantry_protocol::{Method, RawJson, Revision, compat};
 /// let result = RawJson::from_static(r#"{"resultType":"complete","content":[]}"#);
-/// let lowered = wire::lower_result(Revision::V2025_06_18, &Method::ToolsCall, &result);
+/// let lowered = compat::lower_result(Revision::V2025_06_18, &Method::ToolsCall, &result);
 /// assert_eq!(lowered.as_str(), r#"{"content":[]}"#);
 /// ```
 pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> RawJson {

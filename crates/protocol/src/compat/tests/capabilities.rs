@@ -1,11 +1,11 @@
 //! Capabilities of clients and servers.
 
 use super::{json, same};
-use crate::revision::Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
-use crate::wire::{
+use crate::compat::{
     lift_client_capabilities, lift_server_capabilities, lower_client_capabilities,
     lower_server_capabilities,
 };
+use crate::revision::Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
 #[test]
 fn client_capabilities_are_lifted() {

@@ -1,13 +1,13 @@
 //! Results, lowered and lifted.
 
 use super::{json, same};
+use crate::compat::{lift_result, lower_result};
 use crate::method::Method::{
     self, Batch, Complete, Discover, Ping, PromptsGet, ResourcesRead, ToolsCall, ToolsList,
 };
 use crate::revision::Revision::{
     self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
 };
-use crate::wire::{lift_result, lower_result};
 
 #[track_caller]
 fn lowers(revision: Revision, method: &Method, newest: &str, expected: &str) {
