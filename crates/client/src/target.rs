@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gantry_transport::child::Program;
+use gantry_process::Program;
 use http::Uri;
 
 use gantry_protocol::Secret;

@@ -9,7 +9,7 @@ pub(crate) mod streamable;
 pub(crate) mod websocket;
 
 use bytes::Bytes;
-use gantry_transport::child::{FlushGuard, LineSender};
+use gantry_process::{FlushGuard, LineSender};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio_util::sync::CancellationToken;

@@ -4,8 +4,8 @@ mod cli;
 
 use std::process::ExitCode;
 
-use gantry_transport::child::{guard_with, stand_guard};
-use gantry_transport::memory;
+use gantry_process::memory;
+use gantry_process::{guard_with, stand_guard};
 
 /// The word with which the program starts itself to look after what it starts.
 const WATCHDOG: &str = "__warden";

@@ -31,7 +31,7 @@ pub fn limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// What a child has to be given back.
-pub(crate) fn inherited() -> Option<Rlimit> {
+/// The limit that a child process must get back; none if it was not changed.
+pub fn inherited() -> Option<Rlimit> {
     INHERITED.get().copied()
 }

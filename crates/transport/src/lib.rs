@@ -1,13 +1,11 @@
-//! Bytes to messages and back, for both sides: bounded lines, server-sent events and the bodies
-//! of HTTP; the child processes whose standard streams carry them; and what bounds both sides: open
-//! files, and log lines that others cause.
+//! Bytes to messages and back, for both sides: bounded lines, server-sent events and HTTP/1.1 body
+//! framing; and the limits of both sides: open files, a rate limit for what a peer sends and for the
+//! log lines that it causes, and the threads for large messages.
 
-pub mod child;
 pub mod descriptors;
 pub mod http;
 pub mod lines;
 pub mod log_limit;
-pub mod memory;
 mod offload;
 pub mod sse;
 mod throttle;

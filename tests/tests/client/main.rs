@@ -12,8 +12,8 @@ use gantry_client::{
     Answer, ClientError, Connection, Event, InputRefusal, InputRequest, InputRequired, Request,
     RequestHandler, Settings, Target,
 };
+use gantry_process::Program;
 use gantry_protocol::{JsonLimits, Level, Method, RawJson};
-use gantry_transport::child::Program;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

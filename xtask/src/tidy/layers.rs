@@ -7,9 +7,10 @@ use super::{Complaint, Source};
 use crate::failure::{Failure, Outcome};
 
 /// Folders of `crates/`, from the bottom up: a crate may use only those before it.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     "protocol",
     "transport",
+    "process",
     "client",
     "gateway",
     "policy",
@@ -24,7 +25,7 @@ fn is_refused(from: &str, to: &str) -> bool {
     from == "store"
         || (from == "providers" && to == "server")
         || (to == "policy" && from != "gantry")
-        || (from == "policy" && matches!(to, "transport" | "client"))
+        || (from == "policy" && matches!(to, "transport" | "process" | "client"))
 }
 
 /// Checks the manifest of every crate.
@@ -94,6 +95,9 @@ mod tests {
         let cases = [
             ("transport", "protocol", true),
             ("protocol", "transport", false),
+            ("process", "transport", true),
+            ("transport", "process", false),
+            ("policy", "process", false),
             ("gateway", "client", true),
             ("client", "gateway", false),
             ("server", "gateway", true),

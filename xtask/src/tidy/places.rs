@@ -36,8 +36,8 @@ const PLACES: &[Place] = &[
     },
     Place {
         words: &["std::process::Command", "process::Command", "tokio::process"],
-        allowed: &["crates/transport/", "xtask/", "bench/", "tests/"],
-        reason: "child processes belong to `transport`, which ends them by group",
+        allowed: &["crates/process/", "xtask/", "bench/", "tests/"],
+        reason: "child processes belong to `process`, which ends them by group",
     },
     Place {
         words: &["println!", "print!", "stdout()"],
@@ -167,7 +167,7 @@ mod tests {
         check_cases(&[
             ("crates/gantry/src/main.rs", "use std::process::Command;", false),
             ("crates/server/src/http.rs", "tokio::process::Command::new(\"a\")", false),
-            ("crates/transport/src/child.rs", "tokio::process::Command::new(\"a\")", true),
+            ("crates/process/src/child.rs", "tokio::process::Command::new(\"a\")", true),
             ("crates/gantry/src/main.rs", "use std::process::ExitCode;", true),
         ]);
     }
@@ -182,7 +182,7 @@ mod tests {
             ("crates/server/src/stdio.rs", "let out = tokio::io::stdout();", true),
             ("crates/gantry/src/cli/serve.rs", "println!(\"a\");", true),
             ("crates/gantry/src/main.rs", "println!(\"a\");", false),
-            ("crates/transport/src/child.rs", "command.stdout(Stdio::piped())", true),
+            ("crates/process/src/child.rs", "command.stdout(Stdio::piped())", true),
         ]);
     }
 

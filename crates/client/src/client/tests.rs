@@ -8,7 +8,7 @@ mod session;
 
 use std::time::Duration;
 
-use gantry_transport::child::Program;
+use gantry_process::Program;
 use tokio::sync::mpsc;
 use tokio::time::advance;
 

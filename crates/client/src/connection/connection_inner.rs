@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gantry_process::Session;
 use gantry_protocol::{Level, Revision};
 use gantry_transport::Throttle;
-use gantry_transport::child::Session;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use gantry_process::SKIPPED;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::jsonrpc::{self, Message, Notification, Request};
 use gantry_protocol::meta::key;
 use gantry_protocol::{Id, Level, Method, RawJson, Revision, RpcError, code, compat};
-use gantry_transport::child::SKIPPED;
 
 use super::connection_inner::ConnectionInner;
 use super::decode::{Content, Decoded, Skipped};

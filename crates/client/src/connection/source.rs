@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use gantry_process::FlushGuard;
 use gantry_protocol::jsonrpc::{self, Incoming, Message, Response};
 use gantry_transport::Offload;
-use gantry_transport::child::FlushGuard;
 use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::yield_now;

@@ -1,6 +1,6 @@
 //! A program that is spoken to over its standard streams: one message a line.
 
-use gantry_transport::child::{Program, Session, SessionLimits};
+use gantry_process::{Program, Session, SessionLimits};
 use tokio_util::sync::CancellationToken;
 
 use super::{Outgoing, Pipe};

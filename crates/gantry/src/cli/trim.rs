@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gantry_transport::memory;
+use gantry_process::memory;
 use tokio::task::{AbortHandle, spawn_blocking};
 
 /// Between two looks at the resident memory.

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use gantry_client::{Endpoint, HttpKind, Secret, Target};
+use gantry_process::Program;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::redact::HIDDEN;
 use gantry_protocol::{RawJson, Redactor};
 use gantry_providers::upstreams::{Profile, UpstreamConfig};
-use gantry_transport::child::Program;
 
 use super::{
     AuditConfig, Auth, Config, HttpLimits, MetricsConfig, Standby, inherit, pins, tool_names,

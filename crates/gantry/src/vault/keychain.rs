@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gantry_process::{Child, ChildLimits, End, Finished, Program};
 use gantry_protocol::Secret;
-use gantry_transport::child::{Child, ChildLimits, End, Finished, Program};
 
 use super::VaultError;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_gateway::{CallContext, CallError, ErrorKind, Progress, Reply};
+use gantry_process::{End, Finished};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, Level, RawJson, Redactor, Secret};
-use gantry_transport::child::{End, Finished};
 use gantry_transport::lines::to_line;
 
 use printing::Fault;

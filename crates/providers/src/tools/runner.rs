@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gantry_gateway::{CallContext, CallError, ErrorKind, Outcome, Schema};
+use gantry_process::{Child, End, Finished};
 use gantry_protocol::RawJson;
-use gantry_transport::child::{Child, End, Finished};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 

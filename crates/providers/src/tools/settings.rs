@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gantry_transport::child::ChildLimits;
+use gantry_process::ChildLimits;
 
 use super::manifest::{Manifest, Runtime};
 

@@ -10,8 +10,8 @@ use futures_util::future::join_all;
 use gantry_gateway::{
     Call, CallError, CallEvent, CallNotification, Caller, Gateway, Reply, ServerInfo,
 };
+use gantry_process::ChildLimits;
 use gantry_protocol::{JsonLimits, Method, RawJson};
-use gantry_transport::child::ChildLimits;
 use rustix::fs::{FileType, Mode};
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gantry_client::{Endpoint, HttpKind, List, Listed, Settings, Target};
+use gantry_process::Program;
 use gantry_protocol::{JsonLimits, RawJson};
-use gantry_transport::child::Program;
 
 use super::lists::Lists;
 use super::settings::{Share, UpstreamConfig};

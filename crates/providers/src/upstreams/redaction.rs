@@ -44,8 +44,8 @@ mod tests {
     use std::path::PathBuf;
 
     use gantry_client::HttpKind;
+    use gantry_process::Program;
     use gantry_protocol::RawJson;
-    use gantry_transport::child::Program;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gantry_transport::child::Program;
+use gantry_process::Program;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use gantry_process::Program;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
-use gantry_transport::child::Program;
 
 use super::super::variables::{ValueError, text_of};
 use super::super::{ConfigError, dialect, dotenv, inherit};

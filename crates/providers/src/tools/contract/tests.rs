@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_gateway::{ErrorKind, Reply, Schema, SchemaLimits};
+use gantry_process::{End, Finished};
 use gantry_protocol::RawJson;
-use gantry_transport::child::{End, Finished};
 
 use gantry_protocol::Secret;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gantry_gateway::{CallError, ErrorKind};
-use gantry_transport::child::{Child, ChildLimits, Program, StartError};
+use gantry_process::{Child, ChildLimits, Program, StartError};
 
 use super::python::{Environments, Interpreter};
 use crate::tools::ToolSettings;

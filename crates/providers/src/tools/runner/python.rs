@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use gantry_transport::child::{Child, ChildLimits, End, Program, StartError};
+use gantry_process::{Child, ChildLimits, End, Program, StartError};
 
 use super::fingerprint::FileFingerprint;
 use crate::tools::manifest::Manifest;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gantry_gateway::CallContext;
-use gantry_transport::child::{Child, End, Finished};
+use gantry_process::{Child, End, Finished};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 

@@ -9,8 +9,8 @@ use gantry_gateway::{
     Call, CallError, CallEvent, CallNotification, CallStream, Caller, Gateway, Interest, Outcome,
     PendingInputRequest, Reply, ServerInfo, Subscription, Watched,
 };
+use gantry_process::Program;
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
-use gantry_transport::child::Program;
 use serde_json::{Value, json};
 
 use super::super::fixture::{raw, upstream};

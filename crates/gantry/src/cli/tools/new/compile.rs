@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_transport::child::{Child, ChildLimits, End, Program, StartError};
+use gantry_process::{Child, ChildLimits, End, Program, StartError};
 
 use crate::cli::exit::{Code, Exit};
 use crate::cli::render;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gantry_transport::child::Child;
+use gantry_process::Child;
 
 use super::wish::Wish;
 use crate::tools::manifest::Manifest;

@@ -3,45 +3,45 @@
 use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
 
-use crate::lines::LineDecoder;
+use gantry_transport::lines::LineDecoder;
 
 /// Takes bytes as they come.
-pub(super) trait Sink {
+pub(crate) trait Sink {
     /// Takes some, and says whether more are wanted.
     fn take(&mut self, bytes: &[u8]) -> bool;
 }
 
 /// Keeps the first bytes and refuses more.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) kept: BytesMut,
-    pub(super) overflow: bool,
+pub(crate) struct Head {
+    pub(crate) kept: BytesMut,
+    pub(crate) overflow: bool,
     /// Whether no more is wanted once there is a line.
-    pub(super) stop_at_line: bool,
+    pub(crate) stop_at_line: bool,
     limit: usize,
 }
 
 /// Keeps the last bytes.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     kept: Vec<u8>,
     limit: usize,
 }
 
 /// Passes on each line.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     decoder: LineDecoder,
     sender: mpsc::Sender<Bytes>,
 }
 
 impl Head {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { kept: BytesMut::new(), overflow: false, stop_at_line: false, limit }
     }
 
     /// Whether there is a line that says something, and its end.
-    pub(super) fn has_line(&self) -> bool {
+    pub(crate) fn has_line(&self) -> bool {
         let said = self.kept.trim_ascii_start();
         said.contains(&b'\n')
     }
@@ -57,12 +57,12 @@ impl Sink for Head {
 }
 
 impl Tail {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { kept: Vec::new(), limit }
     }
 
     /// The text of the last bytes, from the first character that is whole.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let cut = self.kept.len().saturating_sub(self.limit);
         let mut last = &self.kept[cut..];
         if cut > 0 {
@@ -86,12 +86,12 @@ impl Sink for Tail {
 }
 
 impl Lines {
-    pub(super) fn new(limit: usize, sender: mpsc::Sender<Bytes>) -> Self {
+    pub(crate) fn new(limit: usize, sender: mpsc::Sender<Bytes>) -> Self {
         Self { decoder: LineDecoder::new(limit), sender }
     }
 
     /// Passes on a last line without its end.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let Some(Ok(line)) = self.decoder.finish() {
             let _ = self.sender.try_send(line);
         }

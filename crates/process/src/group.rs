@@ -13,8 +13,8 @@ use rustix::process::{
 };
 use tokio::net::unix::pipe::Receiver;
 
-use super::announce;
-use super::owner_tag::{OwnerTag, kill_marked};
+use crate::orphan_reaper::registry;
+use crate::owner_tag::{OwnerTag, kill_marked};
 
 /// Where leaders are sent that were killed but have not ended yet, and marks whose processes may
 /// have left their group.
@@ -36,7 +36,7 @@ struct Rest {
 
 /// A child that leads a process group of its own. Dropping it kills the group.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     id: Pid,
     /// Until the leader is reaped, nobody else can have the group's number.
     reaped: bool,
@@ -47,41 +47,41 @@ pub(super) struct Group {
 /// readable like a pipe, and this is the runtime's safe way to own one and wait for that; nothing
 /// is ever read from it.
 #[derive(Debug)]
-pub(super) struct Watch(Receiver);
+pub(crate) struct Watch(Receiver);
 
 impl Group {
-    pub(super) fn new(leader: Pid, owner_tag: OwnerTag) -> Self {
+    pub(crate) fn new(leader: Pid, owner_tag: OwnerTag) -> Self {
         Self { id: leader, reaped: false, owner_tag }
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.id.as_raw_nonzero().get().unsigned_abs()
     }
 
     /// The bytes of memory that the leader holds now; none when it has ended.
-    pub(super) fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         memory_of(self.id())
     }
 
     /// A watch on the leader.
-    pub(super) fn watch(&self) -> io::Result<Watch> {
+    pub(crate) fn watch(&self) -> io::Result<Watch> {
         let descriptor = pidfd_open(self.id, PidfdFlags::NONBLOCK)?;
         Receiver::from_owned_fd_unchecked(descriptor).map(Watch)
     }
 
     /// Whether the leader has ended, and waits to be reaped.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.reaped || !matches!(waitid(WaitId::Pid(self.id), look), Ok(None))
     }
 
     /// Asks every member to end.
-    pub(super) fn ask(&self) {
+    pub(crate) fn ask(&self) {
         self.signal(Signal::TERM);
     }
 
     /// Ends every member.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
@@ -93,17 +93,17 @@ impl Group {
     }
 
     /// Ends those that have left the group, in the background.
-    pub(super) fn kill_orphans(&self) {
+    pub(crate) fn kill_orphans(&self) {
         // If nobody can do it, the warden will.
         let _ = REAPER.send(Rest { leader: None, owner_tag: self.owner_tag });
     }
 
     /// The status of a leader that has ended.
-    pub(super) fn reap(&mut self) -> io::Result<ExitStatus> {
+    pub(crate) fn reap(&mut self) -> io::Result<ExitStatus> {
         let waited = waitpid(Some(self.id), WaitOptions::NOHANG)?;
         let (_, status) = waited.ok_or_else(|| io::Error::other("it has not ended"))?;
         self.reaped = true;
-        announce::ended(self.id);
+        registry::ended(self.id);
         Ok(ExitStatus::from_raw(status.as_raw()))
     }
 }
@@ -146,14 +146,14 @@ impl Rest {
     fn wait(&self) {
         if let Some(leader) = self.leader {
             let _ = waitpid(Some(leader), WaitOptions::empty());
-            announce::ended(leader);
+            registry::ended(leader);
         }
     }
 }
 
 impl Watch {
     /// Waits for the end. Once it has come, this returns at once.
-    pub(super) async fn ended(&self) -> io::Result<()> {
+    pub(crate) async fn ended(&self) -> io::Result<()> {
         self.0.readable().await
     }
 }
@@ -163,7 +163,7 @@ const COUNTED: usize = 512;
 
 /// The bytes of memory that a process and all its descendants hold now. Pages that several of them
 /// share count for each; a descendant whose parent has ended is not found.
-pub(super) fn memory_of_tree(process: u32) -> u64 {
+pub(crate) fn memory_of_tree(process: u32) -> u64 {
     let (mut total, mut counted) = (0, 0);
     let mut open = vec![process];
     while let Some(id) = open.pop() {
@@ -188,7 +188,7 @@ fn children_of(process: u32) -> Vec<u32> {
 }
 
 /// The bytes of memory that a process holds now; none when there is no such process.
-pub(super) fn memory_of(process: u32) -> u64 {
+pub(crate) fn memory_of(process: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm"));
     let pages = text.ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
     pages.unwrap_or(0) * rustix::param::page_size() as u64

@@ -13,8 +13,8 @@ use super::{Child, ChildLimits, End, Finished, Program, StartError};
 use left::{assert_gone, live_members, until};
 
 /// Long enough for anything that is to end by itself.
-pub(super) const LONG: Duration = Duration::from_secs(60);
-pub(super) const KILL: i32 = 9;
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const KILL: i32 = 9;
 
 fn program(path: impl AsRef<Path>, args: &[&str]) -> Program {
     Program {
@@ -26,7 +26,7 @@ fn program(path: impl AsRef<Path>, args: &[&str]) -> Program {
     }
 }
 
-pub(super) fn shell(script: &str) -> Program {
+pub(crate) fn shell(script: &str) -> Program {
     program("/bin/sh", &["-c", script])
 }
 
@@ -211,7 +211,7 @@ async fn four_descriptors_are_inherited() {
 
 #[tokio::test]
 async fn descriptors_of_the_gateway_are_not_inherited() {
-    let test = "child::tests::four_descriptors_are_inherited";
+    let test = "tests::four_descriptors_are_inherited";
     let own = std::env::current_exe().unwrap();
     let script = format!("exec 7</dev/null 8>&2; exec {} --exact {test}", own.display());
     let finished = run(&script, &ChildLimits::default(), "", LONG).await;
@@ -338,7 +338,7 @@ async fn acts_as_a_gateway() {
 #[tokio::test]
 async fn killing_the_gateway_ends_its_children() {
     let own = std::env::current_exe().unwrap();
-    let mut gateway = program(own, &["--exact", "child::tests::acts_as_a_gateway"]);
+    let mut gateway = program(own, &["--exact", "tests::acts_as_a_gateway"]);
     gateway.env.push(("ACT_AS_A_GATEWAY".into(), "1".into()));
     let mut gateway = Child::start(&gateway, &ChildLimits::default()).unwrap();
     let mut notices = gateway.notices();

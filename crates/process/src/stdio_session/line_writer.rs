@@ -14,7 +14,7 @@ use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio::sync::mpsc::{self, Receiver};
 
 use super::stdio_task::CHUNK;
-use crate::lines::put_line;
+use gantry_transport::lines::put_line;
 
 /// How often a sender looks for the lines of others before it leaves them to the task. It has
 /// something else to do.

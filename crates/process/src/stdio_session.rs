@@ -1,9 +1,9 @@
 //! A child that is spoken to line by line for as long as it is wanted. One task owns the process
 //! and its pipes; when it ends, for whatever reason, the whole process group has ended.
 
-mod last_words;
 mod line_writer;
-mod overlong;
+mod skipped_response;
+mod stderr_summary;
 mod stdio_task;
 
 use std::io;
@@ -15,15 +15,17 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::group::memory_of_tree;
-use super::sink::{Sink, Tail};
-use super::{End, Program, StartError, spawn};
-use crate::lines::LineDecoder;
-use crate::throttle::Throttle;
-use last_words::last_words;
+use crate::child::End;
+use crate::command::{Program, StartError};
+use crate::group::memory_of_tree;
+use crate::output::{Sink, Tail};
+use crate::spawn;
+use gantry_transport::Throttle;
+use gantry_transport::lines::LineDecoder;
 use line_writer::LineWriter;
 pub use line_writer::{FlushGuard, LineSender};
-pub use overlong::SKIPPED;
+pub use skipped_response::SKIPPED;
+use stderr_summary::last_words;
 use stdio_task::{CHUNK, Input, Output, StdioTask};
 
 /// What notes of ours begin with.

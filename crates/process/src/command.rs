@@ -1,9 +1,28 @@
-//! Why a program could not be started, and what to do about it.
+//! What to start, and why it could not be started.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::Program;
+/// The variable that tells a child where it may write notices.
+pub const NOTICES_VARIABLE: &str = "GANTRY_NOTICES";
+
+/// What to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// A path, or a name that is looked up in the `PATH` of `env`. A relative path is seen from
+    /// `directory`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment, but for [`NOTICES_VARIABLE`] and a mark that its processes are known
+    /// by: nothing is inherited.
+    pub env: Vec<(String, String)>,
+    /// Where it works; the directory of this process if none is given.
+    pub directory: Option<PathBuf>,
+    /// Bytes of memory that it, and each process it starts, may hold of its own; as many as there
+    /// are if none are given.
+    pub memory: Option<u64>,
+}
 
 /// A program could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +66,7 @@ pub enum StartError {
 impl StartError {
     /// Finds out what an error meant. The kernel says "not found" of the program, its
     /// interpreter and its directory alike.
-    pub(super) fn new(program: &Program, source: io::Error) -> Self {
+    pub(crate) fn new(program: &Program, source: io::Error) -> Self {
         let path = program.program.clone();
         let looked_up = path.components().count() == 1 && !path.has_root();
         if source.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) {

@@ -13,12 +13,12 @@ use tokio::time::{sleep, timeout};
 use tokio::{join, select};
 
 use super::line_writer::LineWriter;
-use super::{Shared, describe, overlong};
-use crate::child::group::{Group, Watch};
-use crate::child::sink::Sink;
+use super::{Shared, describe, skipped_response};
 use crate::child::{End, reap};
-use crate::lines::LineDecoder;
-use crate::offload::LARGE;
+use crate::group::{Group, Watch};
+use crate::output::Sink;
+use gantry_transport::LARGE;
+use gantry_transport::lines::LineDecoder;
 
 /// Bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -187,7 +187,7 @@ impl Output {
                 Some(Ok(line)) => room.send(Ok(line)),
                 Some(Err(long)) => {
                     shared.note(&long.to_string());
-                    if let Some(rest) = overlong::rest(&long) {
+                    if let Some(rest) = skipped_response::rest(&long) {
                         room.send(Ok(rest));
                     }
                 }

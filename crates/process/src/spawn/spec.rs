@@ -9,28 +9,28 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-use super::Program;
+use crate::command::Program;
 
 /// Where programs are looked for when the environment names no place.
 const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A program, ready to be started.
 #[derive(Debug)]
-pub(super) struct SpawnSpec {
+pub(crate) struct SpawnSpec {
     /// The files to try, one after the other.
-    pub(super) files: Vec<CString>,
-    pub(super) arguments: Strings,
-    pub(super) environment: Strings,
-    pub(super) directory: Option<CString>,
-    pub(super) memory: Option<u64>,
+    pub(crate) files: Vec<CString>,
+    pub(crate) arguments: Strings,
+    pub(crate) environment: Strings,
+    pub(crate) directory: Option<CString>,
+    pub(crate) memory: Option<u64>,
     /// Its ends of the pipes, in the order of the numbers that they get there.
-    pub(super) descriptors: Vec<OwnedFd>,
-    pub(super) parent_link: ParentLink,
+    pub(crate) descriptors: Vec<OwnedFd>,
+    pub(crate) parent_link: ParentLink,
 }
 
 /// How a new process is tied to this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ParentLink {
+pub(crate) enum ParentLink {
     /// It leads a session and a group of its own, and ends with this one.
     Child,
     /// It leads a session of its own, outlives this one, and no signal but the last reaches it.
@@ -39,7 +39,7 @@ pub(super) enum ParentLink {
 
 /// Strings in the form the kernel takes them.
 #[derive(Debug)]
-pub(super) struct Strings {
+pub(crate) struct Strings {
     pointers: Vec<*const c_char>,
     /// What the pointers point into.
     _owned: Vec<CString>,
@@ -50,7 +50,7 @@ pub(super) struct Strings {
 unsafe impl Send for Strings {}
 
 impl SpawnSpec {
-    pub(super) fn new(
+    pub(crate) fn new(
         program: &Program,
         extra: &[(&str, &str)],
         descriptors: Vec<OwnedFd>,
@@ -84,7 +84,7 @@ impl Strings {
     }
 
     /// The strings, with a null behind the last.
-    pub(super) fn as_slice(&self) -> &[*const c_char] {
+    pub(crate) fn as_slice(&self) -> &[*const c_char] {
         &self.pointers
     }
 }

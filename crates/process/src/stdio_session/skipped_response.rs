@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use crate::lines::LineTooLong;
+use gantry_transport::lines::LineTooLong;
 
 /// The member that stands in the place of the answer, and says why there is none.
 pub const SKIPPED: &str = "gantry/skipped";

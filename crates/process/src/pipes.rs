@@ -12,9 +12,9 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::mpsc;
 use tokio::{join, select};
 
-use super::ChildLimits;
-use super::sink::{Head, Lines, Sink, Tail};
-use super::spawn::Ends;
+use crate::child::ChildLimits;
+use crate::output::{Head, Lines, Sink, Tail};
+use crate::spawn::Ends;
 
 /// Bytes read at once.
 const CHUNK: usize = 8 << 10;
@@ -25,7 +25,7 @@ const LAST: usize = 1 << 20;
 
 /// All pipes of a child.
 #[derive(Debug)]
-pub(super) struct Pipes {
+pub(crate) struct Pipes {
     input: Input,
     stdout: Output<Head>,
     stderr: Output<Tail>,
@@ -59,7 +59,7 @@ struct Output<S> {
 }
 
 impl Pipes {
-    pub(super) fn new(
+    pub(crate) fn new(
         ends: Ends,
         notices: OwnedFd,
         limits: &ChildLimits,
@@ -77,24 +77,24 @@ impl Pipes {
     }
 
     /// Sets what the child will read.
-    pub(super) fn give(&mut self, input: Bytes) {
+    pub(crate) fn give(&mut self, input: Bytes) {
         self.input.rest = input;
     }
 
     /// Sets whether a whole line of output is all that is wanted for now.
-    pub(super) fn stop_at_line(&mut self, stop: bool) {
+    pub(crate) fn stop_at_line(&mut self, stop: bool) {
         self.stdout.sink.stop_at_line = stop;
     }
 
     /// What was written to standard output, when it holds a whole line.
-    pub(super) fn line(&self) -> Option<Bytes> {
+    pub(crate) fn line(&self) -> Option<Bytes> {
         let Head { kept, overflow, .. } = &self.stdout.sink;
         (!overflow && self.stdout.sink.has_line()).then(|| Bytes::copy_from_slice(kept))
     }
 
     /// Moves bytes for as long as it is awaited. It ends only when no more output is wanted, and
     /// may be dropped and begun again at any time.
-    pub(super) async fn flow(&mut self) {
+    pub(crate) async fn flow(&mut self) {
         let rest = async {
             join!(self.input.flow(), self.stderr.flow(), self.notices.flow());
         };
@@ -106,21 +106,21 @@ impl Pipes {
 
     /// Reads what is in the pipes and waits for nothing. Says whether someone still holds one of
     /// them open.
-    pub(super) fn drain(&mut self) -> bool {
+    pub(crate) fn drain(&mut self) -> bool {
         let open = [self.stdout.drain(), self.stderr.drain(), self.notices.drain()];
         self.notices.sink.finish();
         open.contains(&true)
     }
 
     /// Whether the child has read anything of its input.
-    pub(super) fn was_read(&self) -> bool {
+    pub(crate) fn was_read(&self) -> bool {
         // If it cannot be told, it may have.
         rustix::io::ioctl_fionread(&self.input.unread)
             .map_or(true, |left| left < self.input.written)
     }
 
     /// Standard output, whether there was more of it, and the end of standard error.
-    pub(super) fn into_output(self) -> (Bytes, bool, String) {
+    pub(crate) fn into_output(self) -> (Bytes, bool, String) {
         let Head { kept, overflow, .. } = self.stdout.sink;
         (kept.freeze(), overflow, self.stderr.sink.text())
     }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::left::{assert_gone, live_members, until};
 use super::{KILL, LONG, shell};
-use crate::child::{End, LineSender, SKIPPED, Session, SessionLimits, SessionLines};
+use crate::{End, LineSender, SKIPPED, Session, SessionLimits, SessionLines};
 
 const LIMITS: SessionLimits = SessionLimits {
     line: 64,

@@ -1,6 +1,9 @@
 //! Starting a process. All children are started by one thread that never ends, because the
 //! parent-death signal follows the thread that started a child, not the process.
 
+pub(crate) mod linux;
+pub(crate) mod spec;
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{LazyLock, mpsc};
@@ -10,11 +13,12 @@ use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
 
-use super::group::Group;
-use super::owner_tag::{self, OwnerTag};
-use super::spawn_spec::{ParentLink, SpawnSpec};
-use super::vfork::{Spawner, Started};
-use super::{NOTICES_VARIABLE, Program, announce, reaper};
+use self::linux::{Spawner, Started};
+use self::spec::{ParentLink, SpawnSpec};
+use crate::command::{NOTICES_VARIABLE, Program};
+use crate::group::Group;
+use crate::orphan_reaper::{registry, supervisor};
+use crate::owner_tag::{self, OwnerTag};
 
 /// The descriptor on which a child may write notices.
 const NOTICES: RawFd = 3;
@@ -43,16 +47,16 @@ enum Order {
 
 /// Our ends of the standard streams of a child.
 #[derive(Debug)]
-pub(super) struct Ends {
-    pub(super) stdin: OwnedFd,
+pub(crate) struct Ends {
+    pub(crate) stdin: OwnedFd,
     /// The end from which the child reads, for who wants to see how much it has left there.
-    pub(super) unread: OwnedFd,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
+    pub(crate) unread: OwnedFd,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
 }
 
 /// Starts a program that may write notices, and gives our end of those too.
-pub(super) fn spawn_with_notices(program: &Program) -> io::Result<(Group, Ends, OwnedFd)> {
+pub(crate) fn spawn_with_notices(program: &Program) -> io::Result<(Group, Ends, OwnedFd)> {
     let (ends, mut descriptors) = streams()?;
     let (notices, notices_end) = pipe_with(PipeFlags::CLOEXEC)?;
     descriptors.push(above(notices_end)?);
@@ -62,7 +66,7 @@ pub(super) fn spawn_with_notices(program: &Program) -> io::Result<(Group, Ends, 
 }
 
 /// Starts a program with its standard streams and nothing else.
-pub(super) fn spawn(program: &Program) -> io::Result<(Group, Ends)> {
+pub(crate) fn spawn(program: &Program) -> io::Result<(Group, Ends)> {
     let (ends, descriptors) = streams()?;
     Ok((start(program, descriptors, &[])?, ends))
 }
@@ -98,7 +102,7 @@ fn start(
 }
 
 /// The descriptor, with a number above those of a child.
-pub(super) fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     if descriptor.as_raw_fd() > NOTICES {
         return Ok(descriptor);
     }
@@ -106,7 +110,7 @@ pub(super) fn above(descriptor: OwnedFd) -> io::Result<OwnedFd> {
 }
 
 /// Asks for another orphan reaper. It comes before every program that is asked for after it.
-pub(super) fn replace_reaper() {
+pub(crate) fn replace_reaper() {
     // If the thread is gone, nothing is started any more, and there is nothing to reap.
     let _ = SPAWNER.send(Order::Reaper);
 }
@@ -115,12 +119,12 @@ pub(super) fn replace_reaper() {
 fn serve(orders: &mpsc::Receiver<Order>) {
     let mut spawner = Spawner::new();
     // Before the first program, so that the reaper hears of all of them.
-    let mut reaper = reaper::start(&mut spawner, &INHERITED);
+    let mut reaper = supervisor::start(&mut spawner, &INHERITED);
     for order in orders {
         let (spawn_spec, answer) = match order {
             Order::Program { spawn_spec, answer } => (spawn_spec, answer),
             Order::Reaper => {
-                reaper = reaper::start(&mut spawner, &INHERITED);
+                reaper = supervisor::start(&mut spawner, &INHERITED);
                 continue;
             }
         };
@@ -128,7 +132,7 @@ fn serve(orders: &mpsc::Receiver<Order>) {
         // The child's ends of the pipes must be closed here, or they would never end.
         drop(spawn_spec);
         if let Ok(Started { id, announced }) = started {
-            announce::began(id, announced);
+            registry::began(id, announced);
         }
         // Whoever asked is waiting for the answer.
         let _ = answer.send(started.map(|it| it.id));

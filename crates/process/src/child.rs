@@ -1,26 +1,8 @@
-//! Child processes. A [`Child`] serves one call: its input goes in, its output comes out, both
-//! bounded. A [`Session`] is spoken to line by line for as long as it is wanted. However it ends,
-//! the child's whole process group ends with it and the child is reaped.
-
-mod announce;
-mod error;
-mod group;
-mod owner_tag;
-mod pipes;
-mod reaper;
-mod session;
-mod sink;
-mod spawn;
-mod spawn_spec;
-mod vfork;
-mod watchdog;
-
-#[cfg(test)]
-mod tests;
+//! A program that serves one call: its input goes in, its output comes out, both bounded. However it
+//! ends, its whole process group ends with it and the process is reaped.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -29,35 +11,13 @@ use tokio::select;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-pub use error::StartError;
-use group::{Group, Watch};
-use pipes::Pipes;
-pub use session::{FlushGuard, LineSender, SKIPPED, Session, SessionLimits, SessionLines};
-pub use watchdog::{guard_with, stand_guard};
-
-/// The variable that tells a child where it may write notices.
-pub const NOTICES_VARIABLE: &str = "GANTRY_NOTICES";
+use crate::command::{Program, StartError};
+use crate::group::{Group, Watch};
+use crate::pipes::Pipes;
+use crate::spawn;
 
 /// How long the kernel may take to end a process that was killed.
 const LAST_WAIT: Duration = Duration::from_secs(5);
-
-/// What to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// A path, or a name that is looked up in the `PATH` of `env`. A relative path is seen from
-    /// `directory`.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Its whole environment, but for [`NOTICES_VARIABLE`] and a mark that its processes are known
-    /// by: nothing is inherited.
-    pub env: Vec<(String, String)>,
-    /// Where it works; the directory of this process if none is given.
-    pub directory: Option<PathBuf>,
-    /// Bytes of memory that it, and each process it starts, may hold of its own; as many as there
-    /// are if none are given.
-    pub memory: Option<u64>,
-}
 
 /// How much one child may use up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -230,7 +190,7 @@ impl Child {
 }
 
 /// Reaps the leader of a killed group, and says how it ended.
-async fn reap(group: &mut Group, watch: &mut Watch) -> End {
+pub(crate) async fn reap(group: &mut Group, watch: &mut Watch) -> End {
     let id = group.id();
     let status = match timeout(LAST_WAIT, watch.ended()).await {
         Ok(Ok(())) => group.reap(),

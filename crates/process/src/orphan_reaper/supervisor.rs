@@ -1,5 +1,5 @@
 //! Starts the orphan reaper, watches it, and starts another when it ends. What the reaper does is in
-//! `watchdog`.
+//! `orphan_reaper`.
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 use tracing::warn;
 
-use super::announce::{self, Reaper};
-use super::vfork::Spawner;
-use super::{spawn, watchdog};
+use super::registry::{self, Reaper};
+use crate::spawn;
+use crate::spawn::linux::Spawner;
 
 /// A reaper that lived this long was not ended by the way it was started: its successor comes at
 /// once.
@@ -28,7 +28,7 @@ static FAILURES: AtomicU32 = AtomicU32::new(0);
 
 /// Starts a reaper, if one is wanted, and gives its pipe. Without one, children still have their
 /// parent-death signal, so that a failure here is no reason to start nothing.
-pub(super) fn start(spawner: &mut Spawner, inherited: &[RawFd]) -> Option<Arc<OwnedFd>> {
+pub(crate) fn start(spawner: &mut Spawner, inherited: &[RawFd]) -> Option<Arc<OwnedFd>> {
     match attempt(spawner, inherited) {
         Ok(started) => {
             let (id, pipe) = started?;
@@ -47,7 +47,7 @@ pub(super) fn start(spawner: &mut Spawner, inherited: &[RawFd]) -> Option<Arc<Ow
 }
 
 fn attempt(spawner: &mut Spawner, inherited: &[RawFd]) -> io::Result<Option<(Pid, Arc<OwnedFd>)>> {
-    let Some((spawn_spec, pipe)) = watchdog::spawn_spec()? else { return Ok(None) };
+    let Some((spawn_spec, pipe)) = super::spawn_spec()? else { return Ok(None) };
     let id = spawner.start(&spawn_spec, inherited, None)?.id;
     let process = pidfd_open(id, PidfdFlags::empty()).inspect_err(|_| {
         // Before its pipe closes: it would take that for the end of the gateway.
@@ -55,7 +55,7 @@ fn attempt(spawner: &mut Spawner, inherited: &[RawFd]) -> io::Result<Option<(Pid
         let _ = waitpid(Some(id), WaitOptions::empty());
     })?;
     let pipe = Arc::new(pipe);
-    announce::attach(Reaper { pipe: pipe.clone(), process });
+    registry::attach(Reaper { pipe: pipe.clone(), process });
     Ok(Some((id, pipe)))
 }
 

@@ -13,9 +13,9 @@ use rustix::process::{
     set_parent_process_death_signal, setrlimit, setsid, waitpid,
 };
 
-use super::announce;
-use super::spawn_spec::{ParentLink, SpawnSpec};
-use crate::descriptors;
+use super::spec::{ParentLink, SpawnSpec};
+use crate::orphan_reaper::registry;
+use gantry_transport::descriptors;
 
 /// Bytes of the stack on which a new process runs until it becomes its program.
 const STACK: usize = 64 << 10;
@@ -25,7 +25,7 @@ const LAST_SIGNAL: c_int = 64;
 
 /// Starts programs. It belongs to a thread on which no signal is handled.
 #[derive(Debug)]
-pub(super) struct Spawner {
+pub(crate) struct Spawner {
     stack: Vec<u128>,
     parent: Pid,
 }
@@ -46,16 +46,16 @@ struct Order<'a> {
 
 /// A process that has become its program.
 #[derive(Debug)]
-pub(super) struct Started {
-    pub(super) id: Pid,
+pub(crate) struct Started {
+    pub(crate) id: Pid,
     /// Whether the orphan reaper, if there is one, knows of it.
-    pub(super) announced: bool,
+    pub(crate) announced: bool,
 }
 
 impl Spawner {
     /// Keeps all signals from the calling thread: a handler that ran in a new process would run
     /// in the memory of this one.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // SAFETY: the set is filled before it is read, and only this thread's mask is changed.
         unsafe {
             let mut all = zeroed();
@@ -67,7 +67,7 @@ impl Spawner {
 
     /// Starts a program. Its bond is with this thread: a child ends when the thread does.
     /// It tells the orphan reaper of itself, by its pipe.
-    pub(super) fn start(
+    pub(crate) fn start(
         &mut self,
         spawn_spec: &SpawnSpec,
         inherited: &[RawFd],
@@ -87,7 +87,7 @@ impl Spawner {
             None => Ok(Started { id, announced: order.announced }),
             Some(error) => {
                 waitpid(Some(id), WaitOptions::empty())?;
-                announce::ended(id);
+                registry::ended(id);
                 Err(error.into())
             }
         }
@@ -109,7 +109,7 @@ fn prepare(order: &mut Order<'_>) -> Result<(), Errno> {
             tie(order.parent)?;
             // Before the program can start anything: this gateway may end before its next step. If
             // it fails, the reaper is replaced; the program is started all the same.
-            order.announced = order.reaper.is_none_or(|it| announce::announce(it, getpid()));
+            order.announced = order.reaper.is_none_or(|it| registry::announce(it, getpid()));
         }
         ParentLink::Warden => drop(setsid()?),
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// The variable that carries the mark.
-pub(super) const VARIABLE: &str = "GANTRY_OWNER";
+pub(crate) const VARIABLE: &str = "GANTRY_OWNER";
 
 /// What this process is known by, among all that there are and were.
 static OWNER: LazyLock<String> = LazyLock::new(|| {
@@ -19,33 +19,33 @@ static OWNER: LazyLock<String> = LazyLock::new(|| {
 
 /// One child and all that it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct OwnerTag(u64);
+pub(crate) struct OwnerTag(u64);
 
 impl OwnerTag {
     /// A new one.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The value of the variable.
-    pub(super) fn value(self) -> String {
+    pub(crate) fn value(self) -> String {
         format!("{}.{}", *OWNER, self.0)
     }
 }
 
 /// What all marks of this process have in common.
-pub(super) fn owner() -> &'static str {
+pub(crate) fn owner() -> &'static str {
     &OWNER
 }
 
 /// Kills every process that carries one of these marks.
-pub(super) fn kill_marked(owner_tags: &HashSet<OwnerTag>) -> usize {
+pub(crate) fn kill_marked(owner_tags: &HashSet<OwnerTag>) -> usize {
     kill_where(&OWNER, |number| number.parse().is_ok_and(|it| owner_tags.contains(&OwnerTag(it))))
 }
 
 /// Kills every process that carries a mark of this owner.
-pub(super) fn kill_owned(owner: &str) -> usize {
+pub(crate) fn kill_owned(owner: &str) -> usize {
     kill_where(owner, |_| true)
 }
 

@@ -1,6 +1,9 @@
 //! A small process that outlives this one, however it ends, and then ends whatever it has left.
 //! The parent-death signal reaches the children only; their own children are reached by this.
 
+pub(crate) mod registry;
+pub(crate) mod supervisor;
+
 use std::collections::HashSet;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -13,9 +16,10 @@ use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::spawn::above;
-use super::spawn_spec::{ParentLink, SpawnSpec};
-use super::{Program, owner_tag};
+use crate::command::Program;
+use crate::owner_tag;
+use crate::spawn::above;
+use crate::spawn::spec::{ParentLink, SpawnSpec};
 
 /// Between two looks for processes that are still there.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -59,7 +63,7 @@ fn remaining(mut told: impl Read) -> HashSet<Pid> {
 }
 
 /// What starts the warden, and the end of the pipe that it watches; nothing if none is wanted.
-pub(super) fn spawn_spec() -> io::Result<Option<(SpawnSpec, OwnedFd)>> {
+pub(crate) fn spawn_spec() -> io::Result<Option<(SpawnSpec, OwnedFd)>> {
     let Some(word) = WORD.get() else { return Ok(None) };
     let (watched, held) = pipe_with(PipeFlags::CLOEXEC)?;
     fcntl_setfl(&held, OFlags::NONBLOCK)?;

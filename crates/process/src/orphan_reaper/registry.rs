@@ -20,32 +20,32 @@ struct Registry {
 
 /// A running orphan reaper.
 #[derive(Debug)]
-pub(super) struct Reaper {
+pub(crate) struct Reaper {
     /// Where it is told of groups. It closes when this process ends.
-    pub(super) pipe: Arc<OwnedFd>,
+    pub(crate) pipe: Arc<OwnedFd>,
     /// Its process descriptor: unlike a number, it can never mean another process.
-    pub(super) process: OwnedFd,
+    pub(crate) process: OwnedFd,
 }
 
 /// Tells the reaper of a group that has begun, from within the new process itself: the gateway may
 /// end before its next step. It makes one system call and allocates nothing. Says whether the
 /// reaper will hear of it.
-pub(super) fn announce(pipe: &OwnedFd, group: Pid) -> bool {
+pub(crate) fn announce(pipe: &OwnedFd, group: Pid) -> bool {
     write(pipe, group.as_raw_nonzero().get())
 }
 
 /// Remembers a group that has begun; `announced` is whether the reaper knows of it.
-pub(super) fn began(group: Pid, announced: bool) {
+pub(crate) fn began(group: Pid, announced: bool) {
     registry().began(group.as_raw_nonzero().get(), announced);
 }
 
 /// Tells the reaper that the number of a group may soon belong to someone else.
-pub(super) fn ended(group: Pid) {
+pub(crate) fn ended(group: Pid) {
     registry().ended(group.as_raw_nonzero().get());
 }
 
 /// Puts a reaper in the place of the last one, and tells it of all groups that are alive.
-pub(super) fn attach(reaper: Reaper) {
+pub(crate) fn attach(reaper: Reaper) {
     registry().attach(reaper);
 }
 
@@ -106,8 +106,8 @@ mod tests {
     use rustix::process::{PidfdFlags, pidfd_open};
 
     use super::*;
-    use crate::child::tests::{KILL, LONG, shell};
-    use crate::child::{Child, ChildLimits, End};
+    use crate::tests::{KILL, LONG, shell};
+    use crate::{Child, ChildLimits, End};
 
     /// A process in the place of a reaper, with the two ends of its pipe.
     fn stand_in() -> (Child, Reaper, OwnedFd) {
