@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use gantry_providers::tools::manifest::Manifest;
-use gantry_providers::tools::specification::{check, read, write};
+use gantry_providers::scripts::manifest::Manifest;
+use gantry_providers::tool_spec::{check, read, write};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,12 +2,12 @@
 //! nothing: what is wrong is logged with its place, and what was in force stays so.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gantry_providers::tools::Watch;
+use gantry_providers::file_fingerprint::FileFingerprint;
+use gantry_providers::scripts::Watch;
 
 use crate::config::{self, Config};
 
@@ -27,7 +27,7 @@ pub struct Reload {
     /// The files that were read last and not included by another one.
     layers: Vec<PathBuf>,
     /// All that it is made of, and where it could be.
-    files: Vec<(PathBuf, Option<Stamp>)>,
+    files: Vec<(PathBuf, Option<FileFingerprint>)>,
     watch: io::Result<Watch>,
     state: Arc<ReloadState>,
 }
@@ -47,12 +47,9 @@ pub struct ReloadState(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    files: Vec<(PathBuf, Option<Stamp>)>,
+    files: Vec<(PathBuf, Option<FileFingerprint>)>,
     problem: Option<String>,
 }
-
-/// Tells whether a file is still the same: size, times and number.
-type Stamp = (u64, (i64, i64), (i64, i64), u64);
 
 impl ReloadState {
     /// The files that are read, and those that would be if they were there.
@@ -68,10 +65,10 @@ impl ReloadState {
     /// Whether a file has changed that was not read again yet. Looks at the files.
     pub fn is_reloading(&self) -> bool {
         let files = self.known().files.clone();
-        files.iter().any(|(file, known)| stamp(file) != *known)
+        files.iter().any(|(file, known)| fingerprint(file) != *known)
     }
 
-    fn set(&self, files: Vec<(PathBuf, Option<Stamp>)>, problem: Option<String>) {
+    fn set(&self, files: Vec<(PathBuf, Option<FileFingerprint>)>, problem: Option<String>) {
         *self.known() = Known { files, problem };
     }
 
@@ -100,7 +97,7 @@ impl Reload {
         let watch = Watch::new().inspect_err(|error| {
             tracing::warn!(%error, "changes of the configuration are seen only now and then");
         });
-        let files = stamped(files);
+        let files = fingerprints(files);
         let state = Arc::new(ReloadState::default());
         state.set(files.clone(), None);
         let reload = Self { search, layers, files, watch, state };
@@ -179,7 +176,7 @@ impl Reload {
 /// What a look at changed files brought.
 struct News {
     layers: Vec<PathBuf>,
-    files: Vec<(PathBuf, Option<Stamp>)>,
+    files: Vec<(PathBuf, Option<FileFingerprint>)>,
     read: Result<Box<Config>, config::ConfigError>,
 }
 
@@ -187,10 +184,10 @@ struct News {
 fn look(
     search: &Search,
     layers: Vec<PathBuf>,
-    before: &[(PathBuf, Option<Stamp>)],
+    before: &[(PathBuf, Option<FileFingerprint>)],
     environment: Variable,
 ) -> Option<News> {
-    let now: Vec<_> = before.iter().map(|(file, _)| (file.clone(), stamp(file))).collect();
+    let now: Vec<_> = before.iter().map(|(file, _)| (file.clone(), fingerprint(file))).collect();
     if now == before {
         return None;
     }
@@ -208,9 +205,10 @@ fn look(
         Search::Fixed(_) => files,
         Search::From(here) => with_places(files, here, environment),
     };
-    // Stamps from before the reading: a change in the middle of it is then seen by the next look.
+    // Fingerprints from before the reading: a change in the middle of it is then seen by the next look.
     let known = |file: &PathBuf| now.iter().find(|(known, _)| known == file).cloned();
-    let files = files.into_iter().map(|file| known(&file).unwrap_or_else(|| with_stamp(file)));
+    let files =
+        files.into_iter().map(|file| known(&file).unwrap_or_else(|| with_fingerprint(file)));
     Some(News { layers, files: files.collect(), read: read.map(Box::new) })
 }
 
@@ -225,18 +223,17 @@ fn with_places(mut files: Vec<PathBuf>, here: &Path, environment: Variable) -> V
     files
 }
 
-fn stamped(files: &[PathBuf]) -> Vec<(PathBuf, Option<Stamp>)> {
-    files.iter().cloned().map(with_stamp).collect()
+fn fingerprints(files: &[PathBuf]) -> Vec<(PathBuf, Option<FileFingerprint>)> {
+    files.iter().cloned().map(with_fingerprint).collect()
 }
 
-fn with_stamp(file: PathBuf) -> (PathBuf, Option<Stamp>) {
-    let stamp = stamp(&file);
-    (file, stamp)
+fn with_fingerprint(file: PathBuf) -> (PathBuf, Option<FileFingerprint>) {
+    let fingerprint = fingerprint(&file);
+    (file, fingerprint)
 }
 
-fn stamp(file: &Path) -> Option<Stamp> {
-    let it = file.metadata().ok()?;
-    Some((it.len(), (it.mtime(), it.mtime_nsec()), (it.ctime(), it.ctime_nsec()), it.ino()))
+fn fingerprint(file: &Path) -> Option<FileFingerprint> {
+    FileFingerprint::of(file).ok()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub use resource::{Resource, ResourceTemplate};
 pub use result::{Json, ToolOutput, ToolResult};
 pub use tool::Tool;
 
-use crate::template::TemplateError;
+use crate::uri_template::TemplateError;
 
 /// A running handler.
 type Handling = BoxFuture<'static, Outcome>;

@@ -5,36 +5,30 @@
 
 mod aliases;
 mod asker;
-mod canonical;
-mod compose;
+mod call;
+mod canonical_names;
+mod config;
 mod endpoint_provider;
-mod export_list;
 mod exports;
 mod failure;
-mod freshness;
 mod instructions;
 mod lists;
 mod naming;
 mod origin;
 mod pace;
 mod pool;
+mod publish;
 mod redaction;
+mod refresh;
 mod registry;
-mod request_handler;
-mod serve;
-mod settings;
 mod startup;
 mod status;
-mod task;
 mod upstream;
-mod upstream_task;
 
-#[cfg(test)]
-mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use settings::{Override, Profile, Share, UpstreamConfig, UpstreamSettings};
+pub use config::{Override, Profile, Share, UpstreamConfig, UpstreamSettings};
 pub use status::Status;
 
 use std::collections::BTreeSet;

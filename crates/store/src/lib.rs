@@ -4,7 +4,7 @@
 //! [`Store`] now and then. Only a call that becomes a task is written down first. This crate knows
 //! none of the others; who uses it brings its numbers in the form that is kept.
 
-pub mod audit;
+pub mod audit_log;
 mod documents;
 mod error;
 mod settings;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use gantry_protocol::{JsonLimits, RawJson};
-use gantry_providers::tools::manifest::read_json;
+use gantry_providers::scripts::manifest::read_json;
 use gantry_providers::{Manifest, Problem, Tools};
 
 /// A folder of manifests, one file for each version of a tool.

@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
-use gantry_store::audit::{AuditError, SegmentFile, segments};
+use gantry_store::audit_log::{AuditError, SegmentFile, segments};
 
 use self::filter::Filter;
 use self::join::Join;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap_complete::ArgValueCompleter;
-use gantry_providers::tools::manifest::nearest::nearest;
+use gantry_providers::suggestion::nearest;
 
 use super::config_editor::{ConfigEditor, ConfigTarget};
 use super::exit::{Code, Exit};

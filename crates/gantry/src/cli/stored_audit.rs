@@ -12,7 +12,7 @@ use gantry_policy::{
     Signer,
 };
 use gantry_protocol::timestamp;
-use gantry_store::audit::{Anchor, AuditError, AuditLog, AuditSettings};
+use gantry_store::audit_log::{Anchor, AuditError, AuditLog, AuditSettings};
 
 use super::exit::{Code, Exit};
 use super::{logging, state};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gantry::config::{self, Config, Inline};
 use gantry::{Problem, Server, ServerBuilder, ToolSettings, Tools};
-use gantry_providers::tools::manifest;
+use gantry_providers::scripts::manifest;
 
 use super::args::Origin;
 use super::exit::{Code, Exit};

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use gantry::config::Config;
 use gantry::{Problem, Server, ToolSettings, Tools, Upstreams};
 use gantry_gateway::{NameStyle, ToolEntry};
-use gantry_providers::tools::manifest::Manifest;
-use gantry_providers::tools::manifest::nearest::nearest;
+use gantry_providers::scripts::manifest::Manifest;
+use gantry_providers::suggestion::nearest;
 
 use super::args::{Origin, ToolsOptions, ToolsVerb};
 use super::exit::{Code, Exit};

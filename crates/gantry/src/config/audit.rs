@@ -5,7 +5,7 @@ use std::time::Duration;
 use gantry_policy::{AuditMode, AuditSettings, AuditedArguments, WhenFull};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 
 use super::ConfigError;
 use super::read::Reader;
@@ -123,10 +123,10 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<AuditConfig, 
             let when_full = |value: &RawJson| WhenFull::parse(&value.to_text()?);
             let bytes = |key, least| {
                 let text = "bytes, not too few, or a text such as \"1KiB\"";
-                let read = |value: &RawJson| usize::try_from(size::read(value)?).ok();
+                let read = |value: &RawJson| usize::try_from(units::size(value)?).ok();
                 reader.value(value, key, text, |value| read(value).filter(|it| *it >= least))
             };
-            let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", timeout::read);
+            let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", units::duration);
             Ok(AuditConfig {
                 min_age: reader.value(value, "minAge", "a time such as \"7d\"", days)?,
                 when_full: reader.value(value, "whenFull", "\"alarm\" or \"refuse\"", when_full)?,
@@ -142,7 +142,7 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<AuditConfig, 
                     value,
                     "size",
                     "bytes, or a text such as \"512MiB\"",
-                    size::read,
+                    units::size,
                 )?,
             })
         }
@@ -157,7 +157,7 @@ fn days(value: &RawJson) -> Option<Duration> {
         Some(days) => {
             days.ok()?.checked_mul(86_400).map(Duration::from_secs).filter(|it| !it.is_zero())
         }
-        None => timeout::read(value),
+        None => units::duration(value),
     }
 }
 

@@ -4,7 +4,7 @@ use gantry_policy::{
     BreakerSettings, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Patterns, Rate,
 };
 use gantry_protocol::RawJson;
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 
 use super::ConfigError;
 use super::read::Reader;
@@ -57,8 +57,8 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<CallLimits, C
     if let Some(rate) = reader.value(value, "refused", RATE, rate)? {
         settings.refused = rate;
     }
-    settings.arguments = reader.value(value, "arguments", SIZE, or_off(size::read))?.flatten();
-    settings.response = reader.value(value, "response", SIZE, or_off(size::read))?.flatten();
+    settings.arguments = reader.value(value, "arguments", SIZE, or_off(units::size))?.flatten();
+    settings.response = reader.value(value, "response", SIZE, or_off(units::size))?.flatten();
     if let Some(value) = value.get("concurrency") {
         settings.concurrency = concurrency(reader, &value)?;
     }
@@ -72,7 +72,7 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<CallLimits, C
     if let Some(value) = value.get("breaker") {
         settings.breaker = breaker(reader, &value)?;
     }
-    let page = reader.value(value, "page", "bytes, or a text such as \"1MiB\"", size::read)?;
+    let page = reader.value(value, "page", "bytes, or a text such as \"1MiB\"", units::size)?;
     let page = page.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
     Ok(CallLimits { settings, page, written: value.clone() })
 }
@@ -92,7 +92,7 @@ fn concurrency(reader: &Reader<'_>, value: &RawJson) -> Result<ConcurrencySettin
         per_server: patterns(reader, value, "perServer", NUMBER, number)?,
         overall: reader.value(value, "overall", NUMBER, number)?.flatten(),
         queue: reader.value(value, "queue", "a number", RawJson::read)?.unwrap_or(usual.queue),
-        wait: reader.value(value, "wait", TIME, timeout::read)?.unwrap_or(usual.wait),
+        wait: reader.value(value, "wait", TIME, units::duration)?.unwrap_or(usual.wait),
     })
 }
 
@@ -102,7 +102,7 @@ fn breaker(reader: &Reader<'_>, value: &RawJson) -> Result<BreakerSettings, Conf
         return Ok(BreakerSettings { failures: 0, ..usual });
     }
     check(reader, value, "breaker", &BREAKER)?;
-    let time = |key| reader.value(value, key, TIME, timeout::read);
+    let time = |key| reader.value(value, key, TIME, units::duration);
     let failures = |value: &RawJson| value.read().filter(|number: &u32| *number > 0);
     let failures = reader.value(value, "failures", "a number above zero", failures)?;
     Ok(BreakerSettings {

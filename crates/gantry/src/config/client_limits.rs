@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 use gantry_server::Settings;
 
 use super::ConfigError;
@@ -96,7 +96,7 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<ClientLimits,
     let above_zero = |value: &RawJson| value.read().filter(|number: &usize| *number > 0);
     let number = |key| reader.value(value, key, "a number above zero", above_zero);
     let bytes = |key| {
-        let bytes = reader.value(value, key, "bytes, or a text such as \"512MiB\"", size::read)?;
+        let bytes = reader.value(value, key, "bytes, or a text such as \"512MiB\"", units::size)?;
         Ok(bytes.map(|it| usize::try_from(it).unwrap_or(usize::MAX)))
     };
     Ok(ClientLimits {
@@ -106,7 +106,7 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<ClientLimits,
             value,
             "sessionIdle",
             "milliseconds, or \"60s\"",
-            timeout::read,
+            units::duration,
         )?,
         streams: number("streams")?,
         watched: number("watched")?,

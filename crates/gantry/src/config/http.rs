@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 use gantry_server::Settings;
 
 use super::ConfigError;
@@ -96,9 +96,9 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<HttpLimits, C
     let above_zero = |value: &RawJson| value.read().filter(|number: &usize| *number > 0);
     let count = |key| reader.value(value, key, "a number above zero", above_zero);
     let number = |key| reader.value(value, key, "a number", RawJson::read::<usize>);
-    let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", timeout::read);
+    let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", units::duration);
     let bytes = |key| {
-        let said = reader.value(value, key, "bytes, or a text such as \"64MiB\"", size::read)?;
+        let said = reader.value(value, key, "bytes, or a text such as \"64MiB\"", units::size)?;
         Ok(said.map(|it| usize::try_from(it).unwrap_or(usize::MAX)))
     };
     Ok(HttpLimits {

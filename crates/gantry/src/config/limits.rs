@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_providers::ToolSettings;
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 
 use super::ConfigError;
 use super::read::Reader;
@@ -66,8 +66,8 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<ToolLimits, C
         return Err(reader.form(value, "toolLimits", "an object with limits"));
     }
     reader.check_keys(value, &KEYS, &[])?;
-    let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", timeout::read);
-    let bytes = |key| reader.value(value, key, "bytes, or a text such as \"512MiB\"", size::read);
+    let time = |key| reader.value(value, key, "milliseconds, or \"60s\"", units::duration);
+    let bytes = |key| reader.value(value, key, "bytes, or a text such as \"512MiB\"", units::size);
     let length = |key| Ok(bytes(key)?.map(|it| usize::try_from(it).unwrap_or(usize::MAX)));
     let above_zero = |value: &RawJson| value.read().filter(|number: &usize| *number > 0);
     Ok(ToolLimits {

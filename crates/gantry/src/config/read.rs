@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
-use gantry_providers::tools::manifest::nearest::nearest;
-use gantry_providers::tools::manifest::timeout;
+use gantry_providers::suggestion::nearest;
+use gantry_providers::units;
 
 use super::load_state::LoadState;
 use super::source::Source;
@@ -236,7 +236,7 @@ impl Reader<'_> {
         let expected = "milliseconds, or a text such as \"5s\", up to 60s; 0 for no wait";
         let read = |value: &RawJson| match value.as_str() {
             "0" => Some(Duration::ZERO),
-            _ => timeout::read(value).filter(|wait| *wait <= Duration::from_secs(60)),
+            _ => units::duration(value).filter(|wait| *wait <= Duration::from_secs(60)),
         };
         self.value(document, "startupWait", expected, read)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 
 use super::ConfigError;
 use super::read::Reader;
@@ -57,9 +57,9 @@ pub(super) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Standby, Conf
                     value,
                     "memory",
                     "bytes, or a text such as \"512MiB\"",
-                    size::read,
+                    units::size,
                 )?,
-                idle: reader.value(value, "idle", "milliseconds, or \"60s\"", timeout::read)?,
+                idle: reader.value(value, "idle", "milliseconds, or \"60s\"", units::duration)?,
             })
         }
         _ => Err(reader.form(value, "standby", "true, false, or an object with settings")),

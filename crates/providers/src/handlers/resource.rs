@@ -13,7 +13,7 @@ use super::content::ResourceContents;
 use super::context::Context;
 use super::failure::Failure;
 use super::{Handling, RegisterError};
-use crate::template::{Template, Variables};
+use crate::uri_template::{Template, Variables};
 
 /// Reads a resource.
 pub(super) type Read = Arc<dyn Fn(String, Context) -> Handling + Send + Sync>;

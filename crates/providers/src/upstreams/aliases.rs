@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gantry_protocol::{Method, RawJson};
 
-use crate::template::Template;
+use crate::uri_template::Template;
 
 /// The addresses of one server that are told as others. An alias is the address itself behind
 /// something that names the server, so that it leads back by itself and templates stay templates.

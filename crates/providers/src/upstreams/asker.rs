@@ -37,7 +37,7 @@ pub(super) fn named_all(server: &str, input_requests: &RawJson) -> RawJson {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::raw;
+    use super::super::tests::fixture::raw;
     use super::*;
 
     #[test]

@@ -14,10 +14,10 @@ use gantry_gateway::{
 };
 use gantry_protocol::{Method, RawJson};
 
-use super::canonical::CanonicalNames;
-use super::compose::{Composed, Part, Route, Routes, Scope, compose};
+use super::call::{self, UpstreamCall};
+use super::canonical_names::CanonicalNames;
+use super::publish::{Composed, Part, Route, Routes, Scope, compose};
 use super::registry::UpstreamRegistry;
-use super::serve::{self, UpstreamCall};
 use super::upstream::Upstream;
 use super::{naming, origin, startup};
 
@@ -113,7 +113,7 @@ impl EndpointProvider {
     fn upstream_call(&self, resolved: &Resolved, context: &CallContext) -> Option<UpstreamCall> {
         let view = self.view.load();
         let (server, request) = view.request(resolved)?;
-        let request = serve::traced(request, context.trace());
+        let request = call::traced(request, context.trace());
         let aliases = view.routes.aliases(server.name()).cloned();
         let takes_input_requests = resolved.call.takes_input_requests;
         let runs_long = view.runs_long(&resolved.target);
@@ -134,14 +134,14 @@ impl EndpointProvider {
 impl View {
     fn request(&self, resolved: &Resolved) -> Option<(Arc<Upstream>, Request)> {
         let call = &resolved.call;
-        let request = |own: &str| serve::request(call, own);
+        let request = |own: &str| call::request(call, own);
         let (server, request) = match &resolved.target {
             Target::Tool(entry) => {
                 let tool = self.routes.tools.get(&entry.name)?;
                 let (headers, is_repeatable) = (tool.headers.clone(), tool.is_repeatable);
                 let request = Request { headers, is_repeatable, ..request(&tool.route.own) };
                 let request = match tool.tasks.are_wanted(&call.caller) {
-                    true => serve::as_task(request),
+                    true => call::as_task(request),
                     false => request,
                 };
                 (&tool.route.server, request)

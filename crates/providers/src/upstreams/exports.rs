@@ -15,11 +15,11 @@ use gantry_gateway::{
 };
 use gantry_protocol::RawJson;
 
+use super::config::UpstreamConfig;
 use super::lists::Lists;
-use super::settings::UpstreamConfig;
 use super::upstream::Upstream;
 use super::{Override, naming, origin};
-use crate::template::Template;
+use crate::uri_template::Template;
 use gantry_gateway::pattern::chosen;
 
 /// The most problems that are told one by one.

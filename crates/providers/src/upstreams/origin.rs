@@ -6,8 +6,8 @@ use gantry_client::Target;
 use gantry_gateway::Origin;
 use sha2::{Digest, Sha256};
 
+use super::config::UpstreamConfig;
 use super::naming;
-use super::settings::UpstreamConfig;
 
 /// Whose the things are that this server offers.
 pub(super) fn of(upstream: &UpstreamConfig) -> Arc<Origin> {

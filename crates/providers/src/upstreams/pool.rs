@@ -181,7 +181,7 @@ impl PooledConnection {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::upstream;
+    use super::super::tests::fixture::upstream;
     use super::*;
 
     fn names(pool: &Pool) -> Vec<String> {

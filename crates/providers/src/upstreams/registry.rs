@@ -9,15 +9,16 @@ use gantry_protocol::RawJson;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::canonical::CanonicalNames;
-use super::compose::{Part, Scope};
+use super::canonical_names::CanonicalNames;
+use super::config::{Profile, UpstreamConfig, UpstreamSettings};
 use super::endpoint_provider::EndpointProvider;
 use super::exports::Exports;
 use super::instructions;
-use super::settings::{Profile, UpstreamConfig, UpstreamSettings};
+use super::origin;
+use super::publish::{Part, Scope};
+use super::refresh::UpstreamTask;
+use super::refresh::export_list;
 use super::upstream::Upstream;
-use super::upstream_task::UpstreamTask;
-use super::{export_list, origin};
 
 /// All servers, and all gateways that show them.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 mod bench;
 mod caches;
+pub(super) mod fixture;
 mod names;
 mod sharing;
 

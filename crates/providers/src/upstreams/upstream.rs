@@ -20,7 +20,7 @@ use super::lists::Lists;
 use super::pool::{DedicatedConnection, Pool};
 use super::redaction;
 
-use super::settings::{Share, UpstreamConfig, UpstreamSettings};
+use super::config::{Share, UpstreamConfig, UpstreamSettings};
 
 /// Things that may be waiting to be told to a server after the calls they belong to.
 const AFTERWORDS: usize = 256;

@@ -3,7 +3,7 @@
 use gantry::RawJson;
 use gantry_protocol::JsonLimits;
 use gantry_protocol::json::JsonKind;
-use gantry_providers::tools::manifest::nearest::nearest;
+use gantry_providers::suggestion::nearest;
 
 use super::ArgumentError;
 use super::shape::{Form, Shape};

@@ -1,7 +1,7 @@
 //! What is wrong with an argument: which one, what was given, what is expected.
 
 use gantry_protocol::JsonError;
-use gantry_providers::tools::manifest::nearest::nearest;
+use gantry_providers::suggestion::nearest;
 
 /// Why words are no arguments for a tool.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use gantry_gateway::{NameStyle, pattern};
 use gantry_protocol::timestamp;
-use gantry_store::audit::SegmentFile;
+use gantry_store::audit_log::SegmentFile;
 
 use super::record::Record;
 use crate::cli::exit::{Code, Exit};

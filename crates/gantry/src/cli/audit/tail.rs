@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use gantry_protocol::timestamp;
-use gantry_store::audit::{Follower, SegmentFile, segments};
+use gantry_store::audit_log::{Follower, SegmentFile, segments};
 
 use super::join::Join;
 use super::record::Record;

@@ -1,6 +1,6 @@
 //! `gantry audit verify`: whether the record is as it was written.
 
-use gantry_store::audit::{Condition, Report, SegmentReport, verify};
+use gantry_store::audit_log::{Condition, Report, SegmentReport, verify};
 use serde_json::{Value, json};
 
 use super::{VerifyOptions, failed};
@@ -78,7 +78,7 @@ fn condition(segment: &SegmentReport) -> &'static str {
 }
 
 fn to_json(report: &Report) -> Value {
-    let findings = |findings: &[gantry_store::audit::Finding]| -> Vec<String> {
+    let findings = |findings: &[gantry_store::audit_log::Finding]| -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     };
     let segments = report.segments.iter().map(|segment| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gantry::Server;
 use gantry_policy::Pins;
 use gantry_policy::pins::News;
-use gantry_providers::tools::Watch;
+use gantry_providers::scripts::Watch;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gantry::contract::ErrorType;
 use gantry::{ObjectWriter, Problem, RawJson, ToolSettings, Tools};
-use gantry_providers::tools::manifest::{self, Manifest};
-use gantry_providers::tools::specification;
+use gantry_providers::scripts::manifest::{self, Manifest};
+use gantry_providers::tool_spec;
 
 use super::tally;
 use crate::cli::args::CheckOptions;
@@ -132,7 +132,7 @@ impl Findings {
 
 fn is_document(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(specification::is_document)
+    name.is_some_and(tool_spec::is_document)
 }
 
 fn not_a_tool(path: &Path) -> Problem {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gantry::{ObjectWriter, RawJson};
 use gantry_gateway::{ChangeClass, DefinitionChange, Version, changes, demanded, suffices};
-use gantry_providers::tools::manifest;
+use gantry_providers::scripts::manifest;
 
 use super::Opened;
 use crate::cli::args::DiffOptions;

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use gantry_providers::tools::manifest::is_name;
+use gantry_providers::scripts::manifest::is_name;
 
 use crate::cli::args::{Kind, NewOptions, Output};
 use crate::cli::exit::{Code, Exit};

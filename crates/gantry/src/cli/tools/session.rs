@@ -1,7 +1,7 @@
 //! The tools of the running gateway, as the local user sees them.
 
 use gantry::{Problem, RawJson};
-use gantry_providers::tools::manifest::nearest::nearest;
+use gantry_providers::suggestion::nearest;
 
 use crate::cli::admin_client::{AdminClient, Session, page_in};
 use crate::cli::args::ToolSource;

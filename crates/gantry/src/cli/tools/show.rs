@@ -1,7 +1,7 @@
 //! `gantry tools show`: what a tool takes and gives, and how it stands with the policies.
 
 use gantry::RawJson;
-use gantry_providers::tools::manifest::{Manifest, Runtime};
+use gantry_providers::scripts::manifest::{Manifest, Runtime};
 
 use super::list::version;
 use super::standing::ToolStanding;

@@ -1,7 +1,7 @@
 //! `limits` of a server's entry: how much of what the server lists and says is taken.
 
 use gantry_protocol::RawJson;
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 use gantry_providers::upstreams::UpstreamConfig;
 
 use super::super::ConfigError;
@@ -32,7 +32,7 @@ pub(super) fn read(entry: &Entry<'_>, server: &mut UpstreamConfig) -> Result<(),
     }
     let reader = entry.reader;
     let bytes = |key| {
-        let read = reader.value(&value, key, SIZE, size::read)?;
+        let read = reader.value(&value, key, SIZE, units::size)?;
         Ok::<_, ConfigError>(read.map(|it| usize::try_from(it).unwrap_or(usize::MAX)))
     };
     let number = |key| reader.value(&value, key, NUMBER, above_zero);
@@ -46,7 +46,7 @@ pub(super) fn read(entry: &Entry<'_>, server: &mut UpstreamConfig) -> Result<(),
     let stderr = bytes("stderr")?.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
     set(&mut client.flood.stderr, stderr);
     let time = "milliseconds, or \"30s\"";
-    let after = reader.value(&value, "disconnectAfter", time, timeout::read)?;
+    let after = reader.value(&value, "disconnectAfter", time, units::duration)?;
     set(&mut client.flood.disconnect_after, after);
     server.validation = number("validation")?.or(server.validation);
     set(&mut server.templates, bytes("templates")?);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gantry_client::{Era, Settings, Start};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_providers::tools::manifest::timeout;
+use gantry_providers::units;
 use gantry_providers::upstreams::{Override, Share, UpstreamConfig};
 
 use super::super::ConfigError;
@@ -127,7 +127,7 @@ fn override_of(entry: &Entry<'_>, tool: &str, value: &RawJson) -> Result<Overrid
 }
 
 fn times(entry: &Entry<'_>, server: &mut UpstreamConfig) -> Result<(), ConfigError> {
-    let time = |key| entry.reader.value(&entry.value, key, TIME, timeout::read);
+    let time = |key| entry.reader.value(&entry.value, key, TIME, units::duration);
     server.refresh = time("refresh")?;
     let client = &mut server.client;
     let seconds = |key| entry.reader.value(&entry.value, key, "a number of seconds", seconds);
@@ -165,7 +165,7 @@ fn times(entry: &Entry<'_>, server: &mut UpstreamConfig) -> Result<(), ConfigErr
     if entry.is_strict {
         entry.reader.check_keys(&restart, &["first", "atMost"], &[])?;
     }
-    let wait = |key| entry.reader.value(&restart, key, TIME, timeout::read);
+    let wait = |key| entry.reader.value(&restart, key, TIME, units::duration);
     client.backoff.first = wait("first")?.unwrap_or(client.backoff.first);
     client.backoff.at_most = wait("atMost")?.unwrap_or(client.backoff.at_most);
     Ok(())
@@ -190,7 +190,7 @@ fn retry(entry: &Entry<'_>, client: &mut Settings) -> Result<(), ConfigError> {
         let read = |value: &RawJson| value.read::<u32>().filter(|it| (1..=MOST).contains(it));
         entry.reader.value(&said, key, "a whole number from 1 to 1000", read)
     };
-    let wait = |key| entry.reader.value(&said, key, TIME, timeout::read);
+    let wait = |key| entry.reader.value(&said, key, TIME, units::duration);
     retry.attempts = count("attempts")?.unwrap_or(retry.attempts);
     retry.waiting = count("waiting")?.map_or(retry.waiting, |it| it as usize);
     retry.backoff.first = wait("first")?.unwrap_or(retry.backoff.first);

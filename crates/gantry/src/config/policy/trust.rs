@@ -4,7 +4,7 @@ use gantry_policy::approvals::ApprovalSettings;
 use gantry_policy::trust::{Level, TrustSettings, Wanted};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonKind, ObjectWriter};
-use gantry_providers::tools::manifest::{size, timeout};
+use gantry_providers::units;
 
 use crate::config::ConfigError;
 use crate::config::read::Reader;
@@ -116,7 +116,7 @@ fn approvals(reader: &Reader<'_>, value: &RawJson) -> Result<ApprovalSettings, C
         Ok::<_, ConfigError>(given.unwrap_or(usual))
     };
     let time = |key, usual| {
-        let given = reader.value(value, key, "milliseconds, or \"20s\"", timeout::read)?;
+        let given = reader.value(value, key, "milliseconds, or \"20s\"", units::duration)?;
         Ok::<_, ConfigError>(given.unwrap_or(usual))
     };
     let elicitation = elicitation(reader, value)?;
@@ -129,7 +129,7 @@ fn approvals(reader: &Reader<'_>, value: &RawJson) -> Result<ApprovalSettings, C
         pending: number("pending", usual.pending)?,
         pending_of_principal: number("perCaller", usual.pending_of_principal)?,
         held: reader
-            .value(value, "held", "bytes, or a text such as \"64MiB\"", size::read)?
+            .value(value, "held", "bytes, or a text such as \"64MiB\"", units::size)?
             .map_or(usual.held, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         grants: number("grants", usual.grants)?,
         past: number("past", usual.past)?,

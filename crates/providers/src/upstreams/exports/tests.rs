@@ -4,7 +4,7 @@ use gantry_client::List;
 use gantry_gateway::Caller;
 use gantry_protocol::ClientCapabilities;
 
-use super::super::fixture::{lists, tools, upstream, web};
+use super::super::tests::fixture::{lists, tools, upstream, web};
 use super::*;
 
 const GOOD: &str = r#"{"name":"good","inputSchema":{"type":"object"}}"#;

@@ -2,7 +2,7 @@
 
 use gantry_gateway::ErrorKind as Kind;
 
-use super::super::fixture::raw;
+use super::super::tests::fixture::raw;
 use super::*;
 
 fn told(method: &Method, error: ClientError) -> CallError {

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::upstreams::fixture::{raw, upstream};
+use crate::upstreams::tests::fixture::{raw, upstream};
 use crate::upstreams::{Profile, UpstreamConfig, UpstreamSettings, Upstreams};
 
 /// A gateway with a server that takes connections and never answers.

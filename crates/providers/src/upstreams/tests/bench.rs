@@ -13,8 +13,8 @@ use gantry_process::Program;
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
 use serde_json::{Value, json};
 
-use super::super::fixture::{raw, upstream};
 use super::super::{Status, UpstreamConfig, UpstreamSettings, Upstreams};
+use super::fixture::{raw, upstream};
 
 /// Longer than anything here takes; a test that waits so long has failed.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,0 +1,272 @@
+//! Processes that were started ahead and wait to be called, over all tools: how many there may be,
+//! who gives way when there are too many, and when they end.
+
+mod keeper;
+mod queue;
+mod wish;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gantry_gateway::CallError;
+use gantry_process::Child;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use super::runner::launch::{Launcher, not_started};
+use crate::file_fingerprint::FileFingerprint;
+use crate::scripts::ToolSettings;
+use crate::scripts::manifest::Manifest;
+use keeper::keep;
+use queue::{Queue, Waiter};
+use wish::Wish;
+
+/// How long the start of a process that will wait is put off. It is most often begun by the end of
+/// a call, whose answer should be on its way before the machine has more to do.
+const BREATH: Duration = Duration::from_millis(2);
+
+/// All processes that wait.
+#[derive(Debug)]
+pub(super) struct Standby {
+    settings: ToolSettings,
+    launcher: Arc<Launcher>,
+    /// Those that run hold one each; what waits and what runs share the same number.
+    places: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queues: HashMap<Key, Queue>,
+    /// Looks after those that wait, for as long as there are any.
+    keeper: Option<AbortHandle>,
+    stopped: bool,
+    /// Why a process could last not be started.
+    told: Option<String>,
+}
+
+/// A name and a version: older versions of a tool may be called too.
+type Key = (String, String);
+
+impl Standby {
+    pub(super) fn new(
+        settings: ToolSettings,
+        launcher: Arc<Launcher>,
+        places: Arc<Semaphore>,
+    ) -> Arc<Self> {
+        Arc::new(Self { settings, launcher, places, state: Mutex::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether processes of this tool may wait at all.
+    pub(super) fn serves(&self, manifest: &Manifest) -> bool {
+        self.settings.standby && Wish::of(manifest) != Wish::Off
+    }
+
+    /// A process that has waited for a call of this tool. It lives, and runs the code that is there
+    /// now. If there is none, a place is made for one that must be started.
+    pub(super) fn take(&self, manifest: &Arc<Manifest>) -> Option<Child> {
+        let (mut taken, mut old) = (None, Vec::new());
+        if self.serves(manifest) {
+            let fingerprint = FileFingerprint::of(&manifest.command).ok();
+            let mut state = self.state();
+            let queue = state.queue(manifest);
+            old = queue.compare(manifest, fingerprint);
+            taken = queue.take(self.settings.standby_per_tool);
+        }
+        // Asked first without the lock: most often there is room for all that may wait.
+        if taken.is_none() && self.running() + self.settings.standby_total > self.settings.children
+        {
+            let mut state = self.state();
+            if self.running() + state.len() > self.settings.children {
+                old.extend(state.evict(None));
+            }
+        }
+        // To end a process takes its time, and is done without the lock.
+        drop(old);
+        taken
+    }
+
+    /// Remembers whether the tool read its input, without which it must not be started ahead.
+    pub(super) fn learn(&self, manifest: &Arc<Manifest>, input_read: bool) {
+        if self.serves(manifest) {
+            self.state().queue(manifest).learn(input_read);
+        }
+    }
+
+    /// Starts what is missing for this tool. Tools that were called longer ago give way.
+    pub(super) fn refill(self: &Arc<Self>, manifest: &Arc<Manifest>) {
+        if !self.serves(manifest) {
+            return;
+        }
+        let mut old = Vec::new();
+        let mut state = self.state();
+        let queue = state.queue(manifest);
+        let (last_call, missing) = (queue.last_call, queue.missing(self.settings.standby_per_tool));
+        for _ in 0..missing {
+            if !self.has_room(&state, manifest) {
+                let evicted = state.evict(Some(last_call));
+                if evicted.is_none() {
+                    break;
+                }
+                old.extend(evicted);
+            }
+            self.start(&mut state, manifest);
+        }
+        drop(state);
+        drop(old);
+    }
+
+    /// Ends what waits for tools that are gone or have changed, and starts what must always wait.
+    pub(super) fn refresh(self: &Arc<Self>, tools: &[Arc<Manifest>]) {
+        self.refresh_those(tools, |_| true);
+    }
+
+    /// The same where only the tools of one name may have changed.
+    pub(super) fn refresh_one(self: &Arc<Self>, name: &str, tools: &[Arc<Manifest>]) {
+        self.refresh_those(tools, |key| key.0 == name);
+    }
+
+    fn refresh_those(self: &Arc<Self>, tools: &[Arc<Manifest>], is_meant: impl Fn(&Key) -> bool) {
+        let now: HashMap<Key, &Arc<Manifest>> = tools.iter().map(|it| (key(it), it)).collect();
+        let mut old = Vec::new();
+        self.state().queues.retain(|key, queue| {
+            if !is_meant(key) {
+                return true;
+            }
+            let Some(manifest) = now.get(key) else {
+                old.extend(queue.waiting.drain(..));
+                return false;
+            };
+            old.extend(queue.compare(manifest, FileFingerprint::of(&manifest.command).ok()));
+            true
+        });
+        drop(old);
+        for manifest in tools.iter().filter(|it| Wish::of(it).floor() > 0) {
+            self.refill(manifest);
+        }
+    }
+
+    /// Ends all that wait, for good.
+    pub(super) fn stop(&self) {
+        let mut state = self.state();
+        state.stopped = true;
+        let queues = std::mem::take(&mut state.queues);
+        let keeper = state.keeper.take();
+        drop(state);
+        drop(queues);
+        if let Some(keeper) = keeper {
+            keeper.abort();
+        }
+    }
+
+    /// The processes that wait, for tests.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> Vec<u32> {
+        let state = self.state();
+        state.queues.values().flat_map(|queue| &queue.waiting).map(|it| it.child.id()).collect()
+    }
+
+    /// How many wait or soon will.
+    pub(super) fn len(&self) -> usize {
+        self.state().len()
+    }
+
+    /// How many serve a call.
+    pub(super) fn running(&self) -> usize {
+        self.settings.children.saturating_sub(self.places.available_permits())
+    }
+
+    /// Whether one more may wait.
+    fn has_room(&self, state: &State, manifest: &Manifest) -> bool {
+        let len = state.len();
+        let memory: u64 = state.queues.values().map(Queue::memory).sum();
+        // It will be about as large as its like.
+        let more = state.queues.get(&key(manifest)).map_or(0, |queue| queue.size);
+        len < self.settings.standby_total
+            && len + self.running() < self.settings.children
+            && memory + more < self.settings.standby_memory
+    }
+
+    /// Starts one process in the background.
+    fn start(self: &Arc<Self>, state: &mut State, manifest: &Arc<Manifest>) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if state.stopped {
+            return;
+        }
+        state.queue(manifest).starting += 1;
+        let (standby, manifest) = (self.clone(), manifest.clone());
+        runtime.spawn(async move {
+            sleep(BREATH).await;
+            let started = standby.launch(&manifest).await;
+            standby.arrive(&manifest, started);
+        });
+        if state.keeper.is_none() {
+            let keeper = runtime.spawn(keep(Arc::downgrade(self)));
+            state.keeper = Some(keeper.abort_handle());
+        }
+    }
+
+    async fn launch(&self, manifest: &Manifest) -> Result<Waiter, CallError> {
+        // Looked at first: what is written while the process starts counts as a change.
+        let fingerprint = FileFingerprint::of(&manifest.command);
+        let program = self.launcher.program(manifest).await?;
+        let launcher = self.launcher.clone();
+        let start = tokio::task::spawn_blocking(move || launcher.start(&program));
+        let child = start.await.map_err(|error| not_started(manifest, &error))?;
+        let child = child.map_err(|error| not_started(manifest, &error))?;
+        let fingerprint = fingerprint.map_err(|error| not_started(manifest, &error))?;
+        Ok(Waiter { child, fingerprint, since: Instant::now(), memory: 0 })
+    }
+
+    /// Lets a process wait, if it is still wanted.
+    fn arrive(&self, manifest: &Arc<Manifest>, started: Result<Waiter, CallError>) {
+        let mut state = self.state();
+        let stopped = state.stopped;
+        let Some(queue) = state.queues.get_mut(&key(manifest)).filter(|_| !stopped) else { return };
+        queue.starting = queue.starting.saturating_sub(1);
+        match started {
+            Ok(waiter) if queue.manifest == *manifest => queue.waiting.push_back(waiter),
+            Ok(waiter) => {
+                drop(state);
+                drop(waiter);
+            }
+            Err(error) => {
+                queue.died();
+                // One cause, such as `uv` that is missing, is told once for all tools.
+                if state.told.as_ref() != Some(&error.public) {
+                    tracing::warn!(reason = %error.public, "no process can wait for a tool");
+                    state.told = Some(error.public);
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    fn queue(&mut self, manifest: &Arc<Manifest>) -> &mut Queue {
+        self.queues.entry(key(manifest)).or_insert_with(|| Queue::new(manifest.clone()))
+    }
+
+    fn len(&self) -> usize {
+        self.queues.values().map(Queue::len).sum()
+    }
+
+    /// One that waits for the tool whose last call is longest ago, and before that time if one is
+    /// given.
+    fn evict(&mut self, before: Option<Instant>) -> Option<Waiter> {
+        let queues = self.queues.values_mut().filter(|queue| !queue.waiting.is_empty());
+        let queues = queues.filter(|queue| before.is_none_or(|before| queue.last_call < before));
+        queues.min_by_key(|queue| queue.last_call)?.waiting.pop_front()
+    }
+}
+
+fn key(manifest: &Manifest) -> Key {
+    (manifest.name.clone(), manifest.version.clone())
+}

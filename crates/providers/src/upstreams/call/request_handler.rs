@@ -1,0 +1,159 @@
+//! The client of a call, as the server that works on it reaches it.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gantry_client::{InputRefusal, RequestHandler};
+use gantry_gateway::{CallContext, InputRequest, InputRequestError};
+use gantry_protocol::{Level, Method, RawJson, Redactor};
+use tokio::time::{Instant, sleep_until};
+
+use crate::upstreams::asker;
+use crate::upstreams::upstream::Upstream;
+
+/// How long a question waits for others that a server asks at the same time, when the client must
+/// take them all at once. A person who is asked does not see it.
+const TOGETHER: Duration = Duration::from_millis(20);
+
+/// The client of one call.
+#[derive(Debug)]
+pub(super) struct CallRequestHandler {
+    context: CallContext,
+    /// Whether the client takes all questions at once.
+    at_once: bool,
+    identity: OnceLock<String>,
+    redaction: Redactor,
+    /// The server, where there are others that may ask.
+    asker: Option<Arc<Upstream>>,
+    said: Mutex<Said>,
+}
+
+#[derive(Debug, Default)]
+struct Said {
+    /// Names that questions of this call had.
+    keys: HashSet<String>,
+    /// What the client would have had to declare to answer a question.
+    missing: Option<RawJson>,
+    /// When the questions that wait for each other go out.
+    release: Option<Instant>,
+}
+
+impl CallRequestHandler {
+    /// `at_once` says that the client is gone with the first question, and comes back with the
+    /// answers.
+    pub(super) fn new(
+        context: CallContext,
+        redaction: Redactor,
+        at_once: bool,
+        asker: Option<Arc<Upstream>>,
+    ) -> Self {
+        let (identity, said) = (OnceLock::new(), Mutex::default());
+        Self { context, at_once, identity, redaction, asker, said }
+    }
+
+    /// What the client would have had to declare, if the server asked for more than that.
+    pub(super) fn missing(&self) -> Option<RawJson> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).missing.clone()
+    }
+
+    /// Asks the client. A name that was used before would bring the answer of then.
+    pub(super) async fn put(
+        &self,
+        key: Option<String>,
+        ask: InputRequest,
+    ) -> Result<RawJson, InputRequestError> {
+        let key = self.key(key, &ask.method);
+        self.put_as(&key, ask).await
+    }
+
+    async fn put_as(&self, key: &str, ask: InputRequest) -> Result<RawJson, InputRequestError> {
+        let InputRequest { method, params } = ask;
+        let params = match &self.asker {
+            Some(server) => params.map(|params| asker::named(server.name(), &method, params)),
+            None => params,
+        };
+        let ask = InputRequest { method, params };
+        let answer = self.context.ask(key, ask).await;
+        if let Err(InputRequestError::Unsupported { required }) = &answer {
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.missing.get_or_insert_with(|| required.clone());
+        }
+        answer
+    }
+
+    /// Waits for other questions. All that come within the time go out together.
+    async fn gather(&self) {
+        if !self.at_once {
+            return;
+        }
+        let release = {
+            let now = Instant::now();
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let release = said.release.filter(|at| *at > now).unwrap_or(now + TOGETHER);
+            *said.release.insert(release)
+        };
+        sleep_until(release).await;
+    }
+
+    fn key(&self, hint: Option<String>, method: &Method) -> String {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hint) = hint.filter(|hint| said.keys.insert(hint.clone())) {
+            return hint;
+        }
+        loop {
+            let key = self.context.number_input_request(method);
+            if said.keys.insert(key.clone()) {
+                return key;
+            }
+        }
+    }
+}
+
+impl RequestHandler for CallRequestHandler {
+    fn progress(&self, params: RawJson) {
+        self.context.progress_raw(params);
+    }
+
+    fn log(&self, level: Level, params: RawJson) -> BoxFuture<'_, ()> {
+        Box::pin(self.context.log_raw(level, self.redaction.json(params)))
+    }
+
+    fn hang_up(&self, retry: Duration) {
+        self.context.hang_up(retry);
+    }
+
+    fn ask(
+        &self,
+        input_request: gantry_client::InputRequest,
+    ) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
+        let gantry_client::InputRequest { method, params, key } = input_request;
+        let key = self.key(key, &method);
+        Box::pin(async move {
+            self.gather().await;
+            let answer = self.put_as(&key, InputRequest { method, params }).await;
+            answer.map_err(|error| refusal(&error))
+        })
+    }
+
+    fn identity(&self) -> &str {
+        self.identity.get_or_init(|| {
+            let caller = self.context.caller();
+            let client = caller.client_info.as_ref().map_or("", |info| info.as_str());
+            let session = caller.session.as_deref().unwrap_or(client);
+            format!("{}\n{session}", caller.principal)
+        })
+    }
+}
+
+fn refusal(error: &InputRequestError) -> InputRefusal {
+    let text = error.to_string();
+    match error {
+        InputRequestError::Unsupported { .. } | InputRequestError::Inexpressible(_) => {
+            InputRefusal::Unsupported(text)
+        }
+        InputRequestError::Refused { .. } => InputRefusal::Refused(text),
+        InputRequestError::Unanswered(_) | InputRequestError::Gone => InputRefusal::Gone(text),
+    }
+}

@@ -1,0 +1,351 @@
+//! Attends to one server: asks for its lists when they may have changed, offers what it lists, and
+//! withdraws that when the server stays away.
+
+pub(super) mod export_list;
+mod freshness;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use gantry_client::{Backoff, Client, ClientError, Event, List, Listed, Start, State};
+use gantry_gateway::{Caller, Recipients};
+use gantry_protocol::{RawJson, code};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use self::freshness::Freshness;
+use super::lists::{self, Lists};
+use super::origin;
+use super::pace::Pace;
+use super::registry::UpstreamRegistry;
+use super::upstream::{Heard, Upstream};
+
+/// Changes that come close together are looked at once.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// How often connections that nobody uses are looked for.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// The waits before a list that could not be had is asked for again.
+const AGAIN: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duration::from_secs(300) };
+
+type Listing = BoxFuture<'static, (List, Result<Listed, ClientError>)>;
+
+/// The one who attends.
+pub(super) struct UpstreamTask {
+    registry: Weak<UpstreamRegistry>,
+    server: Arc<Upstream>,
+    client: Client,
+    /// Lists to ask for, and when.
+    due: HashSet<List>,
+    due_at: Option<Instant>,
+    /// Lists that were asked for.
+    listing: FuturesUnordered<Listing>,
+    asked: HashSet<List>,
+    failures: u32,
+    is_ready: bool,
+    /// When to withdraw what the server offers.
+    withdraw_at: Option<Instant>,
+    is_saved: bool,
+    /// When to ask again for lists whose changes the server does not tell.
+    freshness: Freshness,
+    /// How often lists are asked for that are said to have changed.
+    pace: Pace,
+    /// When they are asked for next because of that.
+    paced_until: Instant,
+}
+
+impl UpstreamTask {
+    /// One who asks that often for lists whose changes the server does not tell.
+    pub(in crate::upstreams) fn new(
+        registry: Weak<UpstreamRegistry>,
+        server: Arc<Upstream>,
+        client: Client,
+        refresh: Duration,
+    ) -> Self {
+        Self {
+            registry,
+            server,
+            client,
+            due: HashSet::new(),
+            due_at: None,
+            listing: FuturesUnordered::new(),
+            asked: HashSet::new(),
+            failures: 0,
+            is_ready: false,
+            withdraw_at: None,
+            is_saved: true,
+            freshness: Freshness::new(refresh),
+            pace: Pace::default(),
+            paced_until: Instant::now(),
+        }
+    }
+
+    /// Attends until the server is stopped.
+    pub(in crate::upstreams) async fn attend(mut self, mut heard: Heard) {
+        self.recall().await;
+        let mut states = self.client.states();
+        states.mark_changed();
+        let mut sweep = interval(SWEEP);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                event = heard.shared.recv() => match event {
+                    Some(event) => self.hear(event),
+                    None => return,
+                },
+                Some((whose, event)) = heard.own.recv() => self.hear_own(&whose, event),
+                Ok(()) = states.changed() => {
+                    let state = states.borrow_and_update().clone();
+                    self.heed(&state);
+                    self.tell();
+                }
+                Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
+                () = at(self.due_at) => self.ask(),
+                () = at(self.withdraw_at) => {
+                    self.withdraw_at = None;
+                    export_list::withdraw(&self.server, &self.registry).await;
+                }
+                () = at(self.freshness.ends_at()) => self.refresh(),
+                () = self.server.stale_hint.notified() => self.doubt(),
+                _ = sweep.tick() => self.server.sweep(),
+            }
+        }
+    }
+
+    /// Offers what was known of the server when it ran last. One that is started when it is needed
+    /// and of which nothing is known is started once, to learn it.
+    async fn recall(&mut self) {
+        export_list::recall(&self.server, &self.registry).await;
+        if self.server.upstream.client.start != Start::Lazy {
+            return;
+        }
+        if !self.server.is_known() {
+            self.demand(lists::ALL, Duration::ZERO);
+        } else {
+            self.server.settle();
+            self.tell();
+        }
+    }
+
+    /// Tells whoever waits that something has changed.
+    fn tell(&self) {
+        if let Some(registry) = self.registry.upgrade() {
+            registry.changes.send_modify(|changes| *changes += 1);
+        }
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Reconnected => self.demand_soon(lists::ALL.to_vec()),
+            Event::ListChanged(changed) => self.demand_soon(lists::of(changed)),
+            Event::ResourceUpdated { uri, params } => self.updated(&uri, &params, None),
+            Event::Log(level, params) => {
+                let (server, params) = (self.server.name(), self.server.redaction.json(params));
+                tracing::debug!(server, ?level, %params, "a server says something");
+            }
+        }
+    }
+
+    /// Hears what is said on the connection of one user or session. Its resources are theirs alone;
+    /// its lists are taken for a hint that those of all may have changed.
+    fn hear_own(&mut self, whose: &Arc<str>, event: Event) {
+        match event {
+            Event::Reconnected => {}
+            Event::ListChanged(changed) => {
+                let changed = lists::of(changed);
+                changed.iter().for_each(|list| self.client.forget(*list));
+                self.demand_soon(changed);
+            }
+            Event::ResourceUpdated { uri, params } => {
+                let (server, whose) = (self.server.clone(), whose.clone());
+                let are = move |caller: &Caller| server.whose(caller).as_deref() == Some(&*whose);
+                self.updated(&uri, &params, Some(&Recipients::new(are)));
+            }
+            event @ Event::Log(..) => self.hear(event),
+        }
+    }
+
+    fn updated(&self, uri: &str, params: &RawJson, recipients: Option<&Recipients>) {
+        if let Some(registry) = self.registry.upgrade() {
+            registry.updated(self.server.name(), uri, params.get("metadata").as_ref(), recipients);
+        }
+    }
+
+    fn heed(&mut self, state: &State) {
+        let was_ready = self.is_ready;
+        self.is_ready = matches!(state, State::Ready | State::Degraded(_));
+        if !self.is_ready {
+            self.freshness.clear();
+        }
+        match state {
+            State::Ready | State::Degraded(_) => {
+                self.withdraw_at = None;
+                if !was_ready {
+                    // A server that is new is waited for; one that came back is known already.
+                    let is_new = *self.server.lists.load_full() == Lists::default();
+                    self.demand(lists::ALL, if is_new { Duration::ZERO } else { SETTLE });
+                }
+            }
+            State::BackingOff { .. } | State::Disabled(_) => {
+                if let State::BackingOff { reason, wait } = state {
+                    let (server, reason) =
+                        (self.server.name(), self.server.redaction.text(reason).into_owned());
+                    tracing::warn!(
+                        server,
+                        reason,
+                        ?wait,
+                        "a server cannot be reached; it is tried again"
+                    );
+                }
+                let keep = self.registry.upgrade().map_or(Duration::ZERO, |it| it.settings.keep);
+                self.server.settle();
+                let is_offered = !self.server.exports.load().is_withdrawn;
+                if is_offered && self.server.upstream.client.start != Start::Lazy {
+                    self.withdraw_at.get_or_insert_with(|| Instant::now() + keep);
+                }
+            }
+            State::Starting | State::Configured => {}
+        }
+    }
+
+    /// Has lists asked for that are said to have changed: soon, unless that is said all the time.
+    fn demand_soon(&mut self, lists: Vec<List>) {
+        let now = Instant::now();
+        self.due.extend(lists.iter().copied());
+        // One reading is enough for all that changes until then.
+        if self.paced_until > now {
+            return;
+        }
+        let wait = self.pace.next(now);
+        if wait > Duration::ZERO {
+            self.server.note_listing_storm();
+        }
+        self.paced_until = now + wait.max(SETTLE);
+        self.demand(lists, wait.max(SETTLE));
+    }
+
+    /// Has lists asked for after a while.
+    fn demand(&mut self, lists: impl IntoIterator<Item = List>, after: Duration) {
+        self.due.extend(lists);
+        let at = Instant::now() + after;
+        self.due_at = Some(self.due_at.map_or(at, |due_at| due_at.min(at)));
+    }
+
+    /// Asks for what is due. What is being asked for stays due: it may have changed since.
+    fn ask(&mut self) {
+        self.due_at = None;
+        let asked = &self.asked;
+        let now: Vec<List> = self.due.iter().copied().filter(|it| !asked.contains(it)).collect();
+        for list in now {
+            self.due.remove(&list);
+            self.asked.insert(list);
+            let client = self.client.clone();
+            self.listing.push(Box::pin(async move { (list, client.list(list).await) }));
+        }
+    }
+
+    /// Takes a list, or the reason why there is none.
+    async fn take(&mut self, list: List, listed: Result<Listed, ClientError>) {
+        self.asked.remove(&list);
+        let mut lists = Lists::clone(&self.server.lists.load());
+        let is_away = self.server.exports.load().is_withdrawn;
+        let is_back = listed.is_ok() && is_away;
+        match listed {
+            Ok(listed) => {
+                self.freshness.listed(list, listed.ttl);
+                lists.replace(list, listed);
+                lists.bound(self.server.upstream.client.lists.total);
+            }
+            // Many declare a capability and do not know all of its lists.
+            Err(ClientError::Answered(error)) if error.code == code::METHOD_NOT_FOUND => {
+                lists.replace(list, Listed::default());
+            }
+            Err(error) => {
+                let reason = self.server.redaction.text(&error.to_string()).into_owned();
+                lists.note(list, format!("{} could not be had: {reason}", list.method()));
+                self.failures = self.failures.saturating_add(1);
+                self.demand([list], AGAIN.after(self.failures));
+            }
+        }
+        if let Some(peer) = self.client.known() {
+            lists.instructions.clone_from(&peer.instructions);
+            lists.makes_tasks = peer.makes_tasks();
+        }
+        if !self.due.is_empty() && self.due_at.is_none() {
+            self.due_at = Some(Instant::now());
+        }
+        if is_back || lists != **self.server.lists.load() {
+            self.warn(&lists);
+            self.server.lists.store(Arc::new(lists));
+            self.is_saved = false;
+            if is_back || !is_away {
+                export_list::exports(&self.server, &self.registry).await;
+            }
+        }
+        if self.listing.is_empty() {
+            if self.failures == 0 || **self.server.lists.load() != Lists::default() {
+                self.server.know();
+            }
+            self.server.settle();
+            if self.due.is_empty() {
+                self.failures = 0;
+                self.save().await;
+            }
+        }
+        self.tell();
+    }
+
+    /// Tells the log, in one line, what is newly wrong with the lists.
+    fn warn(&self, lists: &Lists) {
+        let troubles = |lists: &Lists| lists.troubles().collect::<Vec<_>>().join("; ");
+        let (now, before) = (troubles(lists), troubles(&self.server.lists.load()));
+        if !now.is_empty() && now != before {
+            let (server, reason) = (self.server.name(), self.server.redaction.text(&now));
+            tracing::warn!(server, %reason, "not everything that a server lists is offered");
+        }
+    }
+
+    /// Has lists asked for again that are stale, if the server does not tell of their changes.
+    fn refresh(&mut self) {
+        let stale = self.freshness.stale(|list| self.client.is_told(list));
+        if !stale.is_empty() {
+            self.demand(stale, Duration::ZERO);
+        }
+    }
+
+    /// A call was refused as if there were no such tool.
+    fn doubt(&mut self) {
+        if !self.client.is_told(List::Tools) {
+            self.client.forget(List::Tools);
+            self.freshness.doubt(List::Tools);
+        }
+    }
+
+    async fn save(&mut self) {
+        let folder = self.registry.upgrade().and_then(|registry| registry.settings.folder.clone());
+        let Some(folder) = folder.filter(|_| !self.is_saved) else { return };
+        self.is_saved = true;
+        let server = self.server.clone();
+        let saving = tokio::task::spawn_blocking(move || {
+            let lists = server.lists.load_full();
+            let file = folder.join(origin::file(&server.upstream));
+            if let Err(error) = lists.save(&file, &origin::identity(&server.upstream)) {
+                let server = server.name();
+                tracing::warn!(server, %error, "what a server lists cannot be kept");
+            }
+        });
+        let _ = saving.await;
+    }
+}
+
+/// Waits until then; for ever if it is not said when.
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

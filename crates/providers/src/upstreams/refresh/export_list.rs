@@ -1,0 +1,95 @@
+//! Putting on offer what a server lists or listed last, and taking it back.
+
+use std::sync::{Arc, Weak};
+
+use tokio::task::{JoinError, spawn_blocking};
+
+use crate::upstreams::exports::Exports;
+use crate::upstreams::lists::Lists;
+use crate::upstreams::origin;
+use crate::upstreams::registry::UpstreamRegistry;
+use crate::upstreams::upstream::Upstream;
+
+/// Finds out what the server listed when it ran last, and offers that. Until then nobody knows
+/// which names are the server's.
+pub(in crate::upstreams) async fn recall(
+    server: &Arc<Upstream>,
+    registry: &Weak<UpstreamRegistry>,
+) {
+    let is_unknown = *server.lists.load_full() == Lists::default();
+    if is_unknown && let Some(folder) = registry.upgrade().and_then(|it| it.settings.folder.clone())
+    {
+        let file = folder.join(origin::file(&server.upstream));
+        let limit = server.upstream.client.lists.total;
+        let loading = spawn_blocking(move || {
+            let (identity, mut lists) = Lists::load(&file)?;
+            lists.bound(limit);
+            Some((identity, lists))
+        });
+        match loading.await.ok().flatten() {
+            Some((identity, lists)) if identity == origin::identity(&server.upstream) => {
+                server.know();
+                server.lists.store(Arc::new(lists));
+            }
+            // Another server had this entry. Its names stay reserved until this one has spoken.
+            Some((_, lists)) => return reserve(server, registry, lists).await,
+            None => {}
+        }
+    } else if is_unknown && server.exports.load().is_withdrawn {
+        return server.recalled();
+    }
+    exports(server, registry).await;
+}
+
+/// Keeps the names of what another server listed, and offers nothing.
+async fn reserve(server: &Arc<Upstream>, registry: &Weak<UpstreamRegistry>, lists: Lists) {
+    let reserving = show(server, registry, move |server| {
+        Exports::read(&server.upstream, &lists, &server.exports.load()).withdrawn()
+    });
+    if let Err(error) = reserving.await {
+        tracing::error!(server = server.name(), %error, "what a server listed could not be read");
+    }
+}
+
+/// Offers what is listed. Of a server that is not to be reached only the names are kept.
+pub(in crate::upstreams) async fn exports(
+    server: &Arc<Upstream>,
+    registry: &Weak<UpstreamRegistry>,
+) {
+    let offering = show(server, registry, |server| {
+        let lists = server.lists.load_full();
+        let exports = Exports::read(&server.upstream, &lists, &server.exports.load());
+        if server.shared().is_some() { exports } else { exports.withdrawn() }
+    });
+    if let Err(error) = offering.await {
+        tracing::error!(server = server.name(), %error, "what a server lists could not be read");
+    }
+}
+
+/// Takes back what is offered. The names are kept: whoever knows one means this server by it.
+pub(in crate::upstreams) async fn withdraw(
+    server: &Arc<Upstream>,
+    registry: &Weak<UpstreamRegistry>,
+) {
+    tracing::warn!(server = server.name(), "a server stays away; its tools are withdrawn");
+    let _ = show(server, registry, |server| server.exports.load().withdrawn()).await;
+}
+
+/// Shows another offer. Reading many schemas takes a while, in which others must go on.
+async fn show(
+    server: &Arc<Upstream>,
+    registry: &Weak<UpstreamRegistry>,
+    make: impl FnOnce(&Upstream) -> Exports + Send + 'static,
+) -> Result<(), JoinError> {
+    let (server, registry) = (server.clone(), registry.clone());
+    let showing = spawn_blocking(move || {
+        server.exports.store(Arc::new(make(&server)));
+        server.recalled();
+        if let Some(registry) = registry.upgrade() {
+            registry.show(Some(server.name()));
+            registry.changes.send_modify(|changes| *changes += 1);
+        }
+        server.shown.send_replace(server.exports.load().cached);
+    });
+    showing.await
+}
