@@ -1,6 +1,6 @@
 //! What fuzz targets reach of the inside.
 
-use crate::wire::http::Head;
+use crate::http::Head;
 
 /// Reads the head of a response: its length, and what it says, written out; none while it is not
 /// whole. The error says why it is refused.

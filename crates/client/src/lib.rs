@@ -11,6 +11,7 @@ mod error;
 mod event;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod http;
 mod peer;
 mod post;
 mod request;
@@ -19,7 +20,7 @@ mod settings;
 mod state;
 mod target;
 mod tool;
-mod wire;
+mod transport;
 
 pub use backoff::Backoff;
 pub use client::{Client, Health};

@@ -6,9 +6,9 @@ use http::Uri;
 use http::header::{CONTENT_TYPE, HeaderValue};
 
 use crate::error::ClientError;
+use crate::http::{Body, Head, Http, Request, request_target};
 use crate::settings::Settings;
 use crate::target::Endpoint;
-use crate::wire::http::{Body, Head, Http, Request, request_target};
 
 /// Bytes that are read of an answer, so that its connection can be used again.
 const ANSWER: usize = 64 * 1024;

@@ -17,8 +17,8 @@ use crate::error::{ClientError, HttpError};
 use crate::event::Event;
 use crate::peer::Peer;
 use crate::settings::Settings;
-use crate::wire::Outgoing;
-use crate::wire::streamable::{Posted, Streamable};
+use crate::transport::Outgoing;
+use crate::transport::streamable_http::{Posted, Streamable};
 
 /// How long a server that takes no more messages has to say, or show by its end, why.
 const LAST_WORDS: Duration = Duration::from_secs(1);

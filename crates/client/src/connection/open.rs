@@ -16,8 +16,8 @@ use crate::error::ClientError;
 use crate::event::Event;
 use crate::settings::{Era, Settings};
 use crate::target::{Endpoint, HttpKind, Target};
-use crate::wire::streamable::Streamable;
-use crate::wire::{Pipe, http_sse, stdio, websocket};
+use crate::transport::streamable_http::Streamable;
+use crate::transport::{Pipe, http_sse, stdio, websocket};
 
 /// A connection whose server is not greeted yet.
 pub(super) struct Draft {

@@ -19,7 +19,7 @@ use super::answer::rpc_error;
 use super::connection_inner::{ConnectionInner, Transport};
 use super::decode::Decoded;
 use crate::error::{ClientError, HttpError};
-use crate::wire::streamable::{Messages, Posted, Said};
+use crate::transport::streamable_http::{Messages, Posted, Said};
 
 /// The source of one request's messages.
 pub(super) struct Source {

@@ -19,7 +19,7 @@ use crate::request::Request;
 use crate::request_handler::NoopHandler;
 use crate::settings::Settings;
 use crate::target::{Endpoint, HttpKind, Target};
-use crate::wire::stage::{self, read_request};
+use crate::transport::fake_http_server::{self, read_request};
 
 #[tokio::test]
 async fn the_era_is_found_out() {
@@ -262,16 +262,16 @@ async fn a_subscription_is_heard_until_the_next_has_taken_its_place() {
             json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
         let found = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities});
         let answer = json!({"jsonrpc": "2.0", "id": id, "result": found}).to_string();
-        first.write_all(stage::json(&answer).as_bytes()).await.unwrap();
+        first.write_all(fake_http_server::json(&answer).as_bytes()).await.unwrap();
         let (_, listen) = read_request(&mut first).await.unwrap();
-        first.write_all(stage::events(&acknowledge(&listen)).as_bytes()).await.unwrap();
+        first.write_all(fake_http_server::events(&acknowledge(&listen)).as_bytes()).await.unwrap();
         listened.send(()).unwrap();
         let (mut second, _) = listener.accept().await.unwrap();
         let (_, again) = read_request(&mut second).await.unwrap();
         // While the second is not in force, the first has something to say.
-        first.write_all(stage::chunk(&changed).as_bytes()).await.unwrap();
+        first.write_all(fake_http_server::chunk(&changed).as_bytes()).await.unwrap();
         assert!(matches!(heard.recv().await, Some(Event::ListChanged(ChangedList::Tools))));
-        second.write_all(stage::events(&acknowledge(&again)).as_bytes()).await.unwrap();
+        second.write_all(fake_http_server::events(&acknowledge(&again)).as_bytes()).await.unwrap();
         (first, second, heard)
     };
     let watch = async {
@@ -284,7 +284,7 @@ async fn a_subscription_is_heard_until_the_next_has_taken_its_place() {
     let all = async {
         let ((mut first, _second, mut heard), _connection) = tokio::join!(serve, watch);
         // What was said on the first before the second was known may come after all.
-        first.write_all(stage::chunk(&changed).as_bytes()).await.unwrap();
+        first.write_all(fake_http_server::chunk(&changed).as_bytes()).await.unwrap();
         assert!(matches!(heard.recv().await, Some(Event::ListChanged(ChangedList::Tools))));
     };
     timeout(SOON, all).await.expect("both changes are heard");

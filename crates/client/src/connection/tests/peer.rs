@@ -14,7 +14,7 @@ use crate::connection::open::Opening;
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::settings::{Era, Settings};
-use crate::wire::{Outgoing, Pipe};
+use crate::transport::{Outgoing, Pipe};
 
 /// The server's end.
 pub(super) struct Server {

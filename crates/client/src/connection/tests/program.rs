@@ -15,7 +15,7 @@ use crate::error::ClientError;
 use crate::request_handler::NoopHandler;
 use crate::settings::{Era, Settings};
 use crate::target::Target;
-use crate::wire::Outgoing;
+use crate::transport::Outgoing;
 
 /// Says hello to whoever begins with a handshake.
 const HELLO: &str = r#"

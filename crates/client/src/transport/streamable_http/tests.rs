@@ -10,7 +10,9 @@ use http::header::{HeaderName, HeaderValue};
 use super::{Messages, Posted, Said, Streamable};
 use crate::error::ClientError;
 use crate::settings::Settings;
-use crate::wire::stage::{HandshakeStage, Play, Seen, chunk, events, json, response};
+use crate::transport::fake_http_server::{
+    FakeHttpServer, Play, Seen, chunk, events, json, response,
+};
 use gantry_protocol::Secret;
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -22,8 +24,8 @@ fn settings() -> Settings {
     settings
 }
 
-fn streamable(stage: &HandshakeStage) -> Streamable {
-    Streamable::new(&stage.endpoint, &settings()).unwrap()
+fn streamable(server: &FakeHttpServer) -> Streamable {
+    Streamable::new(&server.endpoint, &settings()).unwrap()
 }
 
 async fn post(streamable: &Streamable) -> Result<Posted, ClientError> {
@@ -145,9 +147,9 @@ async fn what_is_made_of_a_response() {
         ("long event", Play::SayAndHold(events(&format!("data: {long}"))), "stream None malformed"),
     ];
     for (case, play, expected) in cases {
-        let stage = HandshakeStage::new([play]).await;
-        let told = told(post(&streamable(&stage)).await).await;
-        let port = stage.endpoint.url.port().unwrap().to_string();
+        let server = FakeHttpServer::new([play]).await;
+        let told = told(post(&streamable(&server)).await).await;
+        let port = server.endpoint.url.port().unwrap().to_string();
         let expected = expected.replace("PORT", &port);
         assert!(told.starts_with(&expected), "{case}: {told}");
         assert!(!told.contains("hidden"), "{case}: {told}");
@@ -160,12 +162,12 @@ async fn another_path_of_the_same_server_is_followed_once() {
     for (then, expected) in
         [(Play::Say(json("{}")), "answer"), (moved(), "unreachable: `127.0.0.1:PORT` redirects")]
     {
-        let mut stage = HandshakeStage::new([moved(), then]).await;
-        let told = told(post(&streamable(&stage)).await).await;
-        let port = stage.endpoint.url.port().unwrap().to_string();
+        let mut server = FakeHttpServer::new([moved(), then]).await;
+        let told = told(post(&streamable(&server)).await).await;
+        let port = server.endpoint.url.port().unwrap().to_string();
         assert!(told.starts_with(&expected.replace("PORT", &port)), "{told}");
-        let (_, _, first) = stage.request().await;
-        let (_, head, second) = stage.request().await;
+        let (_, _, first) = server.request().await;
+        let (_, head, second) = server.request().await;
         assert!(head.starts_with("post /mcp/?y http/1.1\r\n"), "{head}");
         assert_eq!(first, second);
     }
@@ -174,8 +176,8 @@ async fn another_path_of_the_same_server_is_followed_once() {
 #[tokio::test]
 async fn credentials_that_are_refused_come_with_the_challenge() {
     let play = response("401 Unauthorized", "www-authenticate: Bearer realm=\"x\"\r\n", "");
-    let stage = HandshakeStage::new([Play::Say(play)]).await;
-    let Err(ClientError::Unauthorized { status, challenge }) = post(&streamable(&stage)).await
+    let server = FakeHttpServer::new([Play::Say(play)]).await;
+    let Err(ClientError::Unauthorized { status, challenge }) = post(&streamable(&server)).await
     else {
         panic!("credentials were refused");
     };
@@ -190,11 +192,11 @@ async fn every_request_carries_what_was_agreed_on() {
         (Revision::V2025_11_25, None, Some("mcp-protocol-version: 2025-11-25\r\n")),
         (Revision::V2026_07_28, None, None),
     ] {
-        let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
-        stage.endpoint.headers.push(("X-Key".to_owned(), Secret::new("a")));
-        let streamable = streamable(&stage);
+        let mut server = FakeHttpServer::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+        server.endpoint.headers.push(("X-Key".to_owned(), Secret::new("a")));
+        let streamable = streamable(&server);
         post(&streamable).await.unwrap();
-        let (_, first, body) = stage.request().await;
+        let (_, first, body) = server.request().await;
         assert!(first.starts_with("post /mcp?key=hidden http/1.1\r\n"), "{first}");
         for header in [
             "accept: application/json, text/event-stream",
@@ -209,7 +211,7 @@ async fn every_request_carries_what_was_agreed_on() {
         streamable.agreed(revision, session.map(str::to_owned));
         let own = (HeaderName::from_static("mcp-method"), HeaderValue::from_static("ping"));
         streamable.post(Bytes::from_static(b"{}"), &[own]).await.unwrap();
-        let (connection, second, _) = stage.request().await;
+        let (connection, second, _) = server.request().await;
         assert_eq!(connection, 0, "the connection is used again");
         assert!(second.contains("mcp-method: ping"), "{second}");
         assert_eq!(second.contains("mcp-session-id: s"), session.is_some(), "{second}");
@@ -223,8 +225,8 @@ async fn every_request_carries_what_was_agreed_on() {
 #[tokio::test]
 async fn a_forgotten_session_is_told_apart() {
     let gone = || Play::Say(response("404 Not Found", "", "gone"));
-    let stage = HandshakeStage::new([gone(), gone()]).await;
-    let streamable = streamable(&stage);
+    let server = FakeHttpServer::new([gone(), gone()]).await;
+    let streamable = streamable(&server);
     streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
     assert_eq!(kind(&post(&streamable).await.unwrap_err()), "session lost");
     assert_eq!(kind(&streamable.listen().await.unwrap_err()), "session lost");
@@ -232,14 +234,14 @@ async fn a_forgotten_session_is_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_taken_up_where_it_broke() {
-    let mut stage = HandshakeStage::new([
+    let mut server = FakeHttpServer::new([
         Play::SayAndClose(events("id: a\nretry: 20\ndata:\n\n: half\nid: b\ndata: 1")),
         Play::Say(events("id: b\ndata: 1\n\n") + &chunk("")),
         Play::Say(response("503 Soon", "", "")),
         Play::SayAndHold(events("id: c\ndata: 2\n\n")),
     ])
     .await;
-    let streamable = streamable(&stage);
+    let streamable = streamable(&server);
     streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
@@ -249,7 +251,7 @@ async fn a_stream_is_taken_up_where_it_broke() {
     drop(messages);
     let mut afters = Vec::new();
     loop {
-        match stage.seen().await {
+        match server.seen().await {
             Seen::Request { head, connection, .. } if head.starts_with("get ") => {
                 assert!(head.contains("accept: text/event-stream\r\n"), "{head}");
                 assert!(head.contains("mcp-session-id: s"), "{head}");
@@ -267,12 +269,12 @@ async fn a_stream_is_taken_up_where_it_broke() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_up_is_called_back() {
-    let stage = HandshakeStage::new([
+    let server = FakeHttpServer::new([
         Play::Say(events("id: a\nretry: 20\ndata:\n\n") + &chunk("")),
         Play::SayAndHold(events("id: b\ndata: 1\n\n")),
     ])
     .await;
-    let streamable = streamable(&stage);
+    let streamable = streamable(&server);
     streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
@@ -294,8 +296,8 @@ async fn a_stream_that_cannot_be_taken_up_is_lost() {
         ("who?", vec![Play::Say(response("401 No", "", ""))], "lost"),
     ];
     for (case, then, expected) in cases {
-        let stage = HandshakeStage::new([begun()].into_iter().chain(then)).await;
-        let streamable = streamable(&stage);
+        let server = FakeHttpServer::new([begun()].into_iter().chain(then)).await;
+        let streamable = streamable(&server);
         streamable.agreed(Revision::V2025_06_18, Some("s".to_owned()));
         let told = told(post(&streamable).await).await;
         assert_eq!(told, format!(r#"stream None b"1" {expected}"#), "{case}");
@@ -304,33 +306,33 @@ async fn a_stream_that_cannot_be_taken_up_is_lost() {
 
 #[tokio::test]
 async fn a_stream_without_session_is_never_taken_up() {
-    let mut stage = HandshakeStage::new([Play::SayAndClose(events("id: a\ndata: 1\n\n"))]).await;
-    let streamable = streamable(&stage);
+    let mut server = FakeHttpServer::new([Play::SayAndClose(events("id: a\ndata: 1\n\n"))]).await;
+    let streamable = streamable(&server);
     streamable.agreed(Revision::V2026_07_28, None);
     assert_eq!(told(post(&streamable).await).await, r#"stream None b"1" lost"#);
-    assert!(stage.request().await.1.starts_with("post "));
+    assert!(server.request().await.1.starts_with("post "));
 }
 
 #[tokio::test]
 async fn dropping_what_is_under_way_closes_the_connection() {
-    let mut stage = HandshakeStage::new([
+    let mut server = FakeHttpServer::new([
         Play::SayAndHold(events("data: 1\n\n")),
         Play::SayAndHold(String::new()),
     ])
     .await;
-    let streamable = streamable(&stage);
+    let streamable = streamable(&server);
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
     };
     assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
-    stage.request().await;
+    server.request().await;
     drop(messages);
-    assert_eq!(stage.seen().await, Seen::Closed(0));
+    assert_eq!(server.seen().await, Seen::Closed(0));
     tokio::select! {
         _ = post(&streamable) => panic!("no answer ever comes"),
-        _ = stage.request() => {}
+        _ = server.request() => {}
     }
-    assert_eq!(stage.seen().await, Seen::Closed(1));
+    assert_eq!(server.seen().await, Seen::Closed(1));
 }
 
 #[tokio::test]
@@ -338,20 +340,20 @@ async fn a_stream_that_is_done_with_leaves_its_connection() {
     for (rest, used_again) in [(chunk(""), true), (String::new(), false)] {
         let first = Play::Say(events("data: 1\n\n") + &rest);
         let others = std::iter::repeat_n(Play::Say(json("{}")), 20);
-        let mut stage = HandshakeStage::new([first].into_iter().chain(others)).await;
-        let streamable = streamable(&stage);
+        let mut server = FakeHttpServer::new([first].into_iter().chain(others)).await;
+        let streamable = streamable(&server);
         let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
             panic!("a stream")
         };
         assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
         messages.done();
-        stage.request().await;
+        server.request().await;
         let mut connections = Vec::new();
         for _ in 0..10 {
             let (one, other) = tokio::join!(post(&streamable), post(&streamable));
             assert!(one.is_ok() && other.is_ok());
-            connections.push(stage.request().await.0);
-            connections.push(stage.request().await.0);
+            connections.push(server.request().await.0);
+            connections.push(server.request().await.0);
         }
         assert_eq!(connections.contains(&0), used_again, "{connections:?}");
     }
@@ -365,21 +367,21 @@ async fn the_general_stream_is_there_or_not() {
         (Play::Say(json("{}")), Some(false)),
         (Play::Say(response("500 Oh", "", "")), None),
     ] {
-        let stage = HandshakeStage::new([play]).await;
-        let listening = streamable(&stage).listen().await;
+        let server = FakeHttpServer::new([play]).await;
+        let listening = streamable(&server).listen().await;
         assert_eq!(listening.ok().map(|messages| messages.is_some()), there);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_ended_without_waiting_for_long() {
-    let mut stage = HandshakeStage::new([Play::SayAndHold(String::new())]).await;
-    let streamable = streamable(&stage);
+    let mut server = FakeHttpServer::new([Play::SayAndHold(String::new())]).await;
+    let streamable = streamable(&server);
     streamable.end_session().await;
     streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
     let begun = tokio::time::Instant::now();
     streamable.end_session().await;
     assert!(begun.elapsed() <= settings().grace + Duration::from_millis(1));
-    let (_, head, _) = stage.request().await;
+    let (_, head, _) = server.request().await;
     assert!(head.starts_with("delete ") && head.contains("mcp-session-id: s"), "{head}");
 }

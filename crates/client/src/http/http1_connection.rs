@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::runtime::{Handle, Id};
 use tokio::task::unconstrained;
 
-use super::dial::Stream;
+use super::connect::Stream;
 use super::head::Head;
 use super::request::Request;
 use gantry_transport::http::{Framing, Step};

@@ -11,7 +11,7 @@ use http::StatusCode;
 
 use super::Shared;
 use crate::error::ClientError;
-use crate::wire::http::{Body, Head, Kind};
+use crate::http::{Body, Head, Kind};
 
 /// Tries to take up a stream before it is given up.
 const TRIES: u32 = 5;

@@ -11,7 +11,7 @@ use super::{Http, Origin, Request, request_target};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
-use crate::wire::stage::{HandshakeStage, Play, Seen, json};
+use crate::transport::fake_http_server::{FakeHttpServer, Play, Seen, json};
 use gantry_protocol::Secret;
 
 fn http(endpoint: &Endpoint) -> Http {
@@ -94,8 +94,8 @@ async fn what_cannot_be_reached_says_what_to_check() {
 
 #[tokio::test]
 async fn connections_are_used_again_but_not_shared() {
-    let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 6)).await;
-    let http = http(&stage.endpoint);
+    let mut server = FakeHttpServer::new(std::iter::repeat_n(Play::Say(json("{}")), 6)).await;
+    let http = http(&server.endpoint);
     get(&http).await.unwrap();
     get(&http).await.unwrap();
     let (one, other) = tokio::join!(get(&http), get(&http));
@@ -104,7 +104,7 @@ async fn connections_are_used_again_but_not_shared() {
     assert!(one.is_ok() && other.is_ok());
     let mut connections = Vec::new();
     for _ in 0..6 {
-        connections.push(stage.request().await.0);
+        connections.push(server.request().await.0);
     }
     connections.sort_unstable();
     assert_eq!(connections, [0, 0, 0, 0, 1, 1]);
@@ -112,20 +112,20 @@ async fn connections_are_used_again_but_not_shared() {
 
 #[tokio::test]
 async fn no_more_connections_wait_than_are_allowed() {
-    let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+    let mut server = FakeHttpServer::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
     let settings = Settings { in_flight: 1, ..Settings::default() };
-    let http = Http::new(&stage.endpoint, &settings).unwrap();
+    let http = Http::new(&server.endpoint, &settings).unwrap();
     let (one, other) = tokio::join!(get(&http), get(&http));
     assert!(one.is_ok() && other.is_ok());
-    while !matches!(stage.seen().await, Seen::Closed(_)) {}
+    while !matches!(server.seen().await, Seen::Closed(_)) {}
 }
 
 #[tokio::test]
 async fn a_connection_that_the_server_closes_is_not_used_again() {
     let closing = json("{}").replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
     let plays = [Play::SayAndClose(closing), Play::SayAndClose(json("{}")), Play::Say(json("{}"))];
-    let mut stage = HandshakeStage::new(plays).await;
-    let http = http(&stage.endpoint);
+    let mut server = FakeHttpServer::new(plays).await;
+    let http = http(&server.endpoint);
     get(&http).await.unwrap();
     get(&http).await.unwrap();
     // The second server said nothing of closing: this is seen when it happens.
@@ -135,26 +135,26 @@ async fn a_connection_that_the_server_closes_is_not_used_again() {
     }
     get(&http).await.unwrap();
     for connection in 0..3 {
-        assert_eq!(stage.request().await.0, connection);
+        assert_eq!(server.request().await.0, connection);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_waited_for_long_is_closed() {
-    let mut stage = HandshakeStage::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
-    let http = http(&stage.endpoint);
+    let mut server = FakeHttpServer::new(std::iter::repeat_n(Play::Say(json("{}")), 2)).await;
+    let http = http(&server.endpoint);
     get(&http).await.unwrap();
     tokio::time::advance(Duration::from_secs(60)).await;
     get(&http).await.unwrap();
-    assert_eq!(stage.request().await.0, 0);
-    assert_eq!(stage.request().await.0, 1);
+    assert_eq!(server.request().await.0, 0);
+    assert_eq!(server.request().await.0, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_takes_no_connection_is_given_up() {
     // Takes the connection, and never begins to speak TLS.
-    let stage = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://{}/", stage.local_addr().unwrap());
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/", server.local_addr().unwrap());
     let error = get(&http(&Endpoint::new(url.parse().unwrap()))).await.unwrap_err();
     assert!(error.is_unsent() && error.to_string().contains("60s"), "{error}");
 }
@@ -176,8 +176,8 @@ async fn what_servers_say_around_a_response() {
         (Play::Say("HTTP/1.1 101 Switching\r\n\r\n".to_owned()), Err("something else")),
         (Play::Say("220 mail.test\r\n".to_owned()), Err("check scheme and port")),
     ] {
-        let stage = HandshakeStage::new([play.clone()]).await;
-        match (get(&http(&stage.endpoint)).await, expected) {
+        let server = FakeHttpServer::new([play.clone()]).await;
+        match (get(&http(&server.endpoint)).await, expected) {
             (Ok(body), Ok(expected)) => assert_eq!(body, expected, "{play:?}"),
             (Err(error), Err(expected)) => {
                 assert!(error.to_string().contains(expected), "{play:?}: {error}");
@@ -191,11 +191,11 @@ async fn what_servers_say_around_a_response() {
 #[tokio::test]
 async fn a_connection_that_says_more_than_it_was_asked_is_not_used_again() {
     let plays = [Play::Say(format!("{}{}", json("1"), json("2"))), Play::Say(json("3"))];
-    let mut stage = HandshakeStage::new(plays).await;
-    let http = http(&stage.endpoint);
+    let mut server = FakeHttpServer::new(plays).await;
+    let http = http(&server.endpoint);
     assert_eq!(get(&http).await.unwrap(), "1");
     assert_eq!(get(&http).await.unwrap(), "3");
-    assert_eq!((stage.request().await.0, stage.request().await.0), (0, 1));
+    assert_eq!((server.request().await.0, server.request().await.0), (0, 1));
 }
 
 #[tokio::test]
@@ -221,11 +221,11 @@ async fn an_answer_may_come_before_the_request_was_read() {
 
 #[tokio::test(start_paused = true)]
 async fn after_the_last_request_no_connection_stays_open() {
-    let mut stage = HandshakeStage::new([Play::Say(json("{}"))]).await;
-    let http = http(&stage.endpoint);
+    let mut server = FakeHttpServer::new([Play::Say(json("{}"))]).await;
+    let http = http(&server.endpoint);
     get(&http).await.unwrap();
-    stage.request().await;
-    assert_eq!(stage.seen().await, Seen::Closed(0));
+    server.request().await;
+    assert_eq!(server.seen().await, Seen::Closed(0));
 }
 
 /// What a server says before it has read everything may be no answer, or one that goes on while it
@@ -270,7 +270,7 @@ async fn of_many_dead_connections_none_is_used() {
     let http = http(&Endpoint::new(format!("http://{address}/").parse().unwrap()));
     let mut ends = Vec::new();
     for _ in 0..MANY {
-        let near = super::dial(&http.origin, None, Duration::from_secs(10)).await.unwrap();
+        let near = super::connect(&http.origin, None, Duration::from_secs(10)).await.unwrap();
         http.pool.give(Box::new(super::Http1Connection::new(near)));
         ends.push(listener.accept().await.unwrap());
     }

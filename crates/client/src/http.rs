@@ -2,7 +2,7 @@
 //! are not followed, for the headers of an endpoint are meant for nobody else.
 
 mod body;
-mod dial;
+mod connect;
 mod head;
 mod headers;
 mod http1_connection;
@@ -20,7 +20,7 @@ use http::header::{self, HeaderMap};
 use http::{StatusCode, Uri};
 
 pub(crate) use body::Body;
-pub(crate) use dial::{Stream, dial};
+pub(crate) use connect::{Stream, connect};
 pub(crate) use head::{Head, Kind};
 pub(crate) use headers::of_endpoint;
 pub(crate) use origin::{Origin, request_target};
@@ -109,8 +109,8 @@ impl Http {
             }
         }
         // On the heap is what most requests do not need: it would make every one of them larger.
-        let dialed = dial(&self.origin, self.socket.as_ref(), self.connect_within);
-        let stream = Box::pin(dialed).await?;
+        let connecting = connect(&self.origin, self.socket.as_ref(), self.connect_within);
+        let stream = Box::pin(connecting).await?;
         let mut connection = Box::new(Http1Connection::new(stream));
         match connection.ask(request).await {
             Ok(head) => Ok((head, connection)),

@@ -12,8 +12,8 @@ use http::Uri;
 use http::header::{self, HeaderMap, HeaderValue};
 use tokio::sync::mpsc;
 
+use crate::http::{Http, Request};
 use crate::settings::Settings;
-use crate::wire::http::{Http, Request};
 
 /// How long a message is waited for before the next one goes out beside it. A server may work before
 /// it takes a message, and ask something meanwhile: the answer must not stand behind the question.

@@ -6,7 +6,9 @@ use http::Uri;
 use super::{Origin, open, resolve};
 use crate::error::ClientError;
 use crate::settings::Settings;
-use crate::wire::stage::{HandshakeStage, Play, Seen, chunk, events, json, response};
+use crate::transport::fake_http_server::{
+    FakeHttpServer, Play, Seen, chunk, events, json, response,
+};
 
 const REQUEST: &str = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
 const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -17,27 +19,27 @@ fn begun(more: &str) -> Play {
 
 #[tokio::test]
 async fn messages_go_both_ways() {
-    let mut stage = HandshakeStage::new([
+    let mut server = FakeHttpServer::new([
         begun("data: 1\n\nevent: message\ndata: 2\n\nevent: other\ndata: 3\n\ndata: 4\n\n"),
         Play::Say(response("202 Accepted", "", "Accepted")),
         Play::Say(response("200 OK", "", "")),
     ])
     .await;
-    let mut pipe = open(&stage.endpoint, &Settings::default()).await.unwrap();
+    let mut pipe = open(&server.endpoint, &Settings::default()).await.unwrap();
     for expected in ["1", "2", "4"] {
         assert_eq!(pipe.incoming.recv().await.unwrap().unwrap(), expected);
     }
-    assert!(stage.request().await.1.contains("accept: text/event-stream"));
+    assert!(server.request().await.1.contains("accept: text/event-stream"));
     for message in [NOTIFICATION, REQUEST] {
         pipe.outgoing.send(Bytes::from_static(message.as_bytes())).await.unwrap();
-        let (connection, head, body) = stage.request().await;
+        let (connection, head, body) = server.request().await;
         assert!(head.starts_with("post /message?id=1 http/1.1\r\n"), "{head}");
         assert_eq!((connection, body.as_str()), (1, message));
     }
     pipe.stop.cancel();
     pipe.outgoing.closed().await;
     assert!(pipe.incoming.recv().await.is_none());
-    assert!(matches!(stage.seen().await, Seen::Closed(_)));
+    assert!(matches!(server.seen().await, Seen::Closed(_)));
 }
 
 #[tokio::test]
@@ -48,8 +50,8 @@ async fn a_request_that_is_not_taken_is_answered() {
         (Play::Say(response("307 T", "location: http://other.test/\r\n", "")), "other.test"),
         (Play::SayAndClose(String::new()), "did not answer"),
     ] {
-        let stage = HandshakeStage::new([begun(""), play.clone(), play]).await;
-        let mut pipe = open(&stage.endpoint, &Settings::default()).await.unwrap();
+        let server = FakeHttpServer::new([begun(""), play.clone(), play]).await;
+        let mut pipe = open(&server.endpoint, &Settings::default()).await.unwrap();
         pipe.outgoing.send(Bytes::from_static(NOTIFICATION.as_bytes())).await.unwrap();
         pipe.outgoing.send(Bytes::from_static(REQUEST.as_bytes())).await.unwrap();
         let answer = pipe.incoming.recv().await.unwrap().unwrap();
@@ -64,19 +66,19 @@ async fn a_request_that_is_not_taken_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_worked_on_does_not_hold_up_the_next() {
-    let mut stage = HandshakeStage::new([
+    let mut server = FakeHttpServer::new([
         begun(""),
         Play::SayAndHold(String::new()),
         Play::Say(response("202 Accepted", "", "")),
     ])
     .await;
-    let pipe = open(&stage.endpoint, &Settings::default()).await.unwrap();
+    let pipe = open(&server.endpoint, &Settings::default()).await.unwrap();
     for message in [REQUEST, NOTIFICATION] {
         pipe.outgoing.send(Bytes::from_static(message.as_bytes())).await.unwrap();
     }
-    stage.request().await;
-    assert_eq!(stage.request().await.2, REQUEST);
-    assert_eq!(stage.request().await.2, NOTIFICATION);
+    server.request().await;
+    assert_eq!(server.request().await.2, REQUEST);
+    assert_eq!(server.request().await.2, NOTIFICATION);
 }
 
 #[tokio::test]
@@ -87,10 +89,10 @@ async fn the_end_of_the_stream_has_a_reason() {
         (Play::SayAndClose(events(begun)), "broke"),
         (Play::SayAndHold(events(&format!("{begun}data: {}", "x".repeat(2000)))), "1024 bytes"),
     ] {
-        let stage = HandshakeStage::new([play]).await;
+        let server = FakeHttpServer::new([play]).await;
         let mut settings = Settings::default();
         settings.message.size = 1024;
-        let mut pipe = open(&stage.endpoint, &settings).await.unwrap();
+        let mut pipe = open(&server.endpoint, &settings).await.unwrap();
         let told = pipe.incoming.recv().await.unwrap().unwrap_err();
         assert!(told.contains(reason), "{told}");
         assert!(pipe.incoming.recv().await.is_none());
@@ -110,16 +112,16 @@ async fn what_is_no_such_stream_is_refused() {
             "another origin",
         ),
     ] {
-        let stage = HandshakeStage::new([play]).await;
-        let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err().to_string();
+        let server = FakeHttpServer::new([play]).await;
+        let error = open(&server.endpoint, &Settings::default()).await.unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("hidden"), "{error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
-    let stage = HandshakeStage::new([Play::SayAndHold(events(": x\n\n"))]).await;
-    let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err();
+    let server = FakeHttpServer::new([Play::SayAndHold(events(": x\n\n"))]).await;
+    let error = open(&server.endpoint, &Settings::default()).await.unwrap_err();
     assert!(matches!(error, ClientError::Timeout(_)), "{error}");
 }
 

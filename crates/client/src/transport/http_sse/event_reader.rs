@@ -5,16 +5,16 @@ use gantry_transport::sse::{Event, EventDecoder};
 use tokio::sync::mpsc;
 
 use crate::error::ClientError;
-use crate::wire::http::Body;
+use crate::http::Body;
 
 /// What comes from the server.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct EventReader {
     body: Body,
     decoder: EventDecoder,
 }
 
-impl Feed {
+impl EventReader {
     pub(super) fn new(body: Body, limit: usize) -> Self {
         Self { body, decoder: EventDecoder::new(limit) }
     }

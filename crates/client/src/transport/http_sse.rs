@@ -1,7 +1,7 @@
 //! HTTP+SSE of the first revision: one stream of events from the server, a POST for each message to it.
 
-mod feed;
-mod post;
+mod event_reader;
+mod message_poster;
 #[cfg(test)]
 mod tests;
 
@@ -12,19 +12,19 @@ use http::{StatusCode, Uri};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::feed::Feed;
-use self::post::MessagePoster;
-use super::http::{Http, Kind, Origin, Request, request_target};
+use self::event_reader::EventReader;
+use self::message_poster::MessagePoster;
 use super::{Outgoing, Pipe};
 use crate::error::{ClientError, HttpError};
+use crate::http::{Http, Kind, Origin, Request, request_target};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
 /// Opens the stream and waits until the server has said where messages are to go.
 pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pipe, ClientError> {
     let http = Arc::new(Http::new(endpoint, settings)?);
-    let opening = open_feed(&http, endpoint, settings);
-    let (feed, target) = tokio::time::timeout(settings.connect_within, opening)
+    let opening = open_stream(&http, endpoint, settings);
+    let (reader, target) = tokio::time::timeout(settings.connect_within, opening)
         .await
         .unwrap_or(Err(ClientError::Timeout(settings.connect_within)))?;
     let (outgoing, messages) = mpsc::channel(settings.queue);
@@ -32,7 +32,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     let stop = CancellationToken::new();
     let postbox = MessagePoster::new(http, target, settings, tx.clone());
     // Each ends the other: through the token, which also the owner of the pipe holds.
-    tokio::spawn(guarded(stop.clone(), feed.run(tx)));
+    tokio::spawn(guarded(stop.clone(), reader.run(tx)));
     tokio::spawn(guarded(stop.clone(), postbox.run(messages)));
     Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
 }
@@ -42,11 +42,11 @@ async fn guarded(stop: CancellationToken, work: impl Future<Output = ()>) {
     stop.cancel();
 }
 
-async fn open_feed(
+async fn open_stream(
     http: &Arc<Http>,
     endpoint: &Endpoint,
     settings: &Settings,
-) -> Result<(Feed, Uri), ClientError> {
+) -> Result<(EventReader, Uri), ClientError> {
     let mut headers = http.headers().clone();
     headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     let url = request_target(&endpoint.url);
@@ -63,10 +63,10 @@ async fn open_feed(
             head.status
         )));
     }
-    let mut feed = Feed::new(body, settings.message.size);
-    let place = feed.endpoint().await?;
+    let mut reader = EventReader::new(body, settings.message.size);
+    let place = reader.endpoint().await?;
     let target = resolve(&endpoint.url, &place, http.origin())?;
-    Ok((feed, target))
+    Ok((reader, target))
 }
 
 /// Where messages go. Another origin is refused: it would get the headers of this one.

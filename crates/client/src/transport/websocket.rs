@@ -18,9 +18,9 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
-use super::http::{Origin, Stream, dial, of_endpoint};
 use super::{Outgoing, Pipe};
 use crate::error::{ClientError, HttpError};
+use crate::http::{Origin, Stream, connect, of_endpoint};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
@@ -35,7 +35,7 @@ type Incoming = mpsc::Sender<Result<Bytes, String>>;
 /// Opens the socket.
 pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pipe, ClientError> {
     let origin = Origin::of(&endpoint.url)?;
-    let opening = connect(endpoint, settings, &origin);
+    let opening = open_socket(endpoint, settings, &origin);
     let socket = tokio::time::timeout(settings.connect_within, opening)
         .await
         .unwrap_or(Err(ClientError::Timeout(settings.connect_within)))?;
@@ -49,7 +49,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
 }
 
-async fn connect(
+async fn open_socket(
     endpoint: &Endpoint,
     settings: &Settings,
     origin: &Origin,
@@ -57,7 +57,7 @@ async fn connect(
     let limit = Some(settings.message.size);
     let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
     let attempt = async |request| {
-        let stream = dial(origin, endpoint.socket.as_ref(), settings.connect_within).await?;
+        let stream = connect(origin, endpoint.socket.as_ref(), settings.connect_within).await?;
         let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config));
         Ok::<_, ClientError>(opened.await.map(|(socket, _)| socket))
     };

@@ -1,11 +1,10 @@
 //! How the bytes of messages get to a server and back.
 
-pub(crate) mod http;
-pub(crate) mod http_sse;
 #[cfg(test)]
-pub(crate) mod stage;
+pub(crate) mod fake_http_server;
+pub(crate) mod http_sse;
 pub(crate) mod stdio;
-pub(crate) mod streamable;
+pub(crate) mod streamable_http;
 pub(crate) mod websocket;
 
 use bytes::Bytes;

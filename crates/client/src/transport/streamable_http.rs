@@ -1,6 +1,6 @@
 //! Streamable HTTP: a POST for each message, answered with JSON or a stream of messages.
 
-mod messages;
+mod event_stream;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +12,10 @@ use gantry_protocol::{Revision, headers};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 
-pub(crate) use self::messages::{Messages, Said};
-use super::http::{Body, Head, Http, Kind, Request, request_target};
+pub(crate) use self::event_stream::{Messages, Said};
 use crate::backoff::Backoff;
 use crate::error::ClientError;
+use crate::http::{Body, Head, Http, Kind, Request, request_target};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 

@@ -39,14 +39,14 @@ pub(crate) enum Seen {
 }
 
 /// A server on loopback. It ends when it is dropped.
-pub(crate) struct HandshakeStage {
+pub(crate) struct FakeHttpServer {
     /// Where it is.
     pub(crate) endpoint: Endpoint,
     seen: mpsc::Receiver<Seen>,
     server: JoinHandle<()>,
 }
 
-impl HandshakeStage {
+impl FakeHttpServer {
     /// Plays these, one for each request.
     pub(crate) async fn new(plays: impl IntoIterator<Item = Play>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -79,7 +79,7 @@ impl HandshakeStage {
     }
 }
 
-impl Drop for HandshakeStage {
+impl Drop for FakeHttpServer {
     fn drop(&mut self) {
         self.server.abort();
     }

@@ -61,7 +61,7 @@ async fn connect_unix(socket: &UnixSocket) -> Result<Stream, ClientError> {
 }
 
 /// Connects to an origin within a time, or to the socket that stands in for it.
-pub(crate) async fn dial(
+pub(crate) async fn connect(
     origin: &Origin,
     socket: Option<&UnixSocket>,
     within: Duration,
@@ -69,7 +69,7 @@ pub(crate) async fn dial(
     if let Some(socket) = socket {
         return connect_unix(socket).await;
     }
-    let connected = tokio::time::timeout(within, connect(origin, within)).await;
+    let connected = tokio::time::timeout(within, connect_tcp(origin, within)).await;
     connected.unwrap_or_else(|_| {
         Err(ClientError::Unreachable(format!(
             "`{origin}` let {within:?} pass without taking the connection; check the address, and \
@@ -78,7 +78,7 @@ pub(crate) async fn dial(
     })
 }
 
-async fn connect(origin: &Origin, within: Duration) -> Result<Stream, ClientError> {
+async fn connect_tcp(origin: &Origin, within: Duration) -> Result<Stream, ClientError> {
     let tcp = connect_any(origin, within).await?;
     // Messages are small and someone waits for each.
     tcp.set_nodelay(true).map_err(|error| refused(origin, &error))?;

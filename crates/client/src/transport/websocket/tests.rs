@@ -14,8 +14,8 @@ use super::open;
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::Endpoint;
-use crate::wire::Pipe;
-use crate::wire::stage::{HandshakeStage, Play, response};
+use crate::transport::Pipe;
+use crate::transport::fake_http_server::{FakeHttpServer, Play, response};
 use gantry_protocol::Secret;
 
 /// A pipe, and the server's end of it.
@@ -133,12 +133,12 @@ async fn a_server_that_is_no_websocket_is_refused() {
         (Play::Say(response("200 OK", "", "")), "HTTP status 200"),
         (Play::SayAndClose(String::new()), "did not open a WebSocket"),
     ] {
-        let stage = HandshakeStage::new([play]).await;
-        let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err().to_string();
+        let server = FakeHttpServer::new([play]).await;
+        let error = open(&server.endpoint, &Settings::default()).await.unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("hidden"), "{error}");
     }
     let challenge = response("401 Unauthorized", "www-authenticate: Bearer\r\n", "");
-    let stage = HandshakeStage::new([Play::Say(challenge)]).await;
-    let error = open(&stage.endpoint, &Settings::default()).await.unwrap_err();
+    let server = FakeHttpServer::new([Play::Say(challenge)]).await;
+    let error = open(&server.endpoint, &Settings::default()).await.unwrap_err();
     assert!(matches!(error, ClientError::Unauthorized { status: 401, challenge: Some(_) }));
 }
