@@ -27,7 +27,14 @@ pub(super) enum Event {
 pub(super) struct Entry {
     pub(super) at: String,
     pub(super) event: Event,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// On disk it is the `volume`, as in the first line of each segment; `segment` was written for
+    /// a short time.
+    #[serde(
+        rename = "volume",
+        alias = "segment",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) segment: Option<String>,
     #[serde(flatten)]
     pub(super) end: Option<End>,
@@ -154,5 +161,22 @@ impl Contents {
     /// Whether a segment has an end that the list knows, or is gone.
     pub(super) fn has_ended(&self, name: &str) -> bool {
         self.segments.get(name).is_some_and(|fate| fate.end.is_some() || fate.is_removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_names_its_segment_as_on_the_disk() {
+        let written = Entry::new("t".to_owned(), Event::Opened, "x.jsonl").members();
+        let written = String::from_utf8(written).expect("text");
+        assert_eq!(written, r#""at":"t","event":"opened","volume":"x.jsonl""#);
+        for name in ["volume", "segment"] {
+            let text = format!(r#"{{"at":"t","event":"opened","{name}":"x.jsonl"}}"#);
+            let contents = Contents::read(text.as_bytes());
+            assert_eq!(contents.segments.keys().collect::<Vec<_>>(), ["x.jsonl"], "{name}");
+        }
     }
 }

@@ -149,7 +149,7 @@ impl AuditWriter {
             let Ok(text) = std::fs::read(&path) else { continue };
             let inspection = inspect(&self.dir.seal, &text);
             for finding in &inspection.findings {
-                tracing::error!(segment = name, "the audit record is damaged: {finding}");
+                tracing::error!(volume = name, "the audit record is damaged: {finding}");
             }
             let end = End {
                 lines: inspection.lines,
