@@ -32,7 +32,7 @@ fn an_explanation_names_what_decides() {
         assert_eq!(made.code, Some(0), "{words:?}: {made:?}");
     }
     assert_eq!(bench.run(&["token", "revoke", "gone"]).code, Some(0));
-    let cases: [(&[&str], i32, &[&str]); 8] = [
+    let cases: [(&[&str], i32, &[&str]); 10] = [
         (&["--as", "narrow", "n=3"], 5, &["`narrow` may not use", "its token is not good for it"]),
         (&[], 0, &["`local` may use `test.one` once a person approves: rule `mine` decides"]),
         (&["--as", "ci-1", "n=3"], 0, &["`ci-1` may use `test.one`: rule `small` decides"]),
@@ -52,6 +52,8 @@ fn an_explanation_names_what_decides() {
         (&["--as", "ci-1"], 5, &["cannot be answered: there is no `n`", "does not fit"]),
         (&["--as", "bob"], 5, &["it is not seen in the lists of `bob`"]),
         (&["--as", "ci-1", "--allow", "x.*", "n=3"], 5, &["its token is not good for it"]),
+        (&["--as", "ci-1", "--face", "x", "n=3"], 0, &["rule `small` decides"]),
+        (&["--as", "ci-1", "--virtual-server", "x", "n=3"], 0, &["rule `small` decides"]),
     ];
     for (words, code, expected) in cases {
         let words = [&["policy", "explain", "--tool", "test.one"], words].concat();

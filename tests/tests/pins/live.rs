@@ -154,7 +154,10 @@ async fn hidden_characters_are_held_back_at_first_sight() {
     assert!(refused.contains("suspicious (description: a zero width space)"), "{refused}");
     let diff = stand.tools(&["pin", "--diff"]).await.out;
     assert!(diff.contains("Says⟨U+200B⟩ a word.") && !diff.contains('\u{200b}'), "{diff}");
+    assert!(diff.contains("suspicious description a zero width space: "), "{diff}");
     assert_eq!(stand.tools(&["pin", "--all"]).await.code, Some(0));
+    let pinned = stand.tools(&["pin"]).await.out;
+    assert!(pinned.contains("suspicious: description a zero width space"), "{pinned}");
     stand.until_listed(&["look", "say"]).await;
     let report: Value = stand.fixture.admin("GET", "/api/pins").await;
     let flagged = report["pins"]

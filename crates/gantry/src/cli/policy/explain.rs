@@ -32,7 +32,7 @@ pub(crate) struct ExplainOptions {
     client: Option<String>,
 
     /// The face that the call comes through: NAME of `/mcp/NAME`.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long = "face", alias = "virtual-server", value_name = "NAME")]
     virtual_server: Option<String>,
 
     /// What the token should be good for instead of what it is; may be given more than once.

@@ -37,6 +37,7 @@ struct HeldRow {
     class: Option<String>,
     changes: Vec<ChangeRow>,
     differences: Vec<DifferenceRow>,
+    #[serde(rename = "suspicions")]
     findings: Vec<FindingRow>,
 }
 
@@ -53,6 +54,7 @@ struct PinRow {
     offered: bool,
     new_since: Option<String>,
     renamed_from: Option<String>,
+    #[serde(rename = "suspicions")]
     findings: Vec<FindingRow>,
 }
 
