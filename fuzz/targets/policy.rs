@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use gantry_gateway::policy::VisibilityFilter;
+use gantry_gateway::filter::VisibilityFilter;
 use gantry_gateway::{Caller, Target, ToolEntry};
 use gantry_policy::pins::{Digest, Key, Kind};
 use gantry_policy::{

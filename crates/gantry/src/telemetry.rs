@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gantry_client::{ClientError, Post};
-use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known};
 use gantry_gateway::{Call, CallContext, Trace};
 use gantry_protocol::RawJson;
 use tokio::sync::{mpsc, oneshot};

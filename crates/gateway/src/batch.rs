@@ -1,16 +1,17 @@
-//! Several calls in one request: each goes the one way to a tool, independent ones at the same
-//! time, and later ones take what earlier ones gave.
+//! Batch calls: several calls in one request (`gantry/batch`). Independent calls run concurrently, and
+//! a call can use the results of earlier ones.
+//!
+//! Each call is started with [`Gateway::start`] like any other, so it passes the same pipeline. The batch
+//! polls all of them in one future without a task of its own: dropping it cancels every call.
 
 mod batch_outcome;
-mod input_requests;
 mod plan;
 mod reference;
-mod requests;
+mod tool_calls;
 
-pub use requests::in_calls;
-
+use std::collections::BTreeSet;
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -19,16 +20,17 @@ use gantry_protocol::json::ObjectWriter;
 use tokio::time::Instant;
 
 use self::batch_outcome::{BatchOutcome, State};
-use self::input_requests::InputRequests;
 use self::plan::{Plan, Planned};
 use self::reference::{Reference, pointed};
 use crate::call::Call;
-use crate::call_stream::CallEvent;
+use crate::call_stream::{CallEvent, CallNotification};
 use crate::context::{CallContext, Progress};
 use crate::error::CallError;
-use crate::event_queue::CallNotification;
 use crate::gateway::{Gateway, Settings};
-use crate::reply::{Outcome, Reply};
+use crate::input_request::PendingInputRequest;
+use crate::provider::{Outcome, Reply};
+
+pub use self::tool_calls::in_calls;
 
 /// Takes a batch all the way. Dropping it gives up every call of it that is under way.
 pub(crate) async fn run(
@@ -206,6 +208,71 @@ fn entry((planned, state): (&Planned, &State)) -> Option<RawJson> {
     match state {
         State::Over(batch_outcome) => Some(batch_outcome.to_json(&planned.id)),
         State::Waiting | State::UnderWay => None,
+    }
+}
+
+/// Questions on their way to the client.
+///
+/// For a client that is asked by way of the reply the whole batch stands still until the answers
+/// come. So its questions are gathered until every call under way has asked: none is caught in
+/// the middle of its work, and there are as few rounds as can be.
+#[derive(Debug)]
+struct InputRequests {
+    context: CallContext,
+    gathers: bool,
+    gathered: Mutex<Gathered>,
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    input_requests: Vec<PendingInputRequest>,
+    /// The calls that have asked.
+    calls: BTreeSet<usize>,
+}
+
+impl InputRequests {
+    /// Questions for the client on this line.
+    fn new(context: CallContext, gathers: bool) -> Self {
+        Self { context, gathers, gathered: Mutex::default() }
+    }
+
+    /// A call asks. Its id tells its questions from those of others.
+    fn ask(&self, call: usize, id: &str, input_requests: Vec<PendingInputRequest>) {
+        let named = input_requests.into_iter().map(|input_request| {
+            let key = format!("{id}.{}", input_request.key);
+            PendingInputRequest { key, ..input_request }
+        });
+        if self.gathers {
+            let mut gathered = self.gathered();
+            gathered.input_requests.extend(named);
+            gathered.calls.insert(call);
+        } else {
+            named.for_each(|input_request| self.context.event_queue().ask(input_request));
+        }
+    }
+
+    /// A call is over.
+    fn forget(&self, call: usize) {
+        self.gathered().calls.remove(&call);
+    }
+
+    /// Sends off what was gathered once all of the calls under way have asked.
+    fn release(&self, under_way: usize) {
+        let mut gathered = self.gathered();
+        if gathered.calls.len() < under_way {
+            return;
+        }
+        gathered.calls.clear();
+        let input_requests = std::mem::take(&mut gathered.input_requests);
+        drop(gathered);
+        // Some may have been given up meanwhile.
+        let waited_for =
+            input_requests.into_iter().filter(|input_request| !input_request.answer.is_closed());
+        waited_for.for_each(|input_request| self.context.event_queue().ask(input_request));
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,9 @@
-//! One call in the newest form, with everything it needs on board.
+//! One call in the form of the newest revision, with everything that it needs.
 
-use std::sync::Arc;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use gantry_protocol::{Level, Method, ParamsHead, RawJson, Trace};
 
@@ -75,5 +78,30 @@ impl Call {
             has_waited: false,
             wants_task: false,
         }
+    }
+}
+
+/// Chosen at the start of the program, so that numbers of two starts differ.
+static START: LazyLock<String> = LazyLock::new(|| {
+    let chosen = RandomState::new().hash_one(std::process::id()) as u32;
+    format!("{chosen:08x}-")
+});
+
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// Which call it is: no two are alike, also after a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CallNumber(u64);
+
+impl CallNumber {
+    pub(crate) fn next() -> Self {
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+impl fmt::Display for CallNumber {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&START)?;
+        fmt::Display::fmt(&self.0, formatter)
     }
 }

@@ -1,13 +1,19 @@
-//! A call under way, stepped by its door.
+//! A call in flight as a stream of events: notifications, input requests, and the result. The listener
+//! polls it; nothing runs otherwise, and dropping it cancels the call.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use gantry_protocol::{Level, RawJson};
+use tokio::sync::Notify;
 
 use crate::context::CallContext;
-use crate::event_queue::{CallNotification, Item};
 use crate::input_request::PendingInputRequest;
-use crate::reply::Outcome;
+use crate::provider::Outcome;
 
 /// A call under way. It makes progress only while it is stepped, so that a call may be set
 /// aside and taken up by another connection; dropping it cancels it.
@@ -84,3 +90,124 @@ impl std::fmt::Debug for CallStream {
         formatter.debug_struct("Running").finish_non_exhaustive()
     }
 }
+
+/// Something a call tells its client while it runs.
+#[derive(Debug, Clone)]
+pub enum CallNotification {
+    /// Params of a progress notification, without the token, which belongs to the door.
+    Progress(RawJson),
+    /// Params of a log message.
+    Log(Level, RawJson),
+    /// The provider expects to be long: a client that can come back later may hang up now.
+    HangUp {
+        /// When the client should come back.
+        retry: Duration,
+    },
+    /// From here on the call runs long: a client that can come back for the result may leave, and
+    /// its door lets the call run by itself.
+    Task {
+        /// What it is doing, for people.
+        message: Option<String>,
+        /// How often it is worth asking how far it is.
+        poll_interval: Option<Duration>,
+        /// How long it should be known, from now on.
+        ttl: Option<Duration>,
+    },
+}
+
+/// What waits in an outbox.
+#[derive(Debug)]
+pub(crate) enum Item {
+    Notification(CallNotification),
+    InputRequests(Vec<PendingInputRequest>),
+}
+
+/// A bounded queue with one reader. Nothing is allocated until something is said.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    queue: Mutex<Queue>,
+    room: Notify,
+    limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    notifications: VecDeque<CallNotification>,
+    input_requests: Vec<PendingInputRequest>,
+    reader: Option<Waker>,
+}
+
+impl EventQueue {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { queue: Mutex::default(), room: Notify::new(), limit: limit.max(1) }
+    }
+
+    /// Queues a notice unless the queue is full. Returns whether it was taken.
+    pub(crate) fn offer(&self, notification: CallNotification) -> bool {
+        let mut queue = self.lock();
+        if queue.notifications.len() >= self.limit {
+            return false;
+        }
+        queue.notifications.push_back(notification);
+        wake(queue);
+        true
+    }
+
+    /// Queues a notice that must not be lost. Who sends one sees to it that there are few.
+    pub(crate) fn insist(&self, notification: CallNotification) {
+        let mut queue = self.lock();
+        queue.notifications.push_back(notification);
+        wake(queue);
+    }
+
+    /// Queues a notice, waiting for room: a client that does not read slows its own call.
+    pub(crate) async fn send(&self, notification: CallNotification) {
+        loop {
+            let room = self.room.notified();
+            if self.offer(notification.clone()) {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    pub(crate) fn ask(&self, input_request: PendingInputRequest) {
+        let mut queue = self.lock();
+        queue.input_requests.push(input_request);
+        wake(queue);
+    }
+
+    /// The next notice; then, if `with_input_requests`, all questions at once. Remembers the reader
+    /// when there is nothing.
+    pub(crate) fn poll(&self, waker: &Waker, with_input_requests: bool) -> Poll<Item> {
+        let mut queue = self.lock();
+        if let Some(notification) = queue.notifications.pop_front() {
+            drop(queue);
+            self.room.notify_one();
+            return Poll::Ready(Item::Notification(notification));
+        }
+        if with_input_requests && !queue.input_requests.is_empty() {
+            return Poll::Ready(Item::InputRequests(std::mem::take(&mut queue.input_requests)));
+        }
+        match &mut queue.reader {
+            Some(reader) => reader.clone_from(waker),
+            empty => *empty = Some(waker.clone()),
+        }
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(mut queue: MutexGuard<'_, Queue>) {
+    let reader = queue.reader.take();
+    drop(queue);
+    if let Some(reader) = reader {
+        reader.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,12 @@
-//! Everything that can be called, as an immutable snapshot behind an atomic pointer.
+//! The catalog: all tools, prompts and resources of all providers, as an immutable snapshot behind an
+//! atomic pointer. Readers take no lock.
 
-mod awaiting;
-mod cursor;
 mod directory;
-mod listing;
-mod parts;
+mod pages;
 mod resolve;
 mod snapshot;
-mod sorted;
+mod sorted_map;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,17 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arc_swap::ArcSwap;
 use gantry_protocol::RawJson;
 
+use self::snapshot::Registration;
+use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::events::{Events, Recipients};
-use crate::page::ListKind;
-use crate::policy::PublishHook;
-use crate::provider::Provider;
-use crate::watching::Watching;
+use crate::filter::PublishHook;
+use crate::provider::{Matcher, Provider};
+use crate::subscriptions::Watching;
 
-pub use listing::Listing;
-pub(crate) use snapshot::PageSettings;
-use snapshot::Registration;
-pub use snapshot::{Snapshot, ToolVersions};
-pub use sorted::SortedMap;
+pub(crate) use self::pages::STARTING_TTL_MS;
+pub use self::pages::{ListKind, Page};
+pub(crate) use self::snapshot::PageSettings;
+pub use self::snapshot::{Snapshot, ToolVersions};
+pub use self::sorted_map::SortedMap;
 
 /// The catalog: what each provider has published, merged.
 pub struct Catalog {
@@ -228,6 +228,33 @@ impl std::fmt::Debug for Catalog {
 impl std::fmt::Debug for Registration {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Registration({})", self.provider.name())
+    }
+}
+
+/// Everything one provider lists, in any order.
+#[derive(Clone, Default)]
+pub struct Listing {
+    /// Its tools.
+    pub tools: Vec<Arc<ToolEntry>>,
+    /// Older versions of its tools. They are in no list, but can be called by `name@version`.
+    pub older: Vec<Arc<ToolEntry>>,
+    /// Its resources.
+    pub resources: Vec<Arc<ResourceEntry>>,
+    /// Its templates, and what each covers.
+    pub templates: Vec<(Arc<TemplateEntry>, Matcher)>,
+    /// Its prompts.
+    pub prompts: Vec<Arc<PromptEntry>>,
+}
+
+impl std::fmt::Debug for Listing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Listing")
+            .field("tools", &self.tools.len())
+            .field("resources", &self.resources.len())
+            .field("templates", &self.templates.len())
+            .field("prompts", &self.prompts.len())
+            .finish()
     }
 }
 

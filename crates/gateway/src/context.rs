@@ -1,7 +1,5 @@
 //! What a provider can do while a call runs: tell the client, ask the client, see that it left.
 
-mod number;
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,13 +10,13 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use crate::call::Call;
+use crate::call_stream::{CallNotification, EventQueue};
 use crate::caller::Caller;
-use crate::event_queue::{CallNotification, EventQueue};
+use crate::filter::PolicyDecision;
 use crate::input_request::{InputRequest, InputRequestError, PendingInputRequest, kind};
-use crate::policy::PolicyDecision;
-use crate::span::Span;
+use crate::telemetry::Span;
 
-pub use number::CallNumber;
+pub use crate::call::CallNumber;
 
 /// The open line between a running call and its client. Clones share the line.
 #[derive(Debug, Clone)]

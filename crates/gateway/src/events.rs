@@ -9,8 +9,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use crate::caller::Caller;
-use crate::page::ListKind;
-use crate::watching::{WatchHandle, Watched, Watcher};
+use crate::catalog::ListKind;
+use crate::subscriptions::{WatchHandle, Watched, Watcher};
 
 /// Something changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,7 @@
-//! The gateway: identity, catalog, pipeline and events in one handle.
+//! The gateway: identity, catalog, pipeline and events in one handle. A gateway can have virtual
+//! servers: each shows a catalog of its own, and all share the same policies and limits.
 
-mod optional_capabilities;
-mod virtual_server;
-
-pub use optional_capabilities::OptionalCapabilities;
+mod description;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,22 +15,22 @@ use crate::batch;
 use crate::call::Call;
 use crate::call_stream::CallStream;
 use crate::caller::Caller;
-use crate::catalog::{Catalog, Catalogs, Publisher};
+use crate::catalog::{Catalog, Catalogs, PageSettings, Publisher};
+use crate::catalog::{ListKind, STARTING_TTL_MS};
 use crate::context::CallContext;
 use crate::entry::ToolEntry;
 use crate::error::CallError;
 use crate::events::{Events, Interest, Subscribers, Subscription};
-use crate::names::NameStyle;
-use crate::page::ListKind;
-use crate::page::STARTING_TTL_MS;
-use crate::pipeline::{Pipeline, Policies};
-use crate::policy::{
-    CallFilter, CallObserver, CheckThreads, Deadline, InFlight, Metrics, PublishHook,
-    RefusalFilter, RequestFilter, ToolStatistics, VisibilityFilter,
+use crate::filter::{
+    CallFilter, CallObserver, PublishHook, RefusalFilter, RequestFilter, VisibilityFilter,
 };
-use crate::provider::{Completeness, Provider, Target};
-use crate::reply::Outcome;
-use crate::watching::Watcher;
+use crate::metrics::{Metrics, ToolStatistics};
+use crate::names::NameStyle;
+use crate::pipeline::{CheckThreads, Deadline, InFlight, Pipeline, Policies};
+use crate::provider::{Completeness, Outcome, Provider, Target};
+use crate::subscriptions::Watcher;
+
+pub use self::description::OptionalCapabilities;
 
 /// Who this server says it is.
 #[derive(Debug, Clone)]
@@ -449,5 +447,32 @@ impl std::fmt::Debug for GatewayBuilder {
             .debug_struct("GatewayBuilder")
             .field("settings", &self.settings)
             .finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// Another face of this gateway: an identity, a catalog and events of its own. Its calls pass
+    /// the same policies, and count towards the same limits.
+    #[must_use]
+    pub fn virtual_server(self: &Arc<Self>, identity: ServerInfo) -> Arc<Self> {
+        Self::over(identity, self.settings.clone(), self.pipeline.policies.clone())
+    }
+
+    /// A gateway with an empty catalog over these policies.
+    fn over(identity: ServerInfo, settings: Settings, policies: Arc<Policies>) -> Arc<Self> {
+        let events = Arc::new(Events::new(settings.settle));
+        policies.subscribers.join(&events);
+        let pages = PageSettings {
+            size: settings.page_size.max(1),
+            bytes: settings.page_bytes,
+            ttl_ms: settings.list_ttl_ms,
+            public: settings.lists_are_public,
+            names: settings.names,
+        };
+        let catalog = Arc::new(Catalog::new(pages, policies.publish_hooks.clone(), events.clone()));
+        policies.catalogs.join(&catalog);
+        let pipeline = Pipeline { catalog: catalog.clone(), policies };
+        let instructions = ArcSwapOption::empty();
+        Arc::new(Self { identity, instructions, settings, catalog, pipeline, events })
     }
 }

@@ -1,8 +1,9 @@
-//! The middle of Gantry: one era, one way to a tool.
+//! The core of the gateway: the catalog, the policy pipeline, and the interface between servers that
+//! speak to clients and providers that have tools.
 //!
-//! A door turns what it reads into a [`Call`], starts it, and steps through what happens while it
-//! runs. The pipeline takes the call past every policy to the [`Provider`] that published its
-//! target. Nothing here knows which revision the client speaks.
+//! A listener turns a request into a [`Call`], starts it with [`Gateway::start`], and polls the
+//! [`CallStream`]. The pipeline takes the call through every filter to the [`Provider`] that published
+//! its target. Nothing here knows which protocol revision the client speaks, and nothing knows HTTP.
 
 mod batch;
 mod call;
@@ -11,61 +12,54 @@ mod caller;
 mod catalog;
 mod context;
 pub mod contract;
-mod current;
 mod entry;
 mod error;
-mod event_queue;
+mod error_detail;
 mod events;
-mod failure;
+pub mod filter;
 mod gateway;
+pub mod glob;
 mod input_request;
-mod lease;
+mod metrics;
 mod names;
-mod page;
-pub mod pattern;
 mod pipeline;
-pub mod policy;
 mod provider;
-mod reply;
 pub mod resource_uri;
 mod schema;
 mod schema_compat;
-mod span;
+mod subscriptions;
+mod telemetry;
 mod version;
-mod watching;
 
-pub use batch::in_calls;
-pub use call::{Call, Input};
-pub use call_stream::{CallEvent, CallStream};
-pub use caller::{Caller, Scope};
-pub use catalog::{Catalog, Listing, Publisher, Snapshot, SortedMap, ToolVersions};
-pub use context::{CallContext, CallNumber, Progress};
-pub use current::with_current;
-pub use entry::{
+pub use crate::batch::in_calls;
+pub use crate::call::{Call, Input};
+pub use crate::call_stream::{CallEvent, CallNotification, CallStream};
+pub use crate::caller::{Caller, Scope, TokenLease};
+pub use crate::catalog::{Catalog, ListKind, Listing, Page, Publisher, Snapshot, SortedMap, ToolVersions};
+pub use crate::context::{CallContext, CallNumber, Progress};
+pub use crate::entry::{
     Effect, EntryError, Origin, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry,
     ToolEntry, UpstreamDefinition,
 };
-pub use error::{Blame, CallError, ErrorKind};
-pub use event_queue::CallNotification;
-pub use events::{Event, Interest, Recipients, Subscription};
-pub use failure::ErrorDetail;
-pub use gantry_protocol::Trace;
-pub use gateway::{
+pub use crate::error::{Blame, CallError, ErrorKind};
+pub use crate::error_detail::ErrorDetail;
+pub use crate::events::{Event, Interest, Recipients, Subscription};
+pub use crate::gateway::{
     Description, Gateway, GatewayBuilder, OptionalCapabilities, ServerInfo, Settings,
 };
-pub use input_request::{InputRequest, InputRequestError, PendingInputRequest};
-pub use lease::TokenLease;
-pub use names::{
+pub use crate::input_request::{InputRequest, InputRequestError, PendingInputRequest};
+pub use crate::metrics::{Histogram, Metrics, OutcomeClass, ToolStatistics};
+pub use crate::names::{
     AddressAlias, CanonicalName, ClientNames, LONGEST_NAME, NameStyle, SHORTEST_NAME, TargetKind,
     TargetNames, contract_name, qualified,
 };
-pub use page::{ListKind, Page};
-pub use pipeline::{Pipeline, STAGES};
-pub use policy::{Histogram, ToolStatistics};
-pub use provider::{Absence, Completeness, Matcher, Provider, Resolved, Target};
-pub use reply::{InputRequired, Outcome, Reply};
-pub use schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};
-pub use schema_compat::{ChangeClass, DefinitionChange, changes, demanded, suffices};
-pub use span::Span;
-pub use version::{Version, VersionError};
-pub use watching::{TooManyWatched, Watched};
+pub use crate::pipeline::{Pipeline, STAGES, check_arguments_early};
+pub use crate::provider::{
+    Absence, Completeness, InputRequired, Matcher, Outcome, Provider, Reply, Resolved, Target,
+};
+pub use crate::schema::{Schema, SchemaError, SchemaLimits, Subject, Violation, Violations};
+pub use crate::schema_compat::{ChangeClass, DefinitionChange, changes, demanded, suffices};
+pub use crate::subscriptions::{TooManyWatched, Watched};
+pub use crate::telemetry::{Span, with_current};
+pub use crate::version::{Version, VersionError};
+pub use gantry_protocol::Trace;

@@ -4,15 +4,15 @@
 //! endpoint, and the server can choose the latter freely. Every policy and the audit log take the
 //! names from here, so that none of them depends on the endpoint through which a call came.
 
-mod client;
-
-pub use client::{ClientNames, LONGEST_NAME, NameStyle, SHORTEST_NAME, contract_name};
+mod client_names;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::pattern::matches;
+use crate::glob::matches;
 use crate::provider::Target;
+
+pub use self::client_names::{ClientNames, LONGEST_NAME, NameStyle, SHORTEST_NAME, contract_name};
 
 /// The canonical name of a tool or prompt of a server: its name in the list of all servers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,36 +1,41 @@
 //! The one way to a tool: every policy, in order, a reason on each line.
 
-mod pause;
-mod record;
+mod call_record;
+mod deadline;
+mod validation;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use gantry_protocol::Method;
 
-use self::pause::Pause;
-use self::record::Record;
+use self::call_record::Record;
+use self::deadline::Pause;
+use self::validation::{check_arguments, check_result, fill_defaults};
 use crate::call::{Call, Input};
 use crate::caller::Caller;
-use crate::catalog::{Catalog, Catalogs};
+use crate::catalog::{Catalog, Catalogs, ListKind};
 use crate::context::CallContext;
-use crate::current;
 use crate::error::{CallError, ErrorKind};
+use crate::error_detail::ErrorDetail;
 use crate::events::Subscribers;
-use crate::failure::ErrorDetail;
-use crate::input_request::{InputRequest, InputRequestError};
-use crate::page::ListKind;
-use crate::policy::{
-    CallFilter, CallObserver, CheckThreads, Deadline, InFlight, Metrics, PolicyDecision,
-    PublishHook, RefusalFilter, RequestFilter, View, VisibilityFilter, check_arguments,
-    check_result, fill_defaults,
+use crate::filter::{
+    CallFilter, CallObserver, PolicyDecision, PublishHook, RefusalFilter, RequestFilter, View,
+    VisibilityFilter,
 };
-use crate::provider::{Completeness, Resolved, Target};
-use crate::reply::{InputRequired, Outcome, Reply};
+use crate::input_request::{InputRequest, InputRequestError};
+use crate::metrics::Metrics;
+use crate::provider::{Completeness, InputRequired, Outcome, Reply, Resolved, Target};
+use crate::telemetry;
+
+pub(crate) use self::deadline::Deadline;
+pub(crate) use self::validation::CheckThreads;
+pub use self::validation::check_arguments_early;
 
 /// The stages in their order. A test holds the code to it.
 pub const STAGES: [&str; 11] = [
@@ -95,7 +100,7 @@ impl Pipeline {
         call: Arc<Call>,
         context: CallContext,
     ) -> impl Future<Output = Outcome> {
-        current::scope(context.clone(), self.take(call, context))
+        telemetry::scope(context.clone(), self.take(call, context))
     }
 
     async fn take(&self, call: Arc<Call>, context: CallContext) -> Outcome {
@@ -130,7 +135,7 @@ impl Pipeline {
             let outcome = record.release(Err(told(error)));
             record.close(outcome).await
         };
-        current::scope(context.clone(), recording).await
+        telemetry::scope(context.clone(), recording).await
     }
 
     async fn check(
@@ -353,6 +358,50 @@ fn as_tool_result(method: &Method, outcome: Outcome) -> Outcome {
 impl std::fmt::Debug for Pipeline {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Pipeline").field("stages", &STAGES).finish_non_exhaustive()
+    }
+}
+
+/// Counts calls under way.
+#[derive(Debug, Clone)]
+pub(crate) struct InFlight {
+    count: Arc<AtomicUsize>,
+    limit: usize,
+}
+
+/// A place among the calls under way, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct InFlightPermit(Arc<AtomicUsize>);
+
+impl InFlight {
+    /// At most this many at once.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { count: Arc::default(), limit }
+    }
+
+    /// Calls under way now.
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Takes a place, or says that there is none.
+    pub(crate) fn enter(&self) -> Result<InFlightPermit, CallError> {
+        let before = self.count.fetch_add(1, Ordering::Relaxed);
+        let permit = InFlightPermit(self.count.clone());
+        if before < self.limit {
+            return Ok(permit);
+        }
+        let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
+        let limit = self.limit;
+        Err(CallError::new(
+            kind,
+            format!("{limit} calls are under way, as many as may be; try again shortly"),
+        ))
+    }
+}
+
+impl Drop for InFlightPermit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

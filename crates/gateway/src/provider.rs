@@ -1,18 +1,18 @@
-//! Where things come from: the contract of everything that serves calls.
+//! What serves calls: the [`Provider`] trait, the target of a call, and what a call results in.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_protocol::RawJson;
+use gantry_protocol::{RawJson, ResultObject};
 
 use crate::call::Call;
+use crate::catalog::Page;
 use crate::context::CallContext;
 use crate::entry::{Origin, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::error::CallError;
 use crate::names::TargetNames;
-use crate::reply::Outcome;
 
 /// Serves calls on what it published in the catalog.
 ///
@@ -203,4 +203,34 @@ impl std::fmt::Debug for Resolved {
             .field("provider", &self.provider.name())
             .finish()
     }
+}
+
+/// A call ends in a reply or an error.
+pub type Outcome = Result<Reply, CallError>;
+
+/// A successful end, in the newest form.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// The result object.
+    Result(ResultObject),
+    /// A page of a list, shared with everyone who asks for it.
+    Page(Arc<Page>),
+    /// The provider cannot go on without answers from the client, and keeps nothing meanwhile.
+    InputRequired(InputRequired),
+}
+
+impl Reply {
+    /// A result object.
+    pub fn result(raw: RawJson) -> Self {
+        Self::Result(raw.into())
+    }
+}
+
+/// What a provider needs before it can go on.
+#[derive(Debug, Clone, Default)]
+pub struct InputRequired {
+    /// Questions by key, each `{method, params}`.
+    pub requests: Option<RawJson>,
+    /// State of the provider's own, to come back with the answers.
+    pub state: Option<RawJson>,
 }

@@ -2,9 +2,7 @@
 //!
 //! Pure: nothing is fetched or kept. What cannot be shown to be compatible counts as breaking.
 
-mod array;
 mod choice;
-mod condition;
 mod definition;
 mod document;
 mod kinds;
@@ -18,7 +16,8 @@ mod walk;
 use std::fmt;
 
 use crate::version::Version;
-pub use definition::changes;
+
+pub use self::definition::changes;
 
 /// How far a change reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

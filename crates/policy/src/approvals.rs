@@ -1,20 +1,25 @@
-//! Approvals: calls that wait for a person, who answers wherever they are.
+//! Approvals: calls that wait for a human decision (human in the loop). The user of the client, an approver,
+//! an administrator or a webhook may answer.
+//!
+//! A call that needs an approval opens one, or joins the open one of the same call, and waits for a while.
+//! Then it is answered; the approval stays open, and its answer is valid for exactly one repeated call. An
+//! answer never runs anything by itself. Of two answers the first counts, in one atomic step.
 
 mod answer;
-mod asking;
-mod authority;
-mod counts;
-mod explain;
+mod approval_request;
+mod approver;
+mod elicitation;
 mod grant;
-mod input_request;
-mod notifier;
+mod messages;
+mod notify;
 mod pending;
 mod queue;
-mod seek;
-mod settings;
+mod wait;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::StreamExt;
@@ -23,23 +28,21 @@ use gantry_protocol::RawJson;
 use rand::Rng;
 use tokio::sync::mpsc;
 
+use self::approver::Authorization;
+use self::grant::InForce;
+use self::queue::{ApprovalQueue, Concluded};
+use crate::canonical_json::hexadecimal;
 use crate::clock::Clock;
 use crate::document_store::{DocumentStore, DocumentStoreError};
-use crate::signature::Signer;
-use crate::signed_store::SignedStore;
-use crate::trust::fingerprint::hexadecimal;
-use authority::Authorization;
-use grant::InForce;
-use queue::{ApprovalQueue, Concluded};
+use crate::signed_store::{SignedStore, Signer};
 
-pub use answer::{Answer, AnswerError, Matching, Scope, time};
-pub use authority::{Authority, RoleOf};
-pub use grant::Grant;
-pub use input_request::{QUESTION, reply};
-pub use notifier::ApprovalNotifier;
-pub use pending::{Past, Pending, Verdict};
-pub(crate) use seek::Need;
-pub use settings::ApprovalSettings;
+pub use self::answer::{Answer, AnswerError, Matching, Scope, time};
+pub use self::approver::{Authority, RoleOf};
+pub use self::elicitation::{QUESTION, reply};
+pub use self::grant::Grant;
+pub use self::notify::ApprovalNotifier;
+pub use self::pending::{Past, Pending, Verdict};
+pub(crate) use self::wait::Need;
 
 /// Hears of every approval that somebody has answered.
 pub type AnswerListener = Arc<dyn Fn(&Past) + Send + Sync>;
@@ -320,6 +323,61 @@ impl std::fmt::Debug for Approvals {
             .debug_struct("Approvals")
             .field("pending", &self.pending())
             .finish_non_exhaustive()
+    }
+}
+
+/// Every limit of approvals, with its default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// How long a call waits for somebody other than its own client. Then it is answered, and the
+    /// approval stays open.
+    pub wait: Duration,
+    /// How long an approval stays open.
+    pub expires: Duration,
+    /// How long after an approval the same call may be repeated, if it had been answered before.
+    pub repeat_within: Duration,
+    /// Approvals that may be open at once.
+    pub pending: usize,
+    /// Approvals of one principal's calls that may be open at once.
+    pub pending_of_principal: usize,
+    /// Bytes of the arguments of open approvals. The calls of one principal may have a quarter.
+    pub held: usize,
+    /// Grants in force at once; the oldest gives way.
+    pub grants: usize,
+    /// Past approvals that are remembered.
+    pub past: usize,
+    /// Whether an elicitation of the local user's client is an approval.
+    pub elicitation: bool,
+    /// Other principals, as patterns, whose clients' elicitations are approvals too.
+    pub elicitation_principals: Vec<String>,
+    /// Principals, as patterns, who may approve calls of others, beside tokens with that role.
+    pub approvers: Vec<String>,
+    /// Who may approve what a rule stops, by the name of the rule; others only as administrators.
+    pub rule_approvers: BTreeMap<String, Vec<String>>,
+    /// Whether approvers may approve their own calls.
+    pub self_approval: bool,
+    /// Where to tell that a call waits.
+    pub webhook: Option<String>,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self {
+            wait: Duration::from_secs(20),
+            expires: Duration::from_secs(60 * 60),
+            repeat_within: Duration::from_secs(15 * 60),
+            pending: 100,
+            pending_of_principal: 20,
+            held: 64 * 1024 * 1024,
+            grants: 1000,
+            past: 200,
+            elicitation: true,
+            elicitation_principals: Vec::new(),
+            approvers: Vec::new(),
+            rule_approvers: BTreeMap::new(),
+            self_approval: false,
+            webhook: None,
+        }
     }
 }
 

@@ -1,30 +1,30 @@
-//! The record of calls: what is written of each, and whether a call waits for that. Where it is
-//! written is left to the [`AuditSink`].
+//! The audit log: what is recorded of each call and of administration, and whether a call waits until its
+//! record is durable. Where records are written is left to the [`AuditSink`].
 
-mod administration;
 mod anchor;
-mod arguments;
-mod line;
+mod audit_record;
 mod settings;
 mod suppressed;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use futures_util::future::{BoxFuture, ready};
-use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
 use gantry_gateway::{Blame, CallError, ErrorKind, Span, Trace};
-use gantry_protocol::{JsonLimits, RawJson};
+use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{JsonLimits, RawJson, timestamp};
 use tokio::sync::mpsc;
 
+use self::audit_record::Phase;
+use self::suppressed::Suppressed;
 use crate::approvals::Past;
-pub use anchor::{AnchorFlusher, AuditAnchor, AuditAnchors, AuditPosition};
-use line::Phase;
-pub use settings::{AuditMode, AuditSettings, AuditedArguments, WhenFull};
-use suppressed::Suppressed;
-
 use crate::limits::REFUSED_CALLS;
+
+pub use self::anchor::{AnchorFlusher, AuditAnchor, AuditAnchors, AuditPosition};
+pub use self::settings::{AuditMode, AuditSettings, AuditedArguments, WhenFull};
 
 /// The name of this policy in decisions.
 const POLICY: &str = "audit";
@@ -132,7 +132,7 @@ impl Audit {
     pub fn note_approval(&self, past: &Past) {
         let settings = self.settings.load();
         if settings.mode != AuditMode::Off {
-            self.log.note(line::write_approval(past, &settings).as_bytes());
+            self.log.note(audit_record::write_approval(past, &settings).as_bytes());
         }
     }
 
@@ -161,7 +161,7 @@ impl CallObserver for Recorder {
         if settings.mode != AuditMode::Strict {
             return None;
         }
-        let record = line::write(call, Phase::Begun, &settings, &self.0.redaction);
+        let record = audit_record::write(call, Phase::Begun, &settings, &self.0.redaction);
         let kept = self.0.log.keep(record.as_bytes());
         let context = call.context.clone();
         Some(Box::pin(async move {
@@ -187,7 +187,7 @@ impl CallObserver for Recorder {
             self.0.note_all(self.0.suppressed.count(&call.call.caller.principal, &settings));
             return None;
         }
-        let record = line::write(call, Phase::Ended(end), &settings, &self.0.redaction);
+        let record = audit_record::write(call, Phase::Ended(end), &settings, &self.0.redaction);
         self.0.tell(&record, Some(call));
         // A call that was refused because it cannot be recorded has been told why.
         let is_told =
@@ -229,6 +229,40 @@ fn full(call: &CallSummary<'_>) -> CallError {
 impl std::fmt::Debug for Audit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Audit").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Who is accountable for what is done over administration.
+const PRINCIPAL: &str = "administrator";
+
+impl Audit {
+    /// Records that an administrator did something with a call. In strict mode this ends when the
+    /// record is durable, and fails if it cannot be.
+    pub async fn administration(
+        &self,
+        method: &str,
+        call: &str,
+        tool: &str,
+    ) -> Result<(), AuditLogError> {
+        let mode = self.settings.load().mode;
+        if mode == AuditMode::Off {
+            return Ok(());
+        }
+        let record = ObjectWriter::new()
+            .value("at", &timestamp::write(SystemTime::now()))
+            .value("call", call)
+            .value("phase", "ended")
+            .value("principal", PRINCIPAL)
+            .value("method", method)
+            .value("tool", tool)
+            .value("outcome", "ok")
+            .finish();
+        let members = record.as_str().trim_start_matches('{').strip_suffix('}').unwrap_or_default();
+        if mode == AuditMode::Strict {
+            return self.log.keep(members.as_bytes()).await;
+        }
+        self.log.note(members.as_bytes());
+        Ok(())
     }
 }
 

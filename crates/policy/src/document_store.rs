@@ -1,4 +1,4 @@
-//! Where policies keep what must outlive the program.
+//! Persistence of policies: a key/value store for small documents.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
 use gantry_gateway::{
     Call, CallContext, CallError, CallEvent, CallStream, Caller, ErrorKind, Gateway,
     GatewayBuilder, Listing, Origin, Outcome, Provider, Reply, Resolved, ServerInfo, ToolEntry,

@@ -1,7 +1,7 @@
-//! Finds in a definition what is meant for the model and not for people: characters that cannot be
-//! seen, letters that look like others, and words that give orders.
+//! Prompt-injection and hidden-text detection in tool definitions (tool poisoning): invisible characters,
+//! lookalike letters, and wording that gives the model orders.
 //!
-//! Pure: what is done about it is left to who asks.
+//! Pure: what is done about a finding is left to the caller.
 
 mod characters;
 mod wording;

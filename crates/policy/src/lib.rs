@@ -1,49 +1,49 @@
-//! Who may do what: the policies that stand in the gateway's pipeline.
+//! Authorization and limits: the policies of the gateway's pipeline.
 //!
-//! Each is a gate, a ward, a sight or a witness of [`gantry_gateway::policy`]. None of them knows
-//! HTTP, files or a database: what must outlive the program they keep in a [`DocumentStore`].
+//! Access rules, tokens and scopes, trust decisions, human approvals, pinned tool definitions (against tool
+//! poisoning and rug pulls), rate limits and quotas, circuit breakers, and the audit log. Each implements
+//! traits of [`gantry_gateway::filter`]. None of them knows HTTP, files or a database: what must survive a
+//! restart is kept in a [`DocumentStore`].
 
 pub mod approvals;
 mod audit;
 mod breaker;
+pub(crate) mod canonical_json;
 mod clock;
 mod document_store;
-#[cfg(test)]
-mod fake_gateway;
-mod flush;
 mod injection;
 mod limits;
-mod mask;
+mod periodic_flush;
 pub mod pins;
-mod refusal;
 mod rules;
-mod signature;
 mod signed_store;
-#[cfg(test)]
-mod test_gateway;
-mod token;
 mod tokens;
 pub mod trust;
 
-pub use approvals::Approvals;
-pub use audit::{
+pub use crate::approvals::Approvals;
+pub use crate::audit::{
     AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLogError, AuditMode, AuditPosition,
     AuditSettings, AuditSink, AuditedArguments, ObservedAuditRecord, Redaction, WhenFull,
 };
-pub use breaker::{BreakerSettings, BreakerState, Breakers};
-pub use clock::{Clock, ClockFlusher};
-pub use document_store::{DocumentStore, DocumentStoreError, Kept, MemoryDocumentStore};
-pub use injection::{InjectionFinding, Sort, findings, visible};
-pub use limits::{
+pub use crate::breaker::{BreakerSettings, BreakerState, Breakers};
+pub use crate::clock::{Clock, ClockFlusher};
+pub use crate::document_store::{DocumentStore, DocumentStoreError, Kept, MemoryDocumentStore};
+pub use crate::injection::{InjectionFinding, Sort, findings, visible};
+pub use crate::limits::{
     BudgetFlusher, ConcurrencySettings, DailySettings, DefaultRate, LimitSettings, Limits,
     Patterns, Rate, RateError,
 };
-pub use pins::{PinMode, PinSettings, Pins, Suspicious};
-pub use rules::{
+pub use crate::pins::{PinMode, PinSettings, Pins, Suspicious};
+pub use crate::rules::{
     Annotations, Condition, ConditionBounds, ConditionError, Explanation, Finding, Judged, Rule,
     RuleEffect, RuleLimits, RuleSet, Rules, Unanswered, What, Who,
 };
-pub use signature::Signer;
-pub use token::{Role, Token, TokenRecord};
-pub use tokens::{Principal, TokenError, TokenRefusal, Tokens};
-pub use trust::Trust;
+pub use crate::signed_store::Signer;
+pub use crate::tokens::{Principal, Role, Token, TokenError, TokenRecord, TokenRefusal, Tokens};
+pub use crate::trust::Trust;
+
+#[cfg(test)]
+mod fake_gateway;
+
+#[cfg(test)]
+mod test_gateway;

@@ -1,20 +1,17 @@
-//! Pinned definitions: what a tool or prompt said of itself when it was first seen or accepted is
-//! what clients see. What has changed compatibly is shown and called as it was pinned; what breaks
-//! that is held back: in no list, and refused, until a person accepts it.
+//! Pinned tool definitions, against tool poisoning and rug pulls: clients see and call a tool or prompt as it
+//! was defined when it was first seen or accepted.
 //!
-//! What a server says counts, whatever name a face gives it: one pin holds for all faces.
+//! A compatible change is hidden behind the pinned definition. A breaking change, or a definition with
+//! suspicious content, is held back until a person accepts it. Pins belong to a server, the server's identity
+//! (program with arguments, or address) and the server's own name, so one acceptance holds at every endpoint.
 
-mod canonical;
+mod definition_diff;
+mod filters;
 mod held;
-mod lines;
 mod lock;
-mod meaning;
+mod offered;
 mod pin;
-mod pinned;
-mod policy;
 mod report;
-mod seen;
-mod settings;
 mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,15 +20,15 @@ use arc_swap::ArcSwap;
 use gantry_gateway::{Snapshot, Target};
 use tokio::sync::watch;
 
-pub(crate) use canonical::canonical;
-pub use held::{Difference, HeldDefinition, Reason};
-pub use lines::Line;
-pub use lock::LockError;
-pub use pin::{Digest, Key, Kind, Pin};
-pub use seen::Seen;
-use seen::Subject;
-pub use settings::{PinMode, PinSettings, Suspicious};
-use table::{PinTable, Verdicts};
+use self::offered::Subject;
+use self::table::{PinTable, Verdicts};
+use crate::injection::{InjectionFinding, Sort};
+
+pub use self::held::{Difference, HeldDefinition, Reason};
+pub use self::lock::LockError;
+pub use self::offered::Seen;
+pub use self::pin::{Digest, Key, Kind, Pin};
+pub use self::report::Line;
 
 /// All pins, and what is held back. Clones share them.
 #[derive(Clone)]
@@ -177,7 +174,7 @@ impl Pins {
 
     /// What a person should know of the definitions of each server that are not as they were pinned.
     pub fn lines(&self) -> Vec<Line> {
-        lines::lines(self.noted(|_| true).iter())
+        report::lines(self.noted(|_| true).iter())
     }
 
     fn noted(&self, is_meant: impl Fn(Reason) -> bool) -> Vec<Arc<HeldDefinition>> {
@@ -270,6 +267,106 @@ impl Pins {
 impl std::fmt::Debug for Pins {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Pins").field("settings", &self.settings()).finish_non_exhaustive()
+    }
+}
+
+/// How strict pins are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinSettings {
+    /// What happens to what was never seen.
+    pub mode: PinMode,
+    /// Which suspicious text holds a thing back until a person has accepted it.
+    pub suspicious: Suspicious,
+    /// Whether tools of the gateway's own are pinned too, and not only those of other servers.
+    pub own: bool,
+    /// The most pins; what is new beyond that is held back.
+    pub most: usize,
+}
+
+/// What happens to what was never seen, and to what changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PinMode {
+    /// What is new is pinned as it is. What changes compatibly is shown and called as it was pinned,
+    /// and only what breaks that is held back.
+    #[default]
+    Compatible,
+    /// What is new is pinned as it is, and whatever changes is held back.
+    Hold,
+    /// What is new or changes is held back until it is accepted.
+    Locked,
+    /// Nothing is pinned, and nothing held back.
+    Off,
+}
+
+/// Which suspicious text holds a thing back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Suspicious {
+    /// Characters that cannot be seen or that pretend to be others. Wording is only shown.
+    #[default]
+    Hidden,
+    /// None; all is only shown.
+    Flag,
+    /// All.
+    Hold,
+}
+
+impl Default for PinSettings {
+    fn default() -> Self {
+        Self {
+            mode: PinMode::default(),
+            suspicious: Suspicious::default(),
+            own: false,
+            most: 20_000,
+        }
+    }
+}
+
+impl PinMode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Compatible, Self::Hold, Self::Locked, Self::Off];
+
+    /// The word for it in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Compatible => "compatible",
+            Self::Hold => "hold",
+            Self::Locked => "locked",
+            Self::Off => "off",
+        }
+    }
+
+    /// The mode of that word. `first-visibility_filter` is an older word for `hold`.
+    pub fn parse(word: &str) -> Option<Self> {
+        let known = Self::ALL.into_iter().find(|mode| mode.word() == word);
+        known.or_else(|| (word == "first-sight").then_some(Self::Hold))
+    }
+
+    /// Whether what was never seen is pinned as it is.
+    fn pins_new(self) -> bool {
+        matches!(self, Self::Compatible | Self::Hold)
+    }
+}
+
+impl Suspicious {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Hidden, Self::Flag, Self::Hold];
+
+    /// The word for it in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hidden => "hidden",
+            Self::Flag => "flag",
+            Self::Hold => "hold",
+        }
+    }
+
+    /// Whether one of these holds a thing back.
+    fn holds(self, findings: &[InjectionFinding]) -> bool {
+        match self {
+            Self::Hidden => findings.iter().any(|it| it.sort != Sort::Wording),
+            Self::Flag => false,
+            Self::Hold => !findings.is_empty(),
+        }
     }
 }
 

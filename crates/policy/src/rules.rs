@@ -1,33 +1,32 @@
-//! Who may see and call what: rules, the first of which that fits decides.
+//! Access rules: who may see and call what. The first rule that matches decides.
 //!
-//! A call costs two lookups: which rules are about the thing, and which are for the caller. Both
-//! were found out before; only conditions are asked again for each call.
+//! A call costs two lookups: which rules can match the target, and which the caller. Both are cached, so that
+//! only rules whose condition needs the arguments are evaluated for each call. What cannot be evaluated fails
+//! closed.
 
-mod bits;
 mod compiled;
 mod condition;
 mod explain;
 mod glob;
 mod lookalike;
-mod remembered;
 mod rule;
+mod rule_set;
 mod rule_target;
-mod set;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use gantry_gateway::policy::{CallFilter, Decision, PolicyDecision, View, VisibilityFilter};
-use gantry_gateway::{CallContext, CallError, Caller, Resolved, Target};
+use gantry_gateway::filter::{CallFilter, Decision, PolicyDecision, View, VisibilityFilter};
+use gantry_gateway::{CallContext, CallError, Caller, ErrorKind, Resolved, Target};
 use gantry_protocol::Method;
 
-pub use condition::{Condition, ConditionBounds, ConditionError, Unanswered};
-pub use explain::{Explanation, Finding, Judged};
-pub use rule::{Annotations, Rule, RuleEffect, What, Who};
-pub use set::{RuleLimits, RuleSet};
+use self::compiled::Compiled;
+use self::rule_set::RuleDecision;
 
-use compiled::Compiled;
-use set::RuleDecision;
+pub use self::condition::{Condition, ConditionBounds, ConditionError, Unanswered};
+pub use self::explain::{Explanation, Finding, Judged};
+pub use self::rule::{Annotations, Rule, RuleEffect, What, Who};
+pub use self::rule_set::{RuleLimits, RuleSet};
 
 /// The name of this policy in the record.
 const POLICY: &str = "rules";
@@ -109,7 +108,7 @@ fn complete<'a>(set: &RuleSet, call: &Resolved, context: &CallContext) -> Decisi
     let (names, principal) = (call.target.names(), &caller.principal);
     let name = names.canonical();
     let text = format!("`{name}` may not be used by `{principal}`");
-    Decision::refused(crate::refusal::refusal(caller, name, text))
+    Decision::refused(policy_refusal(caller, name, text))
 }
 
 /// A rule that only looks on says what it would do.
@@ -150,7 +149,18 @@ fn refusal(ruling: &RuleDecision<'_>, caller: &Caller, target: &Target) -> CallE
         "`{name}` may not be {verb} by `{principal}`: {why}; \
          `gantry policy explain --as {principal} --{option} {name}` says more"
     );
-    crate::refusal::refusal(caller, name, text)
+    policy_refusal(caller, name, text)
+}
+
+/// The refusal of a call for something that the caller sees.
+fn policy_refusal(caller: &Caller, name: &str, why: String) -> CallError {
+    if caller.is_local() {
+        return CallError::new(ErrorKind::Refused, why);
+    }
+    let text = format!(
+        "`{name}` is denied by a policy of this gateway; ask its administrator if you need it"
+    );
+    CallError::new(ErrorKind::Refused, text).with_private(why)
 }
 
 #[cfg(test)]

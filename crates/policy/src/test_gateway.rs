@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
 use gantry_gateway::{
     Call, CallContext, CallEvent, CallStream, Caller, Gateway, Input, InputRequired, Listing,
     Origin, Outcome, PendingInputRequest, Provider, Publisher, Reply, Resolved, ServerInfo,
@@ -16,7 +16,7 @@ use crate::approvals::{ApprovalSettings, Approvals};
 use crate::clock::{Clock, ClockFlusher};
 use crate::document_store::MemoryDocumentStore;
 use crate::rules::{Rule, RuleEffect, RuleSet, Rules};
-use crate::signature::Signer;
+use crate::signed_store::Signer;
 use crate::trust::{Trust, TrustSettings};
 
 /// A gateway with the rules and the trust gate in it.

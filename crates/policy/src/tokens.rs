@@ -1,14 +1,9 @@
-//! The tokens of all callers: made, checked, taken away. They are checked in memory; what must
-//! outlive the program is in the cabinet.
+//! Access tokens of callers (bearer tokens): created, verified, revoked. They are verified in memory; the
+//! store has what must survive a restart.
 
-mod document;
-mod error;
-mod held;
-mod principal;
-mod room;
-
-pub use error::{TokenError, TokenRefusal};
-pub use principal::Principal;
+mod token;
+mod token_error;
+mod token_state;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,14 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use gantry_gateway::Scope;
+use gantry_gateway::{Scope, TokenLease};
 use subtle::ConstantTimeEq;
 
+use self::token::{Shown, hexadecimal};
+use self::token_state::TokenState;
 use crate::clock::Clock;
 use crate::document_store::{DocumentStore, DocumentStoreError};
-use crate::signature::Signer;
-use crate::token::{Role, Shown, Token, TokenRecord, hexadecimal};
-use held::TokenState;
+use crate::signed_store::Signer;
+
+pub use self::token::{Role, Token, TokenRecord};
+pub use self::token_error::{TokenError, TokenRefusal};
 
 /// How many tokens are kept, those that are over among them.
 const LIMIT: usize = 1000;
@@ -138,9 +136,9 @@ impl Tokens {
         allow: Option<Vec<String>>,
         expires: Option<SystemTime>,
     ) -> Result<TokenRecord, TokenError> {
-        error::check_name(name)?;
+        token_error::check_name(name)?;
         if let Some(allow) = &allow {
-            error::check_allow(allow)?;
+            token_error::check_allow(allow)?;
         }
         let now = self.clock.seconds();
         let expires = expires.map(seconds);
@@ -161,7 +159,7 @@ impl Tokens {
         }
         let held = Arc::new(TokenState::new(record.clone(), shown.hash()));
         let surplus: Result<_, TokenError> = self.change(|table| {
-            let surplus = room::make(table, self.limit, &record, now)?;
+            let surplus = make_room(table, self.limit, &record, now)?;
             table.insert(record.id.clone(), held);
             Ok(surplus)
         });
@@ -172,8 +170,8 @@ impl Tokens {
             return Err(error.into());
         }
         for id in surplus {
-            self.document_store.remove(document::TOKENS, &id).await?;
-            self.document_store.remove(document::USES, &id).await?;
+            self.document_store.remove(token_state::TOKENS, &id).await?;
+            self.document_store.remove(token_state::USES, &id).await?;
         }
         Ok(record)
     }
@@ -234,15 +232,15 @@ impl Tokens {
 
     /// Takes over what another program has written down. What was taken away stays so.
     pub async fn refresh(&self) -> Result<(), DocumentStoreError> {
-        let documents = self.document_store.all(document::TOKENS).await?;
-        let uses = self.document_store.all(document::USES).await?;
+        let documents = self.document_store.all(token_state::TOKENS).await?;
+        let uses = self.document_store.all(token_state::USES).await?;
         let records: Vec<_> = documents
             .iter()
-            .filter_map(|(id, content)| document::open(&self.signer, id, content))
+            .filter_map(|(id, content)| token_state::open(&self.signer, id, content))
             .collect();
         self.change(|table| {
             for (record, hash) in records {
-                held::merge(table, record, hash);
+                token_state::merge(table, record, hash);
             }
             for (id, content) in uses {
                 if let (Some(held), Ok(at)) = (table.get(&id), content.parse()) {
@@ -258,7 +256,7 @@ impl Tokens {
         let table = self.table.load_full();
         for held in table.values() {
             if let Some(at) = held.unwritten() {
-                self.document_store.put(document::USES, &held.record.id, at.to_string()).await?;
+                self.document_store.put(token_state::USES, &held.record.id, at.to_string()).await?;
                 held.was_written(at);
             }
         }
@@ -290,8 +288,8 @@ impl Tokens {
     }
 
     async fn write(&self, record: &TokenRecord) -> Result<(), DocumentStoreError> {
-        let content = document::seal(&self.signer, record);
-        self.document_store.put(document::TOKENS, &record.id, content).await
+        let content = token_state::seal(&self.signer, record);
+        self.document_store.put(token_state::TOKENS, &record.id, content).await
     }
 
     /// Changes the book in one step.
@@ -317,6 +315,42 @@ fn scope(allow: &[String]) -> Option<Arc<Scope>> {
 
 fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Who showed a token.
+#[derive(Debug, Clone)]
+pub struct Principal {
+    /// The name of the token.
+    pub name: Arc<str>,
+    /// What it is good for; none for everything.
+    pub scope: Option<Arc<Scope>>,
+    /// How long it is good.
+    pub lease: Arc<TokenLease>,
+}
+
+/// Makes sure that a record fits in. Gives the ids of those that go for it: the oldest that are
+/// over.
+fn make_room(
+    table: &mut TokenTable,
+    limit: usize,
+    record: &TokenRecord,
+    now: u64,
+) -> Result<Vec<String>, TokenError> {
+    let same = |held: &TokenState| held.record.name.eq_ignore_ascii_case(&record.name);
+    let mut living = table.values().filter(|held| !held.record.is_dead(now));
+    if living.any(|held| same(held)) || table.contains_key(&record.id) {
+        return Err(TokenError::Taken(record.name.clone()));
+    }
+    let mut dead: Vec<_> =
+        table.values().map(|it| &it.record).filter(|it| it.is_dead(now)).collect();
+    dead.sort_by_key(|record| record.created);
+    let surplus = (table.len() + 1).saturating_sub(limit);
+    if dead.len() < surplus {
+        return Err(TokenError::TooMany(limit));
+    }
+    let surplus: Vec<String> = dead.iter().take(surplus).map(|it| it.id.clone()).collect();
+    surplus.iter().for_each(|id| drop(table.remove(id)));
+    Ok(surplus)
 }
 
 #[cfg(test)]

@@ -1,31 +1,27 @@
-//! The trust gate: whether a call runs, waits for a person, or is refused.
+//! Trust decisions: whether a call runs, needs an approval, or is refused.
 
 mod decide;
-mod decision;
 mod decisions;
-pub(crate) mod fingerprint;
-mod level;
-mod marks;
+mod effect_report;
 mod settings;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use gantry_gateway::policy::{CallFilter, Decision, PolicyDecision};
+use gantry_gateway::filter::{CallFilter, Decision, PolicyDecision};
 use gantry_gateway::{
     CallContext, CallError, Effect, ErrorKind, NameStyle, Resolved, Snapshot, Target,
 };
 
+use self::decisions::{Row, TrustDecisions};
 use crate::approvals::{Approvals, Need};
+use crate::canonical_json::fingerprint;
 use crate::document_store::DocumentStoreError;
-use decisions::{Row, TrustDecisions};
-use fingerprint::fingerprint;
 
-pub use decide::{Approve, Outcome, Reason, TrustInputs, decide};
-pub use decision::{OwnName, Subject, TrustDecision};
-pub use level::Level;
-pub use marks::Marks;
-pub use settings::{TrustSettings, Wanted};
+pub use self::decide::{Approve, Outcome, Reason, TrustInputs, decide};
+pub use self::decisions::{Level, OwnName, Subject, TrustDecision};
+pub use self::effect_report::Marks;
+pub use self::settings::{TrustSettings, Wanted};
 
 /// The kind of documents that decisions are.
 const KIND: &str = "trust";
@@ -45,7 +41,7 @@ struct Inner {
     in_order: InOrder,
     approvals: Approvals,
     /// The servers that the log has told of.
-    told: marks::Told,
+    told: effect_report::Told,
 }
 
 /// Why a decision could not be taken.
@@ -74,7 +70,7 @@ impl Trust {
             changing: Mutex::default(),
             in_order,
             approvals,
-            told: marks::Told::default(),
+            told: effect_report::Told::default(),
         })))
     }
 

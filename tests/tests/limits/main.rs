@@ -184,7 +184,7 @@ fn every_setting_of_the_middle_has_a_test() {
         ("notifications", middle::notifications),
         ("answer_within", middle::answer_within),
         ("input_rounds", middle::input_rounds),
-        // `gateway/src/policy/validate.rs`, with checks that last as long as the test says.
+        // `gateway/src/pipeline/validation.rs`, with checks that last as long as the test says.
         ("check_threads", INSIDE),
         ("checks_waiting", INSIDE),
         ("page_size", middle::page_size),

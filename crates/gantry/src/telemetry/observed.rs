@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use gantry_gateway::policy::{CallEnd, CallSummary, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallSummary, PolicyDecision};
 use gantry_gateway::{CallNumber, Caller, Span, Target, Trace};
 use gantry_protocol::{Method, RawJson};
 

@@ -6,8 +6,8 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
 use crate::error::{CallError, ErrorKind};
-use crate::failure::ErrorDetail;
-use crate::reply::{Outcome, Reply};
+use crate::error_detail::ErrorDetail;
+use crate::provider::{Outcome, Reply};
 
 /// How far a call is.
 #[derive(Debug)]

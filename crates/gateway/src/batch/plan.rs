@@ -6,7 +6,7 @@ use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
 
 use super::reference::{Find, fill, is_id};
-use super::requests::in_calls;
+use super::tool_calls::in_calls;
 use crate::error::CallError;
 use crate::gateway::Settings;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gantry_protocol::RawJson;
 
-use super::sorted::SortedMap;
+use super::sorted_map::SortedMap;
 use crate::entry::{CanonicalEntry, PromptEntry, ToolEntry};
 use crate::names::{ClientNames, NameStyle, contract_name};
 use crate::provider::Provider;

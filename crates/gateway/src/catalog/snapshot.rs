@@ -6,15 +6,14 @@ use std::sync::{Arc, OnceLock};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 
-use super::cursor;
 use super::directory::{Directory, Listed, renamed};
-use super::listing::Listing;
-use super::parts::Parts;
-use super::sorted::SortedMap;
+use super::pages::{ListKind, Page};
+use super::sorted_map::SortedMap;
+use super::views::Parts;
+use super::{Listing, pages};
 use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::filter::View;
 use crate::names::NameStyle;
-use crate::page::{ListKind, Page};
-use crate::policy::View;
 use crate::provider::{Matcher, Provider, Target};
 
 /// How lists are cut into pages, and how long clients may keep them.
@@ -349,7 +348,7 @@ impl Snapshot {
         let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
             return pages.first().map(|(_, page)| page.clone());
         };
-        let after = cursor::decode(kind, cursor)?;
+        let after = pages::decode_cursor(kind, cursor)?;
         let items = self.items(kind);
         let start = items.partition_point(|(name, _)| *name <= after.as_str());
         if let Ok(index) = pages.binary_search_by_key(&start, |(start, _)| *start)
@@ -390,7 +389,7 @@ impl Snapshot {
         let items = all.get(start..end).unwrap_or_default();
         let size: usize = items.iter().map(|(_, item)| item.bytes().len() + 1).sum();
         let last = items.last().filter(|_| end < all.len());
-        let next = last.map(|(name, _)| cursor::encode(kind, name));
+        let next = last.map(|(name, _)| pages::encode_cursor(kind, name));
         let scope = if self.pages.public { "public" } else { "private" };
         let result = ObjectWriter::with_capacity(size + 256)
             .array(kind.member(), items.iter().map(|(_, item)| *item))

@@ -5,7 +5,7 @@ use std::task::{Poll, Waker};
 use gantry_protocol::Method;
 
 use super::*;
-use crate::event_queue::Item;
+use crate::call_stream::Item;
 
 /// A line whose client wants progress and warnings, and what was said on it.
 async fn said(say: impl AsyncFnOnce(&CallContext)) -> Vec<String> {

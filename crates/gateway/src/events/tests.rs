@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Event, Events, Interest, UPDATES_KEPT};
 use crate::TooManyWatched;
-use crate::page::ListKind;
+use crate::catalog::ListKind;
 
 const SETTLE: Duration = Duration::from_millis(20);
 

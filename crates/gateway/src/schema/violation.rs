@@ -6,7 +6,7 @@ use gantry_protocol::json::{FlatError, FlatNode};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 
-use super::describe;
+use super::violation_text;
 
 /// The most violations that are reported at once.
 const REPORTED: usize = 5;
@@ -106,7 +106,7 @@ fn violations_of(value: FlatNode<'_>, error: &ValidationError<'_>) -> Vec<Violat
             unknown.map(|name| at(name, "is not known; remove it")).collect()
         }
         kind => {
-            let message = describe::fault_at(kind, value.at(path));
+            let message = violation_text::fault_at(kind, value.at(path));
             vec![Violation { path: path.to_owned(), message }]
         }
     }
@@ -125,7 +125,7 @@ impl fmt::Display for Violations {
             }
             match path.as_str() {
                 "" => write!(formatter, "{whole} {message}")?,
-                path => write!(formatter, "{part} `{}` {message}", describe::place(path))?,
+                path => write!(formatter, "{part} `{}` {message}", violation_text::place(path))?,
             }
         }
         Ok(())

@@ -308,8 +308,15 @@ pub(super) fn is_compatible(found: &[DefinitionChange]) -> bool {
 
 /// Whether one of the comparisons looks at a keyword.
 pub(super) fn is_known(keyword: &str) -> bool {
-    use super::{array, choice, condition, number, object, value};
-    [array::KNOWN, choice::KNOWN, condition::KNOWN, number::KNOWN, object::KNOWN, value::KNOWN]
-        .iter()
-        .any(|known| known.contains(&keyword))
+    use super::{choice, number, object, value};
+    [
+        object::KNOWN_OF_ARRAYS,
+        choice::KNOWN,
+        choice::KNOWN_CONDITIONS,
+        number::KNOWN,
+        object::KNOWN,
+        value::KNOWN,
+    ]
+    .iter()
+    .any(|known| known.contains(&keyword))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
-use super::authority::Authority;
+use super::approver::Authority;
 
 /// What a person says.
 #[derive(Debug, Clone, PartialEq, Eq)]

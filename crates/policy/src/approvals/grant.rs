@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::answer::{Answer, Matching};
-use super::asking::{Asking, has_all};
+use super::approval_request::{Asking, has_all};
 use crate::clock::Clock;
 
 /// How far a clock may have gone back since a grant was written down. One that went further is not

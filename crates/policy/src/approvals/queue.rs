@@ -1,6 +1,7 @@
-//! The calls that wait, the grants and the past: everything that answers race for, in one place.
+//! The approval queue: open approvals, grants and history behind one lock, since answers race for them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
@@ -8,13 +9,12 @@ use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::ApprovalSettings;
 use super::answer::{Answer, AnswerError};
-use super::asking::Asking;
-use super::authority::{Authority, Authorization};
-use super::counts::Counts;
+use super::approval_request::Asking;
+use super::approver::{Authority, Authorization};
 use super::grant::{Grant, InForce};
 use super::pending::{Past, Pending, Verdict};
-use super::settings::ApprovalSettings;
 use crate::clock::Clock;
 
 /// How long a call that asked its client something may take to come back without a person being
@@ -356,3 +356,30 @@ impl Waiting {
 
 /// By whose word a wait ends when nobody says anything.
 const NOBODY: &str = "nobody";
+
+/// Calls that wait no longer, by how their wait ended.
+#[derive(Debug, Default)]
+pub(super) struct Counts([u64; Verdict::ALL.len()]);
+
+impl Counts {
+    pub(super) fn add(&mut self, verdict: Verdict) {
+        self.0[verdict as usize] += 1;
+    }
+
+    /// Writes them with the number of those that wait, as Prometheus reads it. There is no label
+    /// but the outcome: names of callers and tools have no limit.
+    pub(super) fn write(&self, waiting: usize, out: &mut String) {
+        let _ = write!(
+            out,
+            "# HELP gantry_approvals_pending Calls that wait for a person.\n\
+             # TYPE gantry_approvals_pending gauge\n\
+             gantry_approvals_pending {waiting}\n\
+             # HELP gantry_approvals_total Calls that waited for a person, by how that ended.\n\
+             # TYPE gantry_approvals_total counter\n"
+        );
+        for (verdict, count) in Verdict::ALL.iter().zip(self.0) {
+            let outcome = verdict.as_str();
+            let _ = writeln!(out, "gantry_approvals_total{{outcome=\"{outcome}\"}} {count}");
+        }
+    }
+}

@@ -1,5 +1,5 @@
-//! How far the audit log is, kept signed in the store: a log that was emptied, cut or put back to an
-//! earlier state is shorter than that.
+//! Audit anchors: how far the audit log is, signed and kept in the store. A log that was emptied, truncated
+//! or replaced by an earlier copy is shorter than its anchor.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,9 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::document_store::{DocumentStore, DocumentStoreError};
-use crate::flush::PeriodicFlush;
-use crate::signature::Signer;
-use crate::signed_store::SignedStore;
+use crate::periodic_flush::PeriodicFlush;
+use crate::signed_store::{SignedStore, Signer};
 
 /// Where it is kept.
 const KIND: &str = "audit-anchor";

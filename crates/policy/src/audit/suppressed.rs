@@ -1,5 +1,5 @@
-//! Calls that are refused too often to have a line each: counted by principal, and told of in one
-//! line for each interval, so that nothing is missing and nobody can fill the log.
+//! Audit records for floods: calls that are refused too often are counted by principal, and one record for
+//! each interval has the count, so that nothing is missing and nobody can fill the log.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use gantry_protocol::timestamp;
 use tokio::time::Instant;
 
-use super::line::put;
+use super::audit_record::put;
 use super::settings::AuditSettings;
 
 /// How many principals are told apart. What was counted is written before it is forgotten.

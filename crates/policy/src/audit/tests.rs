@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use gantry_gateway::policy::{CallFilter, Decision, PolicyDecision};
+use gantry_gateway::filter::{CallFilter, Decision, PolicyDecision};
 use gantry_gateway::{
     Call, CallContext, CallError, CallEvent, Caller, ErrorKind, Gateway, Listing, Outcome,
     Provider, Reply, Resolved, ServerInfo, ToolEntry, Trace,
@@ -143,7 +143,7 @@ impl TestGateway {
 }
 
 fn call(name: &str, arguments: &'static str) -> Call {
-    let params = gantry_protocol::json::ObjectWriter::new()
+    let params = ObjectWriter::new()
         .value("name", name)
         .raw("arguments", &RawJson::from_static(arguments))
         .finish();
@@ -297,7 +297,7 @@ async fn what_callers_choose_is_cut_by_bytes_as_they_are_written() {
         let mut call = call(&long(part), "{\"a\":1}");
         let mut caller = Caller::new(long(part));
         caller.client_info = Some(RawJson::array([&RawJson::NULL]));
-        let info = gantry_protocol::json::ObjectWriter::new().value("name", &long(part));
+        let info = ObjectWriter::new().value("name", &long(part));
         caller.client_info = Some(info.finish());
         caller.virtual_server = Some(long(part).into());
         call.caller = Arc::new(caller);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::document_store::{DocumentStore, MemoryDocumentStore};
-use crate::signature::Signer;
+use crate::signed_store::Signer;
 
 const NOON: u64 = 1_000_000;
 

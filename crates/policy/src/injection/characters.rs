@@ -1,4 +1,4 @@
-//! Characters that cannot be seen or that pretend to be others, and how they are made visible.
+//! Invisible and lookalike characters, and how they are made visible.
 
 use std::cell::OnceCell;
 

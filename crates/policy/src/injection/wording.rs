@@ -1,5 +1,5 @@
-//! Words that give the model orders, or that hide something from the user. A short list: it shows a
-//! person where to look, and stops nobody who knows it.
+//! Wording that gives the model orders or hides something from the user. A short list: it shows a person where
+//! to look, and stops nobody who knows it.
 
 use std::sync::LazyLock;
 

@@ -1,10 +1,10 @@
-//! Settings by name, where a name may be a pattern: the most specific one that fits counts.
+//! Settings by name pattern: of the patterns that match a name, the most specific one applies.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gantry_gateway::{TargetNames, pattern, qualified};
+use gantry_gateway::{TargetNames, glob, qualified};
 
 /// Values by pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl<T: Clone> Patterns<T> {
 
     /// What counts for a name.
     pub(super) fn find(&self, name: &str) -> Option<&Chosen<T>> {
-        let fits = |chosen: &&Chosen<T>| pattern::matches(&chosen.pattern, name);
+        let fits = |chosen: &&Chosen<T>| glob::matches(&chosen.pattern, name);
         self.exact.get(name).or_else(|| self.wild.iter().find(fits))
     }
 

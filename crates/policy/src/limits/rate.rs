@@ -1,10 +1,15 @@
-//! How often something may happen: the generic cell rate algorithm, with one number for each thing
-//! that is counted. It knows no clock: who asks says how late it is.
+//! Rate limits: the generic cell rate algorithm (GCRA), for a bounded number of keys. It has no clock:
+//! the caller passes the time.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
+
+use super::{Key, KeyMap};
 
 /// A rate such as `60/min`, or `60/min burst 10 shared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +146,56 @@ impl Cell {
     /// The time at which it will be as if nothing had happened.
     pub(super) fn settled(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+/// Locks, so that calls for different things seldom meet.
+const SHARDS: usize = 16;
+
+/// A cell for each key.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    shards: [RwLock<KeyMap<Cell>>; SHARDS],
+}
+
+impl Buckets {
+    pub(super) fn new() -> Self {
+        Self { shards: std::array::from_fn(|_| RwLock::new(HashMap::default())) }
+    }
+
+    /// Takes one for this key at this time, or says how long until there is one. No more than so
+    /// many keys are remembered.
+    pub(super) fn take(&self, key: Key, rate: Rate, now: u64, most: usize) -> Result<(), Duration> {
+        let shard = &self.shards[key.shard(SHARDS)];
+        if let Some(cell) = shard.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return cell.take(rate, now);
+        }
+        let mut cells = shard.write().unwrap_or_else(PoisonError::into_inner);
+        if !cells.contains_key(&key) {
+            make_room(&mut cells, now, (most / SHARDS).max(1));
+        }
+        cells.entry(key).or_default().take(rate, now)
+    }
+
+    /// How many keys are remembered.
+    pub(super) fn len(&self) -> usize {
+        let of = |shard: &RwLock<KeyMap<Cell>>| {
+            shard.read().unwrap_or_else(PoisonError::into_inner).len()
+        };
+        self.shards.iter().map(of).sum()
+    }
+}
+
+/// Forgets what says nothing any more, and if that is not enough what comes nearest to it.
+fn make_room(cells: &mut KeyMap<Cell>, now: u64, most: usize) {
+    if cells.len() < most {
+        return;
+    }
+    cells.retain(|_, cell| cell.settled() > now);
+    while cells.len() >= most {
+        let nearest = cells.iter().min_by_key(|(_, cell)| cell.settled());
+        let Some(key) = nearest.map(|(key, _)| *key) else { return };
+        cells.remove(&key);
     }
 }
 

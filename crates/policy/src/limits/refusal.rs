@@ -1,10 +1,10 @@
-//! What a caller is told at a limit, what is noted for the record, and what is counted.
+//! What a caller is told at a limit, what the audit log gets, and what the metrics count.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use gantry_gateway::policy::PolicyDecision;
+use gantry_gateway::filter::PolicyDecision;
 use gantry_gateway::{CallContext, CallError, ErrorKind};
 
 /// A limit, as the metrics call it.

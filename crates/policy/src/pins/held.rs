@@ -1,4 +1,4 @@
-//! What is not as it was pinned: why it is held back, or how it differs from what clients see.
+//! A definition that differs from its pin: why it is held back, or how it differs from what clients see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use gantry_gateway::{ChangeClass, DefinitionChange};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
+use super::offered::Seen;
 use super::pin::Pin;
-use super::seen::Seen;
 
 /// A thing that is not as it was pinned. Until a person has accepted it nobody sees or calls it, or
 /// clients see and call it as it was pinned.

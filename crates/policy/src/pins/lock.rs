@@ -4,8 +4,8 @@ use gantry_protocol::json::{JsonKind, ObjectWriter};
 use gantry_protocol::{JsonLimits, RawJson};
 
 use super::Pins;
-use super::canonical::canonical;
 use super::pin::{Digest, Key, Kind, Pin};
+use crate::canonical_json::canonical;
 
 /// The form that is written and read.
 const VERSION: u64 = 1;

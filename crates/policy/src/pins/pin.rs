@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gantry_protocol::RawJson;
 use sha2::{Digest as _, Sha256};
 
-use super::canonical::canonical;
+use crate::canonical_json::canonical;
 
 /// What is pinned: which thing of which server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,21 +1,20 @@
-//! The pins and everything that is offered, and what follows from both.
+//! The pin table: all pins and everything that is offered, and the verdicts that follow.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use foldhash::HashMap;
 use gantry_gateway::{ChangeClass, DefinitionChange};
 use gantry_protocol::RawJson;
 
-use super::PinError;
+use super::definition_diff::compare;
+use super::filters::Pinned;
 use super::held::{HeldDefinition, Reason};
-use super::lines::{Told, lines};
-use super::meaning::compare;
+use super::offered::{Seen, Subject};
 use super::pin::{Digest, FIRST_SIGHT, Key, Kind, Pin, day};
-use super::pinned::Pinned;
-use super::seen::{Seen, Subject};
-use super::settings::{PinMode, PinSettings};
-use foldhash::HashMap;
+use super::report::{Told, lines};
+use super::{PinError, PinMode, PinSettings};
 
 /// The pins and everything that is offered.
 pub(super) struct PinTable {

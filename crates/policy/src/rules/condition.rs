@@ -1,19 +1,20 @@
-//! A condition of a rule, in CEL. What it may cost is bounded before it is ever run, and one that
-//! cannot be answered is told from one that does not hold.
+//! The condition of an access rule, in CEL. Its cost is bounded before it runs, and a condition that cannot
+//! be evaluated is told apart from one that is false.
 
-mod eval_context;
-mod survey;
+mod analysis;
 mod value;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use cel::common::types::CelMap;
+use cel::common::types::{CelMap, CelString};
+use cel::common::value::CowVal;
+use cel::context::VariableResolver;
 use cel::{Context, Env, ExecutionError, Program, Value};
+use gantry_protocol::RawJson;
 
-pub(super) use eval_context::EvalContext;
-use survey::Survey;
+use self::analysis::Survey;
 
 /// How large a condition may be, and what it may look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +48,10 @@ pub enum ConditionError {
     #[error("the condition is not valid CEL: {0}")]
     Syntax(String),
     /// It names what is not there.
-    #[error("the condition names `{0}`; it can use {names}", names = eval_context::NAMES.join(", "))]
+    #[error("the condition names `{0}`; it can use {names}", names = NAMES.join(", "))]
     Name(String),
     /// It calls what is not there.
-    #[error("the condition calls `{0}`; it can use {functions} and the macros of CEL", functions = survey::FUNCTIONS.join(", "))]
+    #[error("the condition calls `{0}`; it can use {functions} and the macros of CEL", functions = analysis::FUNCTIONS.join(", "))]
     Function(String),
     /// It goes through a list inside another such walk, which takes too long for long lists.
     #[error("the condition has a macro such as `all` inside another one; use one at a time")]
@@ -103,7 +104,7 @@ impl Condition {
         if text.chars().count() > bounds.length {
             return Err(ConditionError::Long(bounds.length));
         }
-        survey::check_text(text, bounds.depth)?;
+        analysis::check_text(text, bounds.depth)?;
         let program = parse(text)?;
         let survey = Survey::of(program.expression(), bounds.depth)?;
         Ok(Self {
@@ -198,6 +199,71 @@ fn first_line(errors: &impl std::fmt::Display) -> String {
 impl std::fmt::Debug for Condition {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_tuple("Condition").field(&self.text).finish()
+    }
+}
+
+/// Everything that a condition can name.
+const NAMES: [&str; 10] = [
+    "principal",
+    "client",
+    "face",
+    "server",
+    "tool",
+    "prompt",
+    "uri",
+    "method",
+    "annotations",
+    "args",
+];
+
+/// Those that depend on who calls.
+const OF_CALLER: [&str; 3] = ["principal", "client", "face"];
+
+/// One call as conditions see it. What does not apply is empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::rules) struct EvalContext<'a> {
+    pub(in crate::rules) principal: &'a str,
+    pub(in crate::rules) client: &'a str,
+    pub(in crate::rules) virtual_server: &'a str,
+    pub(in crate::rules) server: &'a str,
+    pub(in crate::rules) tool: &'a str,
+    pub(in crate::rules) prompt: &'a str,
+    pub(in crate::rules) uri: &'a str,
+    pub(in crate::rules) method: &'a str,
+    /// The definition of what is called, which has the annotations.
+    pub(in crate::rules) definition: Option<&'a RawJson>,
+    /// As the client sent them.
+    pub(in crate::rules) arguments: Option<&'a RawJson>,
+}
+
+impl VariableResolver for EvalContext<'_> {
+    fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
+        let text = match variable.trim_start_matches('.') {
+            "principal" => self.principal,
+            "client" => self.client,
+            "face" => self.virtual_server,
+            "server" => self.server,
+            "tool" => self.tool,
+            "prompt" => self.prompt,
+            "uri" => self.uri,
+            "method" => self.method,
+            _ => return None,
+        };
+        Some(CowVal::owned(CelString::from(text)))
+    }
+}
+
+impl EvalContext<'_> {
+    /// The annotations, an object; an empty one if there are none.
+    fn annotations(&self) -> RawJson {
+        let given = self.definition.and_then(|definition| definition.get("annotations"));
+        given.filter(RawJson::is_object).unwrap_or(RawJson::EMPTY_OBJECT)
+    }
+
+    /// The arguments; an empty object if there are none.
+    fn arguments(&self) -> RawJson {
+        let given = self.arguments.filter(|given| !given.is_null());
+        given.cloned().unwrap_or(RawJson::EMPTY_OBJECT)
     }
 }
 

@@ -8,8 +8,8 @@ use gantry_protocol::{Method, RawJson};
 
 use super::compiled::{Compiled, Fit};
 use super::rule::{Rule, RuleEffect};
+use super::rule_set::{CallerFacts, RuleDecision, RuleSet};
 use super::rule_target::RuleTarget;
-use super::set::{CallerFacts, RuleDecision, RuleSet};
 
 /// What the rules say of a call, and why.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A pattern in which `*` stands for any text, made ready for many names.
 
-use gantry_gateway::pattern;
+use gantry_gateway::glob;
 
 /// A pattern, sorted by how much it takes to match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Glob {
             Self::Any => true,
             Self::Exact(text) => **text == *name,
             Self::Prefix(head) => name.starts_with(&**head),
-            Self::Other(text) => pattern::matches(text, name),
+            Self::Other(text) => glob::matches(text, name),
         }
     }
 

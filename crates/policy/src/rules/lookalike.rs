@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use gantry_gateway::pattern::matches;
+use gantry_gateway::glob::matches;
 use gantry_gateway::{Target, TargetKind};
 
 use super::compiled::{Fit, NameGlob};
+use super::rule_set::RuleSet;
 use super::rule_target::{Claim, RuleTarget};
-use super::set::RuleSet;
 
 /// Servers by name, each with its name in small letters.
 type Servers<'a> = BTreeMap<&'a str, String>;

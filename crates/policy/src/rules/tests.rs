@@ -516,3 +516,14 @@ fn another_name_of_an_address_escapes_no_restriction() {
         assert_eq!(decide(&allowing, &caller("ann"), &template("{+uri}", uri), "{}"), expected);
     }
 }
+
+#[test]
+fn only_the_local_user_is_told_the_rule() {
+    let why = "`a` may not be called: rule `x` denies it";
+    for (who, is_told) in [("local", true), ("bob", false), ("", false), ("Local", false)] {
+        let error = policy_refusal(&Caller::new(who), "a", why.to_owned());
+        assert_eq!(error.public == why, is_told, "{who}");
+        assert_eq!(error.private.as_deref(), (!is_told).then_some(why), "{who}");
+        assert!(is_told || !error.public.contains('x'), "{who}: {}", error.public);
+    }
+}

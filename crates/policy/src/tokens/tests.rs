@@ -174,7 +174,7 @@ async fn there_are_no_more_than_may_be() {
     make(&tokens, "c").await;
     let names: Vec<_> = tokens.list().into_iter().map(|record| record.name).collect();
     assert_eq!(names, ["b", "c"]);
-    assert_eq!(document_store.all(document::TOKENS).await.expect("memory can be read").len(), 2);
+    assert_eq!(document_store.all(token_state::TOKENS).await.expect("memory can be read").len(), 2);
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn a_token_carries_what_it_is_good_for() {
         let principal = tokens.check(Some(token.expose())).expect("it opens");
         assert_eq!(principal.scope.map(|scope| scope.allow.clone()), Some(allow.clone()));
     }
-    let kept = document_store.all(document::TOKENS).await.expect("memory can be read");
+    let kept = document_store.all(token_state::TOKENS).await.expect("memory can be read");
     assert!(!kept[0].1.contains(&token.expose()[17..]), "the secret is not kept");
 }
 
@@ -197,18 +197,18 @@ async fn what_others_wrote_into_the_store_opens_nothing() {
     let token = make(&tokens, "a").await;
     let record = tokens.revoke("a").await.expect("it is there");
     let living = TokenRecord { revoked: None, ..record.clone() };
-    let forged = document::seal(&Signer::new([8; 32]), &living);
-    let signed = document::seal(&Signer::new([7; 32]), &record);
+    let forged = token_state::seal(&Signer::new([8; 32]), &living);
+    let signed = token_state::seal(&Signer::new([7; 32]), &record);
     let edited =
         signed.replace(&format!("\"revoked\":{}", record.revoked.unwrap_or(0)), "\"revoked\":null");
     assert_ne!(edited, signed);
     for content in [forged, edited, "{}".to_owned(), "not JSON".to_owned()] {
-        document_store.put(document::TOKENS, &record.id, content.clone()).await.expect("memory");
+        document_store.put(token_state::TOKENS, &record.id, content.clone()).await.expect("memory");
         let again = open(&document_store).await;
         assert_eq!(check(&again, token.expose()), Err(TokenRefusal::Unknown), "{content}");
     }
     // A good record under another's id is none of it either.
-    document_store.put(document::TOKENS, "000000000000", signed).await.expect("memory");
+    document_store.put(token_state::TOKENS, "000000000000", signed).await.expect("memory");
     assert_eq!(open(&document_store).await.list(), []);
 }
 
@@ -239,15 +239,15 @@ async fn the_last_use_is_remembered_and_written_when_it_changed() {
     assert_eq!(tokens.list()[0].last_used, Some(1000));
     tokens.write_uses().await.expect("memory");
     assert_eq!(open(&document_store).await.list()[0].last_used, Some(1000));
-    document_store.remove(document::USES, &tokens.list()[0].id).await.expect("memory");
+    document_store.remove(token_state::USES, &tokens.list()[0].id).await.expect("memory");
     tokens.write_uses().await.expect("memory");
     assert_eq!(
-        document_store.all(document::USES).await.expect("memory"),
+        document_store.all(token_state::USES).await.expect("memory"),
         [],
         "nothing has changed"
     );
     wall.store(1010, Ordering::SeqCst);
     tokens.check(Some(token.expose())).expect("it opens");
     tokens.write_uses().await.expect("memory");
-    assert_eq!(document_store.all(document::USES).await.expect("memory").len(), 1);
+    assert_eq!(document_store.all(token_state::USES).await.expect("memory").len(), 1);
 }

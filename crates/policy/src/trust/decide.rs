@@ -1,8 +1,8 @@
-//! Whether a call runs, as one pure function of all that matters.
+//! The trust decision of a call as one pure function of its inputs.
 
 use gantry_gateway::Effect;
 
-use super::level::Level;
+use super::decisions::Level;
 
 /// All that matters for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

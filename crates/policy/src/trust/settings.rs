@@ -1,9 +1,9 @@
-//! What the configuration says about trust.
+//! The trust settings of the configuration.
 
 use gantry_gateway::{Effect, Target};
 
 use super::decide::Approve;
-use super::level::Level;
+use super::decisions::Level;
 
 /// What the configuration says about trust.
 #[derive(Debug, Clone, PartialEq, Eq)]

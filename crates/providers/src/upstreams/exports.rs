@@ -20,7 +20,7 @@ use super::lists::Lists;
 use super::upstream::Upstream;
 use super::{Override, naming, origin};
 use crate::uri_template::Template;
-use gantry_gateway::pattern::chosen;
+use gantry_gateway::glob::chosen;
 
 /// The most problems that are told one by one.
 const PROBLEMS: usize = 100;

@@ -16,7 +16,7 @@ use super::canonical_names::{CanonicalNames, Named};
 use super::config::Profile;
 use super::exports::{ExportedTool, Exports, Tasks};
 use super::naming::{LONGEST, Names};
-use gantry_gateway::pattern::chosen;
+use gantry_gateway::glob::chosen;
 
 /// A server's part.
 #[derive(Debug, Clone)]

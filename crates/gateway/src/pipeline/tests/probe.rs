@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 
-use crate::policy::{
+use crate::filter::{
     CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, OnEnd, Permit, RequestFilter,
 };
 use crate::{

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::probe::{House, call_tool, raw};
-use crate::policy::{
+use crate::filter::{
     CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, PolicyDecision,
 };
 use crate::{

@@ -189,7 +189,7 @@ async fn a_client_that_wants_progress_hears_what_its_call_waits_for() {
 /// A rule that names approvers counts for what was approved before there was one.
 #[tokio::test(start_paused = true)]
 async fn an_approval_does_not_outlive_a_change_of_approvers() {
-    let names = std::collections::BTreeMap::from([("the rule".to_owned(), vec!["ops".to_owned()])]);
+    let names = BTreeMap::from([("the rule".to_owned(), vec!["ops".to_owned()])]);
     for answered in [true, false] {
         let rule = Some(crate::RuleEffect::Approve);
         let test_gateway =

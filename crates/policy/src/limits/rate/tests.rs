@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::Keys;
 use super::*;
 
 fn rate(text: &str) -> Rate {
@@ -105,4 +106,27 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn no_more_keys_are_remembered_than_may_be() {
+    let (buckets, keys) = (Buckets::new(), Keys::new());
+    let rate: Rate = "1/d".parse().expect("a rate");
+    for number in 0..10_000 {
+        assert_eq!(buckets.take(keys.of("test", &[&number.to_string()]), rate, 1, 160), Ok(()));
+    }
+    assert!(buckets.len() <= 160, "{}", buckets.len());
+}
+
+#[test]
+fn what_says_nothing_any_more_is_forgotten_first() {
+    let (buckets, keys) = (Buckets::new(), Keys::new());
+    let (slow, fast) = ("1/d".parse().expect("a rate"), "1000000/s".parse().expect("a rate"));
+    let kept = keys.of("test", &["kept"]);
+    assert_eq!(buckets.take(kept, slow, 0, 1600), Ok(()));
+    for number in 0..10_000_u64 {
+        let key = keys.of("test", &[&number.to_string()]);
+        assert_eq!(buckets.take(key, fast, number * 1_000_000, 1600), Ok(()));
+    }
+    assert!(buckets.take(kept, slow, 10_000_000_000, 1600).is_err(), "it is still known");
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{CallEnd, CallObserver, CallSummary, Known};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known};
 use gantry_gateway::{
     Absence, Call, CallEvent, Event, Gateway, Interest, ListKind, Listing, Outcome, Provider,
     Reply, ServerInfo, Subscription,

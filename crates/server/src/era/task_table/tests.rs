@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::policy::{
+use gantry_gateway::filter::{
     CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, View, VisibilityFilter,
 };
 use gantry_gateway::{

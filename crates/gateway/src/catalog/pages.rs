@@ -1,0 +1,95 @@
+//! Pages of lists: a page is serialized once and shared by everyone who asks for it. A cursor names the
+//! item before the page, not an offset, so nothing is skipped or repeated when the list changes.
+
+use std::sync::{Arc, OnceLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gantry_protocol::RawJson;
+
+/// The cursor that continues after `name`.
+pub(super) fn encode_cursor(kind: ListKind, name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{}\n{name}", kind.member()))
+}
+
+/// The name that a cursor of this list continues after.
+pub(super) fn decode_cursor(kind: ListKind, cursor: &str) -> Option<String> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (list, name) = text.split_once('\n')?;
+    (list == kind.member()).then(|| name.to_owned())
+}
+
+/// Which list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListKind {
+    /// `tools/list`
+    Tools,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+    /// `prompts/list`
+    Prompts,
+}
+
+impl ListKind {
+    /// The four lists.
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::Templates, Self::Prompts];
+
+    /// The member of the result that holds the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+}
+
+/// How many forms of a page are kept: one for each dialect a door may speak.
+const VARIANTS: usize = 8;
+
+/// How long clients may keep a list, in milliseconds, while servers are being started.
+pub(crate) const STARTING_TTL_MS: u64 = 1000;
+
+/// A list result in the newest form, and the other forms that doors have made of it.
+#[derive(Debug)]
+pub struct Page {
+    result: RawJson,
+    variants: [OnceLock<RawJson>; VARIANTS],
+    /// The same page with a short time to live, for while servers are being started.
+    brief: OnceLock<Arc<Self>>,
+}
+
+impl Page {
+    /// A page holding this result.
+    pub fn new(result: RawJson) -> Self {
+        Self { result, variants: Default::default(), brief: OnceLock::new() }
+    }
+
+    /// The result in the newest form.
+    pub fn result(&self) -> &RawJson {
+        &self.result
+    }
+
+    /// The same page for while servers are being started: clients may keep it for a short time only.
+    /// It is made once, so that many lists in that time cost no more than later ones.
+    pub(crate) fn while_starting(&self) -> Arc<Self> {
+        let brief = || {
+            let ttl = RawJson::from(serde_json::Value::from(STARTING_TTL_MS));
+            Arc::new(Self::new(self.result.edit().set("ttlMs", ttl).apply()))
+        };
+        self.brief.get_or_init(brief).clone()
+    }
+
+    /// The form number `index`, made on first use. What the number stands for is the door's
+    /// business; the page only remembers.
+    pub fn variant(&self, index: usize, make: impl FnOnce(&RawJson) -> RawJson) -> RawJson {
+        match self.variants.get(index) {
+            Some(slot) => slot.get_or_init(|| make(&self.result)).clone(),
+            None => make(&self.result),
+        }
+    }
+}

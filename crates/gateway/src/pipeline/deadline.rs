@@ -1,0 +1,87 @@
+//! The timeout of a call, and the backoff between two attempts at a provider that is busy. Time in which
+//! the client is asked for input does not count.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::context::CallContext;
+use crate::error::{CallError, ErrorKind};
+use crate::provider::Outcome;
+
+/// Before the second call.
+const FIRST: Duration = Duration::from_millis(100);
+
+/// Whoever waits for long work is not to hear of its end much later.
+const AT_MOST: Duration = Duration::from_secs(3);
+
+/// Pauses that double. There is no chance in them: calls that come at different times are sent away
+/// and come back at different times.
+#[derive(Debug)]
+pub(super) struct Pause {
+    next: Duration,
+}
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self { next: FIRST }
+    }
+}
+
+impl Pause {
+    /// Rests for longer than the last time.
+    pub(super) async fn rest(&mut self) {
+        sleep(self.next).await;
+        self.next = (self.next * 2).min(AT_MOST);
+    }
+}
+
+/// How long a call may run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    /// While a client waits for it.
+    pub(crate) usual: Duration,
+    /// When it runs by itself. Never less than usual.
+    pub(crate) task: Duration,
+}
+
+/// While a question is open the clock stands still, so it is looked at only this often.
+const PAUSED: Duration = Duration::from_secs(1);
+
+impl Deadline {
+    /// Runs the call, and drops it when its time is up.
+    pub(crate) async fn run(
+        self,
+        context: &CallContext,
+        mut call: Pin<&mut impl Future<Output = Outcome>>,
+    ) -> Outcome {
+        let started = Instant::now();
+        let mut left = self.usual;
+        loop {
+            if let Ok(outcome) = timeout(left, call.as_mut()).await {
+                return outcome;
+            }
+            let worked = started.elapsed().saturating_sub(context.waited());
+            let limit = self.limit(context);
+            left = limit.saturating_sub(worked);
+            if context.is_asking() {
+                left = left.max(PAUSED);
+            }
+            if left.is_zero() {
+                return Err(exceeded(limit));
+            }
+        }
+    }
+
+    fn limit(self, context: &CallContext) -> Duration {
+        if context.is_task() { self.task.max(self.usual) } else { self.usual }
+    }
+}
+
+fn exceeded(limit: Duration) -> CallError {
+    let text =
+        format!("the call did not finish within {limit:?}; raise the timeout if it needs longer");
+    CallError::new(ErrorKind::Timeout, text)
+}
