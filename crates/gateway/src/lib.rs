@@ -35,7 +35,9 @@ pub use crate::batch::in_calls;
 pub use crate::call::{Call, Input};
 pub use crate::call_stream::{CallEvent, CallNotification, CallStream};
 pub use crate::caller::{Caller, Scope, TokenLease};
-pub use crate::catalog::{Catalog, ListKind, Listing, Page, Publisher, Snapshot, SortedMap, ToolVersions};
+pub use crate::catalog::{
+    Catalog, ListKind, Listing, Page, Publisher, Snapshot, SortedMap, ToolVersions,
+};
 pub use crate::context::{CallContext, CallNumber, Progress};
 pub use crate::entry::{
     Effect, EntryError, Origin, PromptEntry, ResourceEntry, TOOL_META, TaskSupport, TemplateEntry,

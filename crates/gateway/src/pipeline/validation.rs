@@ -81,7 +81,10 @@ pub(crate) fn fill_defaults(mut resolved: Resolved) -> Resolved {
 }
 
 /// Checks a tool's arguments.
-pub(crate) async fn check_arguments(threads: &CheckThreads, resolved: &Resolved) -> Result<(), CallError> {
+pub(crate) async fn check_arguments(
+    threads: &CheckThreads,
+    resolved: &Resolved,
+) -> Result<(), CallError> {
     match is_quick(resolved) {
         true => check_arguments_now(resolved),
         false => {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use gantry_gateway::{NameStyle, pattern};
+use gantry_gateway::{NameStyle, glob};
 use gantry_protocol::timestamp;
 use gantry_store::audit_log::SegmentFile;
 
@@ -82,7 +82,7 @@ impl Filter {
     /// Whether a call is looked for.
     pub(super) fn fits(&self, record: &Record) -> bool {
         let fits = |pattern: &Option<String>, text: &dyn Fn() -> String| {
-            pattern.as_ref().is_none_or(|pattern| pattern::matches(pattern, &text()))
+            pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, &text()))
         };
         // Moments are texts of one length, so that they sort as what they say.
         self.since.as_ref().is_none_or(|since| record.at >= *since)
