@@ -1,8 +1,8 @@
-//! What a client says it can do, read from raw JSON and kept as raw JSON.
+//! A client's declared capabilities, read from raw JSON and kept as raw JSON.
 
 use crate::json::RawJson;
 
-/// The extension for calls that run by themselves, as tasks (2026-07-28).
+/// The extension for calls that run as tasks (2026-07-28).
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// The capabilities of either side with that extension among them.

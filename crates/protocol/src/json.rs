@@ -1,12 +1,12 @@
 //! Raw JSON: validated text that is carried, looked into and edited without building a tree.
 
-pub(crate) mod check;
-mod doubled;
+mod duplicate_keys;
 mod edit;
 mod flat;
 mod members;
 mod raw;
 mod scan;
+pub(crate) mod validate;
 
 pub use edit::Edit;
 pub(crate) use edit::put_string;

@@ -1,7 +1,8 @@
 //! The Model Context Protocol as pure data: no IO, no clock.
 //!
-//! A message is an envelope over raw JSON. The few members that matter are read, those few are
-//! edited in place, and everything else stays as it came, byte for byte.
+//! A message is a JSON-RPC envelope over raw JSON. The few members that the gateway needs are read, and
+//! those few are edited in place. Everything else passes through byte for byte: key order, the text of
+//! numbers, vendor members, extensions of later revisions.
 
 pub mod capability;
 pub mod compat;
@@ -9,7 +10,6 @@ pub mod error;
 pub mod headers;
 pub mod json;
 pub mod jsonrpc;
-pub mod level;
 pub mod meta;
 pub mod method;
 pub mod params;
@@ -24,8 +24,7 @@ pub use capability::ClientCapabilities;
 pub use error::{RpcError, code};
 pub use json::{JsonError, JsonLimits, RawJson};
 pub use jsonrpc::{Id, Incoming, Malformed, Message, Notification, Request, Response};
-pub use level::Level;
-pub use meta::RequestMeta;
+pub use meta::{Level, RequestMeta};
 pub use method::Method;
 pub use params::ParamsHead;
 pub use redact::Redactor;

@@ -78,7 +78,7 @@ methods! {
 }
 
 impl Method {
-    /// Whether it asks for a list of what there is.
+    /// Whether it is one of the four list requests.
     pub fn is_list(&self) -> bool {
         matches!(
             self,
@@ -110,7 +110,7 @@ impl Method {
         )
     }
 
-    /// Whether a server may answer this request with questions of its own (2026-07-28).
+    /// Whether the result of this request may be `input_required` (2026-07-28).
     pub fn takes_input(&self) -> bool {
         matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead | Self::Batch)
     }

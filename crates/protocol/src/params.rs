@@ -1,4 +1,4 @@
-//! The members of a request's params that matter on its way, found in one pass.
+//! The members of a request's params that the gateway reads, found in one pass.
 
 use crate::json::{Ambiguity, Duplicate, RawJson, is_same_but_for_case};
 
@@ -6,8 +6,8 @@ use crate::json::{Ambiguity, Duplicate, RawJson, is_same_but_for_case};
 const KNOWN: [&str; 8] =
     ["_meta", "name", "uri", "arguments", "inputResponses", "requestState", "task", "ref"];
 
-/// The members of a request's params that matter on its way. A call passes many hands; each takes
-/// what it needs from here instead of searching the text again.
+/// The members of a request's params that routing, policy and transport need. They are found once and
+/// travel with the call, instead of one search of the text for each layer.
 #[derive(Debug, Clone, Default)]
 pub struct ParamsHead {
     /// `_meta`
@@ -18,13 +18,13 @@ pub struct ParamsHead {
     pub uri: Option<RawJson>,
     /// `arguments`
     pub arguments: Option<RawJson>,
-    /// `inputResponses`, of a call that is taken up again.
+    /// `inputResponses`, of a call that continues after input requests.
     pub input_responses: Option<RawJson>,
     /// `requestState`, likewise.
     pub request_state: Option<RawJson>,
     /// `task`, what a client of 2025-11-25 that wants a task wants of it.
     pub task: Option<RawJson>,
-    /// A member that stands there twice, or once more in other letters: `name` and `Name`. Two
+    /// A duplicate key, or one that differs only in case, `name` and `Name`. Two
     /// readers could act on different values, so nobody should act on either.
     pub ambiguous: Option<Ambiguity>,
 }

@@ -9,11 +9,11 @@ pub(crate) const RESULT_TYPE: &str = "resultType";
 pub(crate) const TTL: &str = "ttlMs";
 pub(crate) const CACHE_SCOPE: &str = "cacheScope";
 
-/// The value of `resultType` of a result that asks for nothing more.
+/// The value of `resultType` of a final result.
 pub(crate) const COMPLETE: RawJson = RawJson::from_static("\"complete\"");
 
-/// The object that a request is answered with. It passes many hands, and may be large; each takes
-/// what it needs to know from here instead of searching the text again.
+/// The result object of a response. Several layers need the same few members, and each search would
+/// read a large text from start to end, so they are found once and travel with it.
 #[derive(Clone)]
 pub struct ResultObject {
     raw: RawJson,
@@ -49,18 +49,18 @@ impl ResultObject {
         self.is_bare
     }
 
-    /// A bare one that says that it is complete.
+    /// A bare one with `resultType` set to `complete`.
     pub(crate) fn completed(self) -> Self {
         let raw = self.raw.with(RESULT_TYPE, &COMPLETE);
         Self { raw, is_complete: true, is_bare: false, ..self }
     }
 
-    /// Whether it says that nothing more is asked for.
+    /// Whether `resultType` is `complete`.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Whether it tells of a failure.
+    /// Whether `isError` is true.
     pub fn is_error(&self) -> bool {
         self.is_error
     }
@@ -77,7 +77,7 @@ impl ResultObject {
 }
 
 impl From<RawJson> for ResultObject {
-    /// Of a member that stands there twice the first counts.
+    /// The first of two members with one key counts.
     ///
     /// ```
     /// use gantry_protocol::{RawJson, ResultObject};

@@ -1,4 +1,4 @@
-//! The published revisions and what each of them can say.
+//! The published protocol revisions, and what each supports.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Revision {
     V2025_06_18,
     /// URL elicitation, sampling with tools, icons, resumable polling.
     V2025_11_25,
-    /// Stateless: no handshake, no session, input asked for in results.
+    /// Stateless: no `initialize`, no session, input requests in results.
     V2026_07_28,
 }
 
@@ -47,7 +47,7 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// Whether every request stands alone, with no handshake and no session.
+    /// Whether it is of the modern era: every request is self-contained, without `initialize` and session.
     pub fn is_stateless(self) -> bool {
         self >= Self::V2026_07_28
     }
@@ -102,12 +102,12 @@ impl Revision {
         self >= Self::V2025_03_26
     }
 
-    /// Whether a stream opens with an empty event and may be left and taken up again.
+    /// Whether a stream opens with an empty event and may be resumed.
     pub fn has_priming_events(self) -> bool {
         self == Self::V2025_11_25
     }
 
-    /// Whether tasks are part of the revision itself, and a client asks for one. Later they are an
+    /// Whether tasks are part of the revision itself, requested by the client. Later they are an
     /// extension, and the server decides.
     pub fn has_tasks(self) -> bool {
         self == Self::V2025_11_25

@@ -9,7 +9,7 @@ pub const TRACEPARENT: &str = "traceparent";
 /// The key of `_meta`, and the header, with what tracing systems add to it.
 pub const TRACESTATE: &str = "tracestate";
 
-/// Bytes of `tracestate` that are carried; whoever writes more must expect it to be dropped.
+/// Bytes of `tracestate` that are carried; a longer one is dropped, as the recommendation allows.
 const LONGEST_STATE: usize = 512;
 /// Bytes of `traceparent` that are read. Later versions may be longer than the first one.
 const LONGEST_PARENT: usize = 256;
@@ -25,7 +25,7 @@ pub struct Trace {
     pub state: Option<String>,
 }
 
-/// What a `traceparent` says.
+/// A parsed `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceParent {
     /// The trace.

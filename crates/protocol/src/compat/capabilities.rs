@@ -1,4 +1,4 @@
-//! What each side says it can do.
+//! The capabilities that client and server declare.
 
 use crate::capability::TASKS;
 use crate::json::RawJson;
@@ -8,7 +8,7 @@ const EXPERIMENTAL: &str = "experimental";
 const EXTENSIONS: &str = "extensions";
 const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// A client's capabilities of `revision` in the newest form.
+/// Lifts the capabilities of a client of `revision`.
 ///
 /// ```
 /// use gantry_protocol::{RawJson, Revision, compat};
@@ -54,9 +54,8 @@ fn lift_elicitation(revision: Revision, value: &RawJson) -> RawJson {
 const OLD_TASKS: RawJson =
     RawJson::from_static(r#"{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#);
 
-/// A server's capabilities of the newest form as `revision` says them. Extensions have no member
-/// of their own in an older revision and so stand among the experimental ones; tasks alone have
-/// one, in 2025-11-25.
+/// Lowers a server's capabilities to `revision`. Older revisions have no member for extensions, so
+/// these move to `experimental`; only tasks have a member of their own, in 2025-11-25.
 pub fn lower_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
     if revision.is_stateless() {
         return raw.clone();
@@ -76,7 +75,7 @@ pub fn lower_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
     edit.apply()
 }
 
-/// Where both name a thing, the experimental one was meant for older peers.
+/// If both name a feature, the experimental one was meant for older peers and wins.
 fn merged(experimental: Option<RawJson>, extensions: &RawJson) -> Option<RawJson> {
     extensions.members().next()?;
     let experimental = experimental.unwrap_or(RawJson::EMPTY_OBJECT);
@@ -87,7 +86,7 @@ fn merged(experimental: Option<RawJson>, extensions: &RawJson) -> Option<RawJson
     Some(edit.apply())
 }
 
-/// A client's capabilities of the newest form as `revision` says them.
+/// Lowers a client's capabilities to `revision`.
 ///
 /// ```
 /// use gantry_protocol::{RawJson, Revision, compat};
@@ -118,7 +117,7 @@ pub fn lower_client_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
     edit.apply()
 }
 
-/// None where the revision cannot say it. Forms were all there was before URLs, and unnamed.
+/// None if the revision has no elicitation. Before URLs existed, forms had no member of their own.
 fn lower_elicitation(revision: Revision, value: &RawJson) -> Option<RawJson> {
     if revision.has_rich_elicitation() {
         return Some(value.clone());
@@ -127,8 +126,8 @@ fn lower_elicitation(revision: Revision, value: &RawJson) -> Option<RawJson> {
     (revision.has_elicitation() && forms).then(|| value.edit().remove("form").remove("url").apply())
 }
 
-/// A server's capabilities of `revision` in the newest form. Tasks are an extension there. Before
-/// 2025-03-26 nobody could say that they complete arguments, so each server may.
+/// Lifts the capabilities of a server of `revision`. Tasks become an extension. Before 2025-03-26 there
+/// was no capability for completion, so every such server is assumed to have it.
 pub fn lift_server_capabilities(revision: Revision, raw: &RawJson) -> RawJson {
     if revision.is_stateless() {
         return raw.clone();

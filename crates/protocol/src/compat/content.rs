@@ -1,6 +1,6 @@
-//! Content blocks: what a revision does not know becomes text, so that the model still hears of it.
+//! Content blocks: a type that a revision does not know becomes text, so that the model still sees it.
 
-use super::array;
+use super::map_elements;
 use crate::json::{Edit, JsonKind, ObjectWriter, RawJson};
 use crate::revision::Revision;
 
@@ -38,7 +38,7 @@ pub(super) fn lower_messages<'a>(
         return edit;
     }
     let lowered = result.get("messages").and_then(|messages| {
-        array::map(&messages, |message| {
+        map_elements(&messages, |message| {
             let content = lower_content(revision, &message.get(CONTENT)?)?;
             Some(message.edit().set(CONTENT, content).apply())
         })
@@ -49,7 +49,7 @@ pub(super) fn lower_messages<'a>(
 /// One block or an array of them; none when the revision knows them all.
 fn lower_content(revision: Revision, content: &RawJson) -> Option<RawJson> {
     match content.kind() {
-        JsonKind::Array => array::map(content, |block| lower_block(revision, block)),
+        JsonKind::Array => map_elements(content, |block| lower_block(revision, block)),
         _ => lower_block(revision, content),
     }
 }

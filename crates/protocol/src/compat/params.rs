@@ -1,35 +1,35 @@
 //! The params of requests and notifications.
 
-use super::border::without;
+use super::without;
 use crate::json::RawJson;
 use crate::method::Method;
 use crate::revision::Revision;
 
-/// Request params of the newest form as `revision` says them.
+/// Lowers request params to `revision`.
 ///
-/// The newest revision gets them as they are: whoever sends them sets its own `_meta` keys.
+/// Those for the newest revision stay as they are: the sender sets its own `_meta` keys.
 pub fn lower_params(revision: Revision, method: &Method, params: &RawJson) -> RawJson {
     if revision.is_stateless() {
         return params.clone();
     }
-    let unsaid = match method {
+    let unknown = match method {
         Method::Complete if revision < Revision::V2025_06_18 => &["context"],
-        _ => of_one_side(method),
+        _ => single_revision_members(method),
     };
-    without(params, unsaid).apply()
+    without(params, unknown).apply()
 }
 
-/// Request params that came from a client of `revision`, in the newest form.
+/// Lifts request params of a client of `revision`.
 pub fn lift_params(revision: Revision, method: &Method, params: &RawJson) -> RawJson {
     if revision.is_stateless() {
         return params.clone();
     }
-    without(params, of_one_side(method)).apply()
+    without(params, single_revision_members(method)).apply()
 }
 
-/// Members that mean something to the newest revision alone, or to 2025-11-25 alone (`task`).
-/// Carried across they would be taken for what they are not.
-fn of_one_side(method: &Method) -> &'static [&'static str] {
+/// Members that only the newest revision defines, or only 2025-11-25 (`task`). Another revision would
+/// misread them.
+fn single_revision_members(method: &Method) -> &'static [&'static str] {
     match method {
         Method::ToolsCall => &["inputResponses", "requestState", "task"],
         Method::PromptsGet | Method::ResourcesRead => &["inputResponses", "requestState"],
@@ -37,19 +37,19 @@ fn of_one_side(method: &Method) -> &'static [&'static str] {
     }
 }
 
-/// Notification params of the newest form as `revision` says them.
+/// Lowers notification params to `revision`.
 pub fn lower_notification(revision: Revision, method: &Method, params: &RawJson) -> RawJson {
     if revision.is_stateless() {
         return params.clone();
     }
-    let unsaid: &[&str] = match method {
+    let unknown: &[&str] = match method {
         Method::Progress if !revision.has_progress_message() => &["message"],
         _ => &[],
     };
-    without(params, unsaid).apply()
+    without(params, unknown).apply()
 }
 
-/// Notification params that came from a server of `revision`, in the newest form.
+/// Lifts notification params of a server of `revision`.
 pub fn lift_notification(revision: Revision, _method: &Method, params: &RawJson) -> RawJson {
     match revision.is_stateless() {
         true => params.clone(),

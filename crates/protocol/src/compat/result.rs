@@ -1,13 +1,14 @@
 //! Results: the members every result of the newest revision has, and those of single methods.
 
-use super::border::without;
-use super::{array, content, tool};
+use super::content::{CONTENT, STRUCTURED, block_type};
+use super::output_schema::with_object_root;
+use super::{content, map_elements, without};
 use crate::json::{Edit, RawJson};
 use crate::method::Method;
 use crate::result::{CACHE_SCOPE, COMPLETE, RESULT_TYPE, ResultObject, TTL};
 use crate::revision::Revision;
 
-/// A result of the newest form as `revision` says it.
+/// Lowers a result to `revision`.
 ///
 /// ```
 /// use gantry_protocol::{Method, RawJson, Revision, compat};
@@ -21,7 +22,7 @@ pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> Ra
     }
     if revision.is_stateless() {
         return match method {
-            Method::ToolsList => complete(method, &tool::without_execution(result)),
+            Method::ToolsList => complete(method, &without_execution(result)),
             _ => complete(method, result),
         };
     }
@@ -29,13 +30,13 @@ pub fn lower_result(revision: Revision, method: &Method, result: &RawJson) -> Ra
     match method {
         Method::ToolsCall => content::lower_call(revision, result, edit),
         Method::PromptsGet => content::lower_messages(revision, result, edit),
-        Method::ToolsList => edit.set_some("tools", tool::lower_list(revision, result)),
+        Method::ToolsList => edit.set_some("tools", lower_tools(revision, result)),
         _ => edit,
     }
     .apply()
 }
 
-/// The result of a batch, with the result of each of its calls as `revision` says it.
+/// Lowers the result of `gantry/batch` with the result of each call in it.
 fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
     const RESULTS: &str = "results";
     let lower = |entry: &RawJson| {
@@ -45,7 +46,7 @@ fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
         let lowered = lower_result(revision, &method, &result);
         (lowered != result).then(|| entry.edit().set("result", lowered).apply())
     };
-    let entries = result.get(RESULTS).and_then(|entries| array::map(&entries, lower));
+    let entries = result.get(RESULTS).and_then(|entries| map_elements(&entries, lower));
     let edit = match revision.is_stateless() {
         true => result.edit(),
         false => without(result, &[RESULT_TYPE]),
@@ -53,15 +54,14 @@ fn lower_batch(revision: Revision, result: &RawJson) -> RawJson {
     edit.set_some(RESULTS, entries).apply()
 }
 
-/// A result of the newest form as `revision` says it, which is not read again if it need not be
-/// changed.
+/// Lowers a result, without a second pass over the text if its members already fit `revision`.
 pub fn lower(revision: Revision, method: &Method, result: ResultObject) -> ResultObject {
     let knows_all = match method {
         Method::ToolsCall => revision.has_structured_content(),
         Method::PromptsGet => revision.has_resource_links(),
         method => is_plain(method),
     };
-    if knows_all && is_said(revision, &result) {
+    if knows_all && fits_revision(revision, &result) {
         return result;
     }
     match revision.is_stateless() && is_plain(method) && result.is_bare() {
@@ -70,27 +70,27 @@ pub fn lower(revision: Revision, method: &Method, result: ResultObject) -> Resul
     }
 }
 
-/// A result that came from a server of `revision`, as far as it has to be changed for the newest
-/// form. One that does not say that it is complete is.
+/// Lifts a result of a server of `revision`, without a second pass over the text if nothing has to
+/// change. One of an older server without `resultType` is complete.
 pub fn lift(revision: Revision, method: &Method, result: ResultObject) -> ResultObject {
-    match is_plain(method) && is_said(revision, &result) {
+    match is_plain(method) && fits_revision(revision, &result) {
         true => result,
         false => lift_result(revision, method, &result).into(),
     }
 }
 
-/// Whether a result says of itself what `revision` wants said and nothing else, as far as is known
-/// without reading it again.
-fn is_said(revision: Revision, result: &ResultObject) -> bool {
+/// Whether the result has exactly the envelope members of `revision`, as far as is known without
+/// reading it again.
+fn fits_revision(revision: Revision, result: &ResultObject) -> bool {
     if revision.is_stateless() { result.is_complete() } else { result.is_bare() }
 }
 
-/// Whether the results of a method have nothing that other results have not.
+/// Whether results of the method need no treatment of their own.
 fn is_plain(method: &Method) -> bool {
     *method != Method::Batch && !is_cacheable(method)
 }
 
-/// A result that came from a server of `revision`, in the newest form.
+/// Lifts a result of a server of `revision`.
 ///
 /// An older server cannot ask for input in a result, whatever it puts into `resultType`.
 pub fn lift_result(revision: Revision, method: &Method, result: &RawJson) -> RawJson {
@@ -116,7 +116,7 @@ fn complete(method: &Method, result: &RawJson) -> RawJson {
     .apply()
 }
 
-/// Where nothing is said, a result is stale at once and for nobody else.
+/// Without cache members a result is stale at once and private.
 fn cacheable<'a>(method: &Method, result: &RawJson, mut edit: Edit<'a>) -> Edit<'a> {
     if !is_cacheable(method) {
         return edit;
@@ -145,4 +145,64 @@ fn is_cacheable(method: &Method) -> bool {
             | Method::ResourceTemplatesList
             | Method::ResourcesRead
     )
+}
+
+const OUTPUT_SCHEMA: &str = "outputSchema";
+/// Whether a tool may be called as a task (2025-11-25). Lifting keeps it: it carries the same hint to
+/// the server side of a client of a later revision, where the server decides.
+const EXECUTION: &str = "execution";
+const TOOLS: &str = "tools";
+
+/// Lowers the tools of `tools/list`; none when nothing changes.
+pub(super) fn lower_tools(revision: Revision, result: &RawJson) -> Option<RawJson> {
+    map_elements(&result.get(TOOLS)?, |tool| {
+        let bare = if revision.has_tasks() { None } else { strip_execution(tool) };
+        let tool = bare.as_ref().unwrap_or(tool);
+        let changed = tool.get(OUTPUT_SCHEMA).and_then(|output| {
+            if !revision.has_structured_content() {
+                return Some(tool.edit().remove(OUTPUT_SCHEMA).apply());
+            }
+            let wrapped = with_object_root(&output)?;
+            Some(tool.edit().set(OUTPUT_SCHEMA, wrapped).apply())
+        });
+        changed.or(bare)
+    })
+}
+
+/// Removes `execution` from all tools, for a revision where tasks are an extension.
+pub(super) fn without_execution(result: &RawJson) -> RawJson {
+    let bare = result.get(TOOLS).and_then(|tools| map_elements(&tools, strip_execution));
+    result.edit().set_some(TOOLS, bare).apply()
+}
+
+fn strip_execution(tool: &RawJson) -> Option<RawJson> {
+    tool.get(EXECUTION)?;
+    Some(tool.edit().remove(EXECUTION).apply())
+}
+
+const JSON: RawJson = RawJson::from_static("\"json\"");
+
+/// The result of `tools/call`, lowered already, with a block of type `json` in the place of the
+/// text that is nothing but the structured content of `original`. Any other block stays.
+///
+/// ```
+/// use gantry_protocol::{RawJson, compat};
+/// let wrapped = r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#;
+/// let result = RawJson::from_static(wrapped);
+/// let content = compat::with_json_block(&result, &result).get("content").unwrap();
+/// assert_eq!(content.as_str(), r#"[{"type":"json","json":{"a":1}}]"#);
+/// ```
+pub fn with_json_block(original: &RawJson, lowered: &RawJson) -> RawJson {
+    let (Some(value), Some(content)) = (original.get(STRUCTURED), lowered.get(CONTENT)) else {
+        return lowered.clone();
+    };
+    let text = value.compact();
+    let replaced = map_elements(&content, |block| {
+        let is_text = block_type(block).as_deref() == Some("text");
+        let shown = block.get("text").filter(|_| is_text)?.to_text()?;
+        let same = shown == text.as_str() || value.to_text().is_some_and(|value| value == shown);
+        let edit = block.edit().set("type", JSON).remove("text").set("json", value.clone());
+        same.then(|| edit.apply())
+    });
+    lowered.edit().set_some(CONTENT, replaced).apply()
 }

@@ -3,7 +3,7 @@
 use crate::json::{ObjectWriter, RawJson};
 use crate::meta::key;
 
-/// What the newest form calls each member, and what 2025-11-25 does.
+/// Each member: its name in the newest revision and in 2025-11-25.
 const NAMES: [(&str, &str); 7] = [
     ("taskId", "taskId"),
     ("status", "status"),
@@ -14,8 +14,8 @@ const NAMES: [(&str, &str); 7] = [
     ("pollIntervalMs", "pollInterval"),
 ];
 
-/// A task of the newest form as 2025-11-25 says it: without what it asks or came to, and failed
-/// when its tool did.
+/// Lowers a task to 2025-11-25: without input requests and result, and `failed` if its tool returned
+/// an error.
 ///
 /// ```
 /// use gantry_protocol::{RawJson, compat};
@@ -35,7 +35,7 @@ pub fn lower_task(task: &RawJson) -> RawJson {
         .finish()
 }
 
-/// A task as 2025-11-25 says it, in the newest form. What it came to is not part of it there.
+/// Lifts a task of 2025-11-25, where the result is not part of the task.
 pub fn lift_task(task: &RawJson) -> RawJson {
     let lift = |object: ObjectWriter, (newest, old): (&str, &str)| {
         object.raw_some(newest, task.get(old).as_ref())
@@ -43,7 +43,7 @@ pub fn lift_task(task: &RawJson) -> RawJson {
     NAMES.into_iter().fold(ObjectWriter::new(), lift).finish()
 }
 
-/// The object with the note that it belongs to a task, as 2025-11-25 wants it.
+/// The object with the related-task key in its `_meta`, as 2025-11-25 requires.
 pub fn with_related_task(object: &RawJson, task: &str) -> RawJson {
     let related = ObjectWriter::new().value("taskId", task).finish();
     let meta = object.get(key::META).filter(RawJson::is_object);

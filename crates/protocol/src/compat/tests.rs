@@ -1,12 +1,12 @@
 //! Tables of what each revision says.
 
+use crate::json::{JsonLimits, RawJson};
+
 mod capabilities;
 mod input_request;
 mod params;
 mod result;
 mod task;
-
-use crate::json::{JsonLimits, RawJson};
 
 /// Reads a text of a table.
 fn json(text: &str) -> RawJson {

@@ -16,7 +16,7 @@ const PATHS: usize = 64 * 1024;
 pub struct HeaderParam {
     /// The header's whole name in lower case.
     pub header: String,
-    /// Where the argument stands, from the outermost name inwards.
+    /// The path of the argument, from the outermost name inwards.
     pub path: Vec<String>,
     /// What kind of value it is.
     pub kind: HeaderKind,
@@ -95,7 +95,7 @@ pub fn argument_headers(input_schema: &RawJson) -> Result<Vec<HeaderParam>, Head
     Ok(found)
 }
 
-/// Most schemas have none, and a search of the text says so much sooner than a walk.
+/// Most schemas have none, and a text search is much faster than a walk.
 fn may_hold_annotation(schema: &RawJson) -> bool {
     let text = schema.bytes();
     memchr::memmem::find(text, ANNOTATION.as_bytes()).is_some()
@@ -158,7 +158,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether what stands under a keyword other than `properties` holds an annotation. Names in a
+/// Whether the value of a keyword other than `properties` holds an annotation. Names in a
 /// map of schemas are not keywords, and values are not schemas.
 fn holds_annotation(keyword: &str, value: &RawJson) -> bool {
     match keyword {

@@ -154,10 +154,10 @@ fn absent_arguments_have_no_header() {
 }
 
 #[test]
-fn a_doubled_argument_is_refused() {
+fn a_duplicate_argument_is_refused() {
     for arguments in [r#"{"o":{"a":"x","\u0061":"y"}}"#, r#"{"o":{},"o":{"a":"x"}}"#] {
         let found = check_argument(&param(HeaderKind::String), Some(&json(arguments)), Some("x"));
-        assert!(matches!(found, Err(HeaderError::Doubled { .. })), "{arguments}");
+        assert!(matches!(found, Err(HeaderError::Duplicate { .. })), "{arguments}");
     }
 }
 

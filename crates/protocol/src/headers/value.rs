@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 const OPENING: &str = "=?base64?";
 const CLOSING: &str = "?=";
 
-/// A header that is missing, cannot be read, or says something else than the body.
+/// A header that is missing, malformed, or differs from the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
     /// A value between the marks that is not base64.
@@ -51,7 +51,7 @@ pub enum HeaderError {
         /// The argument's path, joined by dots.
         argument: String,
     },
-    /// A header that says something else than the argument.
+    /// A header that differs from the argument.
     #[error(
         "the header `{header}` is `{found}`; expected `{expected}`, the value of the argument `{argument}`"
     )]
@@ -60,16 +60,16 @@ pub enum HeaderError {
         header: String,
         /// The argument's path, joined by dots.
         argument: String,
-        /// What the argument says.
+        /// The value of the argument.
         expected: String,
-        /// What the header says.
+        /// The value of the header.
         found: String,
     },
-    /// An argument that stands twice in the body, so that two readers could see two values.
+    /// A duplicate argument in the body: two readers could see two values.
     #[error(
         "the argument `{argument}` of the header `{header}` appears more than once; expected it once"
     )]
-    Doubled {
+    Duplicate {
         /// The header's name.
         header: String,
         /// The argument's path, joined by dots.

@@ -48,7 +48,7 @@ impl<'a> Edit<'a> {
         self.change(key.into(), None)
     }
 
-    /// The last word on a key counts.
+    /// The last change to a key wins.
     fn change(mut self, key: Cow<'a, str>, value: Option<RawJson>) -> Self {
         match self.changes.iter_mut().find(|change| change.key == key) {
             Some(change) => change.value = value,
@@ -80,7 +80,7 @@ impl<'a> Edit<'a> {
             match self.changes.iter_mut().find(|change| *key == *change.key.as_bytes()) {
                 None => draft.put(lead, &member, &source[member.value.clone()]),
                 Some(change) => {
-                    draft.begin(previous_end);
+                    draft.start_at(previous_end);
                     // A second member of the same name goes, whatever becomes of the first.
                     let placed = std::mem::replace(&mut change.placed, true);
                     if let Some(value) = change.value.as_ref().filter(|_| !placed) {
@@ -92,7 +92,7 @@ impl<'a> Edit<'a> {
         }
         for change in self.changes.iter().filter(|change| !change.placed) {
             if let Some(value) = &change.value {
-                draft.begin(previous_end);
+                draft.start_at(previous_end);
                 draft.append(&change.key, value);
             }
         }
@@ -115,13 +115,13 @@ struct Draft<'a> {
     source: &'a [u8],
     added: usize,
     out: BytesMut,
-    /// Whether a member stands before the next one.
+    /// Whether a member was written before the next one.
     kept: bool,
 }
 
 impl Draft<'_> {
-    /// From here on something changes; what stands before `end` does not.
-    fn begin(&mut self, end: usize) {
+    /// Starts the copy at the first change: the source up to `end` is unchanged.
+    fn start_at(&mut self, end: usize) {
         if self.out.is_empty() {
             self.out.reserve(self.source.len() + self.added);
             self.out.put_slice(&self.source[..end]);
@@ -137,7 +137,7 @@ impl Draft<'_> {
         self.kept = true;
     }
 
-    /// Writes what stands before a member. The comma in it belongs to the member before, which may
+    /// Writes the separator before a member. The comma in it belongs to the member before, which may
     /// have been removed, so the first member kept takes only the whitespace after that comma.
     fn put_lead(&mut self, lead: Range<usize>) {
         let text = &self.source[lead];
@@ -159,8 +159,8 @@ impl Draft<'_> {
 }
 
 impl RawJson {
-    /// The same text with `value` where `part` stands, which must have been found in it. Unlike an
-    /// edit this does not look at the rest of the text.
+    /// The same text with `value` in the place of `part`, which must be a slice of it. Unlike an edit
+    /// this does not scan the rest of the text.
     ///
     /// ```
     /// use gantry_protocol::RawJson;
@@ -187,7 +187,7 @@ impl RawJson {
 
 impl RawJson {
     /// The same object with one more member at its end, which must not be there yet. Unlike an edit
-    /// this does not look at the others. A value that is not an object comes back as it is.
+    /// this does not scan the others. A value that is not an object comes back as it is.
     ///
     /// ```
     /// use gantry_protocol::RawJson;

@@ -149,7 +149,7 @@ impl<'a> FlatNode<'a> {
         JsonKind::of(self.rest().first())
     }
 
-    /// A number that tells this value from all others of its text.
+    /// A number that identifies this value within its text.
     pub fn index(self) -> u32 {
         self.index
     }
@@ -210,7 +210,7 @@ impl<'a> FlatNode<'a> {
         known.into_iter().flatten().copied().chain(few.into_iter().flatten()).map(of)
     }
 
-    /// Whether two values are equal, whatever the order of members, and numbers as `numbers` says.
+    /// Whether two values are equal: members in any order, numbers compared by `numbers`.
     pub fn equals(self, other: FlatNode<'_>, numbers: fn(&Number, &Number) -> bool) -> bool {
         match (self.kind(), other.kind()) {
             (JsonKind::Object, JsonKind::Object) => {
@@ -248,7 +248,7 @@ impl<'a> FlatNode<'a> {
         }
     }
 
-    /// Whether this is a string that says that.
+    /// Whether this is a string equal to `text`.
     pub fn is_text(self, text: &str) -> bool {
         let Some(inside) = self.rest().strip_prefix(b"\"") else { return false };
         let differs = inside.iter().zip(text.as_bytes()).position(|(one, other)| one != other);

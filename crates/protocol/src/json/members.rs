@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::raw::RawJson;
 use super::scan;
 
-/// An object names one member twice where only one may stand.
+/// A member appears twice in an object where it may appear once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the member `{0}` appears more than once; send it once")]
 pub struct Duplicate(pub &'static str);
@@ -14,10 +14,10 @@ pub struct Duplicate(pub &'static str);
 /// Why two readers may find different values under one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ambiguity {
-    /// It is there twice.
+    /// The key appears twice.
     #[error(transparent)]
     Twice(#[from] Duplicate),
-    /// Readers that take no notice of case find another member under it too.
+    /// Readers that ignore case find another member under the key too.
     #[error(
         "there is a member like `{0}` but for capital letters, which some servers take for it; leave it out"
     )]
@@ -169,7 +169,7 @@ impl Member<'_> {
     }
 }
 
-/// What a quoted string says, when it has no escapes and so says what it shows.
+/// The text of a quoted string without escapes.
 pub(super) fn plain_text(quoted: &[u8]) -> Option<&str> {
     let inside = quoted.get(1..quoted.len().checked_sub(1)?)?;
     match inside.contains(&b'\\') {

@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::check;
 use super::edit::Edit;
 use super::members::{Elements, Members, plain_text};
 use super::scan;
+use super::validate;
 use super::writer::put_array;
 
 /// Bounds on a JSON text that comes from outside.
@@ -48,7 +48,7 @@ pub enum JsonError {
     /// The bytes are not UTF-8.
     #[error("the message is not UTF-8 at byte {at}")]
     NotUtf8 {
-        /// Where the first bad byte stands.
+        /// The position of the first invalid byte.
         at: usize,
     },
     /// The text is not JSON.
@@ -106,7 +106,7 @@ impl RawJson {
         if bytes.len() > limits.size {
             return Err(JsonError::TooLarge { size: bytes.len(), limit: limits.size });
         }
-        if check::is_value(&bytes, limits.depth) {
+        if validate::is_value(&bytes, limits.depth) {
             return Ok(Self(bytes.slice_ref(bytes.trim_ascii())));
         }
         let text = std::str::from_utf8(&bytes)
@@ -240,7 +240,7 @@ impl RawJson {
         Edit::new(self)
     }
 
-    /// A value that stands at the given bytes of a text, as was just seen.
+    /// The value at a range of a text that was just validated.
     pub(crate) fn part(text: &Bytes, range: std::ops::Range<usize>) -> Self {
         Self::trusted(text.slice(range))
     }

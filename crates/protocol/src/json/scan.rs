@@ -1,4 +1,4 @@
-//! Walking over JSON text that is already known to be valid.
+//! Scans JSON text that is known to be valid: ends of strings and values, depth, whitespace.
 //!
 //! Nothing here checks syntax. On text that is not valid the answers are meaningless but the
 //! functions still end and never read out of bounds.
@@ -69,7 +69,7 @@ pub(crate) fn read_string(text: &[u8], start: usize) -> (usize, bool) {
     (text.len(), true)
 }
 
-/// How many bytes stand before the first quote or backslash. Most strings are short, so eight
+/// How many bytes precede the first quote or backslash. Most strings are short, so eight
 /// bytes at a time beat a vector search, which has to be set up first.
 fn before_special(text: &[u8]) -> usize {
     let (words, rest) = text.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Reading an envelope: which kind of message this is, and where its parts stand in the text.
+//! Reads a JSON-RPC envelope: the kind of message and the ranges of its parts.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::Id;
 use crate::error::RpcError;
-use crate::json::{JsonError, JsonKind, JsonLimits, RawJson, check};
+use crate::json::{JsonError, JsonKind, JsonLimits, RawJson, validate};
 use crate::method::Method;
 
 /// What one text from a peer holds.
@@ -42,18 +42,18 @@ impl Batch {
 /// One message.
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// Wants an answer.
+    /// Requires a response.
     Request(Request),
-    /// Wants none.
+    /// Requires none.
     Notification(Notification),
-    /// Is one.
+    /// The response to a request.
     Response(Response),
 }
 
 /// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Echoed in the answer.
+    /// Echoed in the response.
     pub id: Id,
     /// What is wanted.
     pub method: Method,
@@ -70,7 +70,7 @@ pub struct Notification {
     pub params: Option<RawJson>,
 }
 
-/// The answer to a request of ours.
+/// The response to a request of ours.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// Absent only when the peer could not read the request.
@@ -79,7 +79,7 @@ pub struct Response {
     pub outcome: Result<RawJson, RawJson>,
 }
 
-/// A text that is no message.
+/// A text that is not a valid message.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
     /// Not JSON, or beyond a limit.
@@ -127,7 +127,7 @@ pub fn decode(bytes: impl Into<Bytes>, limits: JsonLimits) -> Result<Incoming, M
     // Nearly every text is a message in an ordinary form, whose parts are found while it is checked.
     let mut parts = Parts::default();
     let part = |key: &[u8], value: Range<usize>| parts.put(key, || RawJson::part(&bytes, value));
-    if bytes.len() <= limits.size && check::is_object(&bytes, limits.depth, part) {
+    if bytes.len() <= limits.size && validate::is_object(&bytes, limits.depth, part) {
         return parts.read().map(Incoming::Single);
     }
     let raw = RawJson::parse(bytes, limits)?;
@@ -149,8 +149,8 @@ struct Parts {
     params: Option<RawJson>,
     result: Option<RawJson>,
     error: Option<RawJson>,
-    /// Whether one of them stands there twice.
-    doubled: bool,
+    /// Whether one of them appears twice.
+    has_duplicate: bool,
 }
 
 impl Parts {
@@ -164,13 +164,13 @@ impl Parts {
             b"error" => &mut self.error,
             _ => return,
         };
-        self.doubled |= slot.replace(value()).is_some();
+        self.has_duplicate |= slot.replace(value()).is_some();
     }
 
     fn read(self) -> Result<Message, Malformed> {
         let id = self.id.clone().and_then(Id::new);
         let refuse = |reason| Err(Malformed::Envelope { id: id.clone(), reason });
-        if self.doubled {
+        if self.has_duplicate {
             return refuse("a member of the envelope appears twice; send each once");
         }
         if self.version.as_ref().is_none_or(|version| **version.bytes() != *b"\"2.0\"") {
@@ -208,7 +208,7 @@ fn read_call(parts: Parts, id: Option<Id>) -> Result<Message, Malformed> {
     let params = parts.params;
     let fits = params.as_ref().is_none_or(RawJson::is_object);
     match (parts.id, id) {
-        // Nobody may answer a notification, so one that says nothing readable is just that.
+        // A notification must not be answered, so invalid params are dropped instead of reported.
         (None, _) => {
             let params = params.filter(|_| fits);
             Ok(Message::Notification(Notification { method, params }))

@@ -10,8 +10,8 @@ use super::scan::read_string;
 /// Members of an object that are compared one by one; of more a set is made.
 const FEW: usize = 16;
 
-/// Letters of a key that are told.
-const TOLD: usize = 64;
+/// Characters of a key that are reported.
+const REPORTED: usize = 64;
 
 /// An object or array that is open.
 enum Open<'a> {
@@ -29,12 +29,12 @@ impl RawJson {
     /// ```
     /// use gantry_protocol::RawJson;
     /// let twice = RawJson::from_static(r#"{"a":[{"b":1,"\u0062":2}]}"#);
-    /// assert_eq!(twice.doubled_member().as_deref(), Some("b"));
+    /// assert_eq!(twice.duplicate_key().as_deref(), Some("b"));
     /// ```
-    pub fn doubled_member(&self) -> Option<String> {
+    pub fn duplicate_key(&self) -> Option<String> {
         let key = find(self.bytes())?;
         let key = String::from_utf8_lossy(&key);
-        Some(key.chars().take(TOLD).collect())
+        Some(key.chars().take(REPORTED).collect())
     }
 }
 
@@ -97,8 +97,7 @@ fn add<'a>(
     }
 }
 
-/// What a key says. One with half a character in it says nothing that can be compared, and is taken
-/// as it is written.
+/// The decoded key. One with an unpaired surrogate cannot be decoded and is compared as written.
 fn key(quoted: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     let written = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
     match escaped.then(|| serde_json::from_slice::<String>(quoted)) {
@@ -116,9 +115,9 @@ mod tests {
     use super::*;
     use crate::JsonLimits;
 
-    fn doubled(text: &str) -> Option<String> {
+    fn duplicate(text: &str) -> Option<String> {
         let limits = JsonLimits { size: usize::MAX, ..JsonLimits::default() };
-        RawJson::parse(text.to_owned(), limits).expect(text).doubled_member()
+        RawJson::parse(text.to_owned(), limits).expect(text).duplicate_key()
     }
 
     #[test]
@@ -152,11 +151,11 @@ mod tests {
             (format!("{{\"x\":{},\"x\":1}}", many("other")), Some("x")),
         ];
         for (text, expected) in cases {
-            assert_eq!(doubled(&text).as_deref(), expected, "{text}");
+            assert_eq!(duplicate(&text).as_deref(), expected, "{text}");
         }
         let long = "k".repeat(5000);
-        let told = doubled(&format!("{{\"{long}\":1,\"{long}\":2}}"));
-        assert_eq!(told.map(|it| it.len()), Some(TOLD));
+        let told = duplicate(&format!("{{\"{long}\":1,\"{long}\":2}}"));
+        assert_eq!(told.map(|it| it.len()), Some(REPORTED));
     }
 
     /// An object with very many members takes as long as it is large.
@@ -165,7 +164,7 @@ mod tests {
         let members: Vec<String> = (0..200_000).map(|it| format!("\"k{it}\":0")).collect();
         let text = format!("{{{}}}", members.join(","));
         let started = Instant::now();
-        assert_eq!(doubled(&text), None);
+        assert_eq!(duplicate(&text), None);
         // Comparing each with each would take minutes.
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     }
@@ -180,8 +179,8 @@ mod tests {
             let mut seen = HashSet::new();
             let expected = members.iter().find(|(key, _)| !seen.insert(key)).map(|it| it.0.clone());
             let object = format!("{{{}}}", inside.join(","));
-            prop_assert_eq!(doubled(&object), expected.clone());
-            prop_assert_eq!(doubled(&format!("{{\"x\":[1,{object}]}}")), expected);
+            prop_assert_eq!(duplicate(&object), expected.clone());
+            prop_assert_eq!(duplicate(&format!("{{\"x\":[1,{object}]}}")), expected);
         }
     }
 }

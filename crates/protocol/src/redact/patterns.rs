@@ -1,5 +1,5 @@
-//! What has the shape of a secret: keys that begin as their makers let them begin, and values that
-//! stand after a name that says it.
+//! Patterns of secrets: well-known prefixes of API keys and tokens, values after a name such as
+//! `password`, private keys in PEM.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -53,7 +53,7 @@ const SHORTEST_KEY: usize = 16;
 /// The shortest value that is hidden for the name before it.
 const SHORTEST_VALUE: usize = 8;
 
-/// Variables of every program that say where and for whom it runs.
+/// Environment variables of every program about its surroundings, which are no secrets.
 const OPEN: [&str; 17] = [
     "PATH",
     "HOME",
@@ -136,7 +136,7 @@ fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Runs of letters that keys are made of, told apart by everything else.
+/// Runs of letters that keys are made of, separated by anything else.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.+/~".contains(&byte);
     let bytes = text.as_bytes();
@@ -159,7 +159,7 @@ fn is_key(word: &str) -> bool {
         || (word.len() >= 32 && is_signed())
 }
 
-/// Whether what stands between two words gives the value to a name: `=`, `: `, `":"`.
+/// Whether the text between two words assigns a value to a name: `=`, `: `, `":"`.
 fn is_assigned(gap: &str) -> bool {
     let mut signs = gap.chars().filter(|sign| !matches!(sign, ' ' | '"' | '\'' | '\\'));
     matches!((signs.next(), signs.next()), (Some('=' | ':'), None))

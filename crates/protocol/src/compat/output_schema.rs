@@ -1,13 +1,13 @@
-//! Output schemas for revisions that want an object at the root.
+//! Output schemas for revisions that require an object at the root.
 //!
-//! `structuredContent` that is no object is sent as `{"result": value}`, and the schema must
-//! describe what is sent. A schema that speaks only of other kinds is put under `result`; one that
-//! may or may not speak of objects becomes a choice between the two forms.
+//! `structuredContent` that is not an object is sent as `{"result": value}`, and the schema must
+//! describe what is sent. A schema that excludes objects moves under `result`; one that allows both
+//! becomes an `anyOf` of the two forms.
 
-use super::array;
+use super::map_elements;
 use crate::json::{JsonKind, ObjectWriter, RawJson};
 
-/// Members that speak of the whole document and so move to the new root.
+/// Members that apply to the whole document and so move to the new root.
 const OF_THE_ROOT: [&str; 3] = ["$schema", "$defs", "definitions"];
 
 /// The schema with an object at its root; none when it has one.
@@ -72,7 +72,7 @@ fn allows_objects(schema: &RawJson) -> Objects {
 /// there is none. Those into definitions stay good, because the definitions stay at the root.
 fn move_references(schema: &RawJson, place: &str) -> Option<RawJson> {
     match schema.kind() {
-        JsonKind::Array => array::map(schema, |element| move_references(element, place)),
+        JsonKind::Array => map_elements(schema, |element| move_references(element, place)),
         JsonKind::Object if schema.get("$id").is_none() => {
             let mut edit = schema.edit();
             for member in schema.members() {

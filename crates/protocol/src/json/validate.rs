@@ -1,12 +1,13 @@
-//! Whether a text is JSON, found in one pass and without building anything. What is accepted here is
-//! valid; what is not may still be, in forms that are rare, and is for a slower reader to judge,
-//! which also knows how to say what is wrong.
+//! Validates JSON text in one pass, without building a tree, and reports the members of an envelope on
+//! the way: a message is validated and taken apart at once. Only common forms are accepted here. A
+//! text that is refused may still be valid in a rare form: serde decides that, and reports what is
+//! wrong.
 
 use std::ops::Range;
 
 use super::scan::{HIGHS, holds, holds_less, skip_whitespace};
 
-/// Deeper texts are left to a reader that does not call itself.
+/// Deeper texts are left to serde: this parser is recursive.
 const DEEPEST: usize = 128;
 
 /// Whether the text is one value, nested no deeper than `depth`, with space around it at most.
@@ -15,8 +16,8 @@ pub(super) fn is_value(text: &[u8], depth: usize) -> bool {
     end.is_some_and(|end| skip_whitespace(text, end) == text.len())
 }
 
-/// The same for an object, whose members are told as they stand: each key with its quotes, then its
-/// value. An object with an escape in a key is left to others.
+/// The same for an object; `member` gets each key and the range of its value. An object with an escape
+/// in a key is left to serde.
 pub(crate) fn is_object(
     text: &[u8],
     depth: usize,
@@ -142,7 +143,7 @@ fn expect(text: &[u8], at: usize, byte: u8) -> Option<usize> {
     (text.get(at) == Some(&byte)).then_some(at + 1)
 }
 
-/// How many bytes stand before the first that is a quote, a backslash, a control character or part of
+/// How many bytes precede the first that is a quote, a backslash, a control character or part of
 /// a character beyond ASCII.
 fn before_special(text: &[u8]) -> usize {
     let (words, rest) = text.as_chunks::<8>();
