@@ -10,11 +10,11 @@ use crate::process::{self, Group};
 use crate::workspace;
 
 /// The product and the example that the suite and the clients talk to.
-const DIST: &str = "build --quiet --profile dist --package gantry --bins --example everything";
+const DIST: &str = "build --quiet --profile dist --package gantry-cli --package gantry --bins --example everything";
 /// The load generator, and the programs that it starts.
 const BENCH: &str = "build --quiet --profile dist --package gantry-bench --bins";
 /// The product as the README builds it.
-const RELEASE: &str = "build --quiet --release --package gantry --bins";
+const RELEASE: &str = "build --quiet --release --package gantry-cli --bins";
 /// Everything that tests run and are, with the features of tests.
 const TESTS: &str = "build --quiet --workspace --all-targets";
 

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use gantry::{
-    Admin, Failure, Handlers, HttpHandler, ManifestFolder, RawJson, Server, Tool, ToolSettings,
-    Tools,
-};
+use gantry::{Failure, Handlers, HttpHandler, RawJson, Server, Tool, ToolSettings, Tools};
+use gantry_cli::admin::{Admin, ManifestFolder};
 use gantry_gateway::{Gateway, ServerInfo};
 use hyper::Request;
 use serde_json::{Value, json};

@@ -23,18 +23,10 @@
 //! # }
 //! ```
 
-mod admin;
-pub mod callers;
-pub mod config;
-pub mod edit;
-mod pages;
 pub mod policy_set;
-pub mod reload;
 mod server;
-pub mod telemetry;
-pub mod vault;
+mod token_authenticator;
 
-pub use admin::{Admin, Describe, Instance, ManifestFolder};
 pub use gantry_client as client;
 pub use gantry_gateway::contract;
 pub use gantry_gateway::{
@@ -58,5 +50,5 @@ pub use gantry_server::{
     HttpServer, Identity, Link, ListenError, Settings as ServerSettings, TaskLog, TaskLogError,
     TaskLogLimits, TaskRecord,
 };
-pub use pages::Pages;
 pub use server::{Server, ServerBuilder};
+pub use token_authenticator::TokenAuthenticator;

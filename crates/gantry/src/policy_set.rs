@@ -8,8 +8,6 @@ use gantry_policy::{
     Pins, Rules, Signer, Trust,
 };
 
-use crate::telemetry::{Telemetry, TracingObserver};
-
 /// Everything that stands between a call and its provider, beside what every gateway has.
 #[derive(Debug)]
 pub struct PolicySet {
@@ -20,7 +18,6 @@ pub struct PolicySet {
     trust: Trust,
     pins: Pins,
     rules: Rules,
-    telemetry: Option<Arc<Telemetry>>,
     /// The gateway that it guards.
     gateway: OnceLock<Weak<Gateway>>,
 }
@@ -38,8 +35,6 @@ pub struct Parts {
     pub pins: Pins,
     /// Who may see and call what.
     pub rules: Rules,
-    /// The way to a collector, if there is one.
-    pub telemetry: Option<Arc<Telemetry>>,
 }
 
 /// What the policies keep, and with which key they sign it.
@@ -56,12 +51,12 @@ pub struct PolicyStorage {
 impl PolicySet {
     /// A guard of these parts that keeps what it must in this place.
     pub fn new(storage: PolicyStorage, parts: Parts) -> Arc<Self> {
-        let Parts { limits, trust, audit, pins, rules, telemetry } = parts;
+        let Parts { limits, trust, audit, pins, rules } = parts;
         let breakers = Breakers::new(limits.breaker.clone());
         let recorded = audit.clone();
         trust.approvals().set_listener(Arc::new(move |past| recorded.note_approval(past)));
         let (limits, gateway) = (Limits::new(limits), OnceLock::new());
-        Arc::new(Self { storage, limits, breakers, audit, trust, pins, rules, telemetry, gateway })
+        Arc::new(Self { storage, limits, breakers, audit, trust, pins, rules, gateway })
     }
 
     /// Who may see and call what.
@@ -118,15 +113,10 @@ impl PolicySet {
         &self.trust
     }
 
-    /// The way to a collector, if there is one.
-    pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
-        self.telemetry.as_ref()
-    }
-
     /// Puts the policies into a gateway, in the order in which they decide: limits, then rules, pins,
     /// trust with approvals, and last the breaker of each server. Whatever they decide is recorded.
     pub fn install(self: &Arc<Self>, builder: GatewayBuilder) -> GatewayBuilder {
-        let builder = builder
+        builder
             // Guessing names costs a caller too.
             .request_filter(self.limits.request_filter())
             .call_filter(self.rules.clone())
@@ -143,11 +133,7 @@ impl PolicySet {
             .publish_hook(self.trust.clone())
             .visibility_filter(self.rules.clone())
             .visibility_filter(self.pins.clone())
-            .observer(self.audit.observer());
-        match &self.telemetry {
-            Some(telemetry) => builder.observer(TracingObserver(telemetry.clone())),
-            None => builder,
-        }
+            .observer(self.audit.observer())
     }
 
     /// Remembers the gateway, once it is built. A guard guards one.

@@ -4,7 +4,10 @@ mod virtual_servers;
 
 use std::sync::Arc;
 
-use gantry_gateway::{Gateway, ServerInfo, ToolStatistics};
+use gantry_gateway::filter::{
+    CallFilter, CallObserver, PublishHook, RequestFilter, VisibilityFilter,
+};
+use gantry_gateway::{Gateway, GatewayBuilder, ServerInfo, ToolStatistics};
 use gantry_protocol::json::ObjectWriter;
 use gantry_providers::upstreams::Upstreams;
 use gantry_providers::{Handlers, Prompt, RegisterError, Resource, ResourceTemplate, Tool, Tools};
@@ -16,7 +19,6 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::net::UnixListener;
 
-use crate::admin::Admin;
 use crate::policy_set::PolicySet;
 use crate::{GatewaySettings, ServerSettings};
 
@@ -42,9 +44,14 @@ pub struct ServerBuilder {
     task_log: Option<Arc<dyn TaskLog>>,
     policies: Option<Arc<PolicySet>>,
     authenticator: Option<Arc<dyn Authenticator>>,
+    /// Puts filters and observers into the gateway, behind the policies.
+    extensions: Vec<Extension>,
     /// The first thing that could not be registered.
     problem: Option<RegisterError>,
 }
+
+/// Something that the application adds to the gateway when it is built.
+struct Extension(Box<dyn FnOnce(GatewayBuilder) -> GatewayBuilder + Send>);
 
 impl Server {
     /// Starts to put together a server of that name and version.
@@ -62,6 +69,7 @@ impl Server {
             task_log: None,
             policies: None,
             authenticator: None,
+            extensions: Vec::new(),
             problem: None,
         }
     }
@@ -114,10 +122,15 @@ impl Server {
     }
 
     /// Serves administration over a Unix socket, to processes of the user with id `owner` and to
-    /// root, until [`Server::stop`] is called. Give it an [`Admin`] without a token.
-    pub fn control(&self, listener: UnixListener, admin: Admin, owner: u32) -> ControlServer {
+    /// root, until [`Server::stop`] is called: `handler` at `prefix`, and MCP at `/mcp`.
+    pub fn control(
+        &self,
+        listener: UnixListener,
+        (prefix, handler): (&str, Arc<dyn HttpHandler>),
+        owner: u32,
+    ) -> ControlServer {
         let mut pages = Mounts::default();
-        pages.mount(Admin::PREFIX, Arc::new(admin));
+        pages.mount(prefix, handler);
         ControlServer::new(self.server_state.clone(), listener, pages, owner)
     }
 
@@ -238,6 +251,36 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds an observer of calls, such as a tracer. Observers only watch: they cannot change a call.
+    #[must_use]
+    pub fn observer(self, observer: impl CallObserver + 'static) -> Self {
+        self.extend(|builder| builder.observer(observer))
+    }
+
+    /// Adds a filter that runs before the target of a call is looked up, such as a rate limit.
+    #[must_use]
+    pub fn request_filter(self, filter: impl RequestFilter + 'static) -> Self {
+        self.extend(|builder| builder.request_filter(filter))
+    }
+
+    /// Adds a filter that runs once the target of a call is known, such as an authorization check.
+    #[must_use]
+    pub fn call_filter(self, filter: impl CallFilter + 'static) -> Self {
+        self.extend(|builder| builder.call_filter(filter))
+    }
+
+    /// Adds a filter that decides what each caller sees in lists.
+    #[must_use]
+    pub fn visibility_filter(self, filter: impl VisibilityFilter + 'static) -> Self {
+        self.extend(|builder| builder.visibility_filter(filter))
+    }
+
+    /// Adds a check of every state of the catalog before clients see it.
+    #[must_use]
+    pub fn publish_hook(self, hook: impl PublishHook + 'static) -> Self {
+        self.extend(|builder| builder.publish_hook(hook))
+    }
+
     /// The registry that the server will have, for handlers that change it.
     pub fn handlers(&self) -> Handlers {
         self.handlers.clone()
@@ -268,10 +311,12 @@ impl ServerBuilder {
             .fold(ObjectWriter::new(), |info, (member, value)| info.value(member, value));
         let identity = ServerInfo { info: info.finish(), instructions: self.instructions };
         let builder = Gateway::builder(identity).settings(self.middle);
-        let gateway = match &self.policies {
-            Some(policies) => policies.install(builder).build(),
-            None => builder.build(),
+        let builder = match &self.policies {
+            Some(policies) => policies.install(builder),
+            None => builder,
         };
+        let extensions = self.extensions.into_iter();
+        let gateway = extensions.fold(builder, |builder, extension| (extension.0)(builder)).build();
         if let Some(policies) = &self.policies {
             policies.guards(&gateway);
         }
@@ -293,10 +338,24 @@ impl ServerBuilder {
         Ok(Server { handlers: self.handlers, server_state, upstreams: self.upstreams })
     }
 
+    fn extend(
+        mut self,
+        extend: impl FnOnce(GatewayBuilder) -> GatewayBuilder + Send + 'static,
+    ) -> Self {
+        self.extensions.push(Extension(Box::new(extend)));
+        self
+    }
+
     fn register(mut self, add: impl FnOnce(&Handlers) -> Result<(), RegisterError>) -> Self {
         if let Err(problem) = add(&self.handlers) {
             self.problem.get_or_insert(problem);
         }
         self
+    }
+}
+
+impl std::fmt::Debug for Extension {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Extension")
     }
 }

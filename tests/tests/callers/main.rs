@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gantry::ServerSettings;
-use gantry::callers::TokenAuthenticator;
+use gantry::TokenAuthenticator;
 use gantry::policy::{Clock, MemoryDocumentStore, Signer, Tokens};
 use gantry_tests::request::Request;
 use gantry_tests::tasks;

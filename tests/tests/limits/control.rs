@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use gantry::{Admin, ManifestFolder, ServerSettings, ToolSettings, Tools};
+use std::sync::Arc;
+
+use gantry::{ServerSettings, ToolSettings, Tools};
+use gantry_cli::admin::{Admin, ManifestFolder};
 use gantry_tests::temp_folder::Bench;
 use gantry_tests::test_server::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,8 +26,8 @@ pub(crate) async fn control_connections() {
     let socket = bench.folder.join("control.sock");
     let listener = UnixListener::bind(&socket).expect("a socket");
     let user = rustix::process::geteuid().as_raw();
-    let serving =
-        tokio::spawn(test_server.server.control(listener, admin.without_token(), user).serve());
+    let pages = (Admin::PREFIX, Arc::new(admin.without_token()) as Arc<_>);
+    let serving = tokio::spawn(test_server.server.control(listener, pages, user).serve());
     let open = async || {
         let mut stream = UnixStream::connect(&socket).await.expect("the system takes it");
         let get = b"GET /api/tools HTTP/1.1\r\n\r\n";

@@ -6,8 +6,9 @@ use toml::{Table, Value};
 use super::{Complaint, Source};
 use crate::failure::{Failure, Outcome};
 
-/// Folders of `crates/`, from the bottom up: a crate may use only those before it.
-const ORDER: [&str; 11] = [
+/// Folders of `crates/` without the prefix `gantry-`, from the bottom up: a crate may use only
+/// those before it.
+const ORDER: [&str; 12] = [
     "files",
     "protocol",
     "transport",
@@ -19,6 +20,7 @@ const ORDER: [&str; 11] = [
     "providers",
     "store",
     "gantry",
+    "cli",
 ];
 
 /// Edges that the order would allow and that are refused all the same.
@@ -26,7 +28,9 @@ fn is_refused(from: &str, to: &str) -> bool {
     matches!(from, "store" | "files")
         || (to == "files" && !matches!(from, "providers" | "gantry"))
         || (from == "providers" && to == "server")
-        || (to == "policy" && from != "gantry")
+        || (to == "policy" && !matches!(from, "gantry" | "cli"))
+        // An embedder links no database.
+        || (from == "gantry" && to == "store")
         || (from == "policy" && matches!(to, "transport" | "process" | "client"))
 }
 
@@ -34,9 +38,10 @@ fn is_refused(from: &str, to: &str) -> bool {
 pub(super) fn check(sources: &[Source]) -> Outcome<Vec<Complaint>> {
     let mut complaints = Vec::new();
     for source in sources {
-        let name =
+        let folder =
             source.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml"));
-        if let Some(name) = name {
+        if let Some(folder) = folder {
+            let name = folder.strip_prefix("gantry-").unwrap_or(folder);
             complaints.extend(check_manifest(source, name)?);
         }
     }
@@ -107,7 +112,9 @@ mod tests {
             ("providers", "server", false),
             ("providers", "gateway", true),
             ("store", "protocol", false),
-            ("gantry", "store", true),
+            ("gantry", "store", false),
+            ("cli", "store", true),
+            ("cli", "policy", true),
             ("gantry", "server", true),
             ("gateway", "bench", false),
         ];

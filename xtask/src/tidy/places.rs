@@ -43,8 +43,8 @@ const PLACES: &[Place] = &[
         words: &["println!", "print!", "stdout()"],
         allowed: &[
             "crates/server/src/stdio.rs",
-            "crates/gantry/src/cli",
-            "crates/gantry/src/render",
+            "crates/gantry-cli/src/commands/tools/new/native.rs",
+            "crates/gantry-cli/src/render",
             "xtask/",
             "bench/",
             "examples/",
@@ -165,10 +165,10 @@ mod tests {
     #[test]
     fn processes() {
         check_cases(&[
-            ("crates/gantry/src/main.rs", "use std::process::Command;", false),
+            ("crates/gantry-cli/src/main.rs", "use std::process::Command;", false),
             ("crates/server/src/http.rs", "tokio::process::Command::new(\"a\")", false),
             ("crates/process/src/child.rs", "tokio::process::Command::new(\"a\")", true),
-            ("crates/gantry/src/main.rs", "use std::process::ExitCode;", true),
+            ("crates/gantry-cli/src/main.rs", "use std::process::ExitCode;", true),
         ]);
     }
 
@@ -180,8 +180,8 @@ mod tests {
             ("crates/server/src/http.rs", "print!(\"a\");", false),
             ("crates/server/src/http.rs", "eprintln!(\"a\");", true),
             ("crates/server/src/stdio.rs", "let out = tokio::io::stdout();", true),
-            ("crates/gantry/src/cli/serve.rs", "println!(\"a\");", true),
-            ("crates/gantry/src/main.rs", "println!(\"a\");", false),
+            ("crates/gantry-cli/src/render.rs", "println!(\"a\");", true),
+            ("crates/gantry-cli/src/main.rs", "println!(\"a\");", false),
             ("crates/process/src/child.rs", "command.stdout(Stdio::piped())", true),
         ]);
     }
