@@ -1,7 +1,6 @@
 //! Handlers in code: tools, resources, templates and prompts as functions.
 
 mod completion;
-mod content;
 mod context;
 mod failure;
 mod prompt;
@@ -19,11 +18,11 @@ use gantry_gateway::{
 };
 use gantry_protocol::{Method, RawJson};
 
-pub use content::{Content, ResourceContents};
 pub use context::{Context, Elicitation};
 pub use failure::Failure;
 pub use prompt::{Prompt, PromptMessage, PromptResult, Role};
 pub use resource::{Resource, ResourceTemplate};
+pub use result::{Content, ResourceContents};
 pub use result::{Json, ToolOutput, ToolResult};
 pub use tool::Tool;
 

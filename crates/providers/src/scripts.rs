@@ -6,7 +6,7 @@ pub mod manifest;
 mod python;
 mod registry;
 mod runner;
-mod served;
+mod served_versions;
 mod settings;
 mod warm_pool;
 mod watch;
@@ -28,7 +28,7 @@ use folders::{Folders, Reading};
 use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
-use served::ServedTools;
+use served_versions::ServedTools;
 pub use settings::ToolSettings;
 pub use watch::Watch;
 

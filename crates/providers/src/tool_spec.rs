@@ -5,13 +5,8 @@
 
 mod check;
 mod document;
-mod errors;
-mod json;
-mod lines;
-mod program;
+mod markdown;
 mod read;
-mod section;
-mod table;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -4,24 +4,19 @@
 //! composed anew for every gateway that shows it when one of them changes.
 
 mod aliases;
-mod asker;
 mod call;
 mod canonical_names;
 mod config;
 mod endpoint_provider;
 mod exports;
 mod failure;
-mod instructions;
 mod lists;
 mod naming;
-mod origin;
-mod pace;
 mod pool;
 mod publish;
 mod redaction;
 mod refresh;
 mod registry;
-mod startup;
 mod status;
 mod upstream;
 

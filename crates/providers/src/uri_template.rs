@@ -16,7 +16,6 @@
 
 mod expand;
 mod pattern;
-mod percent;
 mod syntax;
 mod variables;
 

@@ -5,21 +5,13 @@
 //! none of the others; who uses it brings its numbers in the form that is kept.
 
 pub mod audit_log;
-mod documents;
 mod error;
-mod settings;
 mod sqlite;
-mod statistics;
 mod store;
 #[cfg(test)]
 mod suite;
-mod tasks;
 mod writer;
 
-pub use documents::Document;
 pub use error::StoreError;
-pub use settings::Settings;
-pub use statistics::ToolStatistics;
-pub use store::Store;
-pub use tasks::{TaskLimits, TaskRow};
+pub use store::{Document, Settings, Store, TaskLimits, TaskRow, ToolStatistics};
 pub use writer::{Source, Writer};

@@ -1,7 +1,5 @@
 //! A store in one file of this machine: opening, rights, schema, and what its errors mean.
 
-mod documents;
-mod schema;
 mod statistics;
 mod tasks;
 #[cfg(test)]
@@ -12,14 +10,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sqlx::ConnectOptions;
-use sqlx::migrate::MigrateError;
+use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr, SqliteConnection};
 
 use crate::error::StoreError;
-use crate::settings::Settings;
+use crate::store::{Document, Settings};
 
 /// The size of a page, fixed when a file is made.
 const PAGE: u64 = 4096;
@@ -63,7 +61,7 @@ impl Sqlite {
             .acquire_timeout(settings.busy + TIMEOUT)
             .connect_lazy_with(options(path, settings));
         let sqlite = Self { path: path.to_owned(), pool };
-        match schema::bring_up_to_date(&sqlite).await {
+        match bring_up_to_date(&sqlite).await {
             Ok(()) => Ok(sqlite),
             Err(error) => {
                 sqlite.close().await;
@@ -144,4 +142,91 @@ fn make_private(path: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Every change there ever was, in order. A change that has been released is never edited.
+const CHANGES: [(i64, &str, &str); 4] = [
+    (1, "statistics", include_str!("../migrations/sqlite/0001_statistics.sql")),
+    (2, "tasks", include_str!("../migrations/sqlite/0002_tasks.sql")),
+    (3, "documents", include_str!("../migrations/sqlite/0003_documents.sql")),
+    (4, "task owners", include_str!("../migrations/sqlite/0004_task_owners.sql")),
+];
+
+/// Where the library notes which changes a file has.
+const NOTES: &str = "_sqlx_migrations";
+
+/// Makes the tables what this version knows.
+async fn bring_up_to_date(sqlite: &Sqlite) -> Result<(), StoreError> {
+    let explain = |error| sqlite.explain(error);
+    let mut connection = sqlite.pool.acquire().await.map_err(explain)?;
+    let known = CHANGES[CHANGES.len() - 1].0;
+    let found = version(&mut connection).await.map_err(explain)?;
+    if found > known {
+        return Err(StoreError::Newer { place: sqlite.place(), found, known });
+    }
+    if found == known {
+        return Ok(());
+    }
+    // Two programs may start at once: the second waits here, and then finds nothing to do.
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(explain)?;
+    let changed = change(&mut transaction).await;
+    changed.map_err(|error| sqlite.explain_change(error))?;
+    transaction.commit().await.map_err(explain)
+}
+
+async fn change(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
+    connection.ensure_migrations_table(NOTES).await?;
+    let found = version(connection).await?;
+    for (version, name, sql) in CHANGES.into_iter().filter(|(version, ..)| *version > found) {
+        let (name, sql) = (name.into(), sql.into_sql_str());
+        let migration = Migration::new(version, name, MigrationType::Simple, sql, false);
+        connection.apply(NOTES, &migration).await?;
+    }
+    Ok(())
+}
+
+/// The newest change that was made to this file; 0 for a new one.
+async fn version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    let has_notes: bool = sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if !has_notes {
+        return Ok(0);
+    }
+    sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations")
+        .fetch_one(connection)
+        .await
+}
+
+const SAVE: &str = "
+INSERT INTO documents (kind, key, content) VALUES (?1, ?2, ?3)
+ON CONFLICT (kind, key) DO UPDATE SET content = excluded.content";
+
+impl Sqlite {
+    pub(crate) async fn save_document(
+        &self,
+        kind: &str,
+        document: &Document,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(SAVE).bind(kind).bind(&document.key).bind(&document.content);
+        let saved = query.execute(&self.pool).await;
+        saved.map(drop).map_err(|error| self.explain(error))
+    }
+
+    pub(crate) async fn documents(&self, kind: &str) -> Result<Vec<Document>, StoreError> {
+        const ALL: &str = "SELECT key, content FROM documents WHERE kind = ?1 ORDER BY key";
+        let rows = sqlx::query(ALL).bind(kind).fetch_all(&self.pool).await;
+        let rows = rows.map_err(|error| self.explain(error))?;
+        let document = |row| Document { key: Row::get(&row, 0), content: Row::get(&row, 1) };
+        Ok(rows.into_iter().map(document).collect())
+    }
+
+    pub(crate) async fn remove_document(&self, kind: &str, key: &str) -> Result<bool, StoreError> {
+        const REMOVE: &str = "DELETE FROM documents WHERE kind = ?1 AND key = ?2";
+        let removed = sqlx::query(REMOVE).bind(kind).bind(key).execute(&self.pool).await;
+        let removed = removed.map_err(|error| self.explain(error))?;
+        Ok(removed.rows_affected() > 0)
+    }
 }

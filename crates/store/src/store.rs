@@ -1,11 +1,10 @@
 //! The store, wherever it is kept.
 
-use crate::documents::Document;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use crate::error::StoreError;
-use crate::settings::Settings;
 use crate::sqlite::Sqlite;
-use crate::statistics::ToolStatistics;
-use crate::tasks::{TaskLimits, TaskRow};
 
 /// An open store.
 #[derive(Debug)]
@@ -92,4 +91,111 @@ impl Store {
             Backend::Sqlite(sqlite) => sqlite.close().await,
         }
     }
+}
+
+/// One document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Which one of its kind.
+    pub key: String,
+    /// What it says, as JSON.
+    pub content: String,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Its name.
+    pub id: String,
+    /// Whose it is.
+    pub principal: String,
+    /// After this moment nobody needs it, in milliseconds since 1970.
+    pub expires: u64,
+    /// All that is known of it, as JSON.
+    pub record: String,
+}
+
+/// How many bytes of tasks are kept. Each counts for at least 4 KiB, a page of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// In all. Beyond that the oldest of the principal that has most are removed.
+    pub total: u64,
+    /// Of one principal. Beyond that its own oldest are removed.
+    pub per_principal: u64,
+}
+
+/// Every limit of the store, with its default.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long a write waits for another program that is writing.
+    pub busy: Duration,
+    /// How large the database may become, in bytes.
+    pub size: u64,
+    /// What is kept of it in memory, in bytes.
+    pub cache: u64,
+    /// How large the journal may stay once its content has been moved, in bytes.
+    pub journal: u64,
+    /// How often what is new is written.
+    pub every: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            busy: Duration::from_secs(2),
+            size: 1 << 30,
+            cache: 256 << 10,
+            journal: 1 << 20,
+            every: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What is known of one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolStatistics {
+    /// The tool.
+    pub tool: String,
+    /// Calls that have ended.
+    pub calls: u64,
+    /// How long they took together, in microseconds.
+    pub micros: u64,
+    /// Those that failed, by type of error.
+    pub errors: BTreeMap<String, u64>,
+    /// How many took at least so many microseconds, and less than the next.
+    pub latency: BTreeMap<u64, u64>,
+    /// Calls that found a process waiting.
+    pub standby_hits: u64,
+    /// Calls that found none.
+    pub standby_misses: u64,
+    /// When the last call ended, in milliseconds since 1970; 0 when there was none.
+    pub last_call: u64,
+}
+
+impl ToolStatistics {
+    /// What has been added since an earlier state of the same counters; none when nothing was.
+    pub fn since(&self, earlier: &Self) -> Option<Self> {
+        let added = Self {
+            tool: self.tool.clone(),
+            calls: self.calls.saturating_sub(earlier.calls),
+            micros: self.micros.saturating_sub(earlier.micros),
+            errors: grown(&self.errors, &earlier.errors),
+            latency: grown(&self.latency, &earlier.latency),
+            standby_hits: self.standby_hits.saturating_sub(earlier.standby_hits),
+            standby_misses: self.standby_misses.saturating_sub(earlier.standby_misses),
+            last_call: self.last_call,
+        };
+        let counted = added.calls + added.standby_hits + added.standby_misses;
+        // Counters are read one by one while calls go on, so that the parts of a call may be seen
+        // before its sum.
+        let is_new = counted > 0 || !added.errors.is_empty() || !added.latency.is_empty();
+        is_new.then_some(added)
+    }
+}
+
+fn grown<K: Ord + Clone>(now: &BTreeMap<K, u64>, before: &BTreeMap<K, u64>) -> BTreeMap<K, u64> {
+    let added = now.iter().map(|(key, count)| {
+        (key.clone(), count.saturating_sub(before.get(key).copied().unwrap_or(0)))
+    });
+    added.filter(|(_, count)| *count > 0).collect()
 }

@@ -8,9 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
 use crate::error::StoreError;
-use crate::settings::Settings;
-use crate::statistics::ToolStatistics;
-use crate::store::Store;
+use crate::store::{Settings, Store, ToolStatistics};
 
 /// Who counts, and hears whether the counts could be kept.
 pub trait Source: Send + Sync + 'static {

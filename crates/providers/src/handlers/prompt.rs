@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::completion::Completers;
-use super::content::Content;
 use super::context::Context;
 use super::failure::Failure;
+use super::result::Content;
 use super::{Handling, RegisterError};
 
 type Arguments = HashMap<String, String>;

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::completion::Completers;
-use super::content::ResourceContents;
 use super::context::Context;
 use super::failure::Failure;
+use super::result::ResourceContents;
 use super::{Handling, RegisterError};
 use crate::uri_template::{Template, Variables};
 

@@ -1,20 +1,14 @@
 //! What a tool says of itself: its name, its version, its schemas and how to start it.
 
-mod block;
-mod check;
 mod draft;
-pub(crate) mod elements;
-pub mod expand;
 pub(crate) mod json;
 mod problem;
-mod program;
 mod registrar;
-mod scan;
-mod schema;
+pub(crate) mod schema_completeness;
 mod script;
 #[cfg(test)]
 pub(super) mod tests;
-mod unique;
+mod toml_schema;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -28,9 +22,8 @@ use gantry_protocol::{RawJson, Secret};
 
 use crate::tool_spec;
 
-pub use check::{is_name, is_version};
+pub use draft::{is_name, is_version};
 pub use problem::Problem;
-pub(super) use scan::{candidates, unregistered};
 
 /// The most bytes of a file that are looked at.
 const LARGEST: u64 = 1024 * 1024;
@@ -245,7 +238,7 @@ pub fn read_json(
 
 /// Whether what a manifest starts is still there.
 pub(super) fn is_runnable(manifest: &Manifest) -> bool {
-    manifest.directory.is_dir() && program::is_there(&manifest.command, manifest.runtime)
+    manifest.directory.is_dir() && json::is_runnable_file(&manifest.command, manifest.runtime)
 }
 
 /// The line in which a manifest speaks of a member, as well as it can be told afterwards. Only

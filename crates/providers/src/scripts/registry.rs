@@ -13,7 +13,7 @@ use gantry_protocol::RawJson;
 
 use super::ToolSettings;
 use super::manifest::{Manifest, Problem, line_of};
-use super::served::{ServedTools, command};
+use super::served_versions::{ServedTools, command};
 
 /// The registered tools. It never changes; a change makes a new one.
 #[derive(Debug, Default)]

@@ -1,25 +1,24 @@
 //! Runs the program of a tool for one call.
 
-pub(super) mod launch;
-mod service;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use gantry_gateway::{CallContext, CallError, ErrorKind, Outcome, Schema};
-use gantry_process::{Child, End, Finished};
+use gantry_process::{Child, ChildLimits, End, Finished, Program, StartError};
 use gantry_protocol::RawJson;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::{Instant, timeout};
 
 use super::contract::Printing;
-use super::manifest::Manifest;
+use super::manifest::{Answer, Manifest, Runtime};
+use super::python::{Environments, Interpreter};
 use super::warm_pool::Standby;
 use super::{Processes, ToolSettings, contract};
-use launch::Launcher;
-use service::Service;
 
 /// Runs programs, no more at once than the settings allow.
 #[derive(Debug)]
@@ -129,7 +128,7 @@ impl Runner {
 
     async fn start(&self, manifest: &Manifest) -> Result<Child, CallError> {
         let program = self.launcher.program(manifest).await?;
-        self.launcher.start(&program).map_err(|error| launch::not_started(manifest, &error))
+        self.launcher.start(&program).map_err(|error| not_started(manifest, &error))
     }
 }
 
@@ -144,4 +143,161 @@ impl Drop for Runner {
 fn died_waiting(finished: &Finished) -> bool {
     let ended_itself = matches!(finished.end, End::Exited(_) | End::Signalled(_));
     ended_itself && !finished.input_read && finished.stdout.is_empty()
+}
+
+/// What of our own environment every program may see.
+const SAFE: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    // Where a machine keeps its own authorities: without them nothing can be fetched there.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// Starts the programs of tools.
+#[derive(Debug)]
+pub(in crate::scripts) struct Launcher {
+    limits: ChildLimits,
+    memory: Option<u64>,
+    pub(in crate::scripts) environments: Environments,
+}
+
+impl Launcher {
+    pub(in crate::scripts) fn new(settings: &ToolSettings) -> Self {
+        let environments = Environments::new(settings.uv.clone(), settings.resolve);
+        Self { limits: settings.child.clone(), memory: settings.memory, environments }
+    }
+
+    /// What to start. For a Python script this waits until its environment is there.
+    pub(in crate::scripts) async fn program(
+        &self,
+        manifest: &Manifest,
+    ) -> Result<Program, CallError> {
+        let mut program = Program {
+            program: manifest.command.clone(),
+            args: manifest.args.clone(),
+            env: environment(manifest),
+            directory: Some(manifest.directory.clone()),
+            memory: manifest.memory.or(self.memory),
+        };
+        if manifest.runtime == Runtime::PythonUvScript {
+            let resolved = self.environments.interpreter(manifest, &program.env).await;
+            let interpreter = resolved.map_err(|error| not_started(manifest, &error))?;
+            interpret(&mut program, &interpreter);
+        }
+        Ok(program)
+    }
+
+    /// Starts a program. It stands still for as long as the kernel takes for it.
+    pub(in crate::scripts) fn start(&self, program: &Program) -> Result<Child, StartError> {
+        Child::start(program, &self.limits)
+    }
+}
+
+/// Lets an interpreter run the program, in the surroundings that `uv run` would give it.
+fn interpret(program: &mut Program, interpreter: &Interpreter) {
+    let script = std::mem::replace(&mut program.program, interpreter.python.clone());
+    program.args.insert(0, script.to_string_lossy().into_owned());
+    let Some(folder) = interpreter.python.parent().and_then(Path::to_str) else { return };
+    let path = program.env.iter().rfind(|(name, _)| name == "PATH");
+    let path = path.map_or_else(|| folder.to_owned(), |(_, rest)| format!("{folder}:{rest}"));
+    program.env.push(("PATH".to_owned(), path));
+    if let Some(environment) = interpreter.environment.as_ref().and_then(|it| it.to_str()) {
+        program.env.push(("VIRTUAL_ENV".to_owned(), environment.to_owned()));
+    }
+}
+
+/// The error of a call whose program could not be started.
+pub(in crate::scripts) fn not_started(
+    manifest: &Manifest,
+    error: &impl std::fmt::Display,
+) -> CallError {
+    let text = format!("the tool `{}` could not be started: {error}", manifest.name);
+    CallError::new(ErrorKind::ToolFailed, text)
+}
+
+fn environment(manifest: &Manifest) -> Vec<(String, String)> {
+    let safe = SAFE.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    safe.chain(manifest.env.iter().cloned()).collect()
+}
+
+/// What a process needs to know of the call it serves.
+struct Service<'a> {
+    manifest: &'a Arc<Manifest>,
+    settings: &'a ToolSettings,
+    context: &'a CallContext,
+    /// Held until the process has ended, which may be after the call.
+    place: Arc<OwnedSemaphorePermit>,
+}
+
+impl Service<'_> {
+    /// Gives a process its input, passes on what it says, and waits for its answer.
+    async fn serve(&self, mut child: Child, input: Bytes) -> Finished {
+        let mut notifications = child.notices();
+        let deadline = Instant::now() + self.settings.timeout_of(self.manifest);
+        if self.manifest.answer == Answer::End {
+            return self.finish(child, input, deadline, &mut notifications).await;
+        }
+        let first = {
+            let first = pin!(child.first_line(input, deadline - Instant::now()));
+            self.listen(first, &mut notifications).await
+        };
+        match first {
+            Some(line) => self.part_with(child, line),
+            None => self.finish(child, Bytes::new(), deadline, &mut notifications).await,
+        }
+    }
+
+    async fn finish(
+        &self,
+        child: Child,
+        input: Bytes,
+        deadline: Instant,
+        notifications: &mut mpsc::Receiver<Bytes>,
+    ) -> Finished {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.listen(pin!(child.finish(input, left)), notifications).await
+    }
+
+    /// Waits for something while passing on notices.
+    async fn listen<T>(
+        &self,
+        mut awaited: Pin<&mut impl Future<Output = T>>,
+        notifications: &mut mpsc::Receiver<Bytes>,
+    ) -> T {
+        let come = loop {
+            tokio::select! {
+                come = awaited.as_mut() => break come,
+                Some(line) = notifications.recv() => contract::relay(self.context, line).await,
+            }
+        };
+        while let Ok(line) = notifications.try_recv() {
+            contract::relay(self.context, line).await;
+        }
+        come
+    }
+
+    /// Lets a process end on its own time. Its tool has said that the line is its answer, whatever
+    /// comes after it.
+    fn part_with(&self, child: Child, line: Bytes) -> Finished {
+        let (place, name) = (self.place.clone(), self.manifest.name.clone());
+        let grace = self.settings.child.grace;
+        tokio::spawn(async move {
+            let finished = child.finish(Bytes::new(), grace).await;
+            drop(place);
+            if finished.end != End::Exited(0) {
+                let (end, stderr) = (finished.end, finished.stderr);
+                tracing::warn!(name, ?end, stderr, "a tool ended badly after its answer");
+            }
+        });
+        let (stdout_overflow, input_read, stderr) = (false, true, String::new());
+        Finished { stdout: line, stdout_overflow, input_read, stderr, end: End::Exited(0) }
+    }
 }

@@ -1,28 +1,26 @@
 //! Processes that were started ahead and wait to be called, over all tools: how many there may be,
 //! who gives way when there are too many, and when they end.
 
-mod keeper;
 mod queue;
-mod wish;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::iter::repeat_n;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gantry_gateway::CallError;
 use gantry_process::Child;
+use gantry_protocol::RawJson;
+use queue::{Queue, Waiter};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
-use super::runner::launch::{Launcher, not_started};
+use super::ToolSettings;
+use super::manifest::{Manifest, Runtime};
+use super::runner::{Launcher, not_started};
 use crate::file_fingerprint::FileFingerprint;
-use crate::scripts::ToolSettings;
-use crate::scripts::manifest::Manifest;
-use keeper::keep;
-use queue::{Queue, Waiter};
-use wish::Wish;
 
 /// How long the start of a process that will wait is put off. It is most often begun by the end of
 /// a call, whose answer should be on its way before the machine has more to do.
@@ -269,4 +267,91 @@ impl State {
 
 fn key(manifest: &Manifest) -> Key {
     (manifest.name.clone(), manifest.version.clone())
+}
+
+/// The longest time between two looks at those that wait.
+const LONGEST: Duration = Duration::from_millis(500);
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Looks after those that wait, until there are none.
+async fn keep(standby: Weak<Standby>) {
+    loop {
+        let Some(idle) = standby.upgrade().map(|it| it.settings.standby_idle) else { return };
+        sleep((idle / 8).clamp(SHORTEST, LONGEST)).await;
+        let Some(standby) = standby.upgrade() else { return };
+        // To look at processes takes some system calls each, which is too little to leave for.
+        if !standby.tend() {
+            return;
+        }
+    }
+}
+
+impl Standby {
+    /// Replaces those that died or were taken by calls that still run, and ends those that are not
+    /// needed. Says whether there is more to look after.
+    fn tend(self: &Arc<Self>) -> bool {
+        let mut old = Vec::new();
+        let mut state = self.state();
+        let mut short = Vec::new();
+        for queue in state.queues.values_mut() {
+            queue.bury();
+            old.extend(queue.shrink(self.settings.standby_idle));
+            queue.measure();
+            let missing = queue.missing(self.settings.standby_per_tool);
+            short.extend(repeat_n(queue.manifest.clone(), missing));
+        }
+        while state.queues.values().map(Queue::memory).sum::<u64>() > self.settings.standby_memory {
+            old.extend(state.evict(None));
+        }
+        for manifest in short {
+            if self.has_room(&state, &manifest) {
+                self.start(&mut state, &manifest);
+            }
+        }
+        let most = self.settings.standby_per_tool;
+        let any = state.queues.values().any(|queue| queue.len() > 0 || queue.missing(most) > 0);
+        if !any {
+            state.keeper = None;
+        }
+        drop(state);
+        drop(old);
+        any
+    }
+}
+
+/// Whether processes of a tool wait to be called, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    /// Never.
+    Off,
+    /// Once a call has shown that the tool reads its input. A tool that does not would do its work
+    /// without being called.
+    WhenProven,
+    /// After the first call.
+    On,
+    /// At all times, at least so many.
+    AtLeast(usize),
+}
+
+impl Wish {
+    fn of(manifest: &Manifest) -> Self {
+        let stated = manifest.metadata.as_ref().and_then(|it| it.get("standby"));
+        let flag = stated.as_ref().and_then(RawJson::read::<bool>);
+        let number = stated.as_ref().and_then(RawJson::read::<usize>);
+        match (flag, number) {
+            (Some(false), _) | (_, Some(0)) => Self::Off,
+            (Some(true), _) => Self::On,
+            (_, Some(number)) => Self::AtLeast(number),
+            _ if manifest.runtime == Runtime::PythonUvScript => Self::WhenProven,
+            _ => Self::Off,
+        }
+    }
+
+    /// How many wait even if nobody calls.
+    fn floor(self) -> usize {
+        match self {
+            Self::AtLeast(number) => number,
+            _ => 0,
+        }
+    }
 }

@@ -1,25 +1,21 @@
 //! Whether a document is as it should be. Every problem is told, with its line; none hides the next.
 
-mod elements;
 mod examples;
-mod findings;
-mod parameters;
-mod sections;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use gantry_gateway::{Schema, SchemaLimits};
 use gantry_protocol::RawJson;
 
-use super::document::{Chapter, Document, Part};
-use super::json::Located;
-use super::lines::Fence;
-use super::program::{answers_with_content, runs_elsewhere};
-use super::read::{runtime_faults, text, whole};
-use super::section::Section;
+use super::document::{Chapter, Document, Part, SECTIONS, Section};
+use super::markdown;
+use super::markdown::Fence;
+use super::read::{
+    Located, answers_with_content, problem, runs_elsewhere, runtime_faults, text, whole,
+};
+use crate::scripts::manifest::schema_completeness::{Side, visit};
 use crate::scripts::manifest::{Problem, is_name, is_version};
-pub(super) use findings::Findings;
 
 /// Checks a document and tells all that is wrong with it, in the order of its lines. What lies
 /// outside the document, such as programs and variables, is not looked at: [`super::read`] does.
@@ -50,7 +46,7 @@ pub(super) type Names<'a> = HashSet<&'a str>;
 pub(super) fn part<'a>(part: &Part<'a>, names: &mut Names<'a>, findings: &mut Findings<'_>) {
     let runtime = part.runtime().unwrap_or(RawJson::EMPTY_OBJECT);
     let is_elsewhere = runs_elsewhere(&runtime);
-    sections::check(part, findings);
+    check_sections(part, findings);
     check_name(part, is_elsewhere, findings);
     if !is_elsewhere {
         check_version(part, findings);
@@ -140,10 +136,10 @@ fn check_schema(part: &Part<'_>, section: Section, findings: &mut Findings<'_>) 
         return None;
     };
     let schema = located(&fence, findings)?;
-    parameters::check(chapter, &schema, findings);
+    check_parameters(chapter, &schema, findings);
     // What another server says of its tools is not for the document to mend.
     if !part.runs_elsewhere() {
-        elements::check(&schema, section, findings);
+        check_completeness(&schema, section, findings);
     }
     match Schema::compile(&schema.value, SchemaLimits::default()) {
         Ok(compiled) => Some(compiled),
@@ -153,4 +149,126 @@ fn check_schema(part: &Part<'_>, section: Section, findings: &mut Findings<'_>) 
             None
         }
     }
+}
+
+/// The most problems that are told: beyond, a document is wrong as a whole.
+const MOST: usize = 1000;
+
+/// The problems of one document.
+pub(in crate::tool_spec) struct Findings<'a> {
+    file: &'a Path,
+    list: Vec<Problem>,
+}
+
+impl<'a> Findings<'a> {
+    pub(in crate::tool_spec) fn new(file: &'a Path) -> Self {
+        Self { file, list: Vec::new() }
+    }
+
+    /// Adds a problem; false when there are so many that no more is told.
+    fn add(&mut self, line: usize, message: impl Into<String>, advice: impl Into<String>) -> bool {
+        if !self.is_full() {
+            self.list.push(problem(self.file, Some(line), message, advice));
+        }
+        !self.is_full()
+    }
+
+    /// Whether no more is told. Asked before lines are counted, which takes time.
+    fn is_full(&self) -> bool {
+        self.list.len() >= MOST
+    }
+
+    /// All problems in the order of their lines.
+    pub(in crate::tool_spec) fn finish(mut self, last: Option<Problem>) -> Vec<Problem> {
+        self.list.extend(last);
+        self.list.sort_by_key(|problem| problem.line);
+        self.list
+    }
+}
+
+fn check_completeness(schema: &Located, section: Section, findings: &mut Findings<'_>) {
+    let side = if section == Section::Input { Side::Input } else { Side::Output };
+    visit(&schema.value, side, &mut |part, (text, advice)| {
+        if !findings.is_full() {
+            findings.add(schema.line_of(part), text, advice);
+        }
+    });
+}
+
+fn check_sections(part: &Part<'_>, findings: &mut Findings<'_>) {
+    for section in SECTIONS {
+        if part.chapter(section).is_none() {
+            let text = format!("the section `{}` is missing", section.heading());
+            let advice = format!("add the heading `### {}` and its text", section.heading());
+            findings.add(part.line, text, advice);
+        }
+    }
+    let mut seen = Vec::new();
+    for chapter in &part.chapters {
+        let heading = chapter.section.heading();
+        if seen.contains(&chapter.section) {
+            let advice = "join the two; each tool begins with a heading \"## Tool: `name`\"";
+            findings.add(chapter.line, format!("the section `{heading}` comes twice"), advice);
+        } else if let Some(later) = seen.iter().filter(|it| **it > chapter.section).max() {
+            let text = format!("the section `{heading}` comes after `{}`", later.heading());
+            findings.add(chapter.line, text, "put the sections in the order of their numbers");
+        }
+        if chapter.is_empty() {
+            findings.add(
+                chapter.line,
+                format!("the section `{heading}` is empty"),
+                "write its text",
+            );
+        }
+        if !seen.contains(&chapter.section) {
+            seen.push(chapter.section);
+        }
+    }
+}
+
+fn check_parameters(chapter: &Chapter<'_>, schema: &Located, findings: &mut Findings<'_>) {
+    let properties = schema.value.get("properties");
+    let properties: Vec<_> = properties.iter().flat_map(|it| it.members()).collect();
+    let required = schema.value.get("required").and_then(|it| it.read::<Vec<String>>());
+    let required: HashSet<String> = required.unwrap_or_default().into_iter().collect();
+    let Some(rows) = markdown::rows(&chapter.pieces) else {
+        if !properties.is_empty() {
+            let text = format!("`{}` has no table", chapter.section.heading());
+            let advice = "add one with the columns Name, Type, Required and Description";
+            findings.add(chapter.line, text, advice);
+        }
+        return;
+    };
+    let known: HashSet<_> = properties.iter().map(|member| member.key().into_owned()).collect();
+    let mut listed: HashMap<&str, usize> = HashMap::new();
+    for row in &rows {
+        let name = row.name.as_str();
+        if let Some(earlier) = listed.insert(name, row.line) {
+            let text = format!("`{name}` stands in the table twice, first in line {earlier}");
+            findings.add(row.line, text, "remove one of the rows");
+        } else if known.contains(name) {
+            let is_required = required.contains(name);
+            if row.required.is_some_and(|told| told != is_required) {
+                let (table, schema) = if is_required { ("no", "yes") } else { ("yes", "no") };
+                let text =
+                    format!("the table says required: {table} for `{name}`, the schema {schema}");
+                findings.add(row.line, text, "correct the table, or `required` in the schema");
+            }
+        } else if !is_inner(name, &known) {
+            let text = format!("`{name}` stands in the table and not in the schema");
+            findings.add(row.line, text, "add it to `properties`, or remove the row");
+        }
+    }
+    for member in properties.iter().filter(|member| !listed.contains_key(&*member.key())) {
+        if findings.is_full() {
+            return;
+        }
+        let text = format!("`{}` stands in the schema and not in the table", member.key());
+        findings.add(schema.line_of(&member.value()), text, "add a row for it");
+    }
+}
+
+/// Whether a row tells about a part of a property: `options.depth` or `items[].name`.
+fn is_inner(name: &str, known: &HashSet<String>) -> bool {
+    name.split_once(['.', '[']).is_some_and(|(outer, _)| known.contains(outer))
 }

@@ -2,10 +2,9 @@
 
 use gantry_protocol::RawJson;
 
-use super::json::Located;
-use super::lines::{Fence, Piece, pieces};
-use super::program;
-use super::section::{self, Section, plain};
+use super::markdown::{Fence, Piece, pieces};
+use super::read;
+use super::read::Located;
 
 /// The most tools of one document that are looked at.
 const MOST_TOOLS: usize = 1000;
@@ -60,7 +59,7 @@ impl<'a> Document<'a> {
     /// Takes the next piece; refuses a tool that is one too many.
     fn add(&mut self, piece: Piece<'a>) -> bool {
         if let Piece::Heading { line, text } = piece {
-            if let Some(name) = section::tool(text) {
+            if let Some(name) = tool(text) {
                 let fits = self.parts.len() < MOST_TOOLS;
                 self.parts.extend(fits.then(|| Part::new(line, Some(name))));
                 return fits;
@@ -119,7 +118,7 @@ impl<'a> Part<'a> {
 
     /// Whether the tool is no program of the registry.
     pub(super) fn runs_elsewhere(&self) -> bool {
-        self.runtime().is_some_and(|block| program::runs_elsewhere(&block))
+        self.runtime().is_some_and(|block| read::runs_elsewhere(&block))
     }
 
     /// What the tool does: the quote with which section 1 begins, or else its text up to the first
@@ -159,7 +158,7 @@ impl<'a> Chapter<'a> {
     /// The block of JSON below the heading `Runtime`.
     pub(super) fn runtime(&self) -> Option<Fence<'a>> {
         let is_runtime = |piece: &Piece<'_>| match piece {
-            Piece::Heading { text, .. } => section::is_word(text, "runtime"),
+            Piece::Heading { text, .. } => is_word(text, "runtime"),
             _ => false,
         };
         let start = self.pieces.iter().position(is_runtime)?;
@@ -208,4 +207,91 @@ fn version<'a>(piece: &Piece<'a>) -> Option<(&'a str, usize)> {
 
 fn is_blank(piece: &Piece<'_>) -> bool {
     matches!(piece, Piece::Text { text, .. } if text.trim().is_empty())
+}
+
+/// A section, in the order in which they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    Purpose,
+    Name,
+    Input,
+    Output,
+    Errors,
+    Idempotency,
+    Examples,
+    Security,
+}
+
+/// All of them.
+pub(super) const SECTIONS: [Section; 8] = [
+    Section::Purpose,
+    Section::Name,
+    Section::Input,
+    Section::Output,
+    Section::Errors,
+    Section::Idempotency,
+    Section::Examples,
+    Section::Security,
+];
+
+impl Section {
+    /// The heading as it is written, with its number.
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Self::Purpose => "1. Tool Purpose and Description",
+            Self::Name => "2. Invocation Name",
+            Self::Input => "3. Input Schema (Parameters)",
+            Self::Output => "4. Output Schema (Return Value)",
+            Self::Errors => "5. Error Handling",
+            Self::Idempotency => "6. Idempotency",
+            Self::Examples => "7. Usage Examples",
+            Self::Security => "8. Security Considerations",
+        }
+    }
+
+    /// The section that a heading opens. Number, case, emphasis and what stands in parentheses do
+    /// not count.
+    pub(super) fn of(heading: &str) -> Option<Self> {
+        Some(match words(heading).as_str() {
+            "tool purpose and description" => Self::Purpose,
+            "invocation name" => Self::Name,
+            "input schema" => Self::Input,
+            "output schema" => Self::Output,
+            "error handling" => Self::Errors,
+            "idempotency" => Self::Idempotency,
+            "usage examples" => Self::Examples,
+            "security considerations" => Self::Security,
+            _ => return None,
+        })
+    }
+}
+
+/// The tool that a heading announces: `Tool:` and its name.
+pub(super) fn tool(heading: &str) -> Option<&str> {
+    let heading = heading.trim_start_matches(['*', '_']);
+    let (word, rest) = heading.split_once(':')?;
+    let is_tool = word.trim_end_matches(['*', '_', ' ']).eq_ignore_ascii_case("tool");
+    is_tool.then(|| plain(rest))
+}
+
+/// Whether a heading is this word.
+pub(super) fn is_word(heading: &str, word: &str) -> bool {
+    words(heading) == word
+}
+
+/// What a text names: its first span of code, or all of it without emphasis.
+pub(super) fn plain(text: &str) -> &str {
+    match text.split('`').nth(1) {
+        Some(code) => code.trim(),
+        None => text.trim_matches(|letter: char| letter.is_whitespace() || "*_".contains(letter)),
+    }
+}
+
+fn words(heading: &str) -> String {
+    let outside = heading.split('(').next().unwrap_or_default();
+    let plain = outside.replace(['*', '_', '`', ':'], "").replace('&', "and");
+    let numbered = plain.trim_start_matches(|letter: char| {
+        letter.is_ascii_digit() || letter.is_whitespace() || ".)§".contains(letter)
+    });
+    numbered.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -3,15 +3,17 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use bytes::Bytes;
 use gantry_protocol::RawJson;
+use gantry_protocol::json::{JsonError, JsonLimits};
 
-use super::check::{self, Findings, Names};
-use super::document::{Chapter, Document, Part};
-use super::json::Located;
-use super::lines::Fence;
-use super::section::Section;
-use super::{LARGEST, program};
-use crate::scripts::manifest::{self, Lookup, Manifest, Problem, is_name};
+use super::check::{Findings, Names};
+use super::document::{Chapter, Document, Part, Section};
+use super::markdown::Fence;
+use super::{FILE_NAME, LARGEST, check};
+use crate::scripts::manifest;
+use crate::scripts::manifest::json::KEYS;
+use crate::scripts::manifest::{Lookup, Manifest, Problem, is_name};
 
 /// A key of a manifest, its line and its value.
 type Field = (String, usize, RawJson);
@@ -121,9 +123,9 @@ fn fields(path: &Path, part: &Part<'_>) -> Result<Vec<Field>, Problem> {
     // A name of the wrong form is told first, and by the manifest.
     if !has(&fields, "command") && is_name(name) {
         let line = part.line_of(Section::Name);
-        let beside = program::beside(path, name).ok_or_else(|| {
+        let beside = beside(path, name).ok_or_else(|| {
             let text = format!("nothing tells how `{name}` is run");
-            problem(path, Some(line), text, program::advice(name))
+            problem(path, Some(line), text, advice(name))
         })?;
         let new = beside.into_iter().filter(|(key, _)| !has(&fields, key)).collect::<Vec<_>>();
         fields.extend(new.into_iter().map(|(key, value)| (key.to_owned(), line, value)));
@@ -187,7 +189,7 @@ pub(super) fn runtime_faults(block: &Located) -> impl Iterator<Item = (usize, St
         let advice = "write an object such as {\"command\": \"./program\"}".to_owned();
         (block.line() + 1, "the block `Runtime` is not an object".to_owned(), advice)
     });
-    let (mut seen, known) = (HashSet::new(), program::keys(&block.value));
+    let (mut seen, known) = (HashSet::new(), keys(&block.value));
     let wrong = block.value.members().filter_map(move |member| {
         let key = member.key().into_owned();
         let (text, advice) = if !known.contains(&key.as_str()) {
@@ -201,4 +203,147 @@ pub(super) fn runtime_faults(block: &Located) -> impl Iterator<Item = (usize, St
         Some((block.line_of(&member.value()), text, advice))
     });
     not_an_object.into_iter().chain(wrong)
+}
+
+/// What the sections of a document say.
+const SECTIONS: [&str; 4] = ["name", "version", "inputSchema", "outputSchema"];
+
+/// The keys that say whose tool it is that runs elsewhere.
+const ELSEWHERE: [&str; 2] = ["server", "tool"];
+
+/// The value of `runtime` for a tool of another MCP server.
+pub(super) const SERVER: &str = "server";
+
+/// The value of `runtime` for a tool in code.
+pub(super) const BUILT_IN: &str = "built-in";
+
+/// The keys of a block: those of a manifest that no section says.
+pub(super) fn keys(block: &RawJson) -> Vec<&'static str> {
+    let elsewhere = if runs_elsewhere(block) { &ELSEWHERE[..] } else { &[] };
+    let keys = KEYS.iter().filter(|key| !SECTIONS.contains(key));
+    keys.chain(elsewhere).copied().collect()
+}
+
+/// Whether a block says that the tool is no program of the registry. Its document describes it and
+/// registers nothing.
+pub(super) fn runs_elsewhere(block: &RawJson) -> bool {
+    let runtime = block.get("runtime").and_then(|it| it.to_text());
+    runtime.is_some_and(|runtime| [SERVER, BUILT_IN].contains(&runtime.as_str()))
+}
+
+/// Whether a block says that the tool answers with MCP content, so that it has no output schema.
+pub(super) fn answers_with_content(block: &RawJson) -> bool {
+    block.get("output").is_some()
+}
+
+/// What to add when nothing tells how the tool is run.
+pub(super) fn advice(tool: &str) -> String {
+    let program = tool.rsplit('.').next().unwrap_or(tool);
+    format!(
+        "put an executable `{program}` or a script `{program}.py` beside the document, or add to \
+         section 2 a heading `Runtime` and a block of JSON such as {{\"command\": \"./{program}\"}}"
+    )
+}
+
+/// The fields that name the program beside a document: it is called like the document or like the
+/// last part of the tool's name.
+pub(super) fn beside(document: &Path, tool: &str) -> Option<Vec<(&'static str, RawJson)>> {
+    let folder = document.parent()?;
+    let file_name = document.file_name()?.to_str()?;
+    let stem = file_name.strip_suffix(FILE_NAME).and_then(|stem| stem.strip_suffix('.'));
+    let names = stem.into_iter().chain(tool.rsplit('.').next());
+    let files = names
+        .flat_map(|name| ["", ".py", ".sh"].map(|outcome_class| format!("{name}{outcome_class}")));
+    let found = files.into_iter().find(|file| folder.join(file).is_file())?;
+    let command = ("command", RawJson::string(&format!("./{found}")));
+    let runtime = found.ends_with(".py").then(|| ("runtime", RawJson::string("python-uv-script")));
+    Some(runtime.into_iter().chain([command]).collect())
+}
+
+/// A JSON value inside a document.
+pub(super) struct Located {
+    pub(super) value: RawJson,
+    bytes: Bytes,
+    line: usize,
+}
+
+impl Located {
+    /// Reads a code block; otherwise tells the line, what is wrong there and what to do.
+    pub(super) fn read(fence: &Fence<'_>) -> Result<Self, (usize, String, &'static str)> {
+        if !fence.closed {
+            let advice = "end it with a line of the same marks as the first";
+            return Err((fence.line, "the code block has no end".to_owned(), advice));
+        }
+        let bytes = Bytes::copy_from_slice(fence.body.as_bytes());
+        let limits = JsonLimits { size: LARGEST, ..JsonLimits::default() };
+        match RawJson::parse(bytes.clone(), limits) {
+            Ok(value) => Ok(Self { value, bytes, line: fence.line }),
+            Err(JsonError::Syntax(error)) => {
+                let whole = error.to_string();
+                let reason = whole.split(" at line ").next().unwrap_or_default();
+                let text = format!("the code block is not valid JSON: {reason}");
+                Err((fence.line + error.line().max(1), text, "correct the JSON here"))
+            }
+            Err(error) => {
+                let text = error.to_string().replacen("the message", "the code block", 1);
+                Err((fence.line, text, "make it smaller and flatter"))
+            }
+        }
+    }
+
+    /// The line in which the block begins.
+    pub(super) fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The line of a value that was taken out of this one.
+    pub(super) fn line_of(&self, part: &RawJson) -> usize {
+        // A part shares the bytes of the whole, so its address tells where it stands.
+        let offset = (part.bytes().as_ptr() as usize).saturating_sub(self.bytes.as_ptr() as usize);
+        let before = self.bytes.iter().take(offset);
+        self.line + 1 + before.filter(|byte| **byte == b'\n').count()
+    }
+}
+
+/// The same value over several lines. Keys, strings and numbers keep their bytes.
+pub(super) fn pretty(value: &RawJson) -> String {
+    let compact = value.compact();
+    let mut out = String::with_capacity(compact.as_str().len() * 2);
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut letters = compact.as_str().chars().peekable();
+    while let Some(letter) = letters.next() {
+        if in_string {
+            in_string = escaped || letter != '"';
+            escaped = !escaped && letter == '\\';
+            out.push(letter);
+            continue;
+        }
+        match letter {
+            '{' | '[' if letters.peek().is_some_and(|next| !"}]".contains(*next)) => {
+                depth += 1;
+                out.push(letter);
+                new_line(&mut out, depth);
+            }
+            '}' | ']' if !out.ends_with(['{', '[']) => {
+                depth = depth.saturating_sub(1);
+                new_line(&mut out, depth);
+                out.push(letter);
+            }
+            ',' => {
+                out.push(letter);
+                new_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            _ => {
+                in_string = letter == '"';
+                out.push(letter);
+            }
+        }
+    }
+    out
+}
+
+fn new_line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth));
 }

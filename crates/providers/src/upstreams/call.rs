@@ -13,10 +13,9 @@ use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Method, RawJson, RpcError, Trace, code};
 use tokio::task::yield_now;
 
-use self::request_handler::CallRequestHandler;
+use self::request_handler::{CallRequestHandler, with_server_names};
 use self::task::TaskError;
 use super::aliases::Aliases;
-use super::asker;
 use super::failure::Failed;
 use super::upstream::Upstream;
 
@@ -131,7 +130,7 @@ impl UpstreamCall {
             Answer::Complete(result) => Ok(Reply::Result(result)),
             Answer::InputRequired(InputRequired { entries, state }) => {
                 let requests = match self.is_one_of_many {
-                    true => entries.map(|it| asker::named_all(self.server.name(), &it)),
+                    true => entries.map(|it| with_server_names(self.server.name(), &it)),
                     false => entries,
                 };
                 Ok(Reply::InputRequired(gantry_gateway::InputRequired { requests, state }))

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_client::{Secret, Settings, Target};
+use gantry_gateway::Origin;
+use sha2::{Digest, Sha256};
+
+use super::naming;
 
 /// The memory of a server's compiled URI templates, unless its entry says otherwise: about a
 /// thousand templates of one or two variables.
@@ -161,4 +166,52 @@ impl Default for UpstreamSettings {
             startup_wait: Duration::from_secs(5),
         }
     }
+}
+
+impl UpstreamConfig {
+    /// Tells the server from another one that takes its name later, in every catalog entry.
+    pub(super) fn origin(&self) -> Arc<Origin> {
+        let (server, identity) = (self.name.as_str().into(), self.identity().into());
+        Arc::new(Origin { server, identity })
+    }
+
+    /// The identity key of the server: the program with its arguments, or the address. Either may
+    /// hold a secret, so only its digest is used. Variables and headers are left out: a new token is
+    /// not a new server.
+    pub(super) fn identity(&self) -> String {
+        match &self.target {
+            Ok(Target::Program(program)) => {
+                let words = program.args.iter().map(String::as_bytes);
+                let program = program.program.as_os_str().as_encoded_bytes();
+                format!("program:{}", digest([program].into_iter().chain(words)))
+            }
+            Ok(Target::Http(endpoint, _) | Target::WebSocket(endpoint)) => {
+                format!("address:{}", digest([endpoint.url.to_string().as_bytes()]))
+            }
+            Err(_) => format!("unknown:{}", digest([])),
+        }
+    }
+
+    /// Whether both mean the same server, whatever else their settings say.
+    pub(super) fn is_same_server(&self, other: &Self) -> bool {
+        self.target.is_ok() && self.source == other.source && self.identity() == other.identity()
+    }
+
+    /// The name of the file that caches what the server lists. Servers of one name in different
+    /// configuration files have different cache files.
+    pub(super) fn cache_file(&self) -> String {
+        let name = naming::file_name(&self.name);
+        let Some(source) = &self.source else { return format!("{name}.json") };
+        let source = std::path::absolute(source).unwrap_or_else(|_| source.clone());
+        format!("{name}-{}.json", digest([source.as_os_str().as_encoded_bytes()]))
+    }
+}
+
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

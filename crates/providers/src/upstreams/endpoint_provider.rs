@@ -16,10 +16,10 @@ use gantry_protocol::{Method, RawJson};
 
 use super::call::{self, UpstreamCall};
 use super::canonical_names::CanonicalNames;
+use super::naming;
 use super::publish::{Composed, Part, Route, Routes, Scope, compose};
 use super::registry::UpstreamRegistry;
 use super::upstream::Upstream;
-use super::{naming, origin, startup};
 
 /// What one gateway shows of the servers.
 #[derive(Debug)]
@@ -211,11 +211,11 @@ impl Provider for EndpointProvider {
     }
 
     fn listed(&self) -> Option<BoxFuture<'static, ()>> {
-        startup::listed(&self.registry.upgrade()?, self.name.as_deref())
+        self.registry.upgrade()?.listed(self.name.as_deref())
     }
 
     fn next_listing(&self, call: &Call) -> Option<BoxFuture<'static, ()>> {
-        startup::next_listing(&self.registry.upgrade()?, self.name.as_deref(), call)
+        self.registry.upgrade()?.next_listing(self.name.as_deref(), call)
     }
 
     fn serve(&self, resolved: &Resolved, context: &CallContext) -> BoxFuture<'static, Outcome> {
@@ -250,7 +250,7 @@ impl Provider for EndpointProvider {
             "the tool `{tool}` cannot be called, for the server `{name}` offers nothing: {reason}; \
              `gantry status` shows how it stands"
         );
-        let origin = origin::of(&server.upstream);
+        let origin = server.upstream.origin();
         Some(Absence { origin, error: CallError::new(ErrorKind::Unavailable, text) })
     }
 

@@ -1,26 +1,23 @@
 //! What one server has to offer, read from its lists: what can be offered, and what is wrong with
 //! the rest.
 
-mod tasks;
-
-pub(super) use tasks::Tasks;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gantry_client::{List, Target};
+use gantry_gateway::glob::chosen;
 use gantry_gateway::{
-    EntryError, Origin, PromptEntry, ResourceEntry, SchemaLimits, TaskSupport, TemplateEntry,
-    ToolEntry, UpstreamDefinition,
+    Caller, EntryError, Origin, PromptEntry, ResourceEntry, SchemaLimits, TaskSupport,
+    TemplateEntry, ToolEntry, UpstreamDefinition,
 };
 use gantry_protocol::RawJson;
+use gantry_protocol::meta::key;
 
 use super::config::UpstreamConfig;
 use super::lists::Lists;
 use super::upstream::Upstream;
-use super::{Override, naming, origin};
+use super::{Override, naming};
 use crate::uri_template::Template;
-use gantry_gateway::glob::chosen;
 
 /// The most problems that are told one by one.
 const PROBLEMS: usize = 100;
@@ -81,7 +78,7 @@ impl Exports {
 
     /// Reads the lists. What `before` has read already is taken from there.
     pub(super) fn read(upstream: &UpstreamConfig, lists: &Lists, before: &Self) -> Self {
-        let origin = origin::of(upstream);
+        let origin = upstream.origin();
         let mut problems: Vec<String> = lists.troubles().map(str::to_owned).collect();
         let mut exports = Self {
             tools: tools(upstream, &origin, lists, before, &mut problems),
@@ -252,6 +249,50 @@ fn entries<T>(
     }
     entries.sort_by(|one, other| name(one).cmp(name(other)));
     entries
+}
+
+/// When calls of a tool are tasks.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::upstreams) struct Tasks {
+    /// Whether the server may, or must, be asked to make one (2025-11-25).
+    support: TaskSupport,
+    /// Whether every call runs long, whatever the server makes of it.
+    pub(in crate::upstreams) is_long: bool,
+}
+
+impl Tasks {
+    fn read(upstream: &UpstreamConfig, own: &str, source: &RawJson) -> Self {
+        let said = upstream.overrides.get(own).and_then(|it| it.task);
+        Self { support: TaskSupport::read(source), is_long: said.unwrap_or(upstream.task) }
+    }
+
+    /// Whether the server is asked to make a task of this client's call.
+    pub(in crate::upstreams) fn are_wanted(self, caller: &Caller) -> bool {
+        match self.support {
+            TaskSupport::Forbidden => false,
+            TaskSupport::Optional => caller.capabilities.tasks,
+            TaskSupport::Required => true,
+        }
+    }
+
+    /// What the definition says of it where the server does not. The doors show it to those clients
+    /// alone whose revision says it of tools.
+    fn shown(self, source: &RawJson, makes_tasks: bool) -> Option<RawJson> {
+        let execution = source.get("execution").filter(RawJson::is_object);
+        let execution = execution.unwrap_or(RawJson::EMPTY_OBJECT);
+        let is_said = execution.get("taskSupport").is_some();
+        let is_new = self.is_long && self.support == TaskSupport::Forbidden;
+        (is_new || makes_tasks && !is_said)
+            .then(|| execution.edit().set("taskSupport", RawJson::string("optional")).apply())
+    }
+
+    /// Whether a client that cannot come back waits here for a task that the server must make. It
+    /// does unless the server would not have it.
+    fn can_wait(self, source: &RawJson) -> bool {
+        let refuses = source.at(&[key::META, key::TASKS_ONLY]);
+        self.support == TaskSupport::Required
+            && refuses.is_none_or(|refuses| refuses.as_str() != "true")
+    }
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub(super) fn own(name: &str) -> String {
 }
 
 /// A name for the file of a server: two servers never share one.
-pub(super) fn file(server: &str) -> String {
+pub(super) fn file_name(server: &str) -> String {
     match server.len() <= LONGEST && !server.starts_with('.') && server.chars().all(is_allowed) {
         true => server.to_owned(),
         false => with_suffix(server, server, LONGEST).replace('.', "_"),

@@ -2,11 +2,14 @@
 //! away would offer keeps its names and addresses, so that nobody else is taken for it.
 
 mod addresses;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foldhash::HashMap;
+use gantry_gateway::glob::chosen;
 use gantry_gateway::{Effect, Listing, Matcher, PromptEntry, ToolEntry};
 use gantry_protocol::RawJson;
 use gantry_protocol::headers::HeaderParam;
@@ -16,7 +19,6 @@ use super::canonical_names::{CanonicalNames, Named};
 use super::config::Profile;
 use super::exports::{ExportedTool, Exports, Tasks};
 use super::naming::{LONGEST, Names};
-use gantry_gateway::glob::chosen;
 
 /// A server's part.
 #[derive(Debug, Clone)]
@@ -261,5 +263,68 @@ fn is_repeatable(tool: &ToolEntry) -> bool {
     tool.effect() == Effect::ReadOnly || is_idempotent.and_then(|it| it.read()) == Some(true)
 }
 
+/// The longest text of one server, in characters, and of all.
+const MAX_INSTRUCTIONS_PER_SERVER: usize = 2_000;
+const MAX_INSTRUCTIONS: usize = 8_000;
+
+/// Puts the instructions of servers behind those of the gateway.
+pub(super) fn merge_instructions<'a>(
+    own: Option<&str>,
+    servers: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<String> {
+    let mut merged = own.unwrap_or_default().to_owned();
+    let mut room = MAX_INSTRUCTIONS;
+    for (name, text) in servers {
+        let text = shortened(text.trim(), MAX_INSTRUCTIONS_PER_SERVER.min(room));
+        if text.is_empty() {
+            continue;
+        }
+        room -= text.chars().count().min(room);
+        if !merged.is_empty() {
+            merged.push_str("\n\n");
+        }
+        merged.push_str(&format!("## {name}\n\n{text}"));
+    }
+    (!merged.is_empty()).then_some(merged)
+}
+
+/// The beginning of a text, which shows that it is one.
+fn shortened(text: &str, length: usize) -> String {
+    match text.chars().count() {
+        count if count <= length => text.to_owned(),
+        _ if length == 0 => String::new(),
+        _ => text.chars().take(length - 1).chain(['…']).collect(),
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod instructions_tests {
+    use super::*;
+
+    #[test]
+    fn every_server_speaks_under_its_name() {
+        let cases = [
+            (None, vec![], None),
+            (Some("be kind"), vec![], Some("be kind")),
+            (None, vec![("a", " do this\n"), ("b", "")], Some("## a\n\ndo this")),
+            (Some("x"), vec![("a", "y")], Some("x\n\n## a\n\ny")),
+            (None, vec![("a", "y"), ("b", "z")], Some("## a\n\ny\n\n## b\n\nz")),
+        ];
+        for (own, servers, expected) in cases {
+            assert_eq!(
+                merge_instructions(own, servers.iter().copied()).as_deref(),
+                expected,
+                "{servers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nobody_says_too_much() {
+        let long = "ä".repeat(3_000);
+        let servers = ["a", "b", "c", "d", "e"].map(|name| (name, long.as_str()));
+        let merged = merge_instructions(None, servers.into_iter()).unwrap();
+        assert_eq!(merged.matches('…').count(), 4, "the fifth has no room");
+        assert!(merged.chars().count() < MAX_INSTRUCTIONS + 100);
+    }
+}

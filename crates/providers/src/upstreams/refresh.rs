@@ -16,10 +16,9 @@ use gantry_gateway::{Caller, Recipients};
 use gantry_protocol::{RawJson, code};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use self::freshness::Freshness;
-use super::lists::{self, Lists};
-use super::origin;
-use super::pace::Pace;
+use self::freshness::{ChangeRateLimit, Freshness};
+use super::lists;
+use super::lists::Lists;
 use super::registry::UpstreamRegistry;
 use super::upstream::{Heard, Upstream};
 
@@ -53,7 +52,7 @@ pub(super) struct UpstreamTask {
     /// When to ask again for lists whose changes the server does not tell.
     freshness: Freshness,
     /// How often lists are asked for that are said to have changed.
-    pace: Pace,
+    change_rate: ChangeRateLimit,
     /// When they are asked for next because of that.
     paced_until: Instant,
 }
@@ -79,7 +78,7 @@ impl UpstreamTask {
             withdraw_at: None,
             is_saved: true,
             freshness: Freshness::new(refresh),
-            pace: Pace::default(),
+            change_rate: ChangeRateLimit::default(),
             paced_until: Instant::now(),
         }
     }
@@ -220,7 +219,7 @@ impl UpstreamTask {
         if self.paced_until > now {
             return;
         }
-        let wait = self.pace.next(now);
+        let wait = self.change_rate.next(now);
         if wait > Duration::ZERO {
             self.server.note_listing_storm();
         }
@@ -332,8 +331,8 @@ impl UpstreamTask {
         let server = self.server.clone();
         let saving = tokio::task::spawn_blocking(move || {
             let lists = server.lists.load_full();
-            let file = folder.join(origin::file(&server.upstream));
-            if let Err(error) = lists.save(&file, &origin::identity(&server.upstream)) {
+            let file = folder.join(server.upstream.cache_file());
+            if let Err(error) = lists.save(&file, &server.upstream.identity()) {
                 let server = server.name();
                 tracing::warn!(server, %error, "what a server lists cannot be kept");
             }

@@ -3,22 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::join_all;
-use gantry_gateway::{Completeness, Gateway, Publisher, Recipients};
-use gantry_protocol::RawJson;
+use futures_util::future::{BoxFuture, join_all};
+use gantry_gateway::{Call, Completeness, Gateway, Publisher, Recipients};
+use gantry_protocol::{Method, RawJson};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep_until};
 
 use super::canonical_names::CanonicalNames;
 use super::config::{Profile, UpstreamConfig, UpstreamSettings};
 use super::endpoint_provider::EndpointProvider;
 use super::exports::Exports;
-use super::instructions;
-use super::origin;
-use super::publish::{Part, Scope};
-use super::refresh::UpstreamTask;
-use super::refresh::export_list;
-use super::upstream::Upstream;
+use super::naming;
+use super::publish::{Part, Scope, merge_instructions};
+use super::refresh::{UpstreamTask, export_list};
+use super::upstream::{FOREVER, Upstream};
 
 /// All servers, and all gateways that show them.
 #[derive(Debug)]
@@ -137,7 +136,7 @@ impl UpstreamRegistry {
         upstream: UpstreamConfig,
         before: Option<&Upstream>,
     ) -> SupervisedUpstream {
-        let is_same = before.is_some_and(|before| origin::is_same(&before.upstream, &upstream));
+        let is_same = before.is_some_and(|before| before.upstream.is_same_server(&upstream));
         let same = before.filter(|_| is_same);
         let lists = same.map(|before| before.lists.load_full());
         let (server, heard) = Upstream::new(upstream, &self.settings, lists.unwrap_or_default());
@@ -293,7 +292,7 @@ fn instruct(gateway: &Gateway, servers: &[Arc<Upstream>], scope: Scope<'_>) {
         // What is alone needs no heading.
         (Scope::Alone, [(_, text)]) if own.is_none() => Some(text.clone()),
         _ => {
-            instructions::merge(own, told.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+            merge_instructions(own, told.iter().map(|(name, text)| (name.as_str(), text.as_str())))
         }
     };
     gateway.set_instructions(merged);
@@ -306,3 +305,73 @@ impl Drop for SupervisedUpstream {
         }
     }
 }
+
+impl UpstreamRegistry {
+    /// Waits until the servers of a face have listed what they have, or have been waited for long
+    /// enough; none if they have.
+    pub(super) fn listed(
+        self: &Arc<Self>,
+        virtual_server: Option<&str>,
+    ) -> Option<BoxFuture<'static, ()>> {
+        let awaited = |registry: &Self, virtual_server: Option<&str>| {
+            let wait = registry.settings.startup_wait;
+            registry.servers_of(virtual_server).iter().filter_map(|it| it.awaited_until(wait)).max()
+        };
+        let mut changes = self.changes.subscribe();
+        let mut until = awaited(self, virtual_server)?;
+        let (weak, virtual_server) = (Arc::downgrade(self), virtual_server.map(str::to_owned));
+        Some(Box::pin(async move {
+            loop {
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() { return },
+                    () = sleep_until(until) => {}
+                }
+                let Some(registry) = weak.upgrade() else { return };
+                match awaited(&registry, virtual_server.as_deref()) {
+                    Some(later) => until = later,
+                    None => return,
+                }
+            }
+        }))
+    }
+
+    /// The next moment at which a server of a face may have listed what a call names; none if none of
+    /// them is waited for.
+    pub(super) fn next_listing(
+        self: &Arc<Self>,
+        virtual_server: Option<&str>,
+        call: &Call,
+    ) -> Option<BoxFuture<'static, ()>> {
+        let name = match call.method {
+            Method::ToolsCall | Method::PromptsGet => call.head.name.as_ref()?.to_text(),
+            Method::Complete => {
+                call.params.get("ref")?.get("name").as_ref().and_then(RawJson::to_text)
+            }
+            _ => None,
+        };
+        let mut changes = self.changes.subscribe();
+        let wait = self.settings.startup_wait;
+        let until = |server: &Arc<Upstream>| match name
+            .as_deref()
+            .is_some_and(|it| is_of(it, server, virtual_server))
+        {
+            true => (!server.is_settled()).then(|| Instant::now() + FOREVER),
+            false => server.awaited_until(wait),
+        };
+        let until = self.servers_of(virtual_server).iter().filter_map(until).max()?;
+        Some(Box::pin(async move {
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = sleep_until(until) => {}
+            }
+        }))
+    }
+}
+
+/// Whether a name can only be that of a thing of this server.
+fn is_of(name: &str, server: &Upstream, virtual_server: Option<&str>) -> bool {
+    virtual_server == Some(server.name()) || naming::begins_with(name, server.prefix())
+}
+
+#[cfg(test)]
+mod tests;

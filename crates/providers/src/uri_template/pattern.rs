@@ -7,12 +7,12 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use regex_automata::nfa::thompson::{self, pikevm::PikeVM};
+use regex_automata::nfa::thompson;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
 
-use super::percent::{decode, normalize};
-use super::syntax::{Operator, Specifier, Token};
+use super::syntax::{Operator, Specifier, Token, decode, normalize};
 use super::{COMPILED, TemplateError, Variable, Variables};
 
 /// A template made ready for matching.

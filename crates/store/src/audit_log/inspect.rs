@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::{Line, Mac, Seal};
-use super::finding::{Finding, Span};
+use super::verify::{Finding, Span};
 
 /// The code that the first line follows.
 const START: Mac = [0; 32];

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::error::AuditError;
+use super::AuditError;
 
 /// Told when a line is durable, or why not.
 pub(super) type Waiter = oneshot::Sender<Result<(), AuditError>>;

@@ -8,11 +8,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::anchor::Anchor;
-use super::chain::{Chain, Seal, to_hex};
-use super::contents::End;
-use super::error::AuditError;
-use super::settings::AuditSettings;
+use super::chain::{Anchor, Chain, Seal, to_hex};
+use super::index::End;
+use super::{AuditError, AuditSettings};
 
 /// What the name of every volume ends with.
 pub(super) const EXTENSION: &str = ".jsonl";

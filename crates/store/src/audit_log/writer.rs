@@ -1,20 +1,18 @@
 //! The thread that writes: gathers lines, chains them, makes them durable, and keeps them when they
 //! cannot be written now.
 
+mod rotation;
+
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::audit_log::{AuditDir, Counters};
-use super::contents::Contents;
-use super::error::AuditError;
+use super::index::Contents;
 use super::queue::{Batch, Queue, Waiter};
 use super::segment::Segment;
-use super::settings::AuditSettings;
+use super::{AuditDir, AuditError, AuditSettings, Counters};
 
-mod shelve;
-
-pub(super) use shelve::{is_left, rest};
+pub(super) use rotation::{is_left, rest};
 
 /// How long to wait before a write that failed is tried again.
 const RETRY: Duration = Duration::from_millis(500);

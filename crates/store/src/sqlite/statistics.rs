@@ -6,7 +6,7 @@ use sqlx::{Connection, Row, SqliteConnection};
 
 use super::Sqlite;
 use crate::error::StoreError;
-use crate::statistics::ToolStatistics;
+use crate::store::ToolStatistics;
 
 const ADD_TOOL: &str = "
 INSERT INTO tool_statistics (tool, calls, micros, standby_hits, standby_misses, last_call)

@@ -5,7 +5,7 @@ use sqlx::{Connection, Row, SqliteConnection};
 use super::Sqlite;
 use super::statistics::{signed, unsigned};
 use crate::error::StoreError;
-use crate::tasks::{TaskLimits, TaskRow};
+use crate::store::{TaskLimits, TaskRow};
 
 /// What a task counts for at least: a page of the file.
 const LEAST: u64 = super::PAGE;

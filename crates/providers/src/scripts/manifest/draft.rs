@@ -4,15 +4,14 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
+use gantry_gateway::Version;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::redact::is_open_variable;
 use gantry_protocol::{RawJson, Secret};
 
-use super::check::{is_name, is_version};
-use super::elements::{self, Side};
-use super::expand::{ExpandError, expand};
 use super::problem::Problem;
-use super::{Answer, Lookup};
+use super::schema_completeness::Side;
+use super::{Answer, Lookup, schema_completeness};
 use crate::suggestion::nearest;
 use crate::units;
 
@@ -133,10 +132,10 @@ impl<'a> Draft<'a> {
     /// One of the two schemas. Neither may be missing, nor say less than a caller needs.
     pub(super) fn schema(&self, key: &str, side: Side) -> Result<RawJson, Problem> {
         let Some(schema) = self.object(key)? else {
-            let (text, advice) = elements::absent(key, side);
+            let (text, advice) = schema_completeness::absent(key, side);
             return Err(self.problem(key, text, advice));
         };
-        match elements::lacking(&schema, side) {
+        match schema_completeness::lacking(&schema, side) {
             None => Ok(schema),
             Some((text, advice)) if self.is_lenient => {
                 self.warn(self.problem(key, text, advice));
@@ -155,7 +154,7 @@ impl<'a> Draft<'a> {
             if self.get(key).is_some() {
                 return self.schema(key, Side::Output).map(Some);
             }
-            let (text, advice) = elements::absent(key, Side::Output);
+            let (text, advice) = schema_completeness::absent(key, Side::Output);
             self.warn(self.problem(key, format!("{text}, so its results are not checked"), advice));
             return Ok(None);
         };
@@ -308,4 +307,55 @@ fn as_word(text: &str) -> String {
 
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+/// Why a value cannot be expanded.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ExpandError {
+    /// The variable has no value.
+    Unset(String),
+    /// `${` without `}`.
+    Open,
+}
+
+/// Replaces the variables in a text by what `lookup` gives for them.
+pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, ExpandError> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        expanded.push_str(&rest[..start]);
+        let inside = &rest[start + 2..];
+        let end = inside.find('}').ok_or(ExpandError::Open)?;
+        expanded.push_str(&value(&inside[..end], lookup)?);
+        rest = &inside[end + 1..];
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+fn value(reference: &str, lookup: Lookup<'_>) -> Result<String, ExpandError> {
+    let (name, default) = match reference.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (reference, None),
+    };
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    // As in a shell, a default also stands in for an empty value.
+    let found = lookup(name).filter(|value| default.is_none() || !value.is_empty());
+    let found = found.or_else(|| default.map(str::to_owned));
+    found.ok_or_else(|| ExpandError::Unset(name.to_owned()))
+}
+
+/// The longest name the protocol allows.
+const LONGEST_NAME: usize = 128;
+
+/// Whether a name is `module.tool`: two parts or more, each of `a` to `z`, digits and `_`.
+pub fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(fits);
+    name.len() <= LONGEST_NAME && name.contains('.') && name.split('.').all(is_part)
+}
+
+/// Whether a version is semantic.
+pub fn is_version(version: &str) -> bool {
+    version.parse::<Version>().is_ok()
 }

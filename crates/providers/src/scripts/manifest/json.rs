@@ -1,15 +1,19 @@
 //! A manifest in JSON: `NAME.tool.json` beside an executable, or `tool.json` in a folder.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::fmt;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use gantry_protocol::RawJson;
 use gantry_protocol::json::{JsonError, JsonKind, JsonLimits};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::draft::{Draft, Field};
-use super::elements::Side;
 use super::problem::{Problem, line_at};
-use super::{LARGEST, Lookup, Manifest, Runtime, program, registrar, unique};
+use super::schema_completeness::Side;
+use super::{LARGEST, Lookup, Manifest, Runtime, registrar};
 
 /// The keys of a manifest.
 pub(crate) const KEYS: &[&str] = &[
@@ -73,7 +77,7 @@ pub(super) fn from_draft(
     let runtime = runtime(draft)?;
     let folder = file.parent().unwrap_or(Path::new("/"));
     let mut line = command_line(draft, file, runtime)?;
-    let command = program::find(draft, folder, &line.remove(0), runtime, environment)?;
+    let command = find(draft, folder, &line.remove(0), runtime, environment)?;
     line.extend(draft.texts("args")?);
     let (env, secrets) = draft.env(environment)?;
     Ok(Manifest {
@@ -86,7 +90,7 @@ pub(super) fn from_draft(
         args: line,
         env,
         secrets,
-        directory: program::directory(draft, folder)?,
+        directory: directory(draft, folder)?,
         input_schema,
         output_schema,
         annotations: annotations(draft)?,
@@ -125,7 +129,7 @@ fn parse(file: &Path, text: &Bytes) -> Result<RawJson, Problem> {
     })?;
     if document.is_object() {
         let twice = |(line, text)| Problem::new(file, Some(line), text, "remove one of them");
-        return unique::check(text).map(|()| document).map_err(twice);
+        return check(text).map(|()| document).map_err(twice);
     }
     let advice = "write an object with name, version, description, inputSchema and outputSchema";
     Err(Problem::new(file, Some(1), "the manifest is not a JSON object", advice))
@@ -185,4 +189,133 @@ fn annotations(draft: &Draft<'_>) -> Result<Option<RawJson>, Problem> {
         }
     }
     Ok(Some(annotations.compact()))
+}
+
+/// The line and the message of the first key that comes twice in one object. The text is JSON.
+pub(super) fn check(text: &[u8]) -> Result<(), (usize, String)> {
+    match serde_json::from_slice::<Unique>(text) {
+        // Numbers that do not fit are nothing to complain about here.
+        Err(error) if error.is_data() => {
+            let whole = error.to_string();
+            let message = whole.rsplit_once(" at line ").map_or(&*whole, |(message, _)| message);
+            Err((error.line(), message.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Any value in which no object has a key twice.
+struct Unique;
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Search)
+    }
+}
+
+struct Search;
+
+impl<'de> Visitor<'de> for Search {
+    type Value = Unique;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if seen.contains(&key) {
+                return Err(A::Error::custom(format!("the key `{key}` is given twice")));
+            }
+            seen.insert(key);
+            map.next_value::<Unique>()?;
+        }
+        Ok(Unique)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Unique, A::Error> {
+        while sequence.next_element::<Unique>()?.is_some() {}
+        Ok(Unique)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_unit<E>(self) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+}
+
+/// Finds a program: beside the manifest first, then, when it is a bare name, on the PATH.
+pub(super) fn find(
+    draft: &Draft<'_>,
+    folder: &Path,
+    program: &str,
+    runtime: Runtime,
+    environment: Lookup<'_>,
+) -> Result<PathBuf, Problem> {
+    let fits = |path: &Path| is_runnable_file(path, runtime);
+    let beside = folder.join(program);
+    if fits(&beside) {
+        return Ok(beside);
+    }
+    if beside.is_file() {
+        let text = format!("the program {} is not executable", beside.display());
+        let advice = format!("run: chmod +x {}", beside.display());
+        return Err(draft.problem("command", text, advice));
+    }
+    let is_bare = !program.is_empty() && !program.contains('/');
+    let path = environment("PATH").filter(|_| is_bare && runtime != Runtime::PythonUvScript);
+    let mut places = path.iter().flat_map(std::env::split_paths).filter(|it| it.is_absolute());
+    places.find_map(|place| Some(place.join(program)).filter(|it| fits(it))).ok_or_else(|| {
+        let text = format!("the program `{program}` is not there");
+        let advice = format!("put it into {}, or give its whole path", folder.display());
+        draft.problem("command", text, advice)
+    })
+}
+
+/// Whether a path leads to what the runtime can start.
+pub(super) fn is_runnable_file(path: &Path, runtime: Runtime) -> bool {
+    let found = path.metadata().ok().filter(Metadata::is_file);
+    found.is_some_and(|it| runtime == Runtime::PythonUvScript || is_executable(&it))
+}
+
+/// The folder in which the tool runs: the manifest's own, unless `cwd` names another.
+pub(super) fn directory(draft: &Draft<'_>, folder: &Path) -> Result<PathBuf, Problem> {
+    let Some(given) = draft.text("cwd")? else { return Ok(folder.to_owned()) };
+    let directory = folder.join(&given);
+    if directory.is_dir() {
+        return Ok(directory);
+    }
+    let text = format!("the folder {} is not there", directory.display());
+    Err(draft.problem("cwd", text, "create it, or correct `cwd`"))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    true
 }

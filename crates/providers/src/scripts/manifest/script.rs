@@ -6,12 +6,11 @@ use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use toml::de::DeTable;
 
-use super::block::{self, Block};
 use super::draft::{Draft, Field};
-use super::elements::Side;
 use super::problem::Problem;
-use super::schema::{self, Entry, Fault};
-use super::{Lookup, Manifest, Runtime};
+use super::schema_completeness::Side;
+use super::toml_schema::{Entry, Fault};
+use super::{Lookup, Manifest, Runtime, toml_schema};
 
 const KEYS: &[&str] = &[
     "name",
@@ -46,7 +45,7 @@ pub(super) fn read(
     source: &[u8],
     environment: Lookup<'_>,
 ) -> Option<Result<Manifest, Problem>> {
-    let blocks = block::find(source);
+    let blocks = find_blocks(source);
     let meant = blocks.iter().find(|block| mentions(&block.text, b"gantry"))?;
     // Scripts that merely depend on a package of that name are none of our business.
     let is_ours = mentions(&meant.text, b"tool.gantry");
@@ -128,9 +127,9 @@ fn fields(file: &Path, block: &Block, table: &DeTable<'_>) -> Result<Vec<Field>,
     let field = |(key, value): Entry<'_, '_>| {
         let name = key.get_ref().as_ref();
         let json = match name {
-            "output" if value.get_ref().is_str() => schema::to_json(value)?,
-            "input" | "output" => schema::read(name, value)?,
-            _ => schema::to_json(value)?,
+            "output" if value.get_ref().is_str() => toml_schema::to_json(value)?,
+            "input" | "output" => toml_schema::read(name, value)?,
+            _ => toml_schema::to_json(value)?,
         };
         let line = block.line_of(key.span().start);
         Ok(Field { key: name.to_owned(), line, value: json })
@@ -138,7 +137,7 @@ fn fields(file: &Path, block: &Block, table: &DeTable<'_>) -> Result<Vec<Field>,
     let complain = |fault: Fault| {
         Problem::new(file, Some(block.line_of(fault.offset)), fault.message, fault.advice)
     };
-    schema::in_order(table).into_iter().map(field).collect::<Result<_, _>>().map_err(complain)
+    toml_schema::in_order(table).into_iter().map(field).collect::<Result<_, _>>().map_err(complain)
 }
 
 fn annotations(draft: &Draft<'_>) -> Result<Option<RawJson>, Problem> {
@@ -147,4 +146,51 @@ fn annotations(draft: &Draft<'_>) -> Result<Option<RawJson>, Problem> {
         annotations = annotations.value_some(hint, draft.flag(key)?);
     }
     Ok(Some(annotations.finish()).filter(|it| *it != RawJson::EMPTY_OBJECT))
+}
+
+/// What stands between `# /// script` and `# ///`, without the comment marks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// The text, line by line.
+    pub(super) text: Vec<u8>,
+    /// The line of `# /// script`, counted from one.
+    pub(super) line: usize,
+    /// Whether the end mark is there.
+    pub(super) closed: bool,
+}
+
+impl Block {
+    /// The line in the file of a byte in the text.
+    pub(super) fn line_of(&self, offset: usize) -> usize {
+        self.line + super::problem::line_at(&self.text, offset)
+    }
+}
+
+/// All blocks for scripts in a source text. More than one is an error of the script.
+pub(super) fn find_blocks(source: &[u8]) -> Vec<Block> {
+    let mut lines = source.split(|byte| *byte == b'\n').map(without_return).enumerate();
+    let mut blocks = Vec::new();
+    while let Some((index, line)) = lines.next() {
+        if line == b"# /// script" {
+            let comments = lines.by_ref().map_while(|(_, line)| comment(line));
+            blocks.push(read_block(index + 1, &comments.collect::<Vec<_>>()));
+        }
+    }
+    blocks
+}
+
+/// Reads the run of comments after the start mark. The last end mark in it counts, since an
+/// earlier one may be part of a value.
+fn read_block(line: usize, comments: &[&[u8]]) -> Block {
+    let end = comments.iter().rposition(|line| *line == b"///");
+    let kept = &comments[..end.unwrap_or(comments.len())];
+    Block { text: kept.join(&b'\n'), line, closed: end.is_some() }
+}
+
+fn comment(line: &[u8]) -> Option<&[u8]> {
+    if line == b"#" { Some(b"") } else { line.strip_prefix(b"# ") }
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Registry;
 use crate::scripts::ToolSettings;
 use crate::scripts::manifest::{Answer, Manifest, Runtime};
-use crate::scripts::served::ServedTools;
+use crate::scripts::served_versions::ServedTools;
 
 /// A tool `text.count` from a file, with some parameters, all of them required.
 fn tool(file: &str, version: &str, parameters: &[&str]) -> Arc<Manifest> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gantry_process::Child;
 
-use super::wish::Wish;
+use super::Wish;
 use crate::file_fingerprint::FileFingerprint;
 use crate::scripts::manifest::Manifest;
 

@@ -4,13 +4,11 @@ use gantry_gateway::{Schema, Subject};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;
 
-use super::findings::Findings;
-use super::located;
+use super::{Findings, located};
 use crate::tool_spec::NO_CALL;
-use crate::tool_spec::document::Part;
-use crate::tool_spec::json::Located;
-use crate::tool_spec::lines::{Fence, Piece};
-use crate::tool_spec::section::Section;
+use crate::tool_spec::document::{Part, Section};
+use crate::tool_spec::markdown::{Fence, Piece};
+use crate::tool_spec::read::Located;
 
 const STATUSES: [&str; 4] = ["success", "failure", "no_change_needed", "partial_success"];
 

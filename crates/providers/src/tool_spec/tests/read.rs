@@ -1,10 +1,10 @@
 //! Documents as people write them.
 
-use super::super::section::{SECTIONS, Section};
-use super::super::{check, is_document, read, write};
 use super::{FILE_NAME, Folder, environment, told, tool};
 use crate::scripts::folders::Folders;
 use crate::scripts::manifest::{Runtime, read_file};
+use crate::tool_spec::document::{SECTIONS, Section};
+use crate::tool_spec::{check, is_document, read, write};
 
 /// A document with all that it needs and nothing else.
 const SMALL: &str = "\

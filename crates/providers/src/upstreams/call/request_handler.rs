@@ -7,10 +7,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use gantry_client::{InputRefusal, RequestHandler};
 use gantry_gateway::{CallContext, InputRequest, InputRequestError};
+use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, Method, RawJson, Redactor};
 use tokio::time::{Instant, sleep_until};
 
-use crate::upstreams::asker;
 use crate::upstreams::upstream::Upstream;
 
 /// How long a question waits for others that a server asks at the same time, when the client must
@@ -71,7 +71,7 @@ impl CallRequestHandler {
     async fn put_as(&self, key: &str, ask: InputRequest) -> Result<RawJson, InputRequestError> {
         let InputRequest { method, params } = ask;
         let params = match &self.asker {
-            Some(server) => params.map(|params| asker::named(server.name(), &method, params)),
+            Some(server) => params.map(|params| with_server_name(server.name(), &method, params)),
             None => params,
         };
         let ask = InputRequest { method, params };
@@ -155,5 +155,63 @@ fn refusal(error: &InputRequestError) -> InputRefusal {
         }
         InputRequestError::Refused { .. } => InputRefusal::Refused(text),
         InputRequestError::Unanswered(_) | InputRequestError::Gone => InputRefusal::Gone(text),
+    }
+}
+
+/// A question with the name of its server before what people read of it. Questions to programs stay
+/// as they are.
+pub(super) fn with_server_name(server: &str, method: &Method, params: RawJson) -> RawJson {
+    let message = params.get("message").and_then(|message| message.to_text());
+    match message.filter(|_| *method == Method::Elicit) {
+        Some(message) => {
+            let message = RawJson::string(&format!("{server}: {message}"));
+            params.edit().set("message", message).apply()
+        }
+        None => params,
+    }
+}
+
+/// The same for all questions of a reply, by key.
+pub(super) fn with_server_names(server: &str, input_requests: &RawJson) -> RawJson {
+    let mut named_all = ObjectWriter::with_capacity(input_requests.bytes().len() + 64);
+    for member in input_requests.members() {
+        let input_request = member.value();
+        let method = input_request.get("method").and_then(|method| method.to_text());
+        let named = match (method, input_request.get("params")) {
+            (Some(method), Some(params)) => {
+                let params = with_server_name(server, &Method::parse(&method), params);
+                input_request.edit().set("params", params).apply()
+            }
+            _ => input_request,
+        };
+        named_all = named_all.raw(&member.key(), &named);
+    }
+    named_all.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstreams::tests::fixture::raw;
+
+    #[test]
+    fn people_are_told_who_asks() {
+        let cases = [
+            (
+                r#"{"a":{"method":"elicitation/create","params":{"message":"Your key?","big":1.50}}}"#,
+                r#"{"a":{"method":"elicitation/create","params":{"message":"one: Your key?","big":1.50}}}"#,
+            ),
+            (
+                r#"{"a":{"method":"sampling/createMessage","params":{"message":"x"}},"b":{"method":"roots/list"}}"#,
+                r#"{"a":{"method":"sampling/createMessage","params":{"message":"x"}},"b":{"method":"roots/list"}}"#,
+            ),
+            (
+                r#"{"a":{"method":"elicitation/create","params":{}},"b":7}"#,
+                r#"{"a":{"method":"elicitation/create","params":{}},"b":7}"#,
+            ),
+        ];
+        for (input_requests, expected) in cases {
+            assert_eq!(with_server_names("one", &raw(input_requests)).as_str(), expected);
+        }
     }
 }

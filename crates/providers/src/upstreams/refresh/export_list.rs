@@ -6,7 +6,6 @@ use tokio::task::{JoinError, spawn_blocking};
 
 use crate::upstreams::exports::Exports;
 use crate::upstreams::lists::Lists;
-use crate::upstreams::origin;
 use crate::upstreams::registry::UpstreamRegistry;
 use crate::upstreams::upstream::Upstream;
 
@@ -19,7 +18,7 @@ pub(in crate::upstreams) async fn recall(
     let is_unknown = *server.lists.load_full() == Lists::default();
     if is_unknown && let Some(folder) = registry.upgrade().and_then(|it| it.settings.folder.clone())
     {
-        let file = folder.join(origin::file(&server.upstream));
+        let file = folder.join(server.upstream.cache_file());
         let limit = server.upstream.client.lists.total;
         let loading = spawn_blocking(move || {
             let (identity, mut lists) = Lists::load(&file)?;
@@ -27,7 +26,7 @@ pub(in crate::upstreams) async fn recall(
             Some((identity, lists))
         });
         match loading.await.ok().flatten() {
-            Some((identity, lists)) if identity == origin::identity(&server.upstream) => {
+            Some((identity, lists)) if identity == server.upstream.identity() => {
                 server.know();
                 server.lists.store(Arc::new(lists));
             }

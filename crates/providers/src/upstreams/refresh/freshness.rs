@@ -88,6 +88,29 @@ impl Freshness {
     }
 }
 
+/// Time between two readings in the long run.
+const CHANGE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Readings that may follow each other without that.
+const CHANGE_BURST: u32 = 20;
+
+/// When lists may be read again.
+#[derive(Debug, Default)]
+pub(super) struct ChangeRateLimit {
+    /// When all readings so far would have happened at the usual interval.
+    scheduled_until: Option<Instant>,
+}
+
+impl ChangeRateLimit {
+    /// How long to wait before the next reading, which is counted.
+    pub(super) fn next(&mut self, now: Instant) -> Duration {
+        let scheduled_until =
+            self.scheduled_until.map_or(now, |scheduled_until| scheduled_until.max(now));
+        self.scheduled_until = Some(scheduled_until + CHANGE_INTERVAL);
+        (scheduled_until - now).saturating_sub(CHANGE_INTERVAL * CHANGE_BURST)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::time::advance;
@@ -153,5 +176,23 @@ mod tests {
         freshness.listed(List::Tools, 60 * SECOND);
         freshness.clear();
         assert_eq!(stale_after(&mut freshness, false).await, None);
+    }
+}
+
+#[cfg(test)]
+mod pace_tests {
+    use super::*;
+
+    #[test]
+    fn many_changes_are_read_once_a_second() {
+        let (mut change_rate, mut now) = (ChangeRateLimit::default(), Instant::now());
+        let start = now;
+        for reading in 0..100 {
+            now += change_rate.next(now);
+            let expected = CHANGE_INTERVAL * u32::saturating_sub(reading, CHANGE_BURST);
+            assert_eq!(now - start, expected, "{reading}");
+        }
+        now += CHANGE_INTERVAL * CHANGE_BURST * 2;
+        assert_eq!(change_rate.next(now), Duration::ZERO);
     }
 }

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::bench::{Bench, Era, peer, value};
 use super::{UpstreamConfig, UpstreamSettings};
-use crate::upstreams::origin;
 
 /// A folder for one test, with what a server of that entry listed in an earlier run.
 async fn remembered(test: &str, entry: UpstreamConfig) -> (PathBuf, PathBuf) {
@@ -51,7 +50,7 @@ async fn lists_are_remembered_for_the_same_server_of_the_same_file_only() {
     let cases =
         [(lazy("a"), true), (lazy("b"), false), (other_program(), false), (lazy("a"), false)];
     for (number, (entry, expected)) in cases.into_iter().enumerate() {
-        let (identity, file) = (origin::identity(&entry), folder.join(origin::file(&entry)));
+        let (identity, file) = (entry.identity(), folder.join(entry.cache_file()));
         let bench = Bench::new(settings(&folder), vec![entry]).await;
         let status = &bench.upstreams.status()[0];
         assert_eq!(status.tools, 13, "{number}");

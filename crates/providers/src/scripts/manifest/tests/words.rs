@@ -5,9 +5,10 @@ use std::time::Duration;
 use gantry_protocol::RawJson;
 use serde_json::json;
 
-use super::super::expand::{ExpandError, expand};
-use super::super::{block, is_name, is_version};
 use super::environment;
+use crate::scripts::manifest::draft::{ExpandError, expand};
+use crate::scripts::manifest::script::find_blocks;
+use crate::scripts::manifest::{is_name, is_version};
 use crate::suggestion::nearest;
 use crate::units;
 
@@ -141,7 +142,7 @@ fn blocks() {
         ("# /// script\n# ///\n\n# /// script\n# ///", &[("", 1, true), ("", 4, true)]),
     ];
     for (source, expected) in cases {
-        let found = block::find(source.as_bytes());
+        let found = find_blocks(source.as_bytes());
         let found: Vec<_> = found
             .iter()
             .map(|it| (std::str::from_utf8(&it.text).unwrap(), it.line, it.closed))

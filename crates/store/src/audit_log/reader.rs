@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::AuditError;
 use super::chain::Line;
-use super::error::AuditError;
 use super::verify::segment_names;
 use super::writer::is_left;
 

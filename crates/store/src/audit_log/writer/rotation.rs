@@ -9,16 +9,15 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::AuditWriter;
-use crate::audit_log::anchor::Position;
-use crate::audit_log::audit_log::AuditDir;
-use crate::audit_log::chain::{Mac, Seal, to_hex};
-use crate::audit_log::contents::{End, Entry, Event};
-use crate::audit_log::error::AuditError;
+use crate::audit_log::chain::{Mac, Position, Seal, to_hex};
+use crate::audit_log::index::End;
+use crate::audit_log::index::Entry;
+use crate::audit_log::index::Event;
 use crate::audit_log::index::Index;
 use crate::audit_log::inspect::inspect;
 use crate::audit_log::retention::{Candidate, Outdated, outdated};
 use crate::audit_log::segment::{Segment, name};
-use crate::audit_log::settings::AuditSettings;
+use crate::audit_log::{AuditDir, AuditError, AuditSettings};
 
 impl AuditWriter {
     /// Has a volume at hand that is not full.
