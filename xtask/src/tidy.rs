@@ -3,6 +3,7 @@
 
 mod documents;
 mod layers;
+mod links;
 mod places;
 mod shape;
 
@@ -36,9 +37,9 @@ pub(crate) fn run(root: &Path) -> Outcome {
     for source in &sources {
         complaints.extend(shape::check(source));
         complaints.extend(places::check(source));
-        complaints.extend(documents::check_links(source, |path| root.join(path).exists()));
     }
     complaints.extend(layers::check(&sources)?);
+    complaints.extend(links::check(&sources, |path| root.join(path).exists()));
     complaints.extend(documents::check_seeds(&sources, |path| root.join(path).exists()));
     complaints.extend(documents::check_dependencies(&sources)?);
     for complaint in &complaints {

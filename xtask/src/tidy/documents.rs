@@ -1,7 +1,6 @@
-//! What documents promise: links lead somewhere, every requirement has a row, every dependency a
-//! reason.
+//! What documents promise: every requirement has a row, every dependency a reason.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use toml::{Table, Value};
 
@@ -15,27 +14,6 @@ const REQUIREMENTS: [(char, usize); 4] = [('E', 22), ('C', 21), ('A', 10), ('L',
 /// Folders of the root; a path that begins with one is a promise that it exists.
 const FOLDERS: [&str; 9] =
     ["crates/", "xtask/", "bench/", "tests/", "examples/", "docs/", "fuzz/", "ui/", ".ci/"];
-
-/// Relative links of a Markdown file lead to files that exist.
-pub(super) fn check_links(source: &Source, exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
-    if source.extension() != "md" {
-        return Vec::new();
-    }
-    let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
-    let mut complaints = Vec::new();
-    for (number, line) in prose(&source.text) {
-        for target in links(line) {
-            let path = target.split('#').next().unwrap_or_default();
-            let is_relative = !path.is_empty() && !path.contains(':');
-            if is_relative && !exists(&plain(&folder.join(path))) {
-                complaints.push(
-                    source.complaint(number, format!("the link to `{target}` leads nowhere")),
-                );
-            }
-        }
-    }
-    complaints
-}
 
 /// Each requirement has a row in the table of seeds, and each path named there exists.
 pub(super) fn check_seeds(sources: &[Source], exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
@@ -83,23 +61,6 @@ fn theirs(manifest: &str) -> Outcome<Vec<String>> {
         .collect())
 }
 
-/// Numbered lines outside of code blocks.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut in_code = false;
-    text.lines().enumerate().filter_map(move |(index, line)| {
-        let fence = line.trim_start().starts_with("```");
-        in_code ^= fence;
-        (!in_code && !fence).then_some((index + 1, line))
-    })
-}
-
-/// The targets of `[text](target)`, leaving out what stands in backticks.
-fn links(line: &str) -> Vec<String> {
-    let visible: String = line.split('`').step_by(2).collect();
-    let targets = visible.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
-    targets.map(str::to_owned).collect()
-}
-
 /// The first cell of a table's row, without emphasis.
 fn first_cell(line: &str) -> Option<&str> {
     let cell = line.trim().strip_prefix('|')?.split('|').next()?;
@@ -115,21 +76,6 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
         .map(|text| text.split(':').next().unwrap_or(text))
 }
 
-/// The path without `.` and `..`, so that it can be looked up from the root.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::Normal(name) => plain.push(name),
-            _ => {}
-        }
-    }
-    plain
-}
-
 fn absent(path: &str) -> Complaint {
     Complaint { path: path.to_owned(), line: 0, message: "is missing".to_owned() }
 }
@@ -138,26 +84,6 @@ fn absent(path: &str) -> Complaint {
 mod tests {
     use super::super::source;
     use super::*;
-
-    #[test]
-    fn relative_links() {
-        let cases = [
-            ("README.md", "see [a](docs/a.md)", true),
-            ("README.md", "see [a](docs/a.md#part) and [b](docs/b.md)", false),
-            ("docs/x.md", "see [a](a.md)", true),
-            ("docs/x.md", "see [a](../docs/a.md \"title\")", true),
-            ("docs/x.md", "see [a](docs/a.md)", false),
-            ("README.md", "see [a](https://example.com/x), [b](#here)", true),
-            ("README.md", "```\n[a](nowhere)\n```", true),
-            ("README.md", "written as `[a](nowhere)`", true),
-            ("README.md", "see [`a`](nowhere)", false),
-            ("a.rs", "[a](nowhere)", true),
-        ];
-        for (path, text, good) in cases {
-            let found = check_links(&source(path, text), |path| path == Path::new("docs/a.md"));
-            assert_eq!(found.is_empty(), good, "{path}: {text}: {found:?}");
-        }
-    }
 
     fn all_rows() -> String {
         let rows = REQUIREMENTS.iter().flat_map(|&(letter, count)| {
