@@ -37,10 +37,11 @@ pub(crate) fn run(root: &Path) -> Outcome {
     for source in &sources {
         complaints.extend(shape::check(source));
         complaints.extend(places::check(source));
+        complaints.extend(documents::check_paths(source, |path| root.join(path).exists()));
     }
     complaints.extend(layers::check(&sources)?);
     complaints.extend(links::check(&sources, |path| root.join(path).exists()));
-    complaints.extend(documents::check_seeds(&sources, |path| root.join(path).exists()));
+    complaints.extend(documents::check_seeds(&sources));
     complaints.extend(documents::check_dependencies(&sources)?);
     for complaint in &complaints {
         steps::note(&complaint.to_string());

@@ -1,4 +1,5 @@
-//! What documents promise: every requirement has a row, every dependency a reason.
+//! What documents promise: every requirement has a row, every dependency a reason, and every path
+//! that is named exists.
 
 use std::path::Path;
 
@@ -9,14 +10,15 @@ use crate::failure::{Failure, Outcome};
 
 const SEEDS: &str = "docs/seeds.md";
 const DEPENDENCIES: &str = "docs/dependencies.md";
+const CHANGELOG: &str = "CHANGELOG.md";
 /// The requirements: a letter, and how many there are of it.
 const REQUIREMENTS: [(char, usize); 4] = [('E', 22), ('C', 21), ('A', 10), ('L', 6)];
 /// Folders of the root; a path that begins with one is a promise that it exists.
 const FOLDERS: [&str; 9] =
     ["crates/", "xtask/", "bench/", "tests/", "examples/", "docs/", "fuzz/", "ui/", ".ci/"];
 
-/// Each requirement has a row in the table of seeds, and each path named there exists.
-pub(super) fn check_seeds(sources: &[Source], exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
+/// Each requirement has a row in the table of seeds.
+pub(super) fn check_seeds(sources: &[Source]) -> Vec<Complaint> {
     let Some(seeds) = sources.iter().find(|source| source.path == SEEDS) else {
         return vec![absent(SEEDS)];
     };
@@ -25,13 +27,19 @@ pub(super) fn check_seeds(sources: &[Source], exists: impl Fn(&Path) -> bool) ->
         .flat_map(|&(letter, count)| (1..=count).map(move |number| format!("{letter}{number}")));
     let has_row =
         |wanted: &String| seeds.text.lines().filter_map(first_cell).any(|cell| cell == wanted);
-    let mut complaints: Vec<Complaint> = numbers
-        .filter(|number| !has_row(number))
-        .map(|number| seeds.complaint(0, format!("no row for `{number}`")))
-        .collect();
-    for (index, line) in seeds.text.lines().enumerate() {
+    let missing = numbers.filter(|number| !has_row(number));
+    missing.map(|number| seeds.complaint(0, format!("no row for `{number}`"))).collect()
+}
+
+/// Each path of this tree that a document names exists. What the changelog names may be gone.
+pub(super) fn check_paths(source: &Source, exists: impl Fn(&Path) -> bool) -> Vec<Complaint> {
+    if source.extension() != "md" || source.path == CHANGELOG {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
         for path in paths(line).filter(|path| !exists(Path::new(path))) {
-            complaints.push(seeds.complaint(index + 1, format!("`{path}` does not exist")));
+            complaints.push(source.complaint(index + 1, format!("`{path}` does not exist")));
         }
     }
     complaints
@@ -98,16 +106,29 @@ mod tests {
             (all_rows(), 0),
             (all_rows().replace("| E7 |", "| **E7** |"), 0),
             (all_rows().replace("| E1 |", "| E1x |"), 1),
-            (format!("{}| E9 | `crates/b.rs` |\n", all_rows()), 1),
-            (format!("{}| E9 | `crates/a.rs:item` and `b.rs` |\n", all_rows()), 0),
             (String::new(), 59),
         ];
         for (text, complaints) in cases {
-            let found =
-                check_seeds(&[source(SEEDS, &text)], |path| path == Path::new("crates/a.rs"));
+            let found = check_seeds(&[source(SEEDS, &text)]);
             assert_eq!(found.len(), complaints, "{text}: {found:?}");
         }
-        assert_eq!(check_seeds(&[], |_| true), [absent(SEEDS)]);
+        assert_eq!(check_seeds(&[]), [absent(SEEDS)]);
+    }
+
+    #[test]
+    fn paths_in_documents() {
+        let cases = [
+            ("docs/a.md", "see `crates/a.rs`", true),
+            ("docs/a.md", "see `crates/b.rs`", false),
+            ("docs/a.md", "see `crates/a.rs:item` and `b.rs`", true),
+            ("docs/a.md", "see `crates/*/b.rs` and crates/b.rs", true),
+            ("CHANGELOG.md", "see `crates/b.rs`", true),
+            ("a.rs", "// see `crates/b.rs`", true),
+        ];
+        for (path, text, good) in cases {
+            let found = check_paths(&source(path, text), |path| path == Path::new("crates/a.rs"));
+            assert_eq!(found.is_empty(), good, "{path}: {text}: {found:?}");
+        }
     }
 
     #[test]
