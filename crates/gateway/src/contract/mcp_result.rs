@@ -127,7 +127,8 @@ impl ToolResult {
     /// What the text blocks beside `data` say that is said nowhere else.
     fn beside(&self, data: &RawJson, texts: &[String]) -> Option<String> {
         let error = self.error.as_ref().map(|error| &error.error_message);
-        let more = texts.iter().filter(|text| Some(*text) != error && !says(text, data));
+        let data = Rendered::of(data);
+        let more = texts.iter().filter(|text| Some(*text) != error && !data.is_said_by(text));
         let more: Vec<&str> = more.map(String::as_str).collect();
         (!more.is_empty()).then(|| more.join("\n"))
     }
@@ -204,12 +205,36 @@ fn text(block: &RawJson) -> Option<String> {
     }
 }
 
-/// Whether a text is this value, which may have been written anew on its way.
-fn says(text: &str, value: &RawJson) -> bool {
-    let read = || RawJson::parse(text.to_owned(), JsonLimits::default()).ok();
-    let same = |other: RawJson| match (FlatJson::new(&other), FlatJson::new(value)) {
-        (Ok(one), Ok(other)) => one.root().equals(other.root(), |one, other| one == other),
-        _ => false,
-    };
-    text == value.compact().as_str() || read().is_some_and(same)
+/// So many bytes of a value may stand for one byte of a text that says the same: `\u0041` for `A`,
+/// and a little more for numbers.
+const SPELLING: usize = 8;
+
+/// A value that texts are compared with. A server chooses how many there are, so that a look at the
+/// whole value for each of them would take the product of both.
+struct Rendered {
+    compact: RawJson,
+    /// None for a value that no text says in other words.
+    index: Option<FlatJson>,
+}
+
+impl Rendered {
+    fn of(value: &RawJson) -> Self {
+        let compact = value.compact();
+        Self { index: FlatJson::new(&compact).ok(), compact }
+    }
+
+    /// Whether a text is this value, which may have been written again on its way.
+    fn is_said_by(&self, text: &str) -> bool {
+        if text == self.compact.as_str() {
+            return true;
+        }
+        // Only so few texts are long enough that looking at the value for each of them is linear in
+        // all texts together.
+        let is_possible = text.len().saturating_mul(SPELLING) >= self.compact.bytes().len()
+            && text.trim_start().starts_with('{');
+        let Some(index) = self.index.as_ref().filter(|_| is_possible) else { return false };
+        let read = RawJson::parse(text.to_owned(), JsonLimits::default());
+        let read = read.ok().and_then(|it| FlatJson::new(&it).ok());
+        read.is_some_and(|it| it.root().equals(index.root(), |one, other| one == other))
+    }
 }

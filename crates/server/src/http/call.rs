@@ -6,8 +6,9 @@ use gantry_gateway::contract::{
     CONTRACT_HEADER, CONTRACT_VERSION, ContractError, ErrorType, Status, ToolCall, ToolResult,
     ValidationKind, check_version,
 };
-use gantry_gateway::{Call, CallEvent, Caller, ErrorDetail, Outcome, Trace};
-use gantry_protocol::Method;
+use gantry_gateway::{Call, CallEvent, Caller, ErrorDetail, Outcome, Reply, Trace};
+use gantry_protocol::{Method, RawJson};
+use gantry_transport::offload;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 
@@ -29,9 +30,14 @@ pub(crate) async fn serve(
     head: &Head,
     body: Given,
 ) -> Answer {
-    match read(http_state, &head.headers, body) {
-        Ok((call, trace)) => {
-            respond(&ToolResult::from_outcome(&run(http_state, identity, &call, trace).await), None)
+    match read(http_state, &head.headers, body).await {
+        Ok((params, trace)) => {
+            let outcome = run(http_state, identity, params, trace).await;
+            let size = match &outcome {
+                Ok(Reply::Result(result)) => result.bytes().len(),
+                _ => 0,
+            };
+            offload(size, move || respond(&ToolResult::from_outcome(&outcome), None)).await
         }
         Err((status, reason)) => {
             let detail = ErrorDetail::new(ErrorType::ValidationError, reason);
@@ -41,18 +47,21 @@ pub(crate) async fn serve(
 }
 
 /// Reads the call, or says why there is none.
-fn read(
+async fn read(
     http_state: &HttpState,
     headers: &Headers,
     body: Given,
-) -> Result<(ToolCall, Option<Trace>), (StatusCode, String)> {
+) -> Result<(RawJson, Option<Trace>), (StatusCode, String)> {
     let settings = &http_state.server_state.settings;
     let wrong = |error: ContractError| (StatusCode::BAD_REQUEST, error.to_string());
     check_headers(headers)?;
     check_asked(headers).map_err(wrong)?;
     let text = body.map_err(|unread| (unread.status, unread.reason))?;
-    let call = ToolCall::parse(text, settings.message).map_err(wrong)?;
-    Ok((call, named_trace(headers)))
+    let text_size = text.len();
+    let limits = settings.message;
+    let parse = move || ToolCall::parse(text, limits).map(|call| call.to_params());
+    let params = offload(text_size, parse).await.map_err(wrong)?;
+    Ok((params, named_trace(headers)))
 }
 
 fn check_headers(headers: &Headers) -> Result<(), (StatusCode, String)> {
@@ -80,13 +89,13 @@ fn check_asked(headers: &Headers) -> Result<(), ContractError> {
 async fn run(
     http_state: &Arc<HttpState>,
     identity: &Identity,
-    call: &ToolCall,
+    params: RawJson,
     trace: Option<Trace>,
 ) -> Outcome {
     let server_state = &http_state.server_state;
     let (scope, lease) = (identity.scope.clone(), identity.lease.clone());
     let caller = Caller { scope, lease, ..Caller::new(identity.principal.clone()) };
-    let mut call = Call::new(Method::ToolsCall, call.to_params(), Arc::new(caller));
+    let mut call = Call::new(Method::ToolsCall, params, Arc::new(caller));
     call.trace = trace.map(Arc::new);
     let mut running = server_state.gateway.start(call);
     loop {

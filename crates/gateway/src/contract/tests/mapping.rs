@@ -1,5 +1,7 @@
 //! Single results of `tools/call` and what they are in the contract.
 
+use std::time::{Duration, Instant};
+
 use super::{ToolResult, raw};
 use crate::contract::{ErrorType, ToolCall};
 use crate::{CallError, ErrorKind, InputRequired, Reply};
@@ -184,5 +186,24 @@ fn params_of_other_callers_are_read_too() {
     for (params, expected) in cases {
         let call = ToolCall::from_params(&raw(params)).ok();
         assert_eq!(call.as_ref().map(|it| it.arguments().as_str()), expected, "{params}");
+    }
+}
+
+/// A server chooses how many texts stand beside its data, and how alike they look.
+#[test]
+fn many_texts_beside_large_data_take_linear_time() {
+    let members: Vec<_> = (0..40_000).map(|it| format!(r#""k{it}":{it}"#)).collect();
+    let data = format!("{{{}}}", members.join(","));
+    let long = format!("[{}1]", "1,".repeat(200_000));
+    for text in ["1", "{}", r#"{\"k0\":0}"#, "one word"] {
+        let block = format!(r#"{{"type":"text","text":"{text}"}}"#);
+        for data in [data.clone(), format!(r#"{{"k0":{data}}}"#), format!(r#"{{"k0":{long}}}"#)] {
+            let content = vec![block.as_str(); 2_000].join(",");
+            let result = raw(&format!(r#"{{"content":[{content}],"structuredContent":{data}}}"#));
+            let started = Instant::now();
+            let read = ToolResult::from_call_result(&result);
+            assert!(read.explanation().is_some(), "`{text}` is not the data");
+            assert!(started.elapsed() < Duration::from_secs(5), "{text}: {:?}", started.elapsed());
+        }
     }
 }
