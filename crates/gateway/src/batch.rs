@@ -9,14 +9,16 @@ mod plan;
 mod reference;
 mod tool_calls;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
+use gantry_protocol::{Method, RawJson};
+use gantry_transport::offload;
 use tokio::time::Instant;
 
 use self::batch_outcome::{BatchOutcome, State};
@@ -38,13 +40,24 @@ pub(crate) async fn run(
     call: Arc<Call>,
     call_context: CallContext,
 ) -> Outcome {
-    let plan = Plan::read(&call.params, gateway.settings())?;
+    let (reader, plan) = (gateway.clone(), call.params.clone());
+    let read = move || Plan::read(&plan, reader.settings());
+    let plan = offload(call.params.bytes().len(), read).await?;
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
     let input_requests =
         Arc::new(InputRequests::new(call_context.clone(), call.takes_input_requests));
     let room = gateway.settings().batch_results;
-    let batch =
-        Batch { gateway, call, call_context, input_requests, plan, states, failed: None, room };
+    let batch = Batch {
+        gateway,
+        call,
+        call_context,
+        input_requests,
+        plan,
+        states,
+        failed: None,
+        room,
+        searched: Arc::default(),
+    };
     Ok(Reply::result(batch.run().await))
 }
 
@@ -61,6 +74,17 @@ struct Batch {
     failed: Option<usize>,
     /// Bytes that more results may have.
     room: usize,
+    /// Bytes of results that were looked through for references.
+    searched: Arc<AtomicUsize>,
+}
+
+/// A call before the results that it refers to are filled in.
+struct Filling {
+    gateway: Arc<Gateway>,
+    planned: Arc<Planned>,
+    /// The results that it needs, by the ids of their calls.
+    results: HashMap<String, RawJson>,
+    searched: Arc<AtomicUsize>,
 }
 
 impl Batch {
@@ -72,9 +96,9 @@ impl Batch {
                 && let Some(index) = self.ready()
             {
                 match self.prepare(index) {
-                    Ok(call) => {
+                    Ok(filling) => {
                         self.states[index] = State::UnderWay;
-                        under_way.push(self.serve(index, call));
+                        under_way.push(self.serve(index, filling));
                     }
                     Err(batch_outcome) => self.end(index, *batch_outcome),
                 }
@@ -102,8 +126,8 @@ impl Batch {
         waiting.find(|index| self.plan.calls[*index].needs.iter().all(is_over))
     }
 
-    /// The call with everything filled in, or how it ends without being made.
-    fn prepare(&self, index: usize) -> Result<Call, Box<BatchOutcome>> {
+    /// The call with the results that it needs, or how it ends without being made.
+    fn prepare(&self, index: usize) -> Result<Filling, Box<BatchOutcome>> {
         let planned = &self.plan.calls[index];
         let skipped = |reason: String| Box::new(BatchOutcome::Skipped { reason });
         let failed = planned.needs.iter().find(|it| !self.states[**it].is_good());
@@ -113,30 +137,12 @@ impl Batch {
         if let Some(failed) = self.failed.filter(|_| self.plan.stops) {
             return Err(skipped(format!("`{}` failed before", self.id(failed))));
         }
-        let (method, params) =
-            self.fill(planned).map_err(|error| Box::new(BatchOutcome::unmade(&error)))?;
-        let mut call = Call::new(method, params, self.call.caller.clone());
-        call.log_level = self.call.log_level;
-        call.trace = self.call.trace.clone();
-        Ok(call)
-    }
-
-    fn fill(&self, planned: &Planned) -> Result<(gantry_protocol::Method, RawJson), CallError> {
-        let mut room = self.settings().batch_filled;
-        planned.params(&mut |reference: &Reference| {
-            let answer = self.plan.find(&reference.id).and_then(|it| self.states[it].result());
-            let value = answer.and_then(|answer| pointed(&answer, &reference.path));
-            let Reference { id, path } = reference;
-            let value = value.ok_or_else(|| {
-                CallError::invalid_params(format!("the result of `{id}` has nothing at `{path}`"))
-            })?;
-            room = room.checked_sub(value.bytes().len()).ok_or_else(|| {
-                let limit = self.settings().batch_filled;
-                CallError::invalid_params(format!(
-                    "the results filled in are larger than {limit} bytes together"
-                ))
-            })?;
-            Ok(value)
+        let result = |it: &usize| Some((self.id(*it).to_owned(), self.states[*it].result()?));
+        Ok(Filling {
+            gateway: self.gateway.clone(),
+            planned: planned.clone(),
+            results: planned.needs.iter().filter_map(result).collect(),
+            searched: self.searched.clone(),
         })
     }
 
@@ -144,12 +150,21 @@ impl Batch {
     fn serve(
         &self,
         index: usize,
-        call: Call,
+        filling: Filling,
     ) -> impl Future<Output = (usize, BatchOutcome)> + use<> {
         let (id, call_context) = (self.id(index).to_owned(), self.call_context.clone());
-        let asking = self.input_requests.clone();
-        let mut running = self.gateway.start(call);
+        let (asking, gateway) = (self.input_requests.clone(), self.gateway.clone());
+        let whole = self.call.clone();
         async move {
+            // A result may be large, and each reference into it is a search from its beginning.
+            let (method, params) = match offload(filling.size(), move || filling.fill()).await {
+                Ok(filled) => filled,
+                Err(error) => return (index, BatchOutcome::unmade(&error)),
+            };
+            let mut call = Call::new(method, params, whole.caller.clone());
+            call.log_level = whole.log_level;
+            call.trace = whole.trace.clone();
+            let mut running = gateway.start(call);
             let started = Instant::now();
             loop {
                 match running.next_event().await {
@@ -204,7 +219,43 @@ impl Batch {
     }
 }
 
-fn entry((planned, state): (&Planned, &State)) -> Option<RawJson> {
+impl Filling {
+    /// Bytes to look through.
+    fn size(&self) -> usize {
+        self.planned.size() + self.results.values().map(|it| it.bytes().len()).sum::<usize>()
+    }
+
+    /// The method and its parameters with everything filled in.
+    fn fill(self) -> Result<(Method, RawJson), CallError> {
+        let settings = self.gateway.settings();
+        let mut room = settings.batch_filled;
+        self.planned.params(&mut |reference: &Reference| {
+            let Reference { id, path } = reference;
+            let mut searched = 0;
+            let value = self.results.get(id).and_then(|it| pointed(it, path, &mut searched));
+            let before = self.searched.fetch_add(searched, Ordering::Relaxed);
+            if before.saturating_add(searched) > settings.batch_searched {
+                let limit = settings.batch_searched;
+                return Err(CallError::invalid_params(format!(
+                    "the references of the batch look through more than {limit} bytes of results; \
+                     refer less often, or to smaller results"
+                )));
+            }
+            let value = value.ok_or_else(|| {
+                CallError::invalid_params(format!("the result of `{id}` has nothing at `{path}`"))
+            })?;
+            room = room.checked_sub(value.bytes().len()).ok_or_else(|| {
+                let limit = settings.batch_filled;
+                CallError::invalid_params(format!(
+                    "the results filled in are larger than {limit} bytes together"
+                ))
+            })?;
+            Ok(value)
+        })
+    }
+}
+
+fn entry((planned, state): (&Arc<Planned>, &State)) -> Option<RawJson> {
     match state {
         State::Over(batch_outcome) => Some(batch_outcome.to_json(&planned.id)),
         State::Waiting | State::UnderWay => None,

@@ -92,6 +92,8 @@ pub struct Settings {
     pub batch_references: usize,
     /// Bytes of earlier results that may be filled into one call of a batch.
     pub batch_filled: usize,
+    /// Bytes of earlier results that the references of one batch may look through.
+    pub batch_searched: usize,
     /// Bytes that the results of one batch may have together.
     pub batch_results: usize,
 }
@@ -120,6 +122,7 @@ impl Default for Settings {
             batch_parallel: 8,
             batch_references: 1000,
             batch_filled: 4 * 1024 * 1024,
+            batch_searched: 512 * 1024 * 1024,
             batch_results: 32 * 1024 * 1024,
         }
     }

@@ -92,6 +92,22 @@ pub(crate) async fn batch_filled() {
 }
 
 #[tokio::test]
+pub(crate) async fn batch_searched() {
+    let settings = GatewaySettings { batch_searched: 1000, ..GatewaySettings::default() };
+    let test_server = test_server(settings).await;
+    let echo =
+        |id: &str, text: Value| json!({"id": id, "name": "echo", "arguments": {"text": text}});
+    let place = json!({"$from": "a", "path": "/content/0/text"});
+    let calls = [echo("a", json!("x".repeat(200))), echo("b", place.clone()), echo("c", place)];
+    let answer = run(&test_server, json!(calls)).await;
+    let mut status: Vec<_> =
+        (0..3).map(|it| answer["result"]["results"][it]["status"].to_string()).collect();
+    status.sort();
+    assert_eq!(status, [r#""error""#, r#""ok""#, r#""ok""#], "{answer}");
+    assert!(answer.to_string().contains("look through more than 1000 bytes"), "{answer}");
+}
+
+#[tokio::test]
 pub(crate) async fn batch_results() {
     let test_server =
         test_server(GatewaySettings { batch_results: 500, ..GatewaySettings::default() }).await;

@@ -173,9 +173,10 @@ fn every_setting_of_the_middle_has_a_test() {
         batch_parallel: _,
         batch_references: _,
         batch_filled: _,
+        batch_searched: _,
         batch_results: _,
     } = GatewaySettings::default();
-    let tests: [(&str, fn()); 21] = [
+    let tests: [(&str, fn()); 22] = [
         ("deadline", middle::deadline),
         // `names/shown.rs`
         ("names", INSIDE),
@@ -198,6 +199,7 @@ fn every_setting_of_the_middle_has_a_test() {
         ("batch_parallel", batch::batch_parallel),
         ("batch_references", batch::batch_references),
         ("batch_filled", batch::batch_filled),
+        ("batch_searched", batch::batch_searched),
         ("batch_results", batch::batch_results),
     ];
     check(tests, &format!("{:?}", GatewaySettings::default()));

@@ -1,6 +1,7 @@
 //! The plan of a batch, checked as a whole before anything runs.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
@@ -13,14 +14,14 @@ use crate::gateway::Settings;
 /// Calls and what they need of each other.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) calls: Vec<Planned>,
+    pub(super) calls: Vec<Arc<Planned>>,
     /// Whether nothing more is begun once a call has failed.
     pub(super) stops: bool,
     places: HashMap<String, usize>,
 }
 
 /// One call of a plan.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub(super) id: String,
     what: What,
@@ -29,7 +30,7 @@ pub(super) struct Planned {
 }
 
 /// What is called.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum What {
     Tool { name: RawJson, arguments: RawJson },
     Resource { uri: RawJson },
@@ -74,7 +75,7 @@ impl Plan {
             return Err(wrong(format!("two calls of the batch have the id `{id}`")));
         }
         let what = What::read(call).map_err(|what| wrong(format!("call `{id}`: {what}")))?;
-        self.calls.push(Planned { id, what, needs: BTreeSet::new() });
+        self.calls.push(Arc::new(Planned { id, what, needs: BTreeSet::new() }));
         Ok(())
     }
 
@@ -106,7 +107,7 @@ impl Plan {
             *references = left.ok_or_else(|| wrong("the batch refers too often to results"))?;
             need(&reference.id)
         })?;
-        self.calls[place].needs = needs;
+        Arc::make_mut(&mut self.calls[place]).needs = needs;
         Ok(())
     }
 
@@ -131,6 +132,14 @@ impl Plan {
 }
 
 impl Planned {
+    /// Bytes in which references may stand.
+    pub(super) fn size(&self) -> usize {
+        match &self.what {
+            What::Tool { arguments, .. } => arguments.bytes().len(),
+            What::Resource { uri } => uri.bytes().len(),
+        }
+    }
+
     /// The method and its parameters, with references filled in.
     pub(super) fn params(&self, find: &mut Find<'_>) -> Result<(Method, RawJson), CallError> {
         match &self.what {

@@ -131,16 +131,22 @@ fn is_pointer(path: &str) -> bool {
     path.is_empty() || path.starts_with('/')
 }
 
-/// What a JSON pointer points to.
-pub(super) fn pointed(value: &RawJson, path: &str) -> Option<RawJson> {
-    path.split('/').skip(1).try_fold(value.clone(), |value, next_event| {
-        let next_event = next_event.replace("~1", "/").replace("~0", "~");
+/// What a JSON pointer points to. `searched` grows by the bytes that were looked through on the way.
+pub(super) fn pointed(value: &RawJson, path: &str, searched: &mut usize) -> Option<RawJson> {
+    path.split('/').skip(1).try_fold(value.clone(), |value, name| {
+        let name = name.replace("~1", "/").replace("~0", "~");
         match value.kind() {
-            JsonKind::Object => value.get(&next_event),
+            JsonKind::Object => {
+                *searched = searched.saturating_add(value.bytes().len());
+                value.get(&name)
+            }
             JsonKind::Array => {
-                let is_index = next_event == "0" || !next_event.starts_with(['0', '+']);
-                let index = next_event.parse().ok().filter(|_| is_index);
-                index.and_then(|index| value.elements().nth(index))
+                let is_index = name == "0" || !name.starts_with(['0', '+']);
+                let index: usize = name.parse().ok().filter(|_| is_index)?;
+                let mut passed = value.elements().inspect(|element| {
+                    *searched = searched.saturating_add(element.bytes().len() + 1);
+                });
+                passed.nth(index)
             }
             _ => None,
         }

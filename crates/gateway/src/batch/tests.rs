@@ -194,7 +194,7 @@ fn references_are_filled_in() {
     for (given, expected) in cases {
         let mut find = |reference: &Reference| {
             assert_eq!(reference.id, "a", "{given}");
-            Ok(pointed(&answer, &reference.path).expect("something is there"))
+            Ok(pointed(&answer, &reference.path, &mut 0).expect("something is there"))
         };
         let filled = fill(&RawJson::from_static(given), &mut find).unwrap();
         assert_eq!(filled.as_ref().map(RawJson::as_str), expected, "{given}");
@@ -202,7 +202,7 @@ fn references_are_filled_in() {
     for path in
         ["/x", "/content/1", "/content/00", "/content/-1", "/content/+0", "/content/0/text/0"]
     {
-        assert_eq!(pointed(&answer, path), None, "{path}");
+        assert_eq!(pointed(&answer, path, &mut 0), None, "{path}");
     }
 }
 
@@ -332,6 +332,25 @@ async fn a_batch_given_up_gives_up_its_calls() {
     drop(running);
     assert_eq!(house.gateway.calls_in_flight(), 0);
     assert_eq!(house.seen(), "");
+}
+
+/// Each reference to the end of a large result is a search through all of it.
+#[tokio::test]
+async fn references_look_through_so_many_bytes() {
+    let list = vec![1; 200_000];
+    let many = vec![json!({"$from": "a", "path": "/structuredContent/list/199999"}); 500];
+    let plan = json!({"calls": [
+        {"id": "a", "name": "echo", "arguments": {"list": list}},
+        {"id": "b", "name": "echo", "arguments": {"list": many[..2]}},
+        {"id": "c", "name": "echo", "after": ["b"], "arguments": {"list": many}},
+        {"id": "d", "name": "echo", "after": ["c"], "arguments": {"list": many[0]}},
+    ]});
+    let settings = Settings { batch_searched: 4 * 1024 * 1024, ..Settings::default() };
+    let house = House::new(settings);
+    let result = house.result(batch(&plan)).await;
+    assert_eq!(summary(&result), "a:ok b:ok c:error d:skipped");
+    let error = result["results"][2]["error"].to_string();
+    assert!(error.contains("look through more than 4194304 bytes"), "{error}");
 }
 
 /// The other form of a plan, as the calls that it means.
