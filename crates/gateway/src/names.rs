@@ -194,26 +194,33 @@ impl<'a> TargetNames<'a> {
     /// All names but the canonical one. Some may come more than once.
     pub fn other_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let client = self.client.into_iter().flat_map(|it| {
-            [Some(&*it.canonical), Some(&*it.shown), Some(&*it.distinct), it.contract.as_deref()]
+            let names = [&it.canonical, &it.shown, &it.own, &it.distinct].map(|it| Some(&**it));
+            names.into_iter().chain([it.contract.as_deref()])
         });
         let more = [Some(self.own), Some(self.listed), self.full, self.written];
         more.into_iter().chain(client).flatten()
     }
 
-    /// Whether a pattern means it by server and own name, `SERVER/NAME`. Both parts are patterns.
+    /// Whether a pattern of something that restricts means it by its server and one of its names,
+    /// `SERVER/NAME`. Both parts are patterns.
     pub fn is_qualified_by(&self, pattern: &str) -> bool {
+        self.is_qualified(pattern, self.restricting())
+    }
+
+    fn is_qualified<'n>(&self, pattern: &str, mut names: impl Iterator<Item = &'n str>) -> bool {
         let (Some((server, name)), Some(its)) = (qualified(pattern), self.server) else {
             return false;
         };
-        let shown = self.canonical_shown();
-        let mut names = [self.own, &*self.canonical].into_iter().chain(shown);
         matches(server, its) && names.any(|it| matches(name, it))
     }
 
     /// Whether a pattern of something that permits means it.
     pub fn is_permitted_by(&self, pattern: &str) -> bool {
         match self.server.and(qualified(pattern)) {
-            Some(_) => self.is_qualified_by(pattern),
+            Some(_) => {
+                let names = [self.own, &*self.canonical].into_iter().chain(self.canonical_shown());
+                self.is_qualified(pattern, names)
+            }
             None => self.permitting().any(|name| matches(pattern, name)),
         }
     }

@@ -25,8 +25,18 @@ const SHOWN: &str = "base_table_drop";
 const CONTRACT: &str = "db.table_drop";
 
 /// All patterns by which an operator may restrict the tool.
-const PATTERNS: [&str; 6] =
-    [CANONICAL, "base_table.*", "db/table.drop", "table.drop", SHOWN, CONTRACT];
+const PATTERNS: [&str; 10] = [
+    CANONICAL,
+    "base_table.*",
+    "db/table.drop",
+    "table.drop",
+    SHOWN,
+    CONTRACT,
+    "table_drop",
+    "db/table_drop",
+    "db/base_table_drop",
+    "db/base_table.drop",
+];
 
 /// A policy that stops the tool: its configuration for a pattern, and what its refusal says.
 struct Policy {

@@ -368,6 +368,7 @@ fn client_names<T: Named>(
     let make = || ClientNames {
         shown: shown.into(),
         canonical: canonical.into(),
+        own: style.fit(names.own).into(),
         distinct: distinct(style, &names, 0).into(),
         contract: names.server.map(|server| contract_name(server, names.own).into()),
         is_taken,

@@ -28,6 +28,8 @@ pub struct ClientNames {
     pub shown: Arc<str>,
     /// The canonical name in the form that clients see, whichever endpoint this is.
     pub canonical: Arc<str>,
+    /// What its server calls it, in the form that clients see at the server's own endpoint.
+    pub own: Arc<str>,
     /// The same with a suffix: what clients see where something else has that name already.
     pub distinct: Arc<str>,
     /// `server.tool`, the name of another server's tool in the contract.

@@ -56,6 +56,34 @@ fn a_pattern_means_a_tool_at_every_endpoint_alike() {
     }
 }
 
+/// The form of its own name that a server's own endpoint shows.
+#[test]
+fn the_shown_form_of_an_own_name_restricts() {
+    let Target::Tool(tool) = tool("base_table.drop", "table.drop", None) else { unreachable!() };
+    let mut tool = (*tool).clone();
+    tool.client_names = Some(Arc::new(ClientNames {
+        shown: "base_table_drop".into(),
+        canonical: "base_table_drop".into(),
+        own: "table_drop".into(),
+        distinct: "base_table_drop_12345678".into(),
+        contract: Some("db.table_drop".into()),
+        is_taken: false,
+    }));
+    let target = Target::Tool(Arc::new(tool));
+    let cases = [
+        ("table_drop", true, false),
+        ("db/table_drop", true, false),
+        ("db/base_table_drop", true, true),
+        ("db/base_table.drop", true, true),
+        ("other/table_drop", false, false),
+    ];
+    for (pattern, restricts, permits) in cases {
+        let names = TargetNames::of(&target);
+        let found = (names.is_restricted_by(pattern), names.is_permitted_by(pattern));
+        assert_eq!(found, (restricts, permits), "{pattern}");
+    }
+}
+
 #[test]
 fn a_name_that_was_cut_or_contested() {
     let cut =

@@ -203,8 +203,8 @@ impl NameGlob {
     ) -> Fit {
         let by_server =
             self.of_server.as_ref().zip(rule_target.server).map(|((server, name), its)| {
-                let best =
-                    name.fits(rule_target, [&*rule_target.main, &*rule_target.own].into_iter());
+                // Of a server that is named, its own name and the contested canonical one permit too.
+                let best = name.fits(rule_target, rule_target.names(claim, true));
                 if server.matches(its) { best } else { Fit::None }
             });
         match (by_server, claim) {
