@@ -196,11 +196,12 @@ pub fn with_json_block(original: &RawJson, lowered: &RawJson) -> RawJson {
     let (Some(value), Some(content)) = (original.get(STRUCTURED), lowered.get(CONTENT)) else {
         return lowered.clone();
     };
-    let text = value.compact();
+    // Once for all blocks, of which a server may send any number beside a long string.
+    let (text, said) = (value.compact(), value.to_text());
     let replaced = map_elements(&content, |block| {
         let is_text = block_type(block).as_deref() == Some("text");
         let shown = block.get("text").filter(|_| is_text)?.to_text()?;
-        let same = shown == text.as_str() || value.to_text().is_some_and(|value| value == shown);
+        let same = shown == text.as_str() || said.as_ref() == Some(&shown);
         let edit = block.edit().set("type", JSON).remove("text").set("json", value.clone());
         same.then(|| edit.apply())
     });

@@ -216,3 +216,16 @@ fn only_one_revision_hears_which_tools_may_be_tasks() {
     let newest = r#"{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
     lowers(V2026_07_28, &ToolsList, task, newest);
 }
+
+/// A server chooses how many texts stand beside a string that is its structured content.
+#[test]
+fn many_texts_beside_a_long_string_take_linear_time() {
+    let block = r#"{"type":"text","text":"1"}"#;
+    let content = vec![block; 4_000].join(",");
+    let long = "\\u00e9".repeat(200_000);
+    let result = json(&format!(r#"{{"content":[{content}],"structuredContent":"{long}"}}"#));
+    let started = std::time::Instant::now();
+    assert_eq!(crate::compat::with_json_block(&result, &result), result);
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(5), "{took:?}");
+}
