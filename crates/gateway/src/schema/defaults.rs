@@ -76,18 +76,25 @@ impl Defaults {
         let present = present(value, properties);
         let mut edit = value.edit();
         trail.push(object);
-        for (property, present) in properties.iter().zip(present) {
-            let filled = match &present {
-                Some(there) => property
-                    .object
-                    .map(|object| self.fill_object(there, object, &mut Vec::new(), room)),
-                None => self.missing(property, trail, room),
-            };
-            if filled != present {
-                edit = edit.set_some(property.name.as_str(), filled);
+        let (there, missing): (Vec<_>, Vec<_>) =
+            properties.iter().zip(present).partition(|(_, present)| present.is_some());
+        // First its own: a caller chooses how much it nests in what it gives, and could use up the
+        // room there.
+        for (property, _) in missing {
+            if let Some(default) = self.missing(property, trail, room) {
+                edit = edit.set(property.name.as_str(), default);
             }
         }
         trail.pop();
+        for (property, there) in there {
+            let filled = property
+                .object
+                .zip(there.as_ref())
+                .map(|(object, there)| self.fill_object(there, object, &mut Vec::new(), room));
+            if filled.is_some() && filled != there {
+                edit = edit.set_some(property.name.as_str(), filled);
+            }
+        }
         edit.apply()
     }
 

@@ -255,6 +255,23 @@ fn defaults_cannot_grow_without_bound() {
     assert_eq!(filled.as_str(), r#"{"a":"12345678"}"#);
 }
 
+/// A caller must not be able to use up the room inside its own arguments, so that what it left out
+/// further up gets no default.
+#[test]
+fn defaults_are_filled_in_from_the_outside() {
+    let tight = SchemaLimits { defaults: 30, ..SchemaLimits::default() };
+    for name in ["a", "z"] {
+        let text =
+            format!(r##"{{"properties":{{"{name}":{{"$ref":"#"}},"force":{{"default":true}}}}}}"##);
+        let schema = Schema::compile(&raw(&text), tight).unwrap();
+        let deep = format!(r#"{{"{name}":{{"{name}":{{"{name}":{{"{name}":{{}}}}}}}}}}"#);
+        let filled = schema.fill_defaults(&raw(&deep));
+        let value: serde_json::Value = filled.read().unwrap();
+        assert_eq!(value["force"], true, "{filled}");
+        assert_eq!(value[name]["force"], true, "{filled}");
+    }
+}
+
 #[test]
 fn arguments_are_accepted() {
     let tool = schema(
