@@ -206,7 +206,12 @@ fn byte(high: u8, low: u8) -> Option<u8> {
 
 fn check_segments(text: &[u8]) -> Result<(), UnsafeUri> {
     let mut segments = text.split(|byte| is_separator(*byte));
-    match segments.any(|segment| segment == b"." || segment == b"..") {
+    // Some readers drop what stands behind a `;`, a parameter of the segment.
+    let name = |segment: &'_ [u8]| {
+        let end = segment.iter().position(|byte| *byte == b';').unwrap_or(segment.len());
+        matches!(&segment[..end], b"." | b"..")
+    };
+    match segments.any(name) {
         true => Err(UnsafeUri::DotSegment),
         false => Ok(()),
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{open, token};
 
 /// Addresses of one folder, spelt so that a server may find another one there.
-const REFUSED: [&str; 15] = [
+const REFUSED: [&str; 18] = [
     "file:///srv/public/../secret/key",
     "file:///srv/public/./../secret/key",
     "file:///srv/public/%2e%2e/secret/key",
@@ -18,6 +18,9 @@ const REFUSED: [&str; 15] = [
     "file:///srv/public/..%5Csecret/key",
     "file:///srv/public/..\\secret/key",
     "file:///srv/public/.\t./secret/key",
+    "file:///srv/public/..;a=b/secret/key",
+    "file:///srv/public/%2e%2e%3ba/secret/key",
+    "file:///srv/public/.;/../secret/key",
     "file://localhost%2Fsrv/secret/key",
     "file:/srv/secret/key",
     "file:\\\\\\srv\\secret\\key",
