@@ -1,13 +1,9 @@
 //! A server for as long as it is wanted: connected when needed, again when lost.
 
-mod cache;
 mod conn_state;
-mod correct;
-mod log;
+mod list_cache;
 mod reconnector;
-mod relay;
 mod retry;
-mod turn;
 
 #[cfg(test)]
 mod tests;
@@ -26,11 +22,11 @@ use self::retry::Attempts;
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
+use crate::event::State;
 use crate::peer::Peer;
 use crate::request::{Answer, InputRequired, List, Listed, Request};
 use crate::request_handler::RequestHandler;
 use crate::settings::Settings;
-use crate::state::State;
 use crate::target::Target;
 
 /// A server, connected or not. Clones share it; it ends when the last one is dropped.
@@ -104,12 +100,12 @@ impl Client {
     pub async fn request(
         &self,
         request: &Request,
-        line: &dyn RequestHandler,
+        handler: &dyn RequestHandler,
     ) -> Result<Answer, ClientError> {
         let begun = Instant::now();
-        match self.attempt(request, line).await {
+        match self.attempt(request, handler).await {
             Err(error) if Attempts::may_pass(&error) => {
-                Box::pin(self.request_again(request, line, begun, error)).await
+                Box::pin(self.request_again(request, handler, begun, error)).await
             }
             answer => answer,
         }
@@ -118,7 +114,7 @@ impl Client {
     async fn request_again(
         &self,
         request: &Request,
-        line: &dyn RequestHandler,
+        handler: &dyn RequestHandler,
         begun: Instant,
         mut error: ClientError,
     ) -> Result<Answer, ClientError> {
@@ -127,7 +123,7 @@ impl Client {
         let mut attempts = Attempts::new(shared, request.is_repeatable, begun, at_most);
         loop {
             let at_most = Some(attempts.next(error).await?);
-            error = match self.attempt(&Request { at_most, ..request.clone() }, line).await {
+            error = match self.attempt(&Request { at_most, ..request.clone() }, handler).await {
                 Err(error) if Attempts::may_pass(&error) => error,
                 answer => return answer.map_err(|error| attempts.give_up(error)),
             };
@@ -137,21 +133,23 @@ impl Client {
     async fn attempt(
         &self,
         request: &Request,
-        line: &dyn RequestHandler,
+        handler: &dyn RequestHandler,
     ) -> Result<Answer, ClientError> {
         let shared = &self.0.shared;
-        let connection = match shared.at_hand() {
+        let connection = match shared.use_connection() {
             Some(connection) => connection,
             None => Box::pin(shared.connected(None)).await?,
         };
-        match connection.ask(request, line).await {
+        match connection.ask(request, handler).await {
             Err(error) if error.is_of_connection() && may_be_repeated(request, &error) => {
                 let renewed = Box::pin(self.renewed(&connection)).await?;
-                Box::pin(renewed.ask(request, line)).await
+                Box::pin(renewed.ask(request, handler)).await
             }
-            Err(error) if correct::is_mismatch(connection.peer(), request, &error) => {
-                match Box::pin(self.corrected(request, &connection)).await {
-                    Some(corrected) => Box::pin(connection.ask(&corrected, line)).await,
+            Err(error) if retry::is_header_mismatch(connection.peer(), request, &error) => {
+                match Box::pin(self.with_fresh_headers(request, &connection)).await {
+                    Some(with_fresh_headers) => {
+                        Box::pin(connection.ask(&with_fresh_headers, handler)).await
+                    }
                     None => Err(error),
                 }
             }
@@ -179,14 +177,14 @@ impl Client {
     async fn list_once(&self, list: List) -> Result<Listed, ClientError> {
         let shared = &self.0.shared;
         let connection = shared.reach(None).await?;
-        let ticket = shared.cache.ticket(list);
+        let version_of = shared.cache.version_of(list);
         let listed = match connection.list(list).await {
             Err(error) if error.is_of_connection() => {
                 shared.reach(Some(&connection)).await?.list(list).await
             }
             listed => listed,
         }?;
-        shared.cache.keep(list, ticket, &listed);
+        shared.cache.store(list, version_of, &listed);
         Ok(listed)
     }
 
@@ -197,8 +195,8 @@ impl Client {
 
     /// Whether the server tells now when this list changes: it says that it does, and is heard.
     pub fn is_told(&self, list: List) -> bool {
-        let Some(connection) = self.0.shared.here() else { return false };
-        connection.peer().has(&[list.capability(), "listChanged"]) && connection.is_listened_to()
+        let Some(connection) = self.0.shared.current() else { return false };
+        connection.peer().has(&[list.capability(), "listChanged"]) && connection.is_subscribed()
     }
 
     /// Sets the resources whose changes are to be told, now and after every reconnection.
@@ -237,13 +235,13 @@ impl Client {
 
     /// Ends the connection; the next request, or the settings, begin a new one.
     pub async fn restart(&self) {
-        self.0.shared.order(conn_state::Command::Restart).await;
+        self.0.shared.command(conn_state::Command::Restart).await;
     }
 
     /// Ends the connection for good, and waits until it has ended.
     pub async fn stop(&self) {
         let mut states = self.states();
-        self.0.shared.order(conn_state::Command::Stop).await;
+        self.0.shared.command(conn_state::Command::Stop).await;
         let _ = states.wait_for(|state| matches!(state, State::Disabled(_))).await;
     }
 

@@ -1,28 +1,20 @@
 //! One life of a server: connected, greeted, asked, and gone.
 
-mod answer;
-mod asking;
-mod attribute;
-mod begin;
 mod call;
-mod clock;
 mod compose;
 mod connection_inner;
-mod decode;
-mod era_changed;
-mod handshake;
-mod hear;
-mod list;
-mod listen;
-mod mailbox;
+mod dispatch;
+mod lists;
 mod negotiate;
 mod open;
 mod pending_requests;
-mod reply;
-mod source;
+mod resource_subscriptions;
+mod response;
+mod response_stream;
+mod server_requests;
+mod subscriptions;
 #[cfg(test)]
 pub(crate) mod tests;
-mod watching;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -42,19 +34,19 @@ use crate::request::{Answer, List, Listed, Request};
 use crate::request_handler::RequestHandler;
 use crate::settings::{Era, Settings};
 use crate::target::Target;
-use connection_inner::{Agreed, ConnectionInner, Transport};
-use listen::{Awaited, Tried, Wish};
-use open::{Draft, Opening};
-use watching::Watching;
+use connection_inner::{ConnectionInner, Negotiated, Transport};
+use open::{Connector, NewConnection};
+use resource_subscriptions::ResourceSubscriptions;
+use subscriptions::{ListeningSignal, WatchRequest, WatchResult};
 
 /// How long the stream for what belongs to no request may take to be there.
-const LISTEN_WITHIN: Duration = Duration::from_secs(1);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection to a server. Dropping it ends it, and the program behind it.
 pub struct Connection {
     peer: Arc<Peer>,
     inner: Arc<ConnectionInner>,
-    watching: Watching,
+    subscriptions: ResourceSubscriptions,
     /// What runs for as long as the connection does.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -80,39 +72,39 @@ impl Connection {
         events: mpsc::Sender<Event>,
     ) -> Result<Self, (ClientError, String)> {
         let within = settings.connect_within;
-        let opening = Opening::new(settings, era, events);
+        let opening = Connector::new(settings, era, events);
         let mut open = pin!(opening.open(target));
         let opened = match timeout(within, &mut open).await {
             Ok(opened) => opened,
             // What was begun is still there, and can say how far it came.
-            Err(_) => Err(opening.took_too_long(within)),
+            Err(_) => Err(opening.timed_out(within)),
         };
-        let (draft, agreed) = opened.map_err(|error| (error, opening.words()))?;
-        let (connection, listening) = Self::begin(draft, agreed);
+        let (new, negotiated) = opened.map_err(|error| (error, opening.stderr()))?;
+        let (connection, listening) = Self::begin(new, negotiated);
         // What a server asks or changes before it is listened to is lost. One that leaves the
         // question for the stream open is not waited for.
-        let _ = timeout(LISTEN_WITHIN, listening).await;
+        let _ = timeout(LISTEN_TIMEOUT, listening).await;
         Ok(connection)
     }
 
     /// Begins what runs for as long as the connection does. The receiver hears, or is dropped,
     /// when the server is listened to.
-    fn begin(draft: Draft, agreed: Agreed) -> (Self, oneshot::Receiver<()>) {
-        let Draft { inner, mut tasks } = draft;
-        let peer = agreed.peer.clone();
-        let stateless = agreed.revision().is_stateless();
-        inner.agree(agreed);
-        let (wishes, wished) = watch::channel(Wish::default());
-        let (trying, tried) = watch::channel(Tried::default());
-        let (awaited, listening) = oneshot::channel();
-        let awaited = Awaited::new(awaited);
+    fn begin(new: NewConnection, negotiated: Negotiated) -> (Self, oneshot::Receiver<()>) {
+        let NewConnection { inner, mut tasks } = new;
+        let peer = negotiated.peer.clone();
+        let stateless = negotiated.revision().is_stateless();
+        inner.agree(negotiated);
+        let (watch_requests, requested) = watch::channel(WatchRequest::default());
+        let (results, result) = watch::channel(WatchResult::default());
+        let (signal, listening) = oneshot::channel();
+        let signal = ListeningSignal::new(signal);
         if stateless {
-            tasks.spawn(listen::subscribe(inner.clone(), wished, trying, awaited));
+            tasks.spawn(subscriptions::keep_subscribed(inner.clone(), requested, results, signal));
         } else if !inner.is_pipe() {
-            tasks.spawn(listen::general(inner.clone(), awaited));
+            tasks.spawn(subscriptions::keep_general_stream(inner.clone(), signal));
         }
-        let watching = Watching::new(wishes, tried);
-        (Self { peer, inner, watching, tasks: Mutex::new(tasks) }, listening)
+        let subscriptions = ResourceSubscriptions::new(watch_requests, result);
+        (Self { peer, inner, subscriptions, tasks: Mutex::new(tasks) }, listening)
     }
 
     /// What the server said of itself.
@@ -125,23 +117,23 @@ impl Connection {
     pub async fn request(
         &self,
         request: Request,
-        line: &dyn RequestHandler,
+        handler: &dyn RequestHandler,
     ) -> Result<Answer, ClientError> {
-        self.inner.request(&request, line).await
+        call::send_request(&self.inner, &request, handler).await
     }
 
     /// The same, of a request that may have to be made again elsewhere.
     pub(crate) fn ask<'a>(
         &'a self,
         request: &'a Request,
-        line: &'a dyn RequestHandler,
+        handler: &'a dyn RequestHandler,
     ) -> impl Future<Output = Result<Answer, ClientError>> + Send + 'a {
-        self.inner.request(request, line)
+        call::send_request(&self.inner, request, handler)
     }
 
     /// All pages of a list. A server that does not declare it has an empty one.
     pub async fn list(&self, list: List) -> Result<Listed, ClientError> {
-        self.inner.list(list).await
+        lists::list(&self.inner, list).await
     }
 
     /// Sets the resources whose changes are to be told. A server that tells of none is left alone.
@@ -150,14 +142,14 @@ impl Connection {
             return Ok(());
         }
         match self.peer.revision.is_stateless() {
-            true => self.watching.wish(uris, &self.inner).await,
-            false => self.watching.subscribe(uris, &self.inner).await,
+            true => self.subscriptions.resubscribe(uris, &self.inner).await,
+            false => self.subscriptions.update(uris, &self.inner).await,
         }
     }
 
     /// Whether the server can tell now of lists that change: over a pipe, a subscription or a stream.
-    pub fn is_listened_to(&self) -> bool {
-        self.inner.is_listened_to()
+    pub fn is_subscribed(&self) -> bool {
+        self.inner.is_subscribed()
     }
 
     /// Waits until the connection has ended, and says why.
@@ -171,13 +163,13 @@ impl Connection {
     }
 
     /// Waits until it is seen that what was agreed on does not hold any more.
-    pub(crate) async fn outdated(&self) {
-        self.inner.outdated.cancelled().await;
+    pub(crate) async fn era_changed(&self) {
+        self.inner.era_changed.cancelled().await;
     }
 
     /// Whether that was seen.
-    pub(crate) fn is_outdated(&self) -> bool {
-        self.inner.outdated.is_cancelled()
+    pub(crate) fn has_era_changed(&self) -> bool {
+        self.inner.era_changed.is_cancelled()
     }
 
     /// Waits until the server says more than it may for the first time.
@@ -217,13 +209,13 @@ impl Connection {
     /// Ends it in good order.
     pub async fn close(self: Arc<Self>) {
         self.inner.pending_requests.end("the connection was closed");
-        match &self.inner.way {
+        match &self.inner.transport {
             Transport::Pipe { program: Some(program), .. } => drop(program.stop().await),
             Transport::Pipe { stop, .. } => stop.cancel(),
-            Transport::Http { wire, .. } => {
+            Transport::Http { http, .. } => {
                 if self.inner.has_session() {
                     let within = self.inner.settings.grace;
-                    let _ = timeout(within, wire.end_session()).await;
+                    let _ = timeout(within, http.end_session()).await;
                 }
             }
         }

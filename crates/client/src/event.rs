@@ -1,6 +1,10 @@
 //! What a server says that belongs to no request.
 
+use std::time::Duration;
+
 use gantry_protocol::{Level, RawJson};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{self};
 
 /// A list that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,4 +31,87 @@ pub enum Event {
     Log(Level, RawJson),
     /// Whatever was watched or cached may have changed unseen: a new connection took over.
     Reconnected,
+}
+
+/// The way to the one who listens.
+#[derive(Debug)]
+pub(crate) struct EventForwarder {
+    listener: mpsc::Sender<Event>,
+    /// Something was left out.
+    missed: bool,
+}
+
+impl EventForwarder {
+    pub(crate) fn new(listener: mpsc::Sender<Event>) -> Self {
+        Self { listener, missed: false }
+    }
+
+    pub(crate) fn tell(&mut self, event: Event) {
+        if self.missed && self.listener.try_send(Event::Reconnected).is_ok() {
+            self.missed = false;
+        }
+        if let Err(TrySendError::Full(_)) = self.listener.try_send(event) {
+            self.missed = true;
+        }
+    }
+
+    /// Waits until what was left out has been made good; for ever if nothing was.
+    pub(crate) async fn settle(&mut self) {
+        if !self.missed {
+            return std::future::pending().await;
+        }
+        match self.listener.reserve().await {
+            Ok(place) => {
+                place.send(Event::Reconnected);
+                self.missed = false;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// How a client stands to its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Known, not connected, and nothing wrong.
+    Configured,
+    /// Being connected.
+    Starting,
+    /// Connected.
+    Ready,
+    /// Connected, but something does not work.
+    Degraded(String),
+    /// Could not be connected, or was lost; tried again later.
+    BackingOff {
+        /// What went wrong.
+        reason: String,
+        /// How long until the next try.
+        wait: Duration,
+    },
+    /// Not to be used.
+    Disabled(String),
+}
+
+impl State {
+    /// Its name, for tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Configured => "configured",
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Degraded(_) => "degraded",
+            Self::BackingOff { .. } => "backing off",
+            Self::Disabled(_) => "disabled",
+        }
+    }
+
+    /// Why it is so, if there is more to say than the name.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Degraded(reason) | Self::BackingOff { reason, .. } | Self::Disabled(reason) => {
+                Some(reason)
+            }
+            _ => None,
+        }
+    }
 }

@@ -4,33 +4,72 @@
 mod body;
 mod connect;
 mod head;
-mod headers;
 mod http1_connection;
 mod origin;
 mod pool;
 mod request;
-mod rest;
 #[cfg(test)]
 mod tests;
-
-use std::sync::Arc;
-use std::time::Duration;
-
-use http::header::{self, HeaderMap};
-use http::{StatusCode, Uri};
 
 pub(crate) use body::Body;
 pub(crate) use connect::{Stream, connect};
 pub(crate) use head::{Head, Kind};
-pub(crate) use headers::of_endpoint;
 pub(crate) use origin::{Origin, request_target};
-pub(crate) use request::Request;
+pub(crate) use request::{Request, endpoint_headers};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{StatusCode, Uri};
 
 use self::http1_connection::{Broken, Http1Connection};
 use self::pool::Pool;
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::target::{Endpoint, UnixSocket};
+
+/// Bytes that are read of an answer, so that its connection can be used again.
+const ANSWER: usize = 64 * 1024;
+
+/// An address to post to.
+#[derive(Debug)]
+pub struct Post {
+    http: Http,
+    url: Uri,
+}
+
+impl Post {
+    /// Connects to nothing yet.
+    pub fn new(endpoint: &Endpoint) -> Result<Self, ClientError> {
+        let http = Http::new(endpoint, &Settings::default())?;
+        Ok(Self { http, url: endpoint.url.clone() })
+    }
+
+    /// Posts a JSON text to a path below the address, which begins with a slash. Gives the status of
+    /// the answer; 401 and 403 are errors. It sets no limit to the time.
+    pub async fn below(&self, path: &str, text: Bytes) -> Result<u16, ClientError> {
+        let target = format!("{}{path}", self.url.path().trim_end_matches('/'));
+        let unusable = |_| ClientError::Unreachable(format!("`{target}` is no path"));
+        let (head, body) = self.send(&target.parse().map_err(unusable)?, &text).await?;
+        body.beginning(ANSWER).await;
+        Ok(head.status.as_u16())
+    }
+
+    /// Posts a JSON text to the address itself. Gives the status and the body of the answer, if that
+    /// is not too long; 401 and 403 are errors. It sets no limit to the time.
+    pub async fn json(&self, text: Bytes, longest: usize) -> Result<(u16, Bytes), ClientError> {
+        let (head, body) = self.send(&request_target(&self.url), &text).await?;
+        Ok((head.status.as_u16(), body.whole(longest).await?))
+    }
+
+    async fn send(&self, target: &Uri, text: &Bytes) -> Result<(Head, Body), ClientError> {
+        let json = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+        let post = Request::post(target, self.http.headers(), text);
+        self.http.send(Request { more: &json, ..post }).await
+    }
+}
 
 /// Redirects that say of a request that it was not served, and is to be sent elsewhere as it is.
 const AS_IT_IS: [StatusCode; 2] = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
@@ -49,7 +88,7 @@ impl Http {
     /// Connects to nothing yet.
     pub(crate) fn new(endpoint: &Endpoint, settings: &Settings) -> Result<Self, ClientError> {
         let origin = Origin::of(&endpoint.url)?;
-        let mut headers = of_endpoint(endpoint)?;
+        let mut headers = endpoint_headers(endpoint)?;
         if !headers.contains_key(header::HOST) {
             headers.insert(header::HOST, origin.host_header()?);
         }

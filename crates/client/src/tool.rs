@@ -86,7 +86,7 @@ impl Tool {
         &self,
         arguments: RawJson,
         capabilities: RawJson,
-        line: &dyn RequestHandler,
+        handler: &dyn RequestHandler,
     ) -> Result<RawJson, ClientError> {
         let params = ObjectWriter::new().value("name", &self.name).raw("arguments", &arguments);
         let mut request = Request {
@@ -96,9 +96,9 @@ impl Tool {
             ..Request::new(Method::ToolsCall, params.finish())
         };
         let at_most = self.client.settings().at_most;
-        let (mut rounds, mut patience) = (0..ROUNDS, CallTimeouts::new(at_most));
+        let (mut rounds, mut slow_timer) = (0..ROUNDS, RepeatTimer::new(at_most));
         loop {
-            let required = match self.client.request(&request, line).await? {
+            let required = match self.client.request(&request, handler).await? {
                 Answer::Complete(result) => return Ok(result.into_raw()),
                 Answer::InputRequired(required) => required,
                 Answer::Task(_) => {
@@ -108,11 +108,11 @@ impl Tool {
             };
             let asks = required.entries.as_ref().is_some_and(|it| it.members().next().is_some());
             request.input = if !asks {
-                patience.rest().await?;
+                slow_timer.pause().await?;
                 InputRequired { entries: None, state: required.state }
             } else if rounds.next().is_some() {
-                let answered = answer(required, line).await?;
-                patience = CallTimeouts::new(at_most);
+                let answered = answer(required, handler).await?;
+                slow_timer = RepeatTimer::new(at_most);
                 answered
             } else {
                 let text = format!("the server asked for input more than {ROUNDS} times");
@@ -123,19 +123,19 @@ impl Tool {
 }
 
 /// How long a server is still called again, from its last question on.
-struct CallTimeouts {
+struct RepeatTimer {
     since: Instant,
     at_most: Duration,
     pauses: u32,
 }
 
-impl CallTimeouts {
+impl RepeatTimer {
     fn new(at_most: Duration) -> Self {
         Self { since: Instant::now(), at_most, pauses: 0 }
     }
 
     /// Rests for longer than the last time, if there is time for it.
-    async fn rest(&mut self) -> Result<(), ClientError> {
+    async fn pause(&mut self) -> Result<(), ClientError> {
         self.pauses = self.pauses.saturating_add(1);
         let pause = PAUSES.after(self.pauses);
         if self.since.elapsed() + pause > self.at_most {
@@ -149,7 +149,7 @@ impl CallTimeouts {
 /// Answers what a server asks by way of its answer.
 async fn answer(
     required: InputRequired,
-    line: &dyn RequestHandler,
+    handler: &dyn RequestHandler,
 ) -> Result<InputRequired, ClientError> {
     let input_requests = required.entries.iter().flat_map(|entries| entries.members());
     let asked = input_requests.map(async |member| {
@@ -160,7 +160,7 @@ async fn answer(
             InputRequest { method, params: entry.get("params"), key: Some(key.clone()) };
         let refused = |text| ClientError::Answered(RpcError::new(code::INVALID_REQUEST, text));
         let answer =
-            line.ask(input_request).await.map_err(|refusal| refused(refusal.to_string()))?;
+            handler.ask(input_request).await.map_err(|refusal| refused(refusal.to_string()))?;
         Ok::<_, ClientError>((key, answer))
     });
     let answers = futures_util::future::try_join_all(asked).await?;

@@ -3,15 +3,17 @@
 #[cfg(test)]
 pub(crate) mod fake_http_server;
 pub(crate) mod http_sse;
-pub(crate) mod stdio;
 pub(crate) mod streamable_http;
 pub(crate) mod websocket;
 
 use bytes::Bytes;
-use gantry_process::{FlushGuard, LineSender};
+use gantry_process::{FlushGuard, LineSender, Program, Session, SessionLimits};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio_util::sync::CancellationToken;
+
+use crate::error::ClientError;
+use crate::settings::Settings;
 
 /// A line over which whole messages go both ways: standard streams, a WebSocket, HTTP+SSE.
 #[derive(Debug)]
@@ -66,4 +68,24 @@ impl Outgoing {
             queue.closed().await;
         }
     }
+}
+
+/// Starts the program. The pipe lives as long as the session.
+pub(crate) fn open_stdio(
+    program: &Program,
+    settings: &Settings,
+) -> Result<(Session, Pipe), ClientError> {
+    let limits = SessionLimits {
+        line: settings.message.size,
+        queue: settings.queue,
+        stderr: settings.log,
+        stderr_rate: settings.flood.stderr,
+        stderr_burst: settings.flood.burst,
+        grace: settings.grace,
+    };
+    let (session, lines) = Session::start(program, &limits)
+        .map_err(|error| ClientError::Unreachable(error.to_string()))?;
+    let stop = CancellationToken::new();
+    let outgoing = Outgoing::Program(lines.outgoing);
+    Ok((session, Pipe { outgoing, incoming: lines.incoming, stop }))
 }

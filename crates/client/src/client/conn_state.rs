@@ -8,16 +8,15 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::Health;
-use super::cache::Cache;
-use super::log::Log;
+use super::list_cache::Cache;
 use crate::connection::Connection;
 use crate::error::ClientError;
+use crate::event::State;
 use crate::peer::Peer;
 use crate::settings::Settings;
-use crate::state::State;
 
 /// Orders that may wait to be carried out.
-const ORDERS: usize = 16;
+const COMMANDS: usize = 16;
 
 /// Where a connection stands, for those who wait for one.
 #[derive(Debug, Clone)]
@@ -25,9 +24,9 @@ pub(super) enum ConnState {
     /// There is none, and one is begun when it is wanted.
     None,
     /// One is being made.
-    Coming,
+    Connecting,
     /// There is one, since that time.
-    Here(Arc<Connection>, Instant),
+    Connected(Arc<Connection>, Instant),
     /// It could not be had, and nobody tries now.
     Failed(ClientError),
 }
@@ -40,7 +39,7 @@ pub(super) enum Command {
     /// End it for good.
     Stop,
     /// Connect now, if that is being put off.
-    Try,
+    ConnectNow,
     /// This one is of no use any more.
     Replace(Arc<Connection>),
 }
@@ -54,34 +53,34 @@ pub(super) struct Shared {
     pub(super) watched: watch::Sender<BTreeSet<String>>,
     /// What the connection was told to watch; none while there is no connection.
     pub(super) told: watch::Sender<Option<BTreeSet<String>>>,
-    pub(super) wanted: Notify,
+    pub(super) demand: Notify,
     pub(super) cache: Cache,
     pub(super) restarts: AtomicU64,
     /// Room for requests that wait to be made again.
     pub(super) retrying: Semaphore,
-    orders: mpsc::Sender<(Command, oneshot::Sender<()>)>,
+    command_sender: mpsc::Sender<(Command, oneshot::Sender<()>)>,
     /// Taken by the keeper.
-    inbox: Mutex<Option<Inbox>>,
+    inbox: Mutex<Option<Commands>>,
     known: Mutex<Option<Arc<Peer>>>,
     used: Mutex<Instant>,
     past: Mutex<Log>,
 }
 
-pub(super) type Inbox = mpsc::Receiver<(Command, oneshot::Sender<()>)>;
+pub(super) type Commands = mpsc::Receiver<(Command, oneshot::Sender<()>)>;
 
 impl Shared {
     pub(super) fn new(settings: Settings) -> Self {
-        let (orders, inbox) = mpsc::channel(ORDERS);
+        let (command_sender, inbox) = mpsc::channel(COMMANDS);
         Self {
             conn_state: watch::Sender::new(ConnState::None),
             states: watch::Sender::new(State::Configured),
             watched: watch::Sender::new(BTreeSet::new()),
             told: watch::Sender::new(None),
-            wanted: Notify::new(),
+            demand: Notify::new(),
             cache: Cache::default(),
             restarts: AtomicU64::new(0),
             retrying: Semaphore::new(settings.retry.waiting.min(Semaphore::MAX_PERMITS)),
-            orders,
+            command_sender,
             inbox: Mutex::new(Some(inbox)),
             known: Mutex::default(),
             used: Mutex::new(Instant::now()),
@@ -91,16 +90,16 @@ impl Shared {
     }
 
     /// The connection, if there is one.
-    pub(super) fn at_hand(&self) -> Option<Arc<Connection>> {
-        let connection = self.here()?;
+    pub(super) fn use_connection(&self) -> Option<Arc<Connection>> {
+        let connection = self.current()?;
         *lock(&self.used) = Instant::now();
         Some(connection)
     }
 
     /// The connection, if there is one, for whoever only looks at it.
-    pub(super) fn here(&self) -> Option<Arc<Connection>> {
+    pub(super) fn current(&self) -> Option<Arc<Connection>> {
         match &*self.conn_state.borrow() {
-            ConnState::Here(connection, _) => Some(connection.clone()),
+            ConnState::Connected(connection, _) => Some(connection.clone()),
             _ => None,
         }
     }
@@ -121,16 +120,16 @@ impl Shared {
     ) -> Result<Arc<Connection>, ClientError> {
         let mut conn_state = self.conn_state.subscribe();
         if let Some(useless) = useless {
-            self.order(Command::Replace(useless.clone())).await;
+            self.command(Command::Replace(useless.clone())).await;
         }
         loop {
             match &*conn_state.borrow_and_update() {
-                ConnState::Here(connection, _) if !is(connection, useless) => {
+                ConnState::Connected(connection, _) if !is(connection, useless) => {
                     return Ok(connection.clone());
                 }
                 ConnState::Failed(error) => return Err(error.clone()),
-                ConnState::None => self.wanted.notify_one(),
-                ConnState::Here(..) | ConnState::Coming => {}
+                ConnState::None => self.demand.notify_one(),
+                ConnState::Connected(..) | ConnState::Connecting => {}
             }
             if conn_state.changed().await.is_err() {
                 return Err(ClientError::Unreachable("the client was stopped".to_owned()));
@@ -139,14 +138,14 @@ impl Shared {
     }
 
     /// Hands an order to the keeper and waits until it has begun to carry it out.
-    pub(super) async fn order(&self, order: Command) {
+    pub(super) async fn command(&self, command: Command) {
         let (done, finished) = oneshot::channel();
-        if self.orders.send((order, done)).await.is_ok() {
+        if self.command_sender.send((command, done)).await.is_ok() {
             let _ = finished.await;
         }
     }
 
-    pub(super) fn take_inbox(&self) -> Option<Inbox> {
+    pub(super) fn take_inbox(&self) -> Option<Commands> {
         lock(&self.inbox).take()
     }
 
@@ -157,7 +156,7 @@ impl Shared {
     pub(super) fn health(&self) -> Health {
         let restarts = self.restarts.load(Ordering::Relaxed);
         let conn_state = self.conn_state.borrow().clone();
-        let ConnState::Here(connection, since) = conn_state else {
+        let ConnState::Connected(connection, since) = conn_state else {
             return Health { restarts, ..Health::default() };
         };
         Health {
@@ -173,20 +172,20 @@ impl Shared {
         let past = lock(&self.past).text();
         let conn_state = self.conn_state.borrow().clone();
         match conn_state {
-            ConnState::Here(connection, _) => past + &connection.log(),
+            ConnState::Connected(connection, _) => past + &connection.log(),
             _ => past,
         }
     }
 
     /// Keeps the last words of a connection that is over.
-    pub(super) fn bury(&self, words: &str, reason: &str) {
+    pub(super) fn record_stderr(&self, words: &str, reason: &str) {
         lock(&self.past).add(words, reason);
     }
 
-    pub(super) fn come(&self, connection: &Arc<Connection>) {
+    pub(super) fn set_connected(&self, connection: &Arc<Connection>) {
         *lock(&self.known) = Some(connection.peer().clone());
         *lock(&self.used) = Instant::now();
-        self.conn_state.send_replace(ConnState::Here(connection.clone(), Instant::now()));
+        self.conn_state.send_replace(ConnState::Connected(connection.clone(), Instant::now()));
         self.states.send_replace(State::Ready);
     }
 
@@ -211,4 +210,79 @@ fn is(connection: &Arc<Connection>, other: Option<&Arc<Connection>>) -> bool {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the keeper does next.
+pub(super) enum NextStep {
+    /// Makes a connection.
+    ConnectNow,
+    /// Waits until one is wanted.
+    WaitForDemand,
+    /// Waits for a while, because of that.
+    BackOff(ClientError),
+    /// Nothing.
+    Stop,
+}
+
+/// Why a connection is no longer kept.
+pub(super) enum EndReason {
+    /// It ended.
+    Lost(String),
+    /// It says more than it may, and goes on.
+    Flooded(String),
+    /// Nobody needed it.
+    Idle,
+    /// What was agreed on with the server does not hold any more.
+    Outdated,
+    /// Its time was up, or it is to be replaced.
+    Replaced(&'static str),
+    /// It is not to be kept any longer.
+    Stopped,
+}
+
+impl EndReason {
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Lost(reason) | Self::Flooded(reason) => reason,
+            Self::Idle => "nobody needed it",
+            Self::Outdated => "the server does not speak as was agreed any more",
+            Self::Replaced(reason) => reason,
+            Self::Stopped => "it was stopped",
+        }
+    }
+}
+
+/// A text of bounded length that loses its beginning.
+#[derive(Debug)]
+pub(super) struct Log {
+    text: String,
+    limit: usize,
+}
+
+impl Log {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit }
+    }
+
+    /// Adds what one life wrote, and why it ended.
+    pub(super) fn add(&mut self, words: &str, reason: &str) {
+        self.text.push_str(words);
+        if !words.is_empty() && !words.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str("--- ");
+        self.text.push_str(reason);
+        self.text.push('\n');
+        let excess = self.text.len().saturating_sub(self.limit);
+        if excess > 0 {
+            // Whole lines go, as far as there are lines.
+            let from = self.text.floor_char_boundary(excess - 1);
+            let handler = self.text[from..].find('\n').map(|at| from + at + 1);
+            self.text.drain(..handler.unwrap_or(self.text.len()));
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.text.clone()
+    }
 }

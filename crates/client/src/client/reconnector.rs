@@ -9,49 +9,49 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, interval, sleep, sleep_until, timeout};
 
-use super::conn_state::{Command, ConnState, Inbox, Shared};
-use super::relay::Relay;
-use super::turn::{Next, Over};
+use super::conn_state::{Command, Commands, ConnState, Shared};
+use super::conn_state::{EndReason, NextStep};
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::event::Event;
+use crate::event::EventForwarder;
+use crate::event::State;
 use crate::settings::{Era, Start};
-use crate::state::State;
 use crate::target::Target;
 
 /// A connection that lasted this long was a good one: the next failure is the first in a row.
-const GOOD: Duration = Duration::from_secs(10);
+const STABLE: Duration = Duration::from_secs(10);
 
 /// How often a connection that is to end is asked whether it still works on something.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How often it is looked whether a server that says too much goes on.
-const PRESSURE: Duration = Duration::from_secs(1);
+const FLOOD_CHECK: Duration = Duration::from_secs(1);
 
 /// The one who keeps the connection.
 pub(super) struct Reconnector {
     target: Target,
     shared: Arc<Shared>,
-    relay: Relay,
+    forwarder: EventForwarder,
     /// Connections that may finish their work.
     retired: JoinSet<()>,
     failures: u32,
-    lives: u64,
+    connections_made: u64,
     /// Whether the last try has failed, or what it agreed on does not hold any more.
-    is_doubtful: bool,
+    era_in_doubt: bool,
 }
 
 impl Reconnector {
     pub(super) fn new(target: Target, shared: Arc<Shared>, events: mpsc::Sender<Event>) -> Self {
-        let relay = Relay::new(events);
+        let forwarder = EventForwarder::new(events);
         Self {
             target,
             shared,
-            relay,
+            forwarder,
             retired: JoinSet::new(),
             failures: 0,
-            lives: 0,
-            is_doubtful: false,
+            connections_made: 0,
+            era_in_doubt: false,
         }
     }
 
@@ -61,10 +61,10 @@ impl Reconnector {
         let mut next = self.next();
         loop {
             next = match next {
-                Next::Never => break,
-                Next::WhenWanted => self.rest(&mut inbox).await,
-                Next::AfterWait(error) => self.back_off(error, &mut inbox).await,
-                Next::AtOnce => self.begin(&mut inbox).await,
+                NextStep::Stop => break,
+                NextStep::WaitForDemand => self.rest(&mut inbox).await,
+                NextStep::BackOff(error) => self.back_off(error, &mut inbox).await,
+                NextStep::ConnectNow => self.begin(&mut inbox).await,
             };
         }
         let stopped = "the client was stopped".to_owned();
@@ -76,43 +76,43 @@ impl Reconnector {
     }
 
     /// One life: makes a connection and stays with it.
-    async fn begin(&mut self, inbox: &mut Inbox) -> Next {
-        self.shared.conn_state.send_replace(ConnState::Coming);
+    async fn begin(&mut self, inbox: &mut Commands) -> NextStep {
+        self.shared.conn_state.send_replace(ConnState::Connecting);
         self.shared.states.send_replace(State::Starting);
         let (sender, events) = mpsc::channel(self.shared.settings.queue.max(1));
         match self.open(sender, inbox).await {
-            None => Next::Never,
+            None => NextStep::Stop,
             Some(Ok(connection)) => {
-                self.is_doubtful = false;
+                self.era_in_doubt = false;
                 let over = self.live(&connection, events, inbox).await;
                 self.end(connection, over).await
             }
             Some(Err(error)) => {
-                self.is_doubtful = true;
-                Next::AfterWait(error)
+                self.era_in_doubt = true;
+                NextStep::BackOff(error)
             }
         }
     }
 
     /// What follows when nothing is wrong.
-    fn next(&self) -> Next {
+    fn next(&self) -> NextStep {
         match self.shared.settings.start {
-            Start::Eager => Next::AtOnce,
-            Start::Lazy => Next::WhenWanted,
+            Start::Eager => NextStep::ConnectNow,
+            Start::Lazy => NextStep::WaitForDemand,
         }
     }
 
     /// Waits until a connection is wanted.
-    async fn rest(&mut self, inbox: &mut Inbox) -> Next {
+    async fn rest(&mut self, inbox: &mut Commands) -> NextStep {
         self.shared.conn_state.send_replace(ConnState::None);
         self.shared.states.send_replace(State::Configured);
         loop {
             tokio::select! {
-                () = self.shared.wanted.notified() => return Next::AtOnce,
-                order = inbox.recv() => match order {
-                    Some((Command::Stop, _done)) => return Next::Never,
-                    Some((Command::Restart | Command::Replace(_) | Command::Try, _done)) => {}
-                    None => return Next::Never,
+                () = self.shared.demand.notified() => return NextStep::ConnectNow,
+                command = inbox.recv() => match command {
+                    Some((Command::Stop, _done)) => return NextStep::Stop,
+                    Some((Command::Restart | Command::Replace(_) | Command::ConnectNow, _done)) => {}
+                    None => return NextStep::Stop,
                 },
             }
         }
@@ -123,7 +123,7 @@ impl Reconnector {
     fn era(&self) -> Era {
         let given = self.shared.settings.era;
         match self.shared.known() {
-            Some(peer) if given == Era::Auto && !self.is_doubtful => {
+            Some(peer) if given == Era::Auto && !self.era_in_doubt => {
                 if peer.revision.is_stateless() { Era::Modern } else { Era::Legacy }
             }
             _ => given,
@@ -134,7 +134,7 @@ impl Reconnector {
     async fn open(
         &self,
         events: mpsc::Sender<Event>,
-        inbox: &mut Inbox,
+        inbox: &mut Commands,
     ) -> Option<Result<Arc<Connection>, ClientError>> {
         let settings = self.shared.settings.clone();
         let opening = Connection::attempt(&self.target, settings, self.era(), events);
@@ -142,13 +142,13 @@ impl Reconnector {
         loop {
             tokio::select! {
                 opened = &mut opening => return Some(opened.map(Arc::new).map_err(|(error, words)| {
-                    self.shared.bury(&words, &error.to_string());
+                    self.shared.record_stderr(&words, &error.to_string());
                     error
                 })),
-                order = inbox.recv() => match order {
+                command = inbox.recv() => match command {
                     Some((Command::Stop, _)) | None => return None,
                     // What is wanted is being done.
-                    Some((Command::Restart | Command::Replace(_) | Command::Try, _done)) => {}
+                    Some((Command::Restart | Command::Replace(_) | Command::ConnectNow, _done)) => {}
                 },
             }
         }
@@ -159,41 +159,41 @@ impl Reconnector {
         &mut self,
         connection: &Arc<Connection>,
         mut events: mpsc::Receiver<Event>,
-        inbox: &mut Inbox,
-    ) -> Over {
-        let (born, shared) = (Instant::now(), self.shared.clone());
+        inbox: &mut Commands,
+    ) -> EndReason {
+        let (connected_at, shared) = (Instant::now(), self.shared.clone());
         let mut watched = self.shared.watched.subscribe();
         watched.mark_changed();
         self.shared.told.send_replace(Some(BTreeSet::new()));
-        self.greet(connection);
+        self.negotiate(connection);
         let mut pressure = None;
         loop {
             tokio::select! {
-                reason = connection.ended() => return Over::Lost(reason),
+                reason = connection.ended() => return EndReason::Lost(reason),
                 event = events.recv() => if let Some(event) = event { self.pass_on(event) },
-                () = self.relay.settle() => {}
+                () = self.forwarder.settle() => {}
                 Ok(()) = watched.changed() => {
                     let uris = watched.borrow_and_update().clone();
                     self.watch(connection, uris).await;
                 }
-                order = inbox.recv() => match order {
-                    Some((Command::Stop, _)) | None => return Over::Stopped,
-                    Some((Command::Restart, _done)) => return Over::Replaced("it was restarted"),
-                    Some((Command::Try, _done)) => {}
+                command = inbox.recv() => match command {
+                    Some((Command::Stop, _)) | None => return EndReason::Stopped,
+                    Some((Command::Restart, _done)) => return EndReason::Replaced("it was restarted"),
+                    Some((Command::ConnectNow, _done)) => {}
                     Some((Command::Replace(old), _done)) => if Arc::ptr_eq(&old, connection) {
-                        return match connection.is_outdated() {
-                            true => Over::Outdated,
-                            false => Over::Replaced("it was of no use any more"),
+                        return match connection.has_era_changed() {
+                            true => EndReason::Outdated,
+                            false => EndReason::Replaced("it was of no use any more"),
                         };
                     },
                 },
-                () = connection.outdated() => return Over::Outdated,
+                () = connection.era_changed() => return EndReason::Outdated,
                 () = connection.flooded(), if pressure.is_none() => {
-                    pressure = Some(interval(PRESSURE));
+                    pressure = Some(interval(FLOOD_CHECK));
                 }
                 () = tick(&mut pressure) => match connection.flood() {
                     Some((reason, time)) if time >= self.shared.settings.flood.disconnect_after => {
-                        return Over::Flooded(format!("disconnected: {reason}"));
+                        return EndReason::Flooded(format!("disconnected: {reason}"));
                     }
                     Some((reason, _)) => self.shared.set_state(State::Degraded(reason)),
                     None => {
@@ -201,9 +201,9 @@ impl Reconnector {
                         self.shared.set_state(State::Ready);
                     }
                 },
-                () = idle(&shared, connection) => return Over::Idle,
-                () = outlived(born, self.shared.settings.lifetime) => {
-                    return Over::Replaced("its time was up");
+                () = idle(&shared, connection) => return EndReason::Idle,
+                () = lifetime_over(connected_at, self.shared.settings.lifetime) => {
+                    return EndReason::Replaced("its time was up");
                 }
             }
         }
@@ -225,58 +225,59 @@ impl Reconnector {
         told.send_replace(Some(uris));
     }
 
-    fn greet(&mut self, connection: &Arc<Connection>) {
-        self.shared.come(connection);
-        if self.lives > 0 {
+    fn negotiate(&mut self, connection: &Arc<Connection>) {
+        self.shared.set_connected(connection);
+        if self.connections_made > 0 {
             self.shared.restarts.fetch_add(1, Ordering::Relaxed);
             self.pass_on(Event::Reconnected);
         }
-        self.lives += 1;
+        self.connections_made += 1;
     }
 
     fn pass_on(&mut self, event: Event) {
-        self.shared.cache.heed(&event);
-        self.relay.tell(event);
+        self.shared.cache.invalidate(&event);
+        self.forwarder.tell(event);
     }
 
     /// Ends a connection.
-    async fn end(&mut self, connection: Arc<Connection>, over: Over) -> Next {
+    async fn end(&mut self, connection: Arc<Connection>, over: EndReason) -> NextStep {
         self.shared.told.send_replace(None);
-        if let ConnState::Here(_, since) = self.shared.conn_state.send_replace(ConnState::Coming)
-            && since.elapsed() >= GOOD
-            && !matches!(over, Over::Flooded(_))
+        if let ConnState::Connected(_, since) =
+            self.shared.conn_state.send_replace(ConnState::Connecting)
+            && since.elapsed() >= STABLE
+            && !matches!(over, EndReason::Flooded(_))
         {
             self.failures = 0;
         }
-        self.shared.bury(&connection.log(), over.reason());
+        self.shared.record_stderr(&connection.log(), over.reason());
         match over {
             // What it still works on may have been begun by the server that it was made with.
-            Over::Replaced(_) | Over::Outdated => {
+            EndReason::Replaced(_) | EndReason::Outdated => {
                 self.retired.spawn(retire(connection, self.shared.settings.at_most));
             }
-            Over::Lost(_) | Over::Flooded(_) | Over::Idle | Over::Stopped => {
+            EndReason::Lost(_) | EndReason::Flooded(_) | EndReason::Idle | EndReason::Stopped => {
                 connection.close().await;
             }
         }
-        self.is_doubtful = matches!(over, Over::Outdated);
+        self.era_in_doubt = matches!(over, EndReason::Outdated);
         match over {
             // The first loss after a good time is made good at once; then it is waited longer and
             // longer.
-            Over::Lost(_) | Over::Outdated if self.failures == 0 => {
+            EndReason::Lost(_) | EndReason::Outdated if self.failures == 0 => {
                 self.failures = 1;
                 self.next()
             }
-            Over::Lost(_) | Over::Flooded(_) | Over::Outdated => {
-                Next::AfterWait(ClientError::Unreachable(over.reason().to_owned()))
+            EndReason::Lost(_) | EndReason::Flooded(_) | EndReason::Outdated => {
+                NextStep::BackOff(ClientError::Unreachable(over.reason().to_owned()))
             }
-            Over::Replaced(_) => Next::AtOnce,
-            Over::Idle => Next::WhenWanted,
-            Over::Stopped => Next::Never,
+            EndReason::Replaced(_) => NextStep::ConnectNow,
+            EndReason::Idle => NextStep::WaitForDemand,
+            EndReason::Stopped => NextStep::Stop,
         }
     }
 
     /// Waits before the next try, and tells all who want a connection that there is none.
-    async fn back_off(&mut self, error: ClientError, inbox: &mut Inbox) -> Next {
+    async fn back_off(&mut self, error: ClientError, inbox: &mut Commands) -> NextStep {
         self.failures = self.failures.saturating_add(1);
         let wait = self.shared.settings.backoff.after(self.failures);
         let reason = error.to_string();
@@ -287,19 +288,19 @@ impl Reconnector {
         let wait = sleep(wait);
         tokio::pin!(wait);
         loop {
-            let order = tokio::select! {
+            let command = tokio::select! {
                 () = &mut wait => return self.next(),
-                order = inbox.recv() => order,
+                command = inbox.recv() => command,
             };
-            match order {
-                Some((Command::Stop, _done)) => return Next::Never,
-                Some((Command::Restart | Command::Try, _done)) => {
+            match command {
+                Some((Command::Stop, _done)) => return NextStep::Stop,
+                Some((Command::Restart | Command::ConnectNow, _done)) => {
                     // Before it is told that this is done: nobody is to see the failure again.
-                    self.shared.conn_state.send_replace(ConnState::Coming);
-                    return Next::AtOnce;
+                    self.shared.conn_state.send_replace(ConnState::Connecting);
+                    return NextStep::ConnectNow;
                 }
                 Some((Command::Replace(_), _done)) => {}
-                None => return Next::Never,
+                None => return NextStep::Stop,
             }
         }
     }
@@ -321,7 +322,7 @@ async fn idle(shared: &Shared, connection: &Connection) {
     loop {
         let until = shared.used() + idle;
         if connection.in_flight() > 0 {
-            sleep(idle.max(LOOK)).await;
+            sleep(idle.max(POLL_INTERVAL)).await;
         } else if until <= Instant::now() {
             return;
         } else {
@@ -334,16 +335,16 @@ async fn idle(shared: &Shared, connection: &Connection) {
 async fn retire(connection: Arc<Connection>, at_most: Duration) {
     let finished = async {
         while connection.in_flight() > 0 {
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     };
     let _ = timeout(at_most, finished).await;
     connection.close().await;
 }
 
-async fn outlived(born: Instant, lifetime: Option<Duration>) {
+async fn lifetime_over(connected_at: Instant, lifetime: Option<Duration>) {
     match lifetime {
-        Some(lifetime) => sleep_until(born + lifetime).await,
+        Some(lifetime) => sleep_until(connected_at + lifetime).await,
         None => std::future::pending().await,
     }
 }

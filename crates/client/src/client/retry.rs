@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
+use gantry_protocol::{Method, RawJson, code, headers};
 use tokio::time::{Instant, sleep};
 
+use super::Client;
 use super::conn_state::{Command, Shared};
+use crate::connection::Connection;
 use crate::error::ClientError;
+use crate::event::{ChangedList, Event};
+use crate::peer::Peer;
+use crate::request::{List, Request};
 
 /// One request and its attempts.
 pub(super) struct Attempts<'a> {
@@ -52,7 +58,7 @@ impl<'a> Attempts<'a> {
         self.made += 1;
         // A server that could not be reached is tried now, and not when its own waits are over.
         if error.is_unsent() {
-            self.shared.order(Command::Try).await;
+            self.shared.command(Command::ConnectNow).await;
         }
         let left = self.ends_at.map(|ends_at| ends_at.saturating_duration_since(Instant::now()));
         Ok(left.unwrap_or(Duration::MAX))
@@ -77,6 +83,38 @@ fn pause(error: &ClientError, is_repeatable: bool) -> Option<Duration> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Whether a call was refused for its headers, before anything was run (2026-07-28, Streamable
+/// HTTP). To older servers the code may mean anything.
+pub(super) fn is_header_mismatch(peer: &Peer, request: &Request, error: &ClientError) -> bool {
+    let ClientError::Answered(error) = error else { return false };
+    error.code == code::HEADER_MISMATCH
+        && request.method == Method::ToolsCall
+        && peer.revision.is_stateless()
+}
+
+impl Client {
+    /// The same call with the headers that its tool wants by now; none if it had those already.
+    pub(super) async fn with_fresh_headers(
+        &self,
+        request: &Request,
+        connection: &Connection,
+    ) -> Option<Request> {
+        let name = request.params.get("name")?.to_text()?;
+        // What is kept is what the call was made by.
+        self.forget(List::Tools);
+        let listed = self.list(List::Tools).await.ok()?;
+        let named = |tool: &RawJson| tool.get("name").and_then(|name| name.to_text());
+        let tool = listed.items.iter().find(|tool| named(tool).as_deref() == Some(&name))?;
+        let demand = headers::argument_headers(&tool.get("inputSchema")?).ok()?;
+        if *demand == *request.headers {
+            return None;
+        }
+        // Others go by the old list too.
+        connection.tell(Event::ListChanged(ChangedList::Tools));
+        Some(Request { headers: demand.into(), ..request.clone() })
     }
 }
 

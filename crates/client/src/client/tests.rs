@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use tokio::time::advance;
 
 use super::Client;
-use super::cache::Cache;
-use super::log::Log;
-use super::relay::Relay;
+use super::conn_state::Log;
+use super::list_cache::Cache;
+use crate::event::EventForwarder;
 use crate::event::{ChangedList, Event};
 use crate::request::{List, Listed};
 use crate::settings::Settings;
@@ -28,11 +28,11 @@ fn listed(seconds: u64) -> Listed {
 #[tokio::test(start_paused = true)]
 async fn a_list_is_kept_for_as_long_as_it_may_be() {
     let cache = Cache::default();
-    cache.keep(List::Tools, cache.ticket(List::Tools), &listed(10));
-    cache.keep(List::Prompts, cache.ticket(List::Prompts), &listed(0));
+    cache.store(List::Tools, cache.version_of(List::Tools), &listed(10));
+    cache.store(List::Prompts, cache.version_of(List::Prompts), &listed(0));
     let kept = || [List::Tools, List::Prompts].map(|list| cache.fresh(list).is_some());
     assert_eq!(kept(), [true, false]);
-    cache.keep(List::Templates, cache.ticket(List::Templates), &listed(10));
+    cache.store(List::Templates, cache.version_of(List::Templates), &listed(10));
     cache.forget(List::Templates);
     assert!(cache.fresh(List::Templates).is_none());
     advance(Duration::from_secs(10)).await;
@@ -50,16 +50,16 @@ async fn what_changed_is_not_kept() {
     let lists = [List::Tools, List::Templates, List::Prompts];
     for (event, expected) in cases {
         let cache = Cache::default();
-        let tickets = lists.map(|list| cache.ticket(list));
-        for (list, ticket) in lists.into_iter().zip(tickets) {
-            cache.keep(list, ticket, &listed(10));
+        let versions = lists.map(|list| cache.version_of(list));
+        for (list, version) in lists.into_iter().zip(versions) {
+            cache.store(list, version, &listed(10));
         }
-        cache.heed(&event);
+        cache.invalidate(&event);
         assert_eq!(lists.map(|list| cache.fresh(list).is_some()), expected, "{event:?}");
         // What was on its way when the change was told is stale when it comes.
-        cache.heed(&event);
-        for (list, ticket) in lists.into_iter().zip(tickets) {
-            cache.keep(list, ticket, &listed(10));
+        cache.invalidate(&event);
+        for (list, version) in lists.into_iter().zip(versions) {
+            cache.store(list, version, &listed(10));
         }
         assert_eq!(lists.map(|list| cache.fresh(list).is_some()), expected, "{event:?}");
     }
@@ -83,7 +83,7 @@ fn the_log_loses_whole_lines_from_its_beginning() {
 #[tokio::test]
 async fn a_listener_that_falls_behind_is_told_to_look_again() {
     let (listener, mut heard) = mpsc::channel(1);
-    let mut relay = Relay::new(listener);
+    let mut relay = EventForwarder::new(listener);
     let changed = || Event::ListChanged(ChangedList::Tools);
     relay.tell(changed());
     relay.tell(changed());

@@ -1,31 +1,32 @@
 //! One request from its sending to its answer: progress, log messages and questions on the way,
 //! and the clock.
 
+use super::dispatch::dispatch;
+use super::negotiate::check_era;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Id, Level, Method, RawJson, jsonrpc};
+use gantry_protocol::{Id, Level, Method, ParamsHead, RawJson, jsonrpc};
 use http::{HeaderName, HeaderValue};
 use tokio::select;
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
-use super::asking::Asking;
-use super::begin::Begun;
-use super::clock::Clock;
-use super::connection_inner::ConnectionInner;
-use super::hear::cancelled;
-use super::mailbox::Inbound;
-use super::pending_requests::{About, Call};
-use super::source::{Source, Step};
-use super::{answer, compose};
+use super::connection_inner::{ConnectionInner, Negotiated};
+use super::dispatch::cancelled;
+use super::pending_requests::{Inbound, PendingRequest, RequestInfo};
+use super::response_stream::{ResponseEvent, ResponseStream};
+use super::server_requests::OpenInputRequests;
+use super::{compose, response};
 use crate::error::ClientError;
 use crate::request::{Answer, Request};
 use crate::request_handler::{NoopHandler, RequestHandler};
 
 /// A request of the connection's own, and what came of it.
-pub(super) struct PendingCall {
+pub(super) struct RawResponse {
     pub(super) outcome: Result<Result<RawJson, RawJson>, ClientError>,
     /// The session that the server named.
     pub(super) session: Option<String>,
@@ -33,156 +34,159 @@ pub(super) struct PendingCall {
     pub(super) refused: Option<u16>,
 }
 
-impl ConnectionInner {
-    /// Asks for something and waits for the answer.
-    pub(super) async fn request(
-        &self,
-        request: &Request,
-        line: &dyn RequestHandler,
-    ) -> Result<Answer, ClientError> {
-        let agreed = self.agreed().ok_or_else(|| self.gone())?;
-        let revision = agreed.revision();
-        let settings = &self.settings;
-        let silence = request.silence.unwrap_or(settings.silence);
-        let at_most = request.at_most.unwrap_or(settings.at_most);
-        // On the heap, like all that a call seldom waits for: it would make every call larger.
-        if let Some(level) = self.unheard_level(request) {
-            Box::pin(self.want_level(level)).await;
-        }
-        let _turn = match self.runs_alone(request) {
-            true => {
-                let turn = Box::pin(timeout(at_most, self.alone.acquire())).await;
-                Some(turn.map_err(|_| ClientError::Timeout(at_most))?)
-            }
-            false => None,
-        };
-        let Begun { mut in_flight, message, mut headers } = self.begin(agreed, request, line)?;
-        if let Some(trace) = request.trace.as_ref().filter(|_| !self.is_pipe()) {
-            headers.extend(compose::traced(trace));
-        }
-        let mut clock = Clock::start(silence, at_most);
-        let mut source = select! {
-            // Mostly there is room at once, and then no timer need be set.
-            biased;
-            sent = Source::send(self, message, headers) => sent?,
-            time = clock.run_out() => return Err(ClientError::Timeout(time)),
-        };
-        let PendingCall { outcome, refused, .. } =
-            in_flight.hear_out(&mut source, line, &mut clock).await;
-        let is_task = compose::requests_task(agreed, request);
-        let answer = match outcome {
-            Ok(outcome) => answer::read(revision, request, is_task, outcome).await,
-            Err(error) => Err(error),
-        };
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(Box::pin(self.judged(refused, error)).await),
-        }
+/// Asks for something and waits for the answer.
+pub(super) async fn send_request(
+    inner: &ConnectionInner,
+    request: &Request,
+    handler: &dyn RequestHandler,
+) -> Result<Answer, ClientError> {
+    let negotiated = inner.negotiated().ok_or_else(|| inner.closed_error())?;
+    let revision = negotiated.revision();
+    let settings = &inner.settings;
+    let silence = request.silence.unwrap_or(settings.silence);
+    let at_most = request.at_most.unwrap_or(settings.at_most);
+    // On the heap, like all that a call seldom waits for: it would make every call larger.
+    if let Some(level) = new_log_level(inner, request) {
+        Box::pin(set_log_level(inner, level)).await;
     }
-
-    /// Makes a request of the connection's own, within so much time. No cancellation is sent for
-    /// it: the first ones come before the server is to hear of anything else.
-    pub(super) async fn exchange(
-        &self,
-        method: Method,
-        params: &RawJson,
-        headers: Vec<(HeaderName, HeaderValue)>,
-        within: Duration,
-    ) -> PendingCall {
-        let failed = |error| PendingCall { outcome: Err(error), session: None, refused: None };
-        let mut in_flight = match InFlightRequest::begin(self, About::own(method.clone())) {
-            Ok(in_flight) => in_flight,
-            Err(error) => return failed(error),
-        };
-        in_flight.quiet = true;
-        let id = Id::number(in_flight.call.id);
-        let message = jsonrpc::request(&id, method.as_str(), Some(params));
-        let mut clock = Clock::start(within, within);
-        let sent = select! {
-            biased;
-            sent = Source::send(self, message, headers) => sent,
-            time = clock.run_out() => Err(ClientError::Timeout(time)),
-        };
-        match sent {
-            Ok(mut source) => in_flight.hear_out(&mut source, &NoopHandler, &mut clock).await,
-            Err(error) => failed(error),
+    let _exclusive = match is_exclusive(inner, request) {
+        true => {
+            let turn = Box::pin(timeout(at_most, inner.exclusive.acquire())).await;
+            Some(turn.map_err(|_| ClientError::Timeout(at_most))?)
         }
+        false => None,
+    };
+    let PreparedRequest { mut in_flight, message, mut headers } =
+        prepare(inner, negotiated, request, handler)?;
+    if let Some(trace) = request.trace.as_ref().filter(|_| !inner.is_pipe()) {
+        headers.extend(compose::trace_headers(trace));
     }
+    let mut timeouts = RequestTimeout::start(silence, at_most);
+    let mut stream = select! {
+        // Mostly there is room at once, and then no timer need be set.
+        biased;
+        sent = ResponseStream::send(inner, message, headers) => sent?,
+        time = timeouts.expired() => return Err(ClientError::Timeout(time)),
+    };
+    let RawResponse { outcome, refused, .. } =
+        in_flight.run_to_response(&mut stream, handler, &mut timeouts).await;
+    let is_task = compose::requests_task(negotiated, request);
+    let answer = match outcome {
+        Ok(outcome) => response::read(revision, request, is_task, outcome).await,
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok(answer) => Ok(answer),
+        Err(error) => Err(Box::pin(check_era(inner, refused, error)).await),
+    }
+}
 
-    /// Tells an older server how much to log.
-    async fn want_level(&self, level: Level) {
-        let params = ObjectWriter::new().value("level", &level).finish();
-        // The call waits for this, so it must not take long.
-        let within = self.settings.probe_within;
-        let told = self.exchange(Method::SetLevel, &params, Vec::new(), within).await;
-        if let Err(error) = told.outcome {
-            tracing::debug!(%error, "the server could not be told how much to log");
-        }
+/// Makes a request of the connection's own, within so much time. No cancellation is sent for
+/// it: the first ones come before the server is to hear of anything else.
+pub(super) async fn exchange(
+    inner: &ConnectionInner,
+    method: Method,
+    params: &RawJson,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    within: Duration,
+) -> RawResponse {
+    let failed = |error| RawResponse { outcome: Err(error), session: None, refused: None };
+    let mut in_flight = match InFlightRequest::register(inner, RequestInfo::own(method.clone())) {
+        Ok(in_flight) => in_flight,
+        Err(error) => return failed(error),
+    };
+    in_flight.no_cancellation = true;
+    let id = Id::number(in_flight.call.id);
+    let message = jsonrpc::request(&id, method.as_str(), Some(params));
+    let mut timeouts = RequestTimeout::start(within, within);
+    let sent = select! {
+        biased;
+        sent = ResponseStream::send(inner, message, headers) => sent,
+        time = timeouts.expired() => Err(ClientError::Timeout(time)),
+    };
+    match sent {
+        Ok(mut stream) => in_flight.run_to_response(&mut stream, &NoopHandler, &mut timeouts).await,
+        Err(error) => failed(error),
+    }
+}
+
+/// Tells an older server how much to log.
+async fn set_log_level(inner: &ConnectionInner, level: Level) {
+    let params = ObjectWriter::new().value("level", &level).finish();
+    // The call waits for this, so it must not take long.
+    let within = inner.settings.probe_within;
+    let told = exchange(inner, Method::SetLevel, &params, Vec::new(), within).await;
+    if let Err(error) = told.outcome {
+        tracing::debug!(%error, "the server could not be told how much to log");
     }
 }
 
 /// A request under way. When it is dropped before its end, the server is told.
 pub(super) struct InFlightRequest<'a> {
     inner: &'a ConnectionInner,
-    pub(super) call: Arc<Call>,
+    pub(super) call: Arc<PendingRequest>,
     /// Whether the server has nothing more to hear of it.
-    quiet: bool,
+    no_cancellation: bool,
 }
 
 impl<'a> InFlightRequest<'a> {
-    pub(super) fn begin(inner: &'a ConnectionInner, about: About) -> Result<Self, ClientError> {
-        Ok(Self { inner, call: inner.pending_requests.begin(about)?, quiet: false })
+    pub(super) fn register(
+        inner: &'a ConnectionInner,
+        info: RequestInfo,
+    ) -> Result<Self, ClientError> {
+        Ok(Self { inner, call: inner.pending_requests.register(info)?, no_cancellation: false })
     }
 
     /// Hears everything until the answer.
-    async fn hear_out(
+    async fn run_to_response(
         &mut self,
-        source: &mut Source,
-        line: &dyn RequestHandler,
-        clock: &mut Clock,
-    ) -> PendingCall {
-        let outcome = self.converse(source, line, clock).await;
-        self.quiet |= !matches!(outcome, Err(ClientError::Timeout(_)));
+        stream: &mut ResponseStream,
+        handler: &dyn RequestHandler,
+        timeouts: &mut RequestTimeout,
+    ) -> RawResponse {
+        let outcome = self.exchange_messages(stream, handler, timeouts).await;
+        self.no_cancellation |= !matches!(outcome, Err(ClientError::Timeout(_)));
         if outcome.is_ok() {
-            source.settle();
+            stream.finish();
         }
-        PendingCall { outcome, session: source.session.take(), refused: source.refused }
+        RawResponse { outcome, session: stream.session.take(), refused: stream.refused }
     }
 
-    async fn converse(
+    async fn exchange_messages(
         &self,
-        source: &mut Source,
-        line: &dyn RequestHandler,
-        clock: &mut Clock,
+        stream: &mut ResponseStream,
+        handler: &dyn RequestHandler,
+        timeouts: &mut RequestTimeout,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
-        let mut asking = Asking::new(self.inner, line);
-        let outcome = self.hear_all(source, line, clock, &mut asking).await;
+        let mut open_requests = OpenInputRequests::new(self.inner, handler);
+        let outcome =
+            self.receive_until_response(stream, handler, timeouts, &mut open_requests).await;
         if outcome.is_ok() {
-            asking.send_off().await;
+            open_requests.flush_responses().await;
         }
         outcome
     }
 
-    async fn hear_all(
+    async fn receive_until_response(
         &self,
-        source: &mut Source,
-        line: &dyn RequestHandler,
-        clock: &mut Clock,
-        asking: &mut Asking<'_>,
+        stream: &mut ResponseStream,
+        handler: &dyn RequestHandler,
+        timeouts: &mut RequestTimeout,
+        open_requests: &mut OpenInputRequests<'_>,
     ) -> Result<Result<RawJson, RawJson>, ClientError> {
         let (mut logging, mut is_begun): (Option<BoxFuture<'_, ()>>, bool) = (None, false);
         loop {
             select! {
                 biased;
-                () = asking.one_less() => if asking.is_empty() {
-                    clock.resume();
+                () = open_requests.next_finished() => if open_requests.is_empty() {
+                    timeouts.resume();
                 },
-                () = waited(&mut logging) => logging = None,
+                () = log_finished(&mut logging) => logging = None,
                 // Before what may always be ready: a flood must not outrun the clock.
-                time = clock.run_out(), if !clock.is_stopped() => {
+                time = timeouts.expired(), if !timeouts.is_paused() => {
                     return Err(ClientError::Timeout(time));
                 }
-                heard = self.call.mailbox.next(), if logging.is_none() => match heard {
+                inbound = self.call.mailbox.next(), if logging.is_none() => match inbound {
                     Inbound::Answer(outcome) => return Ok(outcome),
                     Inbound::Malformed(reason) => return Err(ClientError::Malformed(reason)),
                     Inbound::Lost(reason) => {
@@ -193,27 +197,27 @@ impl<'a> InFlightRequest<'a> {
                     }
                     Inbound::Progress(params) => {
                         is_begun = true;
-                        clock.hear();
-                        line.progress(params);
+                        timeouts.reset_idle();
+                        handler.progress(params);
                     }
                     Inbound::Log(level, params) => {
                         is_begun = true;
-                        logging = Some(line.log(level, params));
+                        logging = Some(handler.log(level, params));
                     }
-                    Inbound::InputRequest(asked) => {
+                    Inbound::InputRequest(request_) => {
                         is_begun = true;
-                        clock.stop();
-                        asking.ask(asked);
+                        timeouts.pause();
+                        open_requests.ask(request_);
                     }
-                    Inbound::Withdrawn(id) => asking.withdraw(&id),
+                    Inbound::Cancelled(id) => open_requests.cancel(&id),
                     Inbound::Acknowledged => {}
                 },
-                said = source.step(self.inner), if logging.is_none() => match said? {
-                    Some(Step::Message(said)) => {
+                decoded = stream.next_event(self.inner), if logging.is_none() => match decoded? {
+                    Some(ResponseEvent::Message(decoded)) => {
                         is_begun = true;
-                        self.inner.hear(said, Some(&self.call));
+                        dispatch(self.inner, decoded, Some(&self.call));
                     }
-                    Some(Step::HangUp(retry)) => line.hang_up(retry),
+                    Some(ResponseEvent::HangUp(retry)) => handler.hang_up(retry),
                     None => return Err(ClientError::Lost(
                         "the server ended the response without an answer".to_owned(),
                     )),
@@ -227,16 +231,136 @@ impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
         let unanswered = self.inner.pending_requests.remove(self.call.id).is_some();
         // Over HTTP a server without handshake hears of it by the end of its response.
-        if unanswered && !self.quiet && !self.inner.stands_alone() {
+        if unanswered && !self.no_cancellation && !self.inner.is_stateless_http() {
             self.inner.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
         }
     }
 }
 
 /// Waits for the log message to be heard; for ever when there is none.
-async fn waited(logging: &mut Option<BoxFuture<'_, ()>>) {
+async fn log_finished(logging: &mut Option<BoxFuture<'_, ()>>) {
     match logging {
         Some(logging) => logging.await,
         None => std::future::pending().await,
+    }
+}
+
+/// A request that was entered, and what is to be sent.
+pub(super) struct PreparedRequest<'a> {
+    pub(super) in_flight: InFlightRequest<'a>,
+    pub(super) message: Bytes,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// Enters a request, and writes it down as it will be sent.
+pub(super) fn prepare<'a>(
+    inner: &'a ConnectionInner,
+    negotiated: &Negotiated,
+    request: &Request,
+    handler: &dyn RequestHandler,
+) -> Result<PreparedRequest<'a>, ClientError> {
+    let revision = negotiated.revision();
+    let read;
+    let head = match &request.head {
+        Some(head) => head,
+        None => {
+            read = ParamsHead::read(&request.params);
+            &read
+        }
+    };
+    // Only a question whose call must be guessed needs to know who makes it.
+    let identity = match revision.is_stateless() {
+        true => String::new(),
+        false => handler.identity().to_owned(),
+    };
+    let (method, name) = (request.method.clone(), named(request, head));
+    let info = RequestInfo { method, name, identity, log_level: request.log_level };
+    let in_flight = InFlightRequest::register(inner, info)?;
+    let PendingRequest { id, info, .. } = &*in_flight.call;
+    let params = compose::params(&inner.settings, negotiated, request, head, *id);
+    let message = jsonrpc::request(&Id::number(*id), request.method.as_str(), Some(&params));
+    let headers = match revision.is_stateless() && !inner.is_pipe() {
+        true => compose::repeated_headers(revision, request, head, info.name.as_deref()),
+        false => Vec::new(),
+    };
+    Ok(PreparedRequest { in_flight, message, headers })
+}
+
+/// Whether a request has to wait until no other of its kind is under way.
+pub(super) fn is_exclusive(inner: &ConnectionInner, request: &Request) -> bool {
+    let name = || named(request, &ParamsHead::read(&request.params));
+    request.method == Method::ToolsCall && inner.pending_requests.is_exclusive(name)
+}
+
+/// How much a request wants logged, when an older server has not been told so before.
+pub(super) fn new_log_level(inner: &ConnectionInner, request: &Request) -> Option<Level> {
+    let (level, negotiated) = (request.log_level?, inner.negotiated()?);
+    let tells = !negotiated.revision().is_stateless() && inner.is_lower(level);
+    let told = tells && negotiated.peer.has(&["logging"]) && inner.record_level(level);
+    told.then_some(level)
+}
+
+/// What the request is about.
+fn named(request: &Request, head: &ParamsHead) -> Option<String> {
+    match request.method {
+        Method::TasksResult => request.params.get("taskId")?.to_text(),
+        _ => compose::name(request, head),
+    }
+}
+
+/// Far enough away to never come.
+const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
+#[derive(Debug)]
+pub(super) struct RequestTimeout {
+    silence: Duration,
+    at_most: Duration,
+    last_activity: Instant,
+    started: Instant,
+    paused: Option<Instant>,
+    /// Kept from one wait to the next: to set a timer anew costs more than to look at it again.
+    timer: Pin<Box<Sleep>>,
+}
+
+impl RequestTimeout {
+    pub(super) fn start(silence: Duration, at_most: Duration) -> Self {
+        let now = Instant::now();
+        let timer = Box::pin(sleep_until(now + silence.min(at_most).min(NEVER)));
+        Self { silence, at_most, last_activity: now, started: now, paused: None, timer }
+    }
+
+    /// Something was heard.
+    pub(super) fn reset_idle(&mut self) {
+        self.last_activity = Instant::now();
+    }
+
+    /// Stands still.
+    pub(super) fn pause(&mut self) {
+        self.paused.get_or_insert_with(Instant::now);
+    }
+
+    /// Goes on.
+    pub(super) fn resume(&mut self) {
+        if let Some(paused) = self.paused.take() {
+            self.started += paused.elapsed();
+            self.last_activity = Instant::now();
+        }
+    }
+
+    /// Whether it stands still.
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Waits until one of the two has run out, and says how long that was.
+    pub(super) async fn expired(&mut self) -> Duration {
+        let silent = self.last_activity + self.silence.min(NEVER);
+        let over = self.started + self.at_most.min(NEVER);
+        let first = silent.min(over);
+        if self.timer.deadline() != first {
+            self.timer.as_mut().reset(first);
+        }
+        self.timer.as_mut().await;
+        if over <= silent { self.at_most } else { self.silence }
     }
 }

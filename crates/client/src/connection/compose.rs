@@ -8,7 +8,7 @@ use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Method, ParamsHead, RawJson, Revision, Trace, compat};
 use http::{HeaderName, HeaderValue};
 
-use super::connection_inner::Agreed;
+use super::connection_inner::Negotiated;
 use crate::request::Request;
 use crate::settings::Settings;
 
@@ -21,14 +21,14 @@ const REQUEST_STATE: &str = "requestState";
 /// The params of a request that is sent with this id.
 pub(super) fn params(
     settings: &Settings,
-    agreed: &Agreed,
+    negotiated: &Negotiated,
     request: &Request,
     head: &ParamsHead,
     id: u64,
 ) -> RawJson {
-    match agreed.revision().is_stateless() {
-        true => standing_alone(agreed.revision(), settings, request, head, id),
-        false => after_handshake(agreed, request, id),
+    match negotiated.revision().is_stateless() {
+        true => stateless_params(negotiated.revision(), settings, request, head, id),
+        false => legacy_params(negotiated, request, id),
     }
 }
 
@@ -42,12 +42,12 @@ pub(super) fn name(request: &Request, head: &ParamsHead) -> Option<String> {
 }
 
 /// Whether the server is told that this may become a task (2025-11-25).
-pub(super) fn requests_task(agreed: &Agreed, request: &Request) -> bool {
-    agreed.tasks && request.task.is_some() && request.method == Method::ToolsCall
+pub(super) fn requests_task(negotiated: &Negotiated, request: &Request) -> bool {
+    negotiated.tasks && request.task.is_some() && request.method == Method::ToolsCall
 }
 
 /// The params of a request to a server without handshake.
-pub(super) fn standing_alone(
+pub(super) fn stateless_params(
     revision: Revision,
     settings: &Settings,
     request: &Request,
@@ -103,8 +103,8 @@ fn meta(
         .finish()
 }
 
-fn after_handshake(agreed: &Agreed, request: &Request, id: u64) -> RawJson {
-    let params = compat::lower_params(agreed.revision(), &request.method, &request.params);
+fn legacy_params(negotiated: &Negotiated, request: &Request, id: u64) -> RawJson {
+    let params = compat::lower_params(negotiated.revision(), &request.method, &request.params);
     let given = params.get(key::META);
     let meta = match (&given, request.wants_progress) {
         (Some(meta), true) => Some(meta.edit().set(key::PROGRESS_TOKEN, number(id)).apply()),
@@ -113,8 +113,8 @@ fn after_handshake(agreed: &Agreed, request: &Request, id: u64) -> RawJson {
         (None, false) => None,
     };
     let ttl = request.task.and_then(|task| task.ttl).map(|ttl| ttl.as_millis() as u64);
-    let task =
-        requests_task(agreed, request).then(|| ObjectWriter::new().value_some("ttl", ttl).finish());
+    let task = requests_task(negotiated, request)
+        .then(|| ObjectWriter::new().value_some("ttl", ttl).finish());
     params.edit().set_some(key::META, meta).set_some("task", task).apply()
 }
 
@@ -123,7 +123,7 @@ fn number(id: u64) -> RawJson {
 }
 
 /// The headers that name the trace a request is a part of.
-pub(super) fn traced(trace: &Trace) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+pub(super) fn trace_headers(trace: &Trace) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let state = trace.state.as_deref().map(|state| (TRACESTATE, state));
     let named = [(TRACEPARENT, trace.parent.as_str())].into_iter().chain(state);
     named.filter_map(|(name, value)| {
@@ -133,7 +133,7 @@ pub(super) fn traced(trace: &Trace) -> impl Iterator<Item = (HeaderName, HeaderV
 
 /// The headers that repeat parts of a request to a server without handshake. `name` is that of what
 /// the request is about.
-pub(super) fn repeated(
+pub(super) fn repeated_headers(
     revision: Revision,
     request: &Request,
     head: &ParamsHead,

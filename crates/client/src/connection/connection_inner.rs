@@ -18,27 +18,27 @@ use crate::event::Event;
 use crate::peer::Peer;
 use crate::settings::Settings;
 use crate::transport::Outgoing;
-use crate::transport::streamable_http::{Posted, Streamable};
+use crate::transport::streamable_http::{Posted, StreamableHttp};
 
 /// How long a server that takes no more messages has to say, or show by its end, why.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const CLOSE_REASON_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct ConnectionInner {
     pub(super) settings: Arc<Settings>,
     pub(super) pending_requests: PendingRequests,
-    pub(super) way: Transport,
+    pub(super) transport: Transport,
     /// Held by a call that must run alone.
-    pub(super) alone: Semaphore,
+    pub(super) exclusive: Semaphore,
     /// Holds what answers no request to its rate.
     pub(super) flood: Throttle,
     events: mpsc::Sender<Event>,
-    agreed: OnceLock<Agreed>,
+    negotiated: OnceLock<Negotiated>,
     /// Set when that does not hold any more.
-    pub(super) outdated: CancellationToken,
+    pub(super) era_changed: CancellationToken,
     /// The least severe level that the server was told to send.
     level: Mutex<Option<Level>>,
     /// Whether a subscription or the general stream is in force.
-    is_listened_to: AtomicBool,
+    is_subscribed: AtomicBool,
 }
 
 /// How messages get to the server.
@@ -47,15 +47,15 @@ pub(super) enum Transport {
     Pipe { outgoing: Outgoing, program: Option<Session>, stop: CancellationToken },
     /// Each message by a request of its own.
     Http {
-        wire: Arc<Streamable>,
+        http: Arc<StreamableHttp>,
         /// What is to be sent without anyone waiting for it.
-        errands: mpsc::Sender<Bytes>,
+        background: mpsc::Sender<Bytes>,
     },
 }
 
 /// What was found out when the server was greeted.
 #[derive(Debug, Clone)]
-pub(super) struct Agreed {
+pub(super) struct Negotiated {
     pub(super) peer: Arc<Peer>,
     /// Whether calls of tools may become tasks (2025-11-25).
     pub(super) tasks: bool,
@@ -63,7 +63,7 @@ pub(super) struct Agreed {
     pub(super) session: bool,
 }
 
-impl Agreed {
+impl Negotiated {
     pub(super) fn revision(&self) -> Revision {
         self.peer.revision
     }
@@ -72,43 +72,43 @@ impl Agreed {
 impl ConnectionInner {
     pub(super) fn new(
         settings: Arc<Settings>,
-        way: Transport,
+        transport: Transport,
         events: mpsc::Sender<Event>,
     ) -> Self {
         Self {
             pending_requests: PendingRequests::new(settings.in_flight, settings.queue),
-            way,
-            alone: Semaphore::new(1),
+            transport,
+            exclusive: Semaphore::new(1),
             flood: Throttle::new(settings.flood.messages, settings.flood.burst),
             events,
-            agreed: OnceLock::new(),
-            outdated: CancellationToken::new(),
+            negotiated: OnceLock::new(),
+            era_changed: CancellationToken::new(),
             level: Mutex::new(None),
-            is_listened_to: AtomicBool::new(false),
+            is_subscribed: AtomicBool::new(false),
             settings,
         }
     }
 
     /// Sets what was agreed, once.
-    pub(super) fn agree(&self, agreed: Agreed) {
-        let _ = self.agreed.set(agreed);
+    pub(super) fn agree(&self, negotiated: Negotiated) {
+        let _ = self.negotiated.set(negotiated);
     }
 
     /// What was agreed; none while the server is being greeted.
-    pub(super) fn agreed(&self) -> Option<&Agreed> {
-        self.agreed.get()
+    pub(super) fn negotiated(&self) -> Option<&Negotiated> {
+        self.negotiated.get()
     }
 
     pub(super) fn revision(&self) -> Option<Revision> {
-        self.agreed().map(Agreed::revision)
+        self.negotiated().map(Negotiated::revision)
     }
 
     pub(super) fn is_pipe(&self) -> bool {
-        matches!(self.way, Transport::Pipe { .. })
+        matches!(self.transport, Transport::Pipe { .. })
     }
 
     pub(super) fn program(&self) -> Option<&Session> {
-        match &self.way {
+        match &self.transport {
             Transport::Pipe { program, .. } => program.as_ref(),
             Transport::Http { .. } => None,
         }
@@ -117,9 +117,9 @@ impl ConnectionInner {
     /// Sends a message that nobody waits for. When there is no room it is left out: to wait here
     /// would hold up the reading, and with it a server that waits for us to read.
     pub(super) fn tell(&self, message: Bytes) {
-        let sent = match &self.way {
+        let sent = match &self.transport {
             Transport::Pipe { outgoing, .. } => outgoing.try_send(message),
-            Transport::Http { errands, .. } => errands.try_send(message),
+            Transport::Http { background, .. } => background.try_send(message),
         };
         if sent.is_err() {
             tracing::debug!("a message to the server found no room and was left out");
@@ -128,12 +128,12 @@ impl ConnectionInner {
 
     /// Sends a message that has no answer.
     pub(super) async fn say(&self, message: Bytes) -> Result<(), ClientError> {
-        match &self.way {
+        match &self.transport {
             Transport::Pipe { outgoing, .. } => match outgoing.send(message).await {
                 Ok(()) => Ok(()),
-                Err(_) => Err(self.cut_off().await),
+                Err(_) => Err(self.send_failed().await),
             },
-            Transport::Http { wire, .. } => match wire.post(message, &[]).await {
+            Transport::Http { http, .. } => match http.post(message, &[]).await {
                 Ok(Posted::Refused { status, retry_after, .. }) => {
                     let refusal = HttpError {
                         status,
@@ -151,7 +151,7 @@ impl ConnectionInner {
     }
 
     pub(super) fn has_session(&self) -> bool {
-        self.agreed().is_some_and(|agreed| agreed.session)
+        self.negotiated().is_some_and(|negotiated| negotiated.session)
     }
 
     /// The error, after what it means for all: when the session is lost, the connection is over.
@@ -163,16 +163,16 @@ impl ConnectionInner {
     }
 
     /// There is no connection any more, and the message was not sent.
-    pub(super) fn gone(&self) -> ClientError {
+    pub(super) fn closed_error(&self) -> ClientError {
         let reason = self.pending_requests.end_reason();
         ClientError::Unreachable(reason.unwrap_or_else(|| "the connection has ended".to_owned()))
     }
 
     /// There is no way out any more, and the message was not sent. Who ends closes one way first,
     /// and what is known of why comes over the other.
-    pub(super) async fn cut_off(&self) -> ClientError {
-        let _ = timeout(LAST_WORDS, self.pending_requests.ended()).await;
-        self.gone()
+    pub(super) async fn send_failed(&self) -> ClientError {
+        let _ = timeout(CLOSE_REASON_TIMEOUT, self.pending_requests.ended()).await;
+        self.closed_error()
     }
 
     /// Tells of something that belongs to no request.
@@ -183,14 +183,14 @@ impl ConnectionInner {
     }
 
     /// Notes whether a subscription or the general stream is in force.
-    pub(super) fn listen(&self, is_listened_to: bool) {
-        self.is_listened_to.store(is_listened_to, Ordering::Relaxed);
+    pub(super) fn listen(&self, is_subscribed: bool) {
+        self.is_subscribed.store(is_subscribed, Ordering::Relaxed);
     }
 
     /// Whether the server can say what belongs to no request.
-    pub(super) fn is_listened_to(&self) -> bool {
+    pub(super) fn is_subscribed(&self) -> bool {
         let needs_nothing = self.is_pipe() && self.revision().is_some_and(|it| !it.is_stateless());
-        needs_nothing || self.is_listened_to.load(Ordering::Relaxed)
+        needs_nothing || self.is_subscribed.load(Ordering::Relaxed)
     }
 
     /// Keeps a note of something odd where the program's own log is kept.
@@ -203,7 +203,7 @@ impl ConnectionInner {
 
     /// Whether a server without handshake is spoken to over HTTP, where a request ends with its
     /// response and nothing else is ever sent.
-    pub(super) fn stands_alone(&self) -> bool {
+    pub(super) fn is_stateless_http(&self) -> bool {
         !self.is_pipe() && self.revision().is_none_or(Revision::is_stateless)
     }
 
@@ -214,7 +214,7 @@ impl ConnectionInner {
     }
 
     /// Whether the server must be told of a level, because it is lower than any before.
-    pub(super) fn lowers_level(&self, level: Level) -> bool {
+    pub(super) fn record_level(&self, level: Level) -> bool {
         let mut lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let lowers = lowest.is_none_or(|lowest| level < lowest);
         if lowers {
@@ -226,7 +226,7 @@ impl ConnectionInner {
 
 impl Drop for ConnectionInner {
     fn drop(&mut self) {
-        if let Transport::Pipe { stop, .. } = &self.way {
+        if let Transport::Pipe { stop, .. } = &self.transport {
             stop.cancel();
         }
     }

@@ -1,24 +1,25 @@
 //! Greeting a server: finding out which era it speaks (2026-07-28, versioning), and what it says of
 //! itself.
 
+use super::call::exchange;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
-use gantry_protocol::{Method, ParamsHead, RawJson, Revision, RpcError, code};
+use gantry_protocol::{Method, ParamsHead, RawJson, Revision, RpcError, code, compat, jsonrpc};
 
-use super::answer::rpc_error;
 use super::compose;
-use super::connection_inner::{Agreed, ConnectionInner};
-use super::handshake::{EraDoubt, handshake, unreachable};
-use crate::error::ClientError;
+use super::connection_inner::{ConnectionInner, Negotiated, Transport};
+use super::response::rpc_error;
+use crate::error::{ClientError, HttpError};
 use crate::peer::Peer;
 use crate::request::Request;
 use crate::settings::Era;
 
 /// Why a server could not be greeted.
 #[derive(Debug)]
-pub(super) enum Unwelcome {
+pub(super) enum NegotiationError {
     /// The connection ended on the question for the era, which an older program may not survive.
     DiedOnProbe(String),
     /// The address does not take messages this way (HTTP 400, 404 or 405).
@@ -27,23 +28,26 @@ pub(super) enum Unwelcome {
     Failed(ClientError),
 }
 
-impl From<ClientError> for Unwelcome {
+impl From<ClientError> for NegotiationError {
     fn from(error: ClientError) -> Self {
         Self::Failed(error)
     }
 }
 
 /// What the question for the era brought to light.
-pub(super) enum Verdict {
-    Modern(Agreed),
+pub(super) enum ProbeOutcome {
+    Modern(Negotiated),
     Handshake,
     /// It said nothing, and may only be slow.
-    Silence,
+    NoAnswer,
 }
 
 /// Finds out the era, if it is not known, and greets the server. What is known from before, and not
 /// from the settings, may be wrong by now.
-pub(super) async fn greet(inner: &ConnectionInner, era: Era) -> Result<Agreed, Unwelcome> {
+pub(super) async fn negotiate(
+    inner: &ConnectionInner,
+    era: Era,
+) -> Result<Negotiated, NegotiationError> {
     let is_given = era == inner.settings.era;
     match era {
         Era::Legacy if is_given => return handshake(inner, EraDoubt::None).await,
@@ -57,31 +61,34 @@ pub(super) async fn greet(inner: &ConnectionInner, era: Era) -> Result<Agreed, U
         false => inner.settings.connect_within,
     };
     match probe(inner, within).await? {
-        Verdict::Modern(agreed) => Ok(agreed),
-        Verdict::Handshake => handshake(inner, EraDoubt::Some).await,
-        Verdict::Silence => handshake(inner, EraDoubt::Much).await,
+        ProbeOutcome::Modern(negotiated) => Ok(negotiated),
+        ProbeOutcome::Handshake => handshake(inner, EraDoubt::Some).await,
+        ProbeOutcome::NoAnswer => handshake(inner, EraDoubt::Much).await,
     }
 }
 
 /// Asks the server for its era.
-pub(super) async fn probe(inner: &ConnectionInner, within: Duration) -> Result<Verdict, Unwelcome> {
+pub(super) async fn probe(
+    inner: &ConnectionInner,
+    within: Duration,
+) -> Result<ProbeOutcome, NegotiationError> {
     let (outcome, refused) = discover(inner, within).await;
     match outcome {
         Ok(Ok(result)) => Ok(read_discover(&result)?),
         Ok(Err(error)) => Ok(read_refusal(&error)?),
-        Err(ClientError::Timeout(_)) if inner.is_pipe() => Ok(Verdict::Silence),
+        Err(ClientError::Timeout(_)) if inner.is_pipe() => Ok(ProbeOutcome::NoAnswer),
         Err(
             ClientError::Lost(reason)
             | ClientError::Reset(reason)
             | ClientError::Unreachable(reason),
-        ) if inner.is_pipe() => Err(Unwelcome::DiedOnProbe(reason)),
+        ) if inner.is_pipe() => Err(NegotiationError::DiedOnProbe(reason)),
         // Whoever has too much to do now says nothing of the era.
         Err(ClientError::Http(_))
             if refused.is_some_and(|status| status < 500 && status != 429) =>
         {
-            Ok(Verdict::Handshake)
+            Ok(ProbeOutcome::Handshake)
         }
-        Err(error) => Err(Unwelcome::Failed(unreachable(error))),
+        Err(error) => Err(NegotiationError::Failed(unreachable(error))),
     }
 }
 
@@ -98,19 +105,19 @@ async fn discover(inner: &ConnectionInner, within: Duration) -> Discovered {
 
 fn names_ours(error: &RpcError) -> bool {
     let named = || supported(error).and_then(|supported| pick(&supported).ok());
-    error.code == code::UNSUPPORTED_VERSION && matches!(named(), Some(Picked::Stateless(_)))
+    error.code == code::UNSUPPORTED_VERSION && matches!(named(), Some(Selected::Stateless(_)))
 }
 
 async fn discover_once(inner: &ConnectionInner, within: Duration) -> Discovered {
     let mut request = Request::new(Method::Discover, RawJson::EMPTY_OBJECT);
     request.capabilities = inner.settings.capabilities.clone();
     let (revision, head) = (Revision::LATEST, ParamsHead::default());
-    let params = compose::standing_alone(revision, &inner.settings, &request, &head, 0);
+    let params = compose::stateless_params(revision, &inner.settings, &request, &head, 0);
     let headers = match inner.is_pipe() {
         true => Vec::new(),
-        false => compose::repeated(revision, &request, &head, None),
+        false => compose::repeated_headers(revision, &request, &head, None),
     };
-    let exchange = inner.exchange(Method::Discover, &params, headers, within).await;
+    let exchange = exchange(inner, Method::Discover, &params, headers, within).await;
     let outcome = match exchange.outcome {
         Ok(Ok(result)) => Ok(Ok(result)),
         Ok(Err(error)) => rpc_error(&error).map(Err),
@@ -121,12 +128,12 @@ async fn discover_once(inner: &ConnectionInner, within: Duration) -> Discovered 
 }
 
 /// Greets a server that is known to have no handshake.
-pub(super) async fn discover_only(inner: &ConnectionInner) -> Result<Agreed, ClientError> {
+pub(super) async fn discover_only(inner: &ConnectionInner) -> Result<Negotiated, ClientError> {
     let unknown = |text: String| Err(ClientError::Unreachable(text));
     match discover(inner, inner.settings.connect_within).await.0 {
         Ok(Ok(result)) => match read_discover(&result)? {
-            Verdict::Modern(agreed) => Ok(agreed),
-            Verdict::Handshake | Verdict::Silence => unknown(format!(
+            ProbeOutcome::Modern(negotiated) => Ok(negotiated),
+            ProbeOutcome::Handshake | ProbeOutcome::NoAnswer => unknown(format!(
                 "the server does not speak revision {}; let it be greeted with a handshake",
                 Revision::LATEST
             )),
@@ -136,13 +143,13 @@ pub(super) async fn discover_only(inner: &ConnectionInner) -> Result<Agreed, Cli
     }
 }
 
-fn read_discover(result: &RawJson) -> Result<Verdict, ClientError> {
+fn read_discover(result: &RawJson) -> Result<ProbeOutcome, ClientError> {
     // An older server may answer anything at all; this member is what makes it an answer.
     let supported = result.get("supportedVersions").and_then(|it| it.read::<Vec<String>>());
-    let Some(supported) = supported else { return Ok(Verdict::Handshake) };
+    let Some(supported) = supported else { return Ok(ProbeOutcome::Handshake) };
     match pick(&supported)? {
-        Picked::Handshake => Ok(Verdict::Handshake),
-        Picked::Stateless(revision) => {
+        Selected::Handshake => Ok(ProbeOutcome::Handshake),
+        Selected::Stateless(revision) => {
             let empty = || RawJson::EMPTY_OBJECT;
             let peer = Peer {
                 revision,
@@ -150,25 +157,29 @@ fn read_discover(result: &RawJson) -> Result<Verdict, ClientError> {
                 capabilities: result.get("capabilities").unwrap_or_else(empty),
                 instructions: result.get("instructions").and_then(|it| it.to_text()),
             };
-            Ok(Verdict::Modern(Agreed { peer: Arc::new(peer), tasks: false, session: false }))
+            Ok(ProbeOutcome::Modern(Negotiated {
+                peer: Arc::new(peer),
+                tasks: false,
+                session: false,
+            }))
         }
     }
 }
 
 /// An error of the newest revision says that the server knows it; any other says nothing.
-fn read_refusal(error: &RpcError) -> Result<Verdict, ClientError> {
+fn read_refusal(error: &RpcError) -> Result<ProbeOutcome, ClientError> {
     match error.code {
         code::UNSUPPORTED_VERSION => match supported(error) {
             Some(supported) => match pick(&supported)? {
-                Picked::Handshake => Ok(Verdict::Handshake),
-                Picked::Stateless(revision) => Err(ClientError::Unreachable(format!(
+                Selected::Handshake => Ok(ProbeOutcome::Handshake),
+                Selected::Stateless(revision) => Err(ClientError::Unreachable(format!(
                     "the server refused revision {revision} and names it as one that it speaks"
                 ))),
             },
             None => Err(refused_discover(error)),
         },
         code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY => Err(refused_discover(error)),
-        _ => Ok(Verdict::Handshake),
+        _ => Ok(ProbeOutcome::Handshake),
     }
 }
 
@@ -180,17 +191,17 @@ pub(super) fn supported(error: &RpcError) -> Option<Vec<String>> {
     error.data.as_ref()?.get("supported")?.read()
 }
 
-pub(super) enum Picked {
+pub(super) enum Selected {
     Stateless(Revision),
     Handshake,
 }
 
 /// The best revision that both know.
-pub(super) fn pick(supported: &[String]) -> Result<Picked, ClientError> {
+pub(super) fn pick(supported: &[String]) -> Result<Selected, ClientError> {
     let known = supported.iter().filter_map(|name| Revision::parse(name)).max();
     match known {
-        Some(revision) if revision.is_stateless() => Ok(Picked::Stateless(revision)),
-        Some(_) => Ok(Picked::Handshake),
+        Some(revision) if revision.is_stateless() => Ok(Selected::Stateless(revision)),
+        Some(_) => Ok(Selected::Handshake),
         None => Err(stranger(&supported.join(", "))),
     }
 }
@@ -201,4 +212,167 @@ fn stranger(theirs: &str) -> ClientError {
         "the server speaks revision {theirs} of the protocol, and this client only {}",
         ours.join(", ")
     ))
+}
+
+/// How sure it is that the server wants a handshake.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum EraDoubt {
+    None,
+    /// It may say otherwise.
+    Some,
+    /// It was not heard yet at all.
+    Much,
+}
+
+impl EraDoubt {
+    /// Whether a server that refuses the handshake with this is to be asked without one.
+    fn is_raised_by(self, error: &RpcError) -> bool {
+        let names_stateless =
+            || supported(error).is_some_and(|it| matches!(pick(&it), Ok(Selected::Stateless(_))));
+        match self {
+            Self::None => false,
+            Self::Some => names_stateless(),
+            Self::Much => true,
+        }
+    }
+}
+
+/// The handshake. A server that refuses it may be one that has none after all.
+pub(super) async fn handshake(
+    inner: &ConnectionInner,
+    doubt: EraDoubt,
+) -> Result<Negotiated, NegotiationError> {
+    let settings = &inner.settings;
+    let offer = settings.offer;
+    let params = ObjectWriter::new()
+        .value("protocolVersion", offer.as_str())
+        .raw("capabilities", &compat::lower_client_capabilities(offer, &settings.capabilities))
+        .raw("clientInfo", &settings.info)
+        .finish();
+    let within = settings.connect_within;
+    let exchange = exchange(inner, Method::Initialize, &params, Vec::new(), within).await;
+    let error = match exchange.outcome {
+        Ok(Ok(result)) => return Ok(agree(inner, &result, exchange.session).await?),
+        Ok(Err(error)) => ClientError::Answered(rpc_error(&error)?),
+        Err(error) => error,
+    };
+    if let ClientError::Answered(error) = &error
+        && doubt.is_raised_by(error)
+        && let Ok(negotiated) = discover_only(inner).await
+    {
+        return Ok(negotiated);
+    }
+    match exchange.refused {
+        Some(400 | 404 | 405) => Err(NegotiationError::OtherTransport(unreachable(error))),
+        _ => Err(NegotiationError::Failed(unreachable(error))),
+    }
+}
+
+/// Takes what the server offers, and ends the handshake.
+async fn agree(
+    inner: &ConnectionInner,
+    result: &RawJson,
+    session: Option<String>,
+) -> Result<Negotiated, ClientError> {
+    let version = result.get("protocolVersion").and_then(|version| version.to_text());
+    let Some(version) = version else {
+        let text = "the server's answer to `initialize` names no `protocolVersion`";
+        return Err(ClientError::Unreachable(text.to_owned()));
+    };
+    let revision = Revision::parse(&version).filter(|revision| !revision.is_stateless());
+    let revision = revision.ok_or_else(|| {
+        ClientError::Unreachable(format!(
+            "the server answered the offer of revision {} with `{version}`, which cannot be agreed on by a handshake here",
+            inner.settings.offer
+        ))
+    })?;
+    let capabilities = result.get("capabilities").unwrap_or(RawJson::EMPTY_OBJECT);
+    let tasks = revision == Revision::V2025_11_25
+        && capabilities.at(&["tasks", "requests", "tools", "call"]).is_some();
+    let peer = Peer {
+        revision,
+        info: result.get("serverInfo").unwrap_or(RawJson::EMPTY_OBJECT),
+        capabilities: compat::lift_server_capabilities(revision, &capabilities),
+        instructions: result.get("instructions").and_then(|it| it.to_text()),
+    };
+    let negotiated = Negotiated { peer: Arc::new(peer), tasks, session: session.is_some() };
+    if let Transport::Http { http, .. } = &inner.transport {
+        http.negotiated(revision, session);
+    }
+    // Set before the server may ask anything, which it may as soon as it hears the next message.
+    inner.agree(negotiated.clone());
+    match inner.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await {
+        // One that refuses to hear it may still serve.
+        Ok(()) | Err(ClientError::Lost(_) | ClientError::Http(_)) => Ok(negotiated),
+        Err(error) => Err(unreachable(error)),
+    }
+}
+
+/// Whatever went wrong here, no request of anyone's was sent.
+pub(super) fn unreachable(error: ClientError) -> ClientError {
+    match error {
+        ClientError::Unauthorized { .. }
+        | ClientError::Unreachable(_)
+        | ClientError::ConnectionRefused(_) => error,
+        ClientError::Answered(error) => {
+            ClientError::Unreachable(format!("the server refused the handshake: {error}"))
+        }
+        // A wait that the server asks for is heeded.
+        ClientError::Http(refusal) => {
+            ClientError::Http(Box::new(HttpError { is_unsent: true, ..*refusal }))
+        }
+        other => ClientError::Unreachable(format!("the server could not be greeted: {other}")),
+    }
+}
+
+/// What a request has failed with, after the question whether it failed because the server has
+/// become another. `refused` is the HTTP status that it was refused with.
+pub(super) async fn check_era(
+    inner: &ConnectionInner,
+    refused: Option<u16>,
+    error: ClientError,
+) -> ClientError {
+    if holds(inner, refused, &error).await {
+        return error;
+    }
+    inner.era_changed.cancel();
+    ClientError::Outdated(error.to_string())
+}
+
+async fn holds(inner: &ConnectionInner, refused: Option<u16>, error: &ClientError) -> bool {
+    let said = match error {
+        ClientError::Answered(error) => Some(error.code),
+        ClientError::Http(_) => None,
+        _ => return true,
+    };
+    // Whoever says in the settings which era it is does not want the server to be asked.
+    let Some(revision) = inner.revision().filter(|_| inner.settings.era == Era::Auto) else {
+        return true;
+    };
+    let is_stateless = revision.is_stateless();
+    if is_stateless && said == Some(code::UNSUPPORTED_VERSION) {
+        return false;
+    }
+    // A status at which both eras look at no request that is not theirs. What it means is
+    // settled by a question: a second run of a tool would be worse than an error.
+    if !matches!(refused, Some(400 | 404 | 405 | 406 | 422)) || is_stateless && is_usual(said) {
+        return true;
+    }
+    match probe(inner, inner.settings.probe_within).await {
+        Ok(ProbeOutcome::Modern(_)) => is_stateless,
+        Ok(ProbeOutcome::Handshake) => !is_stateless,
+        Ok(ProbeOutcome::NoAnswer) | Err(_) => true,
+    }
+}
+
+/// Whether a server without handshake says this with such a status of its own accord (2026-07-28,
+/// Streamable HTTP).
+fn is_usual(said: Option<i64>) -> bool {
+    let usual = [
+        code::METHOD_NOT_FOUND,
+        code::INVALID_PARAMS,
+        code::HEADER_MISMATCH,
+        code::MISSING_CLIENT_CAPABILITY,
+    ];
+    said.is_some_and(|said| usual.contains(&said))
 }

@@ -1,6 +1,7 @@
 //! Making a connection: the way to the server by its kind, and a second try where the first says
 //! that it was the wrong one.
 
+use super::dispatch::{decode, dispatch};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -10,23 +11,23 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::connection_inner::{Agreed, ConnectionInner, Transport};
-use super::negotiate::{Unwelcome, greet};
+use super::connection_inner::{ConnectionInner, Negotiated, Transport};
+use super::negotiate::{NegotiationError, negotiate};
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::settings::{Era, Settings};
 use crate::target::{Endpoint, HttpKind, Target};
-use crate::transport::streamable_http::Streamable;
-use crate::transport::{Pipe, http_sse, stdio, websocket};
+use crate::transport::streamable_http::StreamableHttp;
+use crate::transport::{Pipe, http_sse, open_stdio, websocket};
 
 /// A connection whose server is not greeted yet.
-pub(super) struct Draft {
+pub(super) struct NewConnection {
     pub(super) inner: Arc<ConnectionInner>,
     pub(super) tasks: JoinSet<()>,
 }
 
 /// What every try needs.
-pub(super) struct Opening {
+pub(super) struct Connector {
     settings: Arc<Settings>,
     /// What the settings say, or what the server was before.
     era: Era,
@@ -34,140 +35,156 @@ pub(super) struct Opening {
     /// The last try.
     latest: Mutex<Weak<ConnectionInner>>,
     /// What programs wrote that could not be greeted.
-    words: Mutex<String>,
+    stderr: Mutex<String>,
 }
 
-impl Opening {
+impl Connector {
     pub(super) fn new(settings: Arc<Settings>, era: Era, events: mpsc::Sender<Event>) -> Self {
-        Self { settings, era, events, latest: Mutex::default(), words: Mutex::default() }
+        Self { settings, era, events, latest: Mutex::default(), stderr: Mutex::default() }
     }
 
     /// What programs wrote that could not be greeted.
-    pub(super) fn words(&self) -> String {
-        std::mem::take(&mut lock(&self.words))
+    pub(super) fn stderr(&self) -> String {
+        std::mem::take(&mut lock(&self.stderr))
     }
 
     /// The error when it is given up.
-    pub(super) fn took_too_long(&self, within: Duration) -> ClientError {
+    pub(super) fn timed_out(&self, within: Duration) -> ClientError {
         let latest = lock(&self.latest).upgrade();
         if let Some(inner) = &latest {
-            self.remember(inner);
+            self.record_stderr(inner);
         }
-        let words = latest.and_then(|inner| inner.program()?.last_words());
+        let stderr = latest.and_then(|inner| inner.program()?.last_words());
         let text = format!("the server was not connected and greeted within {within:?}");
-        ClientError::Unreachable(match words {
-            Some(words) => format!("{text}; its last words: {words}"),
+        ClientError::Unreachable(match stderr {
+            Some(stderr) => format!("{text}; its last words: {stderr}"),
             None => text,
         })
     }
 
     /// Connects and greets.
-    pub(super) async fn open(&self, target: &Target) -> Result<(Draft, Agreed), ClientError> {
+    pub(super) async fn open(
+        &self,
+        target: &Target,
+    ) -> Result<(NewConnection, Negotiated), ClientError> {
         match target {
             Target::Program(program) => self.program(program).await,
             Target::WebSocket(endpoint) => self.websocket(endpoint).await,
             Target::Http(endpoint, HttpKind::Events) => self.events(endpoint).await,
             Target::Http(endpoint, HttpKind::Streamable) => {
-                self.welcome(self.streamable(endpoint)?, self.era).await
+                self.negotiate_with(self.streamable(endpoint)?, self.era).await
             }
             Target::Http(endpoint, HttpKind::Auto) => self.either(endpoint).await,
         }
     }
 
     /// A program that does not survive the question for its era is started again.
-    async fn program(&self, program: &Program) -> Result<(Draft, Agreed), ClientError> {
-        let start = || -> Result<Draft, ClientError> {
-            let (session, pipe) = stdio::open(program, &self.settings)?;
-            Ok(self.piped(pipe, Some(session)))
+    async fn program(&self, program: &Program) -> Result<(NewConnection, Negotiated), ClientError> {
+        let start = || -> Result<NewConnection, ClientError> {
+            let (session, pipe) = open_stdio(program, &self.settings)?;
+            Ok(self.over_pipe(pipe, Some(session)))
         };
-        let draft = start()?;
-        let unwelcome = match greet(&draft.inner, self.era).await {
-            Ok(agreed) => return Ok((draft, agreed)),
-            Err(unwelcome) => unwelcome,
+        let new = start()?;
+        let error = match negotiate(&new.inner, self.era).await {
+            Ok(negotiated) => return Ok((new, negotiated)),
+            Err(error) => error,
         };
-        self.remember(&draft.inner);
-        match unwelcome {
-            Unwelcome::DiedOnProbe(_) => self.welcome(start()?, Era::Legacy).await,
-            Unwelcome::OtherTransport(error) | Unwelcome::Failed(error) => Err(error),
+        self.record_stderr(&new.inner);
+        match error {
+            NegotiationError::DiedOnProbe(_) => self.negotiate_with(start()?, Era::Legacy).await,
+            NegotiationError::OtherTransport(error) | NegotiationError::Failed(error) => Err(error),
         }
     }
 
     /// Likewise one that hangs up on the question.
-    async fn websocket(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
-        let draft = self.piped(websocket::open(endpoint, &self.settings).await?, None);
-        match greet(&draft.inner, self.era).await {
-            Ok(agreed) => Ok((draft, agreed)),
-            Err(Unwelcome::DiedOnProbe(_)) => {
+    async fn websocket(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<(NewConnection, Negotiated), ClientError> {
+        let new = self.over_pipe(websocket::open(endpoint, &self.settings).await?, None);
+        match negotiate(&new.inner, self.era).await {
+            Ok(negotiated) => Ok((new, negotiated)),
+            Err(NegotiationError::DiedOnProbe(_)) => {
                 let pipe = websocket::open(endpoint, &self.settings).await?;
-                self.welcome(self.piped(pipe, None), Era::Legacy).await
+                self.negotiate_with(self.over_pipe(pipe, None), Era::Legacy).await
             }
-            Err(Unwelcome::OtherTransport(error) | Unwelcome::Failed(error)) => Err(error),
+            Err(NegotiationError::OtherTransport(error) | NegotiationError::Failed(error)) => {
+                Err(error)
+            }
         }
     }
 
     /// Streamable HTTP, or else HTTP+SSE (2025-11-25, transports, backwards compatibility).
-    async fn either(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
-        let draft = self.streamable(endpoint)?;
-        match greet(&draft.inner, self.era).await {
-            Ok(agreed) => Ok((draft, agreed)),
-            Err(Unwelcome::OtherTransport(first)) => match self.events(endpoint).await {
+    async fn either(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<(NewConnection, Negotiated), ClientError> {
+        let new = self.streamable(endpoint)?;
+        match negotiate(&new.inner, self.era).await {
+            Ok(negotiated) => Ok((new, negotiated)),
+            Err(NegotiationError::OtherTransport(first)) => match self.events(endpoint).await {
                 Err(ClientError::Unauthorized { status, challenge }) => {
                     Err(ClientError::Unauthorized { status, challenge })
                 }
                 other => other.map_err(|_| first),
             },
-            Err(Unwelcome::Failed(error)) => Err(error),
-            Err(Unwelcome::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
+            Err(NegotiationError::Failed(error)) => Err(error),
+            Err(NegotiationError::DiedOnProbe(reason)) => Err(ClientError::Unreachable(reason)),
         }
     }
 
     /// HTTP+SSE is older than all revisions without handshake, so there is nothing to find out.
-    async fn events(&self, endpoint: &Endpoint) -> Result<(Draft, Agreed), ClientError> {
+    async fn events(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<(NewConnection, Negotiated), ClientError> {
         let pipe = http_sse::open(endpoint, &self.settings).await?;
-        self.welcome(self.piped(pipe, None), Era::Legacy).await
+        self.negotiate_with(self.over_pipe(pipe, None), Era::Legacy).await
     }
 
-    pub(super) async fn welcome(
+    pub(super) async fn negotiate_with(
         &self,
-        draft: Draft,
+        new: NewConnection,
         era: Era,
-    ) -> Result<(Draft, Agreed), ClientError> {
-        let unwelcome = match greet(&draft.inner, era).await {
-            Ok(agreed) => return Ok((draft, agreed)),
-            Err(unwelcome) => unwelcome,
+    ) -> Result<(NewConnection, Negotiated), ClientError> {
+        let error = match negotiate(&new.inner, era).await {
+            Ok(negotiated) => return Ok((new, negotiated)),
+            Err(error) => error,
         };
-        self.remember(&draft.inner);
-        Err(match unwelcome {
-            Unwelcome::DiedOnProbe(reason) => ClientError::Unreachable(reason),
-            Unwelcome::OtherTransport(error) | Unwelcome::Failed(error) => error,
+        self.record_stderr(&new.inner);
+        Err(match error {
+            NegotiationError::DiedOnProbe(reason) => ClientError::Unreachable(reason),
+            NegotiationError::OtherTransport(error) | NegotiationError::Failed(error) => error,
         })
     }
 
     /// Keeps what a program wrote that is given up.
-    fn remember(&self, inner: &ConnectionInner) {
+    fn record_stderr(&self, inner: &ConnectionInner) {
         if let Some(program) = inner.program() {
-            lock(&self.words).push_str(&program.stderr());
+            lock(&self.stderr).push_str(&program.stderr());
         }
     }
 
-    pub(super) fn piped(&self, pipe: Pipe, program: Option<Session>) -> Draft {
+    pub(super) fn over_pipe(&self, pipe: Pipe, program: Option<Session>) -> NewConnection {
         let Pipe { outgoing, incoming, stop } = pipe;
-        let way = Transport::Pipe { outgoing, program, stop };
-        let inner = Arc::new(ConnectionInner::new(self.settings.clone(), way, self.events.clone()));
+        let transport = Transport::Pipe { outgoing, program, stop };
+        let inner =
+            Arc::new(ConnectionInner::new(self.settings.clone(), transport, self.events.clone()));
         *lock(&self.latest) = Arc::downgrade(&inner);
         let mut tasks = JoinSet::new();
         tasks.spawn(read(inner.clone(), incoming));
-        Draft { inner, tasks }
+        NewConnection { inner, tasks }
     }
 
-    fn streamable(&self, endpoint: &Endpoint) -> Result<Draft, ClientError> {
-        let wire = Arc::new(Streamable::new(endpoint, &self.settings)?);
-        let (errands, messages) = mpsc::channel(self.settings.queue.max(1));
-        let way = Transport::Http { wire, errands };
-        let inner = Arc::new(ConnectionInner::new(self.settings.clone(), way, self.events.clone()));
+    fn streamable(&self, endpoint: &Endpoint) -> Result<NewConnection, ClientError> {
+        let http = Arc::new(StreamableHttp::new(endpoint, &self.settings)?);
+        let (background, messages) = mpsc::channel(self.settings.queue.max(1));
+        let transport = Transport::Http { http, background };
+        let inner =
+            Arc::new(ConnectionInner::new(self.settings.clone(), transport, self.events.clone()));
         let mut tasks = JoinSet::new();
-        tasks.spawn(run_errands(inner.clone(), messages));
-        Ok(Draft { inner, tasks })
+        tasks.spawn(send_background(inner.clone(), messages));
+        Ok(NewConnection { inner, tasks })
     }
 }
 
@@ -180,7 +197,7 @@ async fn read(inner: Arc<ConnectionInner>, mut incoming: mpsc::Receiver<Result<B
     loop {
         match incoming.recv().await {
             Some(Ok(text)) => {
-                inner.hear(inner.decode(text).await, None);
+                dispatch(&inner, decode(&inner, text).await, None);
                 // What waits meanwhile fills the pipe, and then the server waits.
                 inner.flood.ready().await;
             }
@@ -191,7 +208,7 @@ async fn read(inner: Arc<ConnectionInner>, mut incoming: mpsc::Receiver<Result<B
 }
 
 /// Sends what nobody waits for.
-async fn run_errands(inner: Arc<ConnectionInner>, mut messages: mpsc::Receiver<Bytes>) {
+async fn send_background(inner: Arc<ConnectionInner>, mut messages: mpsc::Receiver<Bytes>) {
     while let Some(message) = messages.recv().await {
         let within = inner.settings.connect_within;
         match timeout(within, inner.say(message)).await {

@@ -1,27 +1,26 @@
 //! The board of all requests under way on one connection, by the number that each was sent with.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
-use gantry_protocol::{Level, Method};
-use tokio::sync::watch;
+use gantry_protocol::{Id, Level, Method, RawJson};
+use tokio::sync::{Notify, watch};
 
-use super::mailbox::{Inbound, Mailbox};
 use crate::error::ClientError;
 
 /// A request under way.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct PendingRequest {
     /// Its id, and its progress token.
     pub(super) id: u64,
-    pub(super) about: About,
+    pub(super) info: RequestInfo,
     pub(super) mailbox: Mailbox,
 }
 
 /// What must be known of a request to bring to it what is its own.
 #[derive(Debug, Clone)]
-pub(super) struct About {
+pub(super) struct RequestInfo {
     pub(super) method: Method,
     /// The tool, prompt, resource or task that it is about.
     pub(super) name: Option<String>,
@@ -30,14 +29,14 @@ pub(super) struct About {
     pub(super) log_level: Option<Level>,
 }
 
-impl About {
+impl RequestInfo {
     /// A request that the connection makes for itself.
     pub(super) fn own(method: Method) -> Self {
         Self { method, name: None, identity: String::new(), log_level: None }
     }
 
     /// Whether the server may ask something while it works on this.
-    pub(super) fn may_ask(&self) -> bool {
+    pub(super) fn may_request_input(&self) -> bool {
         self.method.takes_input() || self.is_task_result()
     }
 
@@ -63,13 +62,13 @@ pub(super) struct PendingRequests {
 #[derive(Debug, Default)]
 struct State {
     last: u64,
-    calls: HashMap<u64, Arc<Call>>,
+    calls: HashMap<u64, Arc<PendingRequest>>,
     /// How many of them are streams that stay open.
     listening: usize,
     /// Tools that are known to ask.
-    askers: HashSet<String>,
+    requesters: HashSet<String>,
     /// Tools whose questions could not be told apart, so that they run one at a time.
-    alone: HashSet<String>,
+    exclusive: HashSet<String>,
 }
 
 impl PendingRequests {
@@ -83,75 +82,77 @@ impl PendingRequests {
     }
 
     /// Enters a request.
-    pub(super) fn begin(&self, about: About) -> Result<Arc<Call>, ClientError> {
+    pub(super) fn register(&self, info: RequestInfo) -> Result<Arc<PendingRequest>, ClientError> {
         let mut state = self.state();
         // Asked under the lock: whoever ends the board looks at the calls after it is set.
         if let Some(reason) = &*self.ended.borrow() {
             return Err(ClientError::Unreachable(reason.clone()));
         }
-        if !about.is_listening() && state.in_flight() >= self.in_flight {
+        if !info.is_listening() && state.in_flight() >= self.in_flight {
             return Err(ClientError::Busy(self.in_flight));
         }
         state.last += 1;
-        state.listening += usize::from(about.is_listening());
-        let call = Arc::new(Call { id: state.last, about, mailbox: Mailbox::new(self.queue) });
+        state.listening += usize::from(info.is_listening());
+        let call =
+            Arc::new(PendingRequest { id: state.last, info, mailbox: Mailbox::new(self.queue) });
         state.calls.insert(call.id, call.clone());
         Ok(call)
     }
 
     /// A request under way.
-    pub(super) fn find(&self, id: u64) -> Option<Arc<Call>> {
+    pub(super) fn find(&self, id: u64) -> Option<Arc<PendingRequest>> {
         self.state().calls.get(&id).cloned()
     }
 
     /// Takes a request off; whatever comes for it later is not heard.
-    pub(super) fn remove(&self, id: u64) -> Option<Arc<Call>> {
+    pub(super) fn remove(&self, id: u64) -> Option<Arc<PendingRequest>> {
         let mut state = self.state();
         let call = state.calls.remove(&id)?;
-        state.listening -= usize::from(call.about.is_listening());
+        state.listening -= usize::from(call.info.is_listening());
         Some(call)
     }
 
     /// Those that the server may be asking for, the latest last.
-    pub(super) fn candidates(&self) -> Vec<Arc<Call>> {
+    pub(super) fn candidates(&self) -> Vec<Arc<PendingRequest>> {
         let state = self.state();
         let mut calls: Vec<_> =
-            state.calls.values().filter(|call| call.about.may_ask()).cloned().collect();
+            state.calls.values().filter(|call| call.info.may_request_input()).cloned().collect();
         calls.sort_unstable_by_key(|call| call.id);
         calls
     }
 
     /// The only one that wants log messages of this level.
-    pub(super) fn only_logged(&self, level: Level) -> Option<Arc<Call>> {
+    pub(super) fn only_logged(&self, level: Level) -> Option<Arc<PendingRequest>> {
         let state = self.state();
-        let wants = |call: &&Arc<Call>| call.about.log_level.is_some_and(|least| level >= least);
+        let wants =
+            |call: &&Arc<PendingRequest>| call.info.log_level.is_some_and(|least| level >= least);
         let mut calls = state.calls.values().filter(wants);
         calls.next().filter(|_| calls.next().is_none()).cloned()
     }
 
     /// Remembers that a tool asks.
-    pub(super) fn learn_asker(&self, about: &About) {
-        if let Some(name) = about.name.as_ref().filter(|_| about.method == Method::ToolsCall) {
-            self.state().askers.insert(name.clone());
+    pub(super) fn record_requester(&self, info: &RequestInfo) {
+        if let Some(name) = info.name.as_ref().filter(|_| info.method == Method::ToolsCall) {
+            self.state().requesters.insert(name.clone());
         }
     }
 
-    pub(super) fn is_asker(&self, about: &About) -> bool {
-        about.method == Method::ToolsCall
-            && about.name.as_ref().is_some_and(|name| self.state().askers.contains(name))
+    pub(super) fn is_requester(&self, info: &RequestInfo) -> bool {
+        info.method == Method::ToolsCall
+            && info.name.as_ref().is_some_and(|name| self.state().requesters.contains(name))
     }
 
     /// Has these tools run one at a time from now on.
-    pub(super) fn set_alone(&self, calls: &[Arc<Call>]) {
+    pub(super) fn run_exclusively(&self, calls: &[Arc<PendingRequest>]) {
         let mut state = self.state();
-        let tools = calls.iter().filter(|call| call.about.method == Method::ToolsCall);
-        state.alone.extend(tools.filter_map(|call| call.about.name.clone()));
+        let tools = calls.iter().filter(|call| call.info.method == Method::ToolsCall);
+        state.exclusive.extend(tools.filter_map(|call| call.info.name.clone()));
     }
 
     /// Whether the tool of that name runs alone. Mostly none does, and the name need not be found.
-    pub(super) fn runs_alone(&self, name: impl FnOnce() -> Option<String>) -> bool {
+    pub(super) fn is_exclusive(&self, name: impl FnOnce() -> Option<String>) -> bool {
         let state = self.state();
-        !state.alone.is_empty() && name().is_some_and(|name| state.alone.contains(&name))
+        !state.exclusive.is_empty() && name().is_some_and(|name| state.exclusive.contains(&name))
     }
 
     /// Requests under way.
@@ -169,7 +170,7 @@ impl PendingRequests {
         let mut state = self.state();
         state.listening = 0;
         for (_, call) in state.calls.drain() {
-            call.mailbox.put(Inbound::Lost(reason.to_owned()));
+            call.mailbox.push(Inbound::Lost(reason.to_owned()));
         }
     }
 
@@ -189,5 +190,78 @@ impl PendingRequests {
 impl State {
     fn in_flight(&self) -> usize {
         self.calls.len() - self.listening
+    }
+}
+
+/// A request of the server.
+#[derive(Debug, Clone)]
+pub(super) struct ServerRequest {
+    pub(super) id: Id,
+    pub(super) method: Method,
+    pub(super) params: Option<RawJson>,
+}
+
+/// What a call hears.
+#[derive(Debug)]
+pub(super) enum Inbound {
+    /// The result, or the error object.
+    Answer(Result<RawJson, RawJson>),
+    /// The params, without the token.
+    Progress(RawJson),
+    Log(Level, RawJson),
+    InputRequest(ServerRequest),
+    /// The server no longer wants an answer to a question, or ends what it sent on its own.
+    Cancelled(Id),
+    /// A subscription is in force.
+    Acknowledged,
+    /// The answer came and is no answer.
+    Malformed(String),
+    /// No answer will come.
+    Lost(String),
+}
+
+/// The queue of one call, with one reader.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    queue: Mutex<VecDeque<Inbound>>,
+    capacity: usize,
+    added: Notify,
+}
+
+impl Mailbox {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { queue: Mutex::default(), capacity, added: Notify::new() }
+    }
+
+    /// Adds something if there is room; says whether there was.
+    pub(super) fn try_push(&self, inbound: Inbound) -> bool {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = queue.len() < self.capacity;
+        if fits {
+            queue.push_back(inbound);
+            self.added.notify_one();
+        }
+        fits
+    }
+
+    /// Adds something that comes once in a call's life.
+    pub(super) fn push(&self, inbound: Inbound) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(inbound);
+        self.added.notify_one();
+    }
+
+    /// The next thing to hear. It may be dropped while it waits; nothing is lost.
+    pub(super) async fn next(&self) -> Inbound {
+        loop {
+            let added = self.added.notified();
+            if let Some(inbound) = self.take() {
+                return inbound;
+            }
+            added.await;
+        }
+    }
+
+    fn take(&self) -> Option<Inbound> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }

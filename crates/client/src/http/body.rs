@@ -1,17 +1,20 @@
 //! The body of a response, read piece by piece or whole, within a limit.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use gantry_transport::LARGE;
+use gantry_transport::http::Framing;
+use tokio::time::Instant;
 
 use super::head::Head;
 use super::http1_connection::Http1Connection;
 use super::origin::Origin;
 use super::pool::Pool;
-use super::rest::Rest;
 use crate::error::ClientError;
-use gantry_transport::LARGE;
-use gantry_transport::http::Framing;
 
 /// The body of a response. Dropped before its end it closes the connection; at its end the
 /// connection waits for the next request.
@@ -99,8 +102,8 @@ impl Body {
     pub(crate) fn leave(self) {
         if self.connection.is_some() {
             let pool = self.pool.clone();
-            if let Some(rest) = Rest::new(self).settle() {
-                pool.give_rest(rest);
+            if let Some(rest) = UnreadBody::new(self).settle() {
+                pool.drain_later(rest);
             }
         }
     }
@@ -144,5 +147,40 @@ impl Body {
             "`{}` sends more than the {limit} bytes that one message may have",
             self.origin
         ))
+    }
+}
+
+/// How long the end of a response may take to come after what was wanted of it.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Chunks that are thrown away at most.
+const CHUNKS: usize = 16;
+
+/// A response without reader.
+#[derive(Debug)]
+pub(super) struct UnreadBody {
+    body: Body,
+    since: Instant,
+}
+
+impl UnreadBody {
+    pub(super) fn new(body: Body) -> Self {
+        Self { body, since: Instant::now() }
+    }
+
+    /// Reads what has come. The rest again if its end may still come; nothing when it came, and the
+    /// connection waits, or when there is more than is worth hearing, and it is closed.
+    pub(super) fn settle(mut self) -> Option<Self> {
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..CHUNKS {
+            let polled = pin!(self.body.chunk()).poll(&mut cx);
+            match polled {
+                Poll::Ready(Some(Ok(_))) if self.body.has_ended() => return None,
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(None | Some(Err(_))) => return None,
+                Poll::Pending if self.since.elapsed() > TIMEOUT => return None,
+                Poll::Pending => return Some(self),
+            }
+        }
+        None
     }
 }

@@ -64,7 +64,7 @@ impl Http1Connection {
     }
 
     /// Whether it can take a request: it is open, and nothing came that nobody asked for.
-    pub(super) fn is_quiet(&mut self) -> bool {
+    pub(super) fn is_reusable(&mut self) -> bool {
         let mut byte = [0];
         // Whoever looks at many in one turn of the runtime would be told that nothing has come when
         // it is only somebody else's turn.

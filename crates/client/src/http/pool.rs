@@ -7,36 +7,36 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 use tokio::time::Instant;
 
+use super::body::UnreadBody;
 use super::http1_connection::Http1Connection;
-use super::rest::Rest;
 
 /// How long a connection may wait: servers close theirs after some time, and one that is about to
 /// be closed would lose a request.
 const IDLE: Duration = Duration::from_secs(25);
 /// Responses that nobody reads any more whose end is waited for.
-const RESTS: usize = 32;
+const UNREAD_BODIES: usize = 32;
 
 /// Connections that wait, apart for each runtime that opened some: one of another runtime would wake
 /// a second thread for each request. Locked for moments, never while something is awaited.
 #[derive(Debug)]
 pub(super) struct Pool {
-    shelves: Mutex<Vec<(Id, IdleConnections)>>,
+    runtimes: Mutex<Vec<(Id, RuntimePool)>>,
     at_most: usize,
 }
 
 #[derive(Debug, Default)]
-struct IdleConnections {
+struct RuntimePool {
     /// The one used last at the back.
     idle: VecDeque<(Box<Http1Connection>, Instant)>,
-    rests: VecDeque<Rest>,
+    unread_bodies: VecDeque<UnreadBody>,
     /// Whether somebody looks after those that have waited for long.
-    is_swept: bool,
+    has_sweeper: bool,
 }
 
 impl Pool {
     /// Keeps at most so many connections for each runtime.
     pub(super) fn new(at_most: usize) -> Self {
-        Self { shelves: Mutex::default(), at_most }
+        Self { runtimes: Mutex::default(), at_most }
     }
 
     /// The connection of this runtime that was used last and can take a request.
@@ -49,10 +49,10 @@ impl Pool {
     }
 
     fn pop(&self, id: Id) -> Option<Box<Http1Connection>> {
-        let mut shelves = self.shelves();
-        let (_, shelf) = shelves.iter_mut().find(|(other, _)| *other == id)?;
-        while let Some((mut connection, since)) = shelf.idle.pop_back() {
-            if since.elapsed() <= IDLE && connection.is_quiet() {
+        let mut runtimes = self.runtimes();
+        let (_, runtime_pool) = runtimes.iter_mut().find(|(other, _)| *other == id)?;
+        while let Some((mut connection, since)) = runtime_pool.idle.pop_back() {
+            if since.elapsed() <= IDLE && connection.is_reusable() {
                 return Some(connection);
             }
         }
@@ -63,52 +63,56 @@ impl Pool {
     pub(super) fn give(self: &Arc<Self>, connection: Box<Http1Connection>) {
         let (now, at_most) = (Instant::now(), self.at_most);
         let Some(home) = connection.home() else { return };
-        self.on_shelf(home, |shelf| {
-            if shelf.idle.len() < at_most {
-                shelf.idle.push_back((connection, now));
+        self.with_runtime_pool(home, |runtime_pool| {
+            if runtime_pool.idle.len() < at_most {
+                runtime_pool.idle.push_back((connection, now));
             }
         });
     }
 
     /// Takes a response that nobody reads any more, for its connection once it has ended.
-    pub(super) fn give_rest(self: &Arc<Self>, rest: Rest) {
+    pub(super) fn drain_later(self: &Arc<Self>, rest: UnreadBody) {
         let Ok(here) = Handle::try_current() else { return };
-        self.on_shelf(here.id(), |shelf| {
-            if shelf.rests.len() == RESTS {
-                shelf.rests.pop_front();
+        self.with_runtime_pool(here.id(), |runtime_pool| {
+            if runtime_pool.unread_bodies.len() == UNREAD_BODIES {
+                runtime_pool.unread_bodies.pop_front();
             }
-            shelf.rests.push_back(rest);
+            runtime_pool.unread_bodies.push_back(rest);
         });
     }
 
     /// Looks at the responses that nobody reads: those that have ended give their connection back,
     /// which takes the lock.
     fn settle(self: &Arc<Self>, id: Id) {
-        let rests = match self.shelves().iter_mut().find(|(other, _)| *other == id) {
-            Some((_, shelf)) if !shelf.rests.is_empty() => std::mem::take(&mut shelf.rests),
+        let unread_bodies = match self.runtimes().iter_mut().find(|(other, _)| *other == id) {
+            Some((_, runtime_pool)) if !runtime_pool.unread_bodies.is_empty() => {
+                std::mem::take(&mut runtime_pool.unread_bodies)
+            }
             _ => return,
         };
-        let rests: VecDeque<Rest> = rests.into_iter().filter_map(Rest::settle).collect();
-        if let Some((_, shelf)) = self.shelves().iter_mut().find(|(other, _)| *other == id) {
-            shelf.rests.extend(rests);
+        let unread_bodies: VecDeque<UnreadBody> =
+            unread_bodies.into_iter().filter_map(UnreadBody::settle).collect();
+        if let Some((_, runtime_pool)) = self.runtimes().iter_mut().find(|(other, _)| *other == id)
+        {
+            runtime_pool.unread_bodies.extend(unread_bodies);
         }
     }
 
-    fn on_shelf(self: &Arc<Self>, id: Id, act: impl FnOnce(&mut IdleConnections)) {
-        let mut shelves = self.shelves();
-        let place = shelves.iter().position(|(other, _)| *other == id);
+    fn with_runtime_pool(self: &Arc<Self>, id: Id, act: impl FnOnce(&mut RuntimePool)) {
+        let mut runtimes = self.runtimes();
+        let place = runtimes.iter().position(|(other, _)| *other == id);
         let place = place.unwrap_or_else(|| {
             // Runtimes come seldom, so this is the time to forget those that have gone.
-            shelves.retain_mut(|(_, shelf)| !shelf.is_dead());
-            shelves.push((id, IdleConnections::default()));
-            shelves.len() - 1
+            runtimes.retain_mut(|(_, runtime_pool)| !runtime_pool.is_dead());
+            runtimes.push((id, RuntimePool::default()));
+            runtimes.len() - 1
         });
-        let shelf = &mut shelves[place].1;
-        act(shelf);
-        if !shelf.is_swept
+        let runtime_pool = &mut runtimes[place].1;
+        act(runtime_pool);
+        if !runtime_pool.has_sweeper
             && let Ok(runtime) = Handle::try_current()
         {
-            shelf.is_swept = true;
+            runtime_pool.has_sweeper = true;
             runtime.spawn(sweep(Arc::downgrade(self), id));
         }
     }
@@ -116,26 +120,27 @@ impl Pool {
     /// Closes what has waited for long. Says whether anything is left.
     fn sweep(self: &Arc<Self>, id: Id) -> bool {
         self.settle(id);
-        let mut shelves = self.shelves();
-        let Some((_, shelf)) = shelves.iter_mut().find(|(other, _)| *other == id) else {
+        let mut runtimes = self.runtimes();
+        let Some((_, runtime_pool)) = runtimes.iter_mut().find(|(other, _)| *other == id) else {
             return false;
         };
-        shelf
+        runtime_pool
             .idle
-            .retain_mut(|(connection, since)| since.elapsed() < IDLE && connection.is_quiet());
-        shelf.is_swept = !shelf.is_dead();
-        shelf.is_swept
+            .retain_mut(|(connection, since)| since.elapsed() < IDLE && connection.is_reusable());
+        runtime_pool.has_sweeper = !runtime_pool.is_dead();
+        runtime_pool.has_sweeper
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Vec<(Id, IdleConnections)>> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    fn runtimes(&self) -> MutexGuard<'_, Vec<(Id, RuntimePool)>> {
+        self.runtimes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl IdleConnections {
+impl RuntimePool {
     /// Whether nothing here can be used any more.
     fn is_dead(&mut self) -> bool {
-        self.rests.is_empty() && !self.idle.iter_mut().any(|(connection, _)| connection.is_quiet())
+        self.unread_bodies.is_empty()
+            && !self.idle.iter_mut().any(|(connection, _)| connection.is_reusable())
     }
 }
 

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::{Level, RawJson};
 use serde_json::{Value, json};
 
-use super::CallTimeouts;
+use super::RepeatTimer;
 use crate::connection::tests::raw;
 use crate::connection::tests::site::{Reply, Seen, Site, result};
 use crate::error::ClientError;
@@ -96,9 +96,9 @@ async fn patience_ends_after_longer_and_longer_pauses() {
     // By chance a pause is as short as half of what it may be.
     for (seconds, expected) in [(1, 3..=4), (30, 13..=24), (600, 200..=405)] {
         let at_most = Duration::from_secs(seconds);
-        let (mut patience, mut pauses) = (CallTimeouts::new(at_most), 0);
+        let (mut patience, mut pauses) = (RepeatTimer::new(at_most), 0);
         let error = loop {
-            match patience.rest().await {
+            match patience.pause().await {
                 Ok(()) => pauses += 1,
                 Err(error) => break error,
             }

@@ -1,24 +1,89 @@
 //! HTTP+SSE of the first revision: one stream of events from the server, a POST for each message to it.
 
-mod event_reader;
 mod message_poster;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use gantry_transport::sse::{Event, EventDecoder};
 use http::header::{self, HeaderValue};
 use http::{StatusCode, Uri};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::event_reader::EventReader;
 use self::message_poster::MessagePoster;
 use super::{Outgoing, Pipe};
 use crate::error::{ClientError, HttpError};
-use crate::http::{Http, Kind, Origin, Request, request_target};
+use crate::http::{Body, Http, Kind, Origin, Request, request_target};
 use crate::settings::Settings;
 use crate::target::Endpoint;
+
+/// What comes from the server.
+#[derive(Debug)]
+struct EventReader {
+    body: Body,
+    decoder: EventDecoder,
+}
+
+impl EventReader {
+    fn new(body: Body, limit: usize) -> Self {
+        Self { body, decoder: EventDecoder::new(limit) }
+    }
+
+    /// Where messages go, which must be the first thing that the server says.
+    async fn endpoint(&mut self) -> Result<String, ClientError> {
+        loop {
+            let Some(event) = self.event().await? else {
+                return Err(ClientError::Unreachable(
+                    "the stream of events ended before it said where messages go".to_owned(),
+                ));
+            };
+            match event.name.as_deref() {
+                Some("endpoint") => return Ok(String::from_utf8_lossy(&event.data).into_owned()),
+                _ if event.data.is_empty() => {}
+                _ => {
+                    return Err(ClientError::Malformed(
+                        "the stream of events does not begin with the event `endpoint`".to_owned(),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Hands on messages until the stream ends, and then says why.
+    async fn run(mut self, messages: mpsc::Sender<Result<Bytes, String>>) {
+        loop {
+            let (next, is_last) = match self.event().await {
+                Ok(Some(event)) if is_message(&event) => (Ok(event.data), false),
+                Ok(Some(_)) => continue,
+                Ok(None) => (Err("the server ended its stream of events".to_owned()), true),
+                Err(error) => (Err(error.to_string()), true),
+            };
+            if messages.send(next).await.is_err() || is_last {
+                return;
+            }
+        }
+    }
+
+    async fn event(&mut self) -> Result<Option<Event>, ClientError> {
+        loop {
+            let event = self.decoder.next_event();
+            if let Some(event) = event.map_err(|error| ClientError::Malformed(error.to_string()))? {
+                return Ok(Some(event));
+            }
+            match self.body.chunk().await.transpose()? {
+                Some(bytes) => self.decoder.feed(&bytes),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+fn is_message(event: &Event) -> bool {
+    !event.data.is_empty() && event.name.as_deref().is_none_or(|name| name == "message")
+}
 
 /// Opens the stream and waits until the server has said where messages are to go.
 pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pipe, ClientError> {
@@ -30,14 +95,14 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     let (outgoing, messages) = mpsc::channel(settings.queue);
     let (tx, incoming) = mpsc::channel(settings.queue);
     let stop = CancellationToken::new();
-    let postbox = MessagePoster::new(http, target, settings, tx.clone());
+    let poster = MessagePoster::new(http, target, settings, tx.clone());
     // Each ends the other: through the token, which also the owner of the pipe holds.
-    tokio::spawn(guarded(stop.clone(), reader.run(tx)));
-    tokio::spawn(guarded(stop.clone(), postbox.run(messages)));
+    tokio::spawn(cancel_on_end(stop.clone(), reader.run(tx)));
+    tokio::spawn(cancel_on_end(stop.clone(), poster.run(messages)));
     Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
 }
 
-async fn guarded(stop: CancellationToken, work: impl Future<Output = ()>) {
+async fn cancel_on_end(stop: CancellationToken, work: impl Future<Output = ()>) {
     stop.run_until_cancelled(work).await;
     stop.cancel();
 }

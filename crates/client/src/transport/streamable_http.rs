@@ -1,6 +1,6 @@
 //! Streamable HTTP: a POST for each message, answered with JSON or a stream of messages.
 
-mod event_stream;
+mod message_stream;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +12,7 @@ use gantry_protocol::{Revision, headers};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 
-pub(crate) use self::event_stream::{Messages, Said};
+pub(crate) use self::message_stream::{MessageStream, StreamItem};
 use crate::backoff::Backoff;
 use crate::error::ClientError;
 use crate::http::{Body, Head, Http, Kind, Request, request_target};
@@ -31,7 +31,7 @@ const REFUSAL: usize = 64 * 1024;
 
 /// A server that speaks Streamable HTTP. Clones share it; no task runs for it.
 #[derive(Debug, Clone)]
-pub(crate) struct Streamable(Arc<Shared>);
+pub(crate) struct StreamableHttp(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -39,7 +39,7 @@ struct Shared {
     target: Uri,
     /// What requests carry that stand alone.
     bare: Arc<HeaderMap>,
-    agreed: Mutex<Agreed>,
+    negotiated: Mutex<Negotiated>,
     limit: usize,
     backoff: Backoff,
     grace: Duration,
@@ -47,7 +47,7 @@ struct Shared {
 
 /// What every request carries from now on.
 #[derive(Debug, Clone)]
-struct Agreed {
+struct Negotiated {
     headers: Arc<HeaderMap>,
     has_session: bool,
     resumes: bool,
@@ -66,7 +66,7 @@ pub(crate) enum Posted {
     /// Messages as they come.
     Stream {
         /// The messages.
-        messages: Messages,
+        messages: MessageStream,
         /// The session that the server began.
         session: Option<String>,
     },
@@ -83,7 +83,7 @@ pub(crate) enum Posted {
     },
 }
 
-impl Streamable {
+impl StreamableHttp {
     /// Connects to nothing yet.
     pub(crate) fn new(endpoint: &Endpoint, settings: &Settings) -> Result<Self, ClientError> {
         let http = Http::new(endpoint, settings)?;
@@ -91,12 +91,12 @@ impl Streamable {
         headers.insert(header::ACCEPT, EITHER);
         headers.insert(header::CONTENT_TYPE, JSON);
         let bare = Arc::new(headers);
-        let agreed = Agreed { headers: bare.clone(), has_session: false, resumes: false };
+        let negotiated = Negotiated { headers: bare.clone(), has_session: false, resumes: false };
         Ok(Self(Arc::new(Shared {
             http,
             target: request_target(&endpoint.url),
             bare,
-            agreed: Mutex::new(agreed),
+            negotiated: Mutex::new(negotiated),
             limit: settings.message.size,
             backoff: settings.backoff.clone(),
             grace: settings.grace,
@@ -105,7 +105,7 @@ impl Streamable {
 
     /// From now on every request carries these. Requests of a revision without handshake bring
     /// their own.
-    pub(crate) fn agreed(&self, revision: Revision, session: Option<String>) {
+    pub(crate) fn negotiated(&self, revision: Revision, session: Option<String>) {
         let mut headers = HeaderMap::clone(&self.0.bare);
         if revision >= Revision::V2025_06_18 && !revision.is_stateless() {
             headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
@@ -118,8 +118,8 @@ impl Streamable {
             headers.insert(SESSION_ID, id);
         }
         let resumes = !revision.is_stateless();
-        let agreed = Agreed { headers: Arc::new(headers), has_session, resumes };
-        *self.0.agreed.lock().unwrap_or_else(PoisonError::into_inner) = agreed;
+        let negotiated = Negotiated { headers: Arc::new(headers), has_session, resumes };
+        *self.0.negotiated.lock().unwrap_or_else(PoisonError::into_inner) = negotiated;
     }
 
     /// Sends one message. The headers are those that repeat parts of it. Dropping the future, or a
@@ -129,13 +129,13 @@ impl Streamable {
         message: Bytes,
         headers: &[(HeaderName, HeaderValue)],
     ) -> Result<Posted, ClientError> {
-        let agreed = self.0.agreed();
-        let stands_alone = headers.iter().any(|(name, _)| *name == PROTOCOL_VERSION);
-        let common = if stands_alone { &self.0.bare } else { &agreed.headers };
+        let negotiated = self.0.negotiated();
+        let is_stateless_http = headers.iter().any(|(name, _)| *name == PROTOCOL_VERSION);
+        let common = if is_stateless_http { &self.0.bare } else { &negotiated.headers };
         let post = Request::post(&self.0.target, common, &message);
         let (head, body) = self.0.http.send(Request { more: headers, ..post }).await?;
         match head.status {
-            StatusCode::NOT_FOUND if agreed.has_session && !stands_alone => {
+            StatusCode::NOT_FOUND if negotiated.has_session && !is_stateless_http => {
                 Err(ClientError::SessionLost)
             }
             status if !status.is_success() => {
@@ -152,13 +152,15 @@ impl Streamable {
     }
 
     /// Opens the stream for what belongs to no request. None when the server has none.
-    pub(crate) async fn listen(&self) -> Result<Option<Messages>, ClientError> {
+    pub(crate) async fn listen(&self) -> Result<Option<MessageStream>, ClientError> {
         let (head, body) = self.0.get(None).await?;
         match head.status {
             StatusCode::OK if head.kind == Kind::Events => {
-                Ok(Some(Messages::new(self.0.clone(), body)))
+                Ok(Some(MessageStream::new(self.0.clone(), body)))
             }
-            StatusCode::NOT_FOUND if self.0.agreed().has_session => Err(ClientError::SessionLost),
+            StatusCode::NOT_FOUND if self.0.negotiated().has_session => {
+                Err(ClientError::SessionLost)
+            }
             status if status.is_server_error() => Err(ClientError::Unreachable(format!(
                 "`{}` refused the stream of its messages with HTTP status {status}",
                 self.0.http.origin()
@@ -169,11 +171,11 @@ impl Streamable {
 
     /// Ends the session, if there is one. A server that does not care is not waited for.
     pub(crate) async fn end_session(&self) {
-        let agreed = self.0.agreed();
-        if !agreed.has_session {
+        let negotiated = self.0.negotiated();
+        if !negotiated.has_session {
             return;
         }
-        let mut headers = HeaderMap::clone(&agreed.headers);
+        let mut headers = HeaderMap::clone(&negotiated.headers);
         headers.remove(header::CONTENT_TYPE);
         let end = Request::get(&self.0.target, &headers);
         let sent = self.0.http.send(Request { method: &Method::DELETE, ..end });
@@ -185,7 +187,7 @@ impl Streamable {
     async fn take(&self, head: Head, body: Body) -> Result<Posted, ClientError> {
         let session = head.session;
         if head.kind == Kind::Events {
-            let messages = Messages::new(self.0.clone(), body);
+            let messages = MessageStream::new(self.0.clone(), body);
             return Ok(Posted::Stream { messages, session });
         }
         let body = body.whole(self.0.limit).await?;
@@ -201,13 +203,13 @@ impl Streamable {
 }
 
 impl Shared {
-    fn agreed(&self) -> Agreed {
-        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn negotiated(&self) -> Negotiated {
+        self.negotiated.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Asks for a stream: a new one, or the rest of one after an event.
     async fn get(&self, after: Option<&str>) -> Result<(Head, Body), ClientError> {
-        let mut headers = HeaderMap::clone(&self.agreed().headers);
+        let mut headers = HeaderMap::clone(&self.negotiated().headers);
         headers.remove(header::CONTENT_TYPE);
         headers.insert(header::ACCEPT, EVENTS);
         if let Some(id) = after.and_then(|id| HeaderValue::try_from(id).ok()) {

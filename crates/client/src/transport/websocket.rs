@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Outgoing, Pipe};
 use crate::error::{ClientError, HttpError};
-use crate::http::{Origin, Stream, connect, of_endpoint};
+use crate::http::{Origin, Stream, connect, endpoint_headers};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
@@ -78,7 +78,7 @@ async fn open_socket(
 fn request(endpoint: &Endpoint, origin: &Origin) -> Result<Request<()>, ClientError> {
     let mut request = Request::new(());
     *request.uri_mut() = address(&endpoint.url, origin)?;
-    *request.headers_mut() = of_endpoint(endpoint)?;
+    *request.headers_mut() = endpoint_headers(endpoint)?;
     let headers = request.headers_mut();
     headers.entry(header::HOST).or_insert(origin.host_header()?);
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use crate::client::Client;
 use crate::connection::tests::SOON;
+use crate::event::State;
 use crate::settings::{Era, FloodLimits, Settings};
-use crate::state::State;
 use crate::target::Target;
 
 const HELLO: &str = r#"

@@ -12,10 +12,10 @@ use crate::client::Client;
 use crate::connection::tests::call;
 use crate::connection::tests::site::{Reply, Seen, Site, newer, older, result};
 use crate::error::ClientError;
+use crate::event::State;
 use crate::request::{List, Request};
 use crate::request_handler::NoopHandler;
 use crate::settings::{RetrySettings, Settings};
-use crate::state::State;
 
 const BUSY: Reply = (503, "", Value::Null);
 const GATEWAY: Reply = (502, "", Value::Null);

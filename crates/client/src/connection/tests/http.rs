@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::site::{Reply, Seen, Site, error, newer, older};
 use super::{SOON, call, complete, raw};
 use crate::connection::Connection;
+use crate::connection::dispatch::{decode, dispatch};
 use crate::error::ClientError;
 use crate::event::{ChangedList, Event};
 use crate::request::Request;
@@ -201,12 +202,12 @@ async fn what_a_status_means() {
 }
 
 #[tokio::test]
-async fn the_server_is_listened_to_before_it_is_asked() {
+async fn the_server_is_subscribed_before_it_is_asked() {
     let mut site = Site::open(older).await;
     let connection = site.connect().await.unwrap();
     let seen = std::iter::from_fn(|| site.seen.try_recv().ok());
     assert!(seen.into_iter().any(|seen| seen.method() == "GET"));
-    assert!(!connection.is_listened_to(), "it has no stream");
+    assert!(!connection.is_subscribed(), "it has no stream");
 }
 
 #[tokio::test]
@@ -229,8 +230,8 @@ async fn a_question_on_the_general_stream_finds_the_only_call() {
     // As the general stream would bring it.
     let input_request =
         json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}});
-    let input_request = connection.inner.decode(input_request.to_string().into()).await;
-    connection.inner.hear(input_request, None);
+    let input_request = decode(&connection.inner, input_request.to_string().into()).await;
+    dispatch(&connection.inner, input_request, None);
     let answer = site.next("POST").await;
     assert_eq!(answer.body["result"]["action"], "accept");
     task.abort();

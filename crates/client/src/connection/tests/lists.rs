@@ -144,13 +144,13 @@ async fn a_subscription_is_kept_open() {
     // One that the server does not know is not heard.
     server.answer(&third, json!({"resultType": "complete"})).await;
     let fourth = server.next().await;
-    assert!(!connection.is_listened_to());
+    assert!(!connection.is_subscribed());
     server.fail(&fourth, json!({"code": -32601, "message": "no"})).await;
 }
 
 /// What changes is heard from the beginning, or is asked for again.
 #[tokio::test]
-async fn a_server_is_listened_to_before_it_counts_as_connected() {
+async fn a_server_is_subscribed_before_it_counts_as_connected() {
     for is_waited_for in [true, false] {
         let (mut server, pipe) = pipe();
         let capabilities = json!({"tools": {"listChanged": true}});
@@ -161,7 +161,7 @@ async fn a_server_is_listened_to_before_it_counts_as_connected() {
         let request = server.next().await;
         assert_eq!(request["method"], "subscriptions/listen");
         assert!(listening.try_recv().is_err_and(|it| it == TryRecvError::Empty));
-        assert!(!connection.is_listened_to());
+        assert!(!connection.is_subscribed());
         if is_waited_for {
             server.acknowledge(&request).await;
             timeout(SOON, listening).await.expect("in time").expect("it is listened to");
@@ -171,7 +171,7 @@ async fn a_server_is_listened_to_before_it_counts_as_connected() {
             server.acknowledge(&request).await;
             assert!(matches!(events.recv().await, Some(Event::Reconnected)));
         }
-        assert!(connection.is_listened_to());
+        assert!(connection.is_subscribed());
     }
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::SOON;
 use crate::connection::Connection;
-use crate::connection::open::Opening;
+use crate::connection::open::Connector;
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::settings::{Era, Settings};
@@ -47,9 +47,9 @@ pub(super) async fn begin(
 ) -> (Result<(Connection, oneshot::Receiver<()>), ClientError>, Events) {
     let (events, told) = mpsc::channel(64);
     let era = settings.era;
-    let opening = Opening::new(Arc::new(settings), era, events);
-    let draft = opening.piped(pipe, None);
-    let opened = opening.welcome(draft, era).await;
+    let connector = Connector::new(Arc::new(settings), era, events);
+    let new = connector.over_pipe(pipe, None);
+    let opened = connector.negotiate_with(new, era).await;
     (opened.map(|(draft, agreed)| Connection::begin(draft, agreed)), told)
 }
 

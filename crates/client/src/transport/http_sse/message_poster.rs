@@ -19,7 +19,7 @@ use crate::settings::Settings;
 /// it takes a message, and ask something meanwhile: the answer must not stand behind the question.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes read of what a server says to a message that it took.
-const COURTESY: usize = 4 * 1024;
+const RESPONSE_LIMIT: usize = 4 * 1024;
 
 /// Sends messages.
 #[derive(Debug)]
@@ -57,13 +57,13 @@ impl MessagePoster {
             };
             let Some(message) = message else { break };
             let mut post = Box::pin(self.post(message));
-            let patience = tokio::time::sleep(TIMEOUT);
-            tokio::pin!(patience);
+            let slow_timer = tokio::time::sleep(TIMEOUT);
+            tokio::pin!(slow_timer);
             loop {
                 tokio::select! {
                     () = &mut post => break,
                     Some(()) = slow.next(), if !slow.is_empty() => {}
-                    () = &mut patience => {
+                    () = &mut slow_timer => {
                         slow.push(post);
                         break;
                     }
@@ -77,7 +77,7 @@ impl MessagePoster {
         let post = Request::post(&self.target, &self.headers, &message);
         let why = match self.http.send(post).await {
             Ok((head, body)) if head.status.is_success() => {
-                body.beginning(COURTESY).await;
+                body.beginning(RESPONSE_LIMIT).await;
                 return;
             }
             Ok((head, _)) => format!(

@@ -1,4 +1,4 @@
-//! Streamable HTTP against servers in this process: what goes out, what is made of what comes back,
+//! StreamableHttp HTTP against servers in this process: what goes out, what is made of what comes back,
 //! and streams that are taken up again.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gantry_protocol::Revision;
 use http::header::{HeaderName, HeaderValue};
 
-use super::{Messages, Posted, Said, Streamable};
+use super::{MessageStream, Posted, StreamItem, StreamableHttp};
 use crate::error::ClientError;
 use crate::settings::Settings;
 use crate::transport::fake_http_server::{
@@ -24,11 +24,11 @@ fn settings() -> Settings {
     settings
 }
 
-fn streamable(server: &FakeHttpServer) -> Streamable {
-    Streamable::new(&server.endpoint, &settings()).unwrap()
+fn streamable(server: &FakeHttpServer) -> StreamableHttp {
+    StreamableHttp::new(&server.endpoint, &settings()).unwrap()
 }
 
-async fn post(streamable: &Streamable) -> Result<Posted, ClientError> {
+async fn post(streamable: &StreamableHttp) -> Result<Posted, ClientError> {
     streamable.post(Bytes::from_static(MESSAGE.as_bytes()), &[]).await
 }
 
@@ -52,11 +52,11 @@ async fn told(posted: Result<Posted, ClientError>) -> String {
     }
 }
 
-async fn next_text(messages: &mut Messages) -> Option<Result<Bytes, ClientError>> {
+async fn next_text(messages: &mut MessageStream) -> Option<Result<Bytes, ClientError>> {
     loop {
         match messages.next().await? {
-            Ok(Said::Message(text)) => return Some(Ok(text)),
-            Ok(Said::HangUp(_)) => {}
+            Ok(StreamItem::Message(text)) => return Some(Ok(text)),
+            Ok(StreamItem::HangUp(_)) => {}
             Err(error) => return Some(Err(error)),
         }
     }
@@ -208,7 +208,7 @@ async fn every_request_carries_what_was_agreed_on() {
         assert!(!first.contains("mcp-") && !first.contains("accept-encoding"), "{first}");
         assert_eq!(body, MESSAGE);
 
-        streamable.agreed(revision, session.map(str::to_owned));
+        streamable.negotiated(revision, session.map(str::to_owned));
         let own = (HeaderName::from_static("mcp-method"), HeaderValue::from_static("ping"));
         streamable.post(Bytes::from_static(b"{}"), &[own]).await.unwrap();
         let (connection, second, _) = server.request().await;
@@ -227,7 +227,7 @@ async fn a_forgotten_session_is_told_apart() {
     let gone = || Play::Say(response("404 Not Found", "", "gone"));
     let server = FakeHttpServer::new([gone(), gone()]).await;
     let streamable = streamable(&server);
-    streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
+    streamable.negotiated(Revision::V2025_11_25, Some("s".to_owned()));
     assert_eq!(kind(&post(&streamable).await.unwrap_err()), "session lost");
     assert_eq!(kind(&streamable.listen().await.unwrap_err()), "session lost");
 }
@@ -242,7 +242,7 @@ async fn a_stream_is_taken_up_where_it_broke() {
     ])
     .await;
     let streamable = streamable(&server);
-    streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
+    streamable.negotiated(Revision::V2025_11_25, Some("s".to_owned()));
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
     };
@@ -275,13 +275,13 @@ async fn a_server_that_hangs_up_is_called_back() {
     ])
     .await;
     let streamable = streamable(&server);
-    streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
+    streamable.negotiated(Revision::V2025_11_25, Some("s".to_owned()));
     let Ok(Posted::Stream { mut messages, .. }) = post(&streamable).await else {
         panic!("a stream")
     };
     let said = messages.next().await;
     let retry = Duration::from_millis(20);
-    assert!(matches!(said, Some(Ok(Said::HangUp(time))) if time == retry), "{said:?}");
+    assert!(matches!(said, Some(Ok(StreamItem::HangUp(time))) if time == retry), "{said:?}");
     assert_eq!(next_text(&mut messages).await.unwrap().unwrap(), "1");
 }
 
@@ -298,7 +298,7 @@ async fn a_stream_that_cannot_be_taken_up_is_lost() {
     for (case, then, expected) in cases {
         let server = FakeHttpServer::new([begun()].into_iter().chain(then)).await;
         let streamable = streamable(&server);
-        streamable.agreed(Revision::V2025_06_18, Some("s".to_owned()));
+        streamable.negotiated(Revision::V2025_06_18, Some("s".to_owned()));
         let told = told(post(&streamable).await).await;
         assert_eq!(told, format!(r#"stream None b"1" {expected}"#), "{case}");
     }
@@ -308,7 +308,7 @@ async fn a_stream_that_cannot_be_taken_up_is_lost() {
 async fn a_stream_without_session_is_never_taken_up() {
     let mut server = FakeHttpServer::new([Play::SayAndClose(events("id: a\ndata: 1\n\n"))]).await;
     let streamable = streamable(&server);
-    streamable.agreed(Revision::V2026_07_28, None);
+    streamable.negotiated(Revision::V2026_07_28, None);
     assert_eq!(told(post(&streamable).await).await, r#"stream None b"1" lost"#);
     assert!(server.request().await.1.starts_with("post "));
 }
@@ -378,7 +378,7 @@ async fn a_session_is_ended_without_waiting_for_long() {
     let mut server = FakeHttpServer::new([Play::SayAndHold(String::new())]).await;
     let streamable = streamable(&server);
     streamable.end_session().await;
-    streamable.agreed(Revision::V2025_11_25, Some("s".to_owned()));
+    streamable.negotiated(Revision::V2025_11_25, Some("s".to_owned()));
     let begun = tokio::time::Instant::now();
     streamable.end_session().await;
     assert!(begun.elapsed() <= settings().grace + Duration::from_millis(1));

@@ -30,20 +30,20 @@ impl Cache {
 
     /// To be taken before a list is asked for, and shown when it is to be kept: what changes
     /// meanwhile must not be kept.
-    pub(super) fn ticket(&self, list: List) -> u64 {
+    pub(super) fn version_of(&self, list: List) -> u64 {
         self.slots()[list as usize].version
     }
 
-    pub(super) fn keep(&self, list: List, ticket: u64, listed: &Listed) {
+    pub(super) fn store(&self, list: List, version_of: u64, listed: &Listed) {
         let mut slots = self.slots();
         let slot = &mut slots[list as usize];
-        if slot.version == ticket && !listed.ttl.is_zero() {
+        if slot.version == version_of && !listed.ttl.is_zero() {
             slot.kept = Instant::now().checked_add(listed.ttl).map(|until| (until, listed.clone()));
         }
     }
 
     /// Forgets what an event says has changed.
-    pub(super) fn heed(&self, event: &Event) {
+    pub(super) fn invalidate(&self, event: &Event) {
         let stale: &[List] = match event {
             Event::ListChanged(ChangedList::Tools) => &[List::Tools],
             Event::ListChanged(ChangedList::Prompts) => &[List::Prompts],

@@ -37,7 +37,7 @@ fn read_now(
             Err(ClientError::Malformed("the server's result is no object".to_owned()))
         }
         Ok(result) if revision.is_stateless() => read_stateless(revision, request, result.into()),
-        Ok(result) => Ok(read_older(revision, request, task, result)),
+        Ok(result) => Ok(read_legacy(revision, request, task, result)),
         Err(error) => read_error(revision, request, &error),
     }
 }
@@ -73,7 +73,7 @@ fn read_stateless(
     }
 }
 
-fn read_older(revision: Revision, request: &Request, task: bool, result: RawJson) -> Answer {
+fn read_legacy(revision: Revision, request: &Request, task: bool, result: RawJson) -> Answer {
     let created = if task { result.get("task") } else { None };
     if let Some(created) = created.filter(RawJson::is_object) {
         let kind = RawJson::string("task");
@@ -104,7 +104,7 @@ fn read_error(
     let error = rpc_error(error)?;
     match error.code {
         code::URL_ELICITATION_REQUIRED if revision == Revision::V2025_11_25 => {
-            visits(request, error)
+            url_elicitations(request, error)
         }
         // Of anything but a resource the code is the server's own.
         code::RESOURCE_NOT_FOUND
@@ -128,11 +128,13 @@ pub(super) fn rpc_error(error: &RawJson) -> Result<RpcError, ClientError> {
 
 /// The visits that the user must make before the call is made again (2025-11-25), as the questions
 /// that they are in the newest revision.
-fn visits(request: &Request, error: RpcError) -> Result<Answer, ClientError> {
+fn url_elicitations(request: &Request, error: RpcError) -> Result<Answer, ClientError> {
     let listed = error.data.as_ref().and_then(|data| data.get("elicitations"));
-    let visits: Vec<_> =
+    let url_elicitations: Vec<_> =
         listed.iter().flat_map(RawJson::elements).filter(RawJson::is_object).collect();
-    if visits.is_empty() || request.method != Method::ToolsCall && !request.method.takes_input() {
+    if url_elicitations.is_empty()
+        || request.method != Method::ToolsCall && !request.method.takes_input()
+    {
         return Err(ClientError::Answered(error));
     }
     if !ClientCapabilities::read(request.capabilities.clone()).elicitation_url {
@@ -141,7 +143,7 @@ fn visits(request: &Request, error: RpcError) -> Result<Answer, ClientError> {
         return Err(ClientError::Answered(error.with_data(RawJson::from_static(needed))));
     }
     let mut entries = ObjectWriter::new();
-    for (index, visit) in visits.iter().enumerate() {
+    for (index, visit) in url_elicitations.iter().enumerate() {
         let visit =
             visit.edit().remove("elicitationId").set("mode", RawJson::string("url")).apply();
         let input_request = ObjectWriter::new()

@@ -1,5 +1,6 @@
 //! The resources whose changes are to be told, one change of the set after the other.
 
+use super::call::send_request;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,72 +10,80 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use super::connection_inner::ConnectionInner;
-use super::listen::{Tried, Wish};
+use super::subscriptions::{WatchRequest, WatchResult};
 use crate::error::ClientError;
 use crate::request::Request;
 use crate::request_handler::NoopHandler;
 
 #[derive(Debug)]
-pub(super) struct Watching {
-    wishes: watch::Sender<Wish>,
-    tried: watch::Receiver<Tried>,
+pub(super) struct ResourceSubscriptions {
+    watch_requests: watch::Sender<WatchRequest>,
+    result: watch::Receiver<WatchResult>,
     /// What a server with handshake was told.
     subscribed: Mutex<BTreeSet<String>>,
-    turn: Semaphore,
+    one_at_a_time: Semaphore,
 }
 
-impl Watching {
-    pub(super) fn new(wishes: watch::Sender<Wish>, tried: watch::Receiver<Tried>) -> Self {
-        Self { wishes, tried, subscribed: Mutex::default(), turn: Semaphore::new(1) }
+impl ResourceSubscriptions {
+    pub(super) fn new(
+        watch_requests: watch::Sender<WatchRequest>,
+        result: watch::Receiver<WatchResult>,
+    ) -> Self {
+        Self {
+            watch_requests,
+            result,
+            subscribed: Mutex::default(),
+            one_at_a_time: Semaphore::new(1),
+        }
     }
 
     /// Has the subscription of a server without handshake opened anew, and waits for it.
-    pub(super) async fn wish(
+    pub(super) async fn resubscribe(
         &self,
         uris: &BTreeSet<String>,
         inner: &ConnectionInner,
     ) -> Result<(), ClientError> {
         let mut number = 0;
-        let changed = self.wishes.send_if_modified(|wish| {
-            let changed = wish.uris != *uris;
+        let changed = self.watch_requests.send_if_modified(|resubscribe| {
+            let changed = resubscribe.uris != *uris;
             if changed {
-                *wish = Wish { number: wish.number + 1, uris: uris.clone() };
+                *resubscribe = WatchRequest { number: resubscribe.number + 1, uris: uris.clone() };
             }
-            number = wish.number;
+            number = resubscribe.number;
             changed
         });
         if !changed {
             return Ok(());
         }
-        let mut tried = self.tried.clone();
+        let mut result = self.result.clone();
         let within = inner.settings.connect_within;
-        let tried = timeout(within, tried.wait_for(|tried| tried.number >= number)).await;
-        match tried {
-            Ok(Ok(tried)) => tried.failed.clone().map_or(Ok(()), Err),
-            Ok(Err(_)) => Err(inner.gone()),
+        let result = timeout(within, result.wait_for(|result| result.number >= number)).await;
+        match result {
+            Ok(Ok(result)) => result.failed.clone().map_or(Ok(()), Err),
+            Ok(Err(_)) => Err(inner.closed_error()),
             Err(_) => Err(ClientError::Timeout(within)),
         }
     }
 
     /// Subscribes to what is new and unsubscribes from what is not wanted any more. All are tried;
     /// the first failure is told.
-    pub(super) async fn subscribe(
+    pub(super) async fn update(
         &self,
         uris: &BTreeSet<String>,
         inner: &ConnectionInner,
     ) -> Result<(), ClientError> {
-        let _turn = self.turn.acquire().await;
+        let _turn = self.one_at_a_time.acquire().await;
         let before = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut failed = None;
         for uri in uris.difference(&before) {
-            match tell(inner, Method::ResourcesSubscribe, uri).await {
+            match send(inner, Method::ResourcesSubscribe, uri).await {
                 Ok(()) => drop(self.set(uri, true)),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         for uri in before.difference(uris) {
             self.set(uri, false);
-            if let Err(error) = tell(inner, Method::ResourcesUnsubscribe, uri).await {
+            if let Err(error) = send(inner, Method::ResourcesUnsubscribe, uri).await {
                 failed = failed.or(Some(error));
             }
         }
@@ -87,7 +96,7 @@ impl Watching {
     }
 }
 
-async fn tell(inner: &ConnectionInner, method: Method, uri: &str) -> Result<(), ClientError> {
+async fn send(inner: &ConnectionInner, method: Method, uri: &str) -> Result<(), ClientError> {
     let params = ObjectWriter::new().value("uri", uri).finish();
-    inner.request(&Request::new(method, params), &NoopHandler).await.map(drop)
+    send_request(inner, &Request::new(method, params), &NoopHandler).await.map(drop)
 }

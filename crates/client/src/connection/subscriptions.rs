@@ -1,6 +1,8 @@
 //! Hearing what belongs to no request, for as long as the connection lives: a subscription of a
 //! server without handshake, and the general stream of a session over HTTP.
 
+use super::dispatch::dispatch;
+use super::negotiate::check_era;
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,10 +17,10 @@ use tokio::time::{sleep, timeout};
 
 use super::compose;
 use super::connection_inner::{ConnectionInner, Transport};
-use super::hear::cancelled;
-use super::mailbox::Inbound;
-use super::pending_requests::{About, Call};
-use super::source::Source;
+use super::dispatch::cancelled;
+use super::pending_requests::Inbound;
+use super::pending_requests::{PendingRequest, RequestInfo};
+use super::response_stream::ResponseStream;
 use crate::error::ClientError;
 use crate::event::Event;
 use crate::peer::Peer;
@@ -26,26 +28,26 @@ use crate::request::Request;
 
 /// How long a subscription over HTTP is heard after another has taken its place. What the server
 /// said on it before it knew of the other may still be on its way: streams have no order among them.
-const LINGER: Duration = Duration::from_secs(1);
+const OVERLAP: Duration = Duration::from_secs(1);
 
 /// The resources to hear of. Each wish has a number, so that it can be seen when it is in force.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wish {
+pub(super) struct WatchRequest {
     pub(super) number: u64,
     pub(super) uris: BTreeSet<String>,
 }
 
 /// The last wish that was tried, and why it failed if it did.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tried {
+pub(super) struct WatchResult {
     pub(super) number: u64,
     pub(super) failed: Option<ClientError>,
 }
 
 /// Whoever waits until the server is listened to.
-pub(super) struct Awaited(Option<oneshot::Sender<()>>);
+pub(super) struct ListeningSignal(Option<oneshot::Sender<()>>);
 
-impl Awaited {
+impl ListeningSignal {
     pub(super) fn new(waiting: oneshot::Sender<()>) -> Self {
         Self(Some(waiting))
     }
@@ -58,20 +60,20 @@ impl Awaited {
 }
 
 /// Keeps a subscription open, and opens it anew when the wish changes or when it is lost.
-pub(super) async fn subscribe(
+pub(super) async fn keep_subscribed(
     inner: Arc<ConnectionInner>,
-    mut wishes: watch::Receiver<Wish>,
-    tried: watch::Sender<Tried>,
-    mut awaited: Awaited,
+    mut watch_requests: watch::Receiver<WatchRequest>,
+    result: watch::Sender<WatchResult>,
+    mut awaited: ListeningSignal,
 ) {
-    let Some(agreed) = inner.agreed() else { return };
+    let Some(negotiated) = inner.negotiated() else { return };
     let (mut failures, mut lost) = (0, false);
     // The old one is heard until the new one is in force.
     let mut current: Option<Subscription> = None;
-    let mut parting = JoinSet::new();
+    let mut replaced = JoinSet::new();
     while inner.pending_requests.end_reason().is_none() {
-        let wish = wishes.borrow_and_update().clone();
-        let opened = match filter(&agreed.peer, &wish.uris) {
+        let watch_request = watch_requests.borrow_and_update().clone();
+        let opened = match filter(&negotiated.peer, &watch_request.uris) {
             Some(filter) => {
                 let mut opening = pin!(Subscription::open(&inner, &filter));
                 loop {
@@ -94,17 +96,17 @@ pub(super) async fn subscribe(
         let is_late = awaited.tell();
         match opened {
             Ok(opened) => {
-                let is_listened_to = opened.is_some();
+                let is_subscribed = opened.is_some();
                 let before = std::mem::replace(&mut current, opened);
-                while parting.try_join_next().is_some() {}
+                while replaced.try_join_next().is_some() {}
                 // Over a pipe everything has come that was said before.
                 if let Some(mut before) = before.filter(|_| !inner.is_pipe()) {
-                    parting.spawn(async move {
-                        let _ = timeout(LINGER, before.ended()).await;
+                    replaced.spawn(async move {
+                        let _ = timeout(OVERLAP, before.ended()).await;
                     });
                 }
                 failures = 0;
-                if std::mem::take(&mut lost) || (is_late && is_listened_to) {
+                if std::mem::take(&mut lost) || (is_late && is_subscribed) {
                     inner.event(Event::Reconnected);
                 }
             }
@@ -115,8 +117,8 @@ pub(super) async fn subscribe(
                 lost |= !never;
             }
         }
-        tried.send_replace(Tried { number: wish.number, failed });
-        if inner.outdated.is_cancelled() {
+        result.send_replace(WatchResult { number: watch_request.number, failed });
+        if inner.era_changed.is_cancelled() {
             return;
         }
         let ended = async {
@@ -127,7 +129,7 @@ pub(super) async fn subscribe(
             }
         };
         select! {
-            changed = wishes.changed() => if changed.is_err() { return },
+            changed = watch_requests.changed() => if changed.is_err() { return },
             () = ended => {
                 if failures == 0 {
                     current = None;
@@ -173,33 +175,33 @@ fn filter(peer: &Peer, uris: &BTreeSet<String>) -> Option<RawJson> {
 /// One `subscriptions/listen` in force. Dropping it ends it.
 struct Subscription {
     inner: Arc<ConnectionInner>,
-    call: Arc<Call>,
-    source: Source,
+    call: Arc<PendingRequest>,
+    stream: ResponseStream,
 }
 
 impl Subscription {
     async fn open(inner: &Arc<ConnectionInner>, filter: &RawJson) -> Result<Self, ClientError> {
-        let call = inner.pending_requests.begin(About::own(Method::Listen))?;
+        let call = inner.pending_requests.register(RequestInfo::own(Method::Listen))?;
         let params = ObjectWriter::new().raw("notifications", filter).finish();
         let mut request = Request::new(Method::Listen, params);
         request.capabilities = inner.settings.capabilities.clone();
         let (revision, head) = (Revision::LATEST, ParamsHead::read(&request.params));
-        let params = compose::standing_alone(revision, &inner.settings, &request, &head, call.id);
+        let params = compose::stateless_params(revision, &inner.settings, &request, &head, call.id);
         let message =
             jsonrpc::request(&Id::number(call.id), Method::Listen.as_str(), Some(&params));
         let headers = match inner.is_pipe() {
             true => Vec::new(),
-            false => compose::repeated(revision, &request, &head, None),
+            false => compose::repeated_headers(revision, &request, &head, None),
         };
         let within = inner.settings.connect_within;
         let open = async {
-            let source = Source::send(inner, message, headers).await;
+            let stream = ResponseStream::send(inner, message, headers).await;
             // From here on dropping it takes the call off the board.
             let mut subscription =
-                Self { inner: inner.clone(), call: call.clone(), source: source? };
+                Self { inner: inner.clone(), call: call.clone(), stream: stream? };
             match subscription.acknowledged().await {
                 Ok(()) => Ok(subscription),
-                Err(error) => Err(inner.judged(subscription.source.refused, error).await),
+                Err(error) => Err(check_era(inner, subscription.stream.refused, error).await),
             }
         };
         let opened = timeout(within, open).await.unwrap_or(Err(ClientError::Timeout(within)));
@@ -214,9 +216,9 @@ impl Subscription {
             match self.next().await? {
                 Inbound::Acknowledged => return Ok(()),
                 Inbound::Answer(Err(error)) => {
-                    return Err(ClientError::Answered(super::answer::rpc_error(&error)?));
+                    return Err(ClientError::Answered(super::response::rpc_error(&error)?));
                 }
-                heard if self.is_end(&heard) => {
+                inbound if self.is_end(&inbound) => {
                     let text = "the server ended a subscription at once".to_owned();
                     return Err(ClientError::Lost(text));
                 }
@@ -227,17 +229,17 @@ impl Subscription {
 
     /// Hears until the subscription ends, by whatever way.
     async fn ended(&mut self) {
-        while let Ok(heard) = self.next().await {
-            if self.is_end(&heard) {
+        while let Ok(inbound) = self.next().await {
+            if self.is_end(&inbound) {
                 return;
             }
         }
     }
 
-    fn is_end(&self, heard: &Inbound) -> bool {
-        match heard {
+    fn is_end(&self, inbound: &Inbound) -> bool {
+        match inbound {
             Inbound::Answer(_) | Inbound::Malformed(_) | Inbound::Lost(_) => true,
-            Inbound::Withdrawn(id) => id.as_number() == Some(self.call.id),
+            Inbound::Cancelled(id) => id.as_number() == Some(self.call.id),
             _ => false,
         }
     }
@@ -246,9 +248,9 @@ impl Subscription {
         loop {
             select! {
                 biased;
-                heard = self.call.mailbox.next() => return Ok(heard),
-                said = self.source.next(&self.inner) => match said? {
-                    Some(said) => self.inner.hear(said, Some(&self.call)),
+                inbound = self.call.mailbox.next() => return Ok(inbound),
+                decoded = self.stream.next(&self.inner) => match decoded? {
+                    Some(decoded) => dispatch(&self.inner, decoded, Some(&self.call)),
                     None => return Ok(Inbound::Lost("the stream ended".to_owned())),
                 },
             }
@@ -267,11 +269,11 @@ impl Drop for Subscription {
 }
 
 /// Keeps the general stream of a session open.
-pub(super) async fn general(inner: Arc<ConnectionInner>, mut awaited: Awaited) {
-    let Transport::Http { wire, .. } = &inner.way else { return };
+pub(super) async fn keep_general_stream(inner: Arc<ConnectionInner>, mut awaited: ListeningSignal) {
+    let Transport::Http { http, .. } = &inner.transport else { return };
     let (mut failures, mut before) = (0, false);
     while inner.pending_requests.end_reason().is_none() {
-        let listening = wire.listen().await;
+        let listening = http.listen().await;
         inner.listen(matches!(listening, Ok(Some(_))));
         let is_late = awaited.tell();
         match listening {
@@ -280,10 +282,10 @@ pub(super) async fn general(inner: Arc<ConnectionInner>, mut awaited: Awaited) {
                 if std::mem::replace(&mut before, true) || is_late {
                     inner.event(Event::Reconnected);
                 }
-                let mut source = Source::of(messages);
-                while let Ok(Some(said)) = source.next(&inner).await {
+                let mut stream = ResponseStream::from_stream(messages);
+                while let Ok(Some(decoded)) = stream.next(&inner).await {
                     failures = 0;
-                    inner.hear(said, None);
+                    dispatch(&inner, decoded, None);
                 }
                 inner.listen(false);
             }

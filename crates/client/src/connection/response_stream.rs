@@ -1,6 +1,7 @@
 //! Where the messages of one request come from: over HTTP from its own response, and over a pipe
 //! from nowhere else than its mailbox.
 
+use super::dispatch::decode;
 use std::future::pending;
 use std::mem;
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::yield_now;
 
-use super::answer::rpc_error;
 use super::connection_inner::{ConnectionInner, Transport};
-use super::decode::Decoded;
+use super::dispatch::Decoded;
+use super::response::rpc_error;
 use crate::error::{ClientError, HttpError};
-use crate::transport::streamable_http::{Messages, Posted, Said};
+use crate::transport::streamable_http::{MessageStream, Posted, StreamItem};
 
 /// The source of one request's messages.
-pub(super) struct Source {
+pub(super) struct ResponseStream {
     state: State,
     /// A large message that is being read.
     decoding: Option<Offload<Decoded>>,
@@ -33,7 +34,7 @@ pub(super) struct Source {
 }
 
 /// What comes next.
-pub(super) enum Step {
+pub(super) enum ResponseEvent {
     /// A message, or what is none.
     Message(Decoded),
     /// The server ended the stream in good order, and wants to be called back after this time,
@@ -45,18 +46,18 @@ enum State {
     /// With the turn to write for others, while it lasts.
     Mailbox(Option<FlushGuard>),
     Posting(BoxFuture<'static, Result<Posted, ClientError>>),
-    Stream(Messages),
+    Stream(MessageStream),
     Done,
 }
 
-impl Source {
+impl ResponseStream {
     /// Sends a request. Over HTTP nothing is sent until the source is read.
     pub(super) async fn send(
         inner: &ConnectionInner,
         message: Bytes,
         headers: Vec<(HeaderName, HeaderValue)>,
     ) -> Result<Self, ClientError> {
-        let state = match &inner.way {
+        let state = match &inner.transport {
             Transport::Pipe { outgoing, .. } => {
                 // One of many may be sent at the same time as others.
                 let sent = match inner.pending_requests.in_flight() > 1 {
@@ -64,26 +65,26 @@ impl Source {
                     false => outgoing.try_send(message).map(|()| None),
                 };
                 match sent {
-                    Ok(turn) => State::Mailbox(turn),
+                    Ok(flush_guard) => State::Mailbox(flush_guard),
                     Err(TrySendError::Full(message)) => {
                         if Box::pin(outgoing.send(message)).await.is_err() {
-                            return Err(Box::pin(inner.cut_off()).await);
+                            return Err(Box::pin(inner.send_failed()).await);
                         }
                         State::Mailbox(None)
                     }
-                    Err(TrySendError::Closed(_)) => return Err(Box::pin(inner.cut_off()).await),
+                    Err(TrySendError::Closed(_)) => return Err(Box::pin(inner.send_failed()).await),
                 }
             }
-            Transport::Http { wire, .. } => {
-                let wire = Arc::clone(wire);
-                State::Posting(Box::pin(async move { wire.post(message, &headers).await }))
+            Transport::Http { http, .. } => {
+                let http = Arc::clone(http);
+                State::Posting(Box::pin(async move { http.post(message, &headers).await }))
             }
         };
         Ok(Self { state, decoding: None, session: None, refused: None })
     }
 
     /// A stream that is there already.
-    pub(super) fn of(messages: Messages) -> Self {
+    pub(super) fn from_stream(messages: MessageStream) -> Self {
         Self { state: State::Stream(messages), decoding: None, session: None, refused: None }
     }
 
@@ -93,47 +94,51 @@ impl Source {
         inner: &ConnectionInner,
     ) -> Result<Option<Decoded>, ClientError> {
         loop {
-            match self.step(inner).await? {
-                Some(Step::Message(said)) => return Ok(Some(said)),
-                Some(Step::HangUp(_)) => {}
+            match self.next_event(inner).await? {
+                Some(ResponseEvent::Message(decoded)) => return Ok(Some(decoded)),
+                Some(ResponseEvent::HangUp(_)) => {}
                 None => return Ok(None),
             }
         }
     }
 
     /// The same, and when the server hangs up to be called back.
-    pub(super) async fn step(
+    pub(super) async fn next_event(
         &mut self,
         inner: &ConnectionInner,
-    ) -> Result<Option<Step>, ClientError> {
+    ) -> Result<Option<ResponseEvent>, ClientError> {
         loop {
             if let Some(decoding) = &mut self.decoding {
-                let said = decoding.await;
+                let decoded = decoding.await;
                 self.decoding = None;
-                return Ok(Some(Step::Message(said)));
+                return Ok(Some(ResponseEvent::Message(decoded)));
             }
             match &mut self.state {
-                State::Mailbox(turn) => {
-                    if turn.is_some() {
+                State::Mailbox(flush_guard) => {
+                    if flush_guard.is_some() {
                         // Whoever else is ready on this thread sends first.
                         yield_now().await;
-                        *turn = None;
+                        *flush_guard = None;
                     }
                     return pending().await;
                 }
                 State::Done => return Ok(None),
                 State::Posting(posting) => {
-                    let posted = posting.await;
+                    let read_posted = posting.await;
                     self.state = State::Done;
-                    let posted = posted.map_err(|error| inner.seen(error))?;
-                    let body = self.posted(inner, posted)?;
-                    self.decoding = body.map(|body| inner.decode(body));
+                    let read_posted = read_posted.map_err(|error| inner.seen(error))?;
+                    let body = self.read_posted(inner, read_posted)?;
+                    self.decoding = body.map(|body| decode(inner, body));
                 }
                 State::Stream(messages) => {
                     inner.flood.ready().await;
                     match messages.next().await.transpose().map_err(|error| inner.seen(error))? {
-                        Some(Said::Message(text)) => self.decoding = Some(inner.decode(text)),
-                        Some(Said::HangUp(retry)) => return Ok(Some(Step::HangUp(retry))),
+                        Some(StreamItem::Message(text)) => {
+                            self.decoding = Some(decode(inner, text))
+                        }
+                        Some(StreamItem::HangUp(retry)) => {
+                            return Ok(Some(ResponseEvent::HangUp(retry)));
+                        }
                         None => return Ok(None),
                     }
                 }
@@ -142,18 +147,18 @@ impl Source {
     }
 
     /// The answer has come, and nothing more is wanted.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn finish(&mut self) {
         if let State::Stream(messages) = mem::replace(&mut self.state, State::Done) {
             messages.done();
         }
     }
 
-    fn posted(
+    fn read_posted(
         &mut self,
         inner: &ConnectionInner,
-        posted: Posted,
+        read_posted: Posted,
     ) -> Result<Option<Bytes>, ClientError> {
-        match posted {
+        match read_posted {
             Posted::Answer { body, session } => {
                 self.session = session;
                 Ok(Some(body))

@@ -22,9 +22,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Messages of a stream, one JSON text each. Dropping it closes the connection, which tells a server
 /// without sessions that nobody waits any more.
-pub(crate) struct Messages {
+pub(crate) struct MessageStream {
     shared: Arc<Shared>,
-    source: Source,
+    state: StreamState,
     /// Boxed: it is large beside everything else that can come of a message.
     decoder: Box<EventDecoder>,
     last_id: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Messages {
 
 /// What a stream brings.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum StreamItem {
     /// A JSON text.
     Message(Bytes),
     /// The server ended the stream in good order, and wants to be called back after this time,
@@ -45,30 +45,30 @@ pub(crate) enum Said {
     HangUp(Duration),
 }
 
-enum Source {
+enum StreamState {
     Open(Body),
     /// Kept whole, so that a reader who looks away in between does not begin it anew.
     Resuming(BoxFuture<'static, Result<(Head, Body), ClientError>>),
     Ended,
 }
 
-impl Messages {
+impl MessageStream {
     pub(super) fn new(shared: Arc<Shared>, body: Body) -> Self {
         let decoder = Box::new(EventDecoder::new(shared.limit));
-        let source = Source::Open(body);
-        Self { shared, source, decoder, last_id: None, retry: None, failures: 0, hung_up: None }
+        let state = StreamState::Open(body);
+        Self { shared, state, decoder, last_id: None, retry: None, failures: 0, hung_up: None }
     }
 
     /// What comes next; none when the stream has ended in good order. Nothing is lost when the
     /// future is dropped.
-    pub(crate) async fn next(&mut self) -> Option<Result<Said, ClientError>> {
-        while !matches!(self.source, Source::Ended) {
+    pub(crate) async fn next(&mut self) -> Option<Result<StreamItem, ClientError>> {
+        while !matches!(self.state, StreamState::Ended) {
             if let Some(retry) = self.hung_up.take() {
-                return Some(Ok(Said::HangUp(retry)));
+                return Some(Ok(StreamItem::HangUp(retry)));
             }
             match self.decoder.next_event() {
                 Ok(Some(event)) => match self.take(event) {
-                    Some(message) => return Some(Ok(Said::Message(message))),
+                    Some(message) => return Some(Ok(StreamItem::Message(message))),
                     None => continue,
                 },
                 Ok(None) => {}
@@ -86,24 +86,24 @@ impl Messages {
     /// Nothing more is wanted of it: the answer has come. Its connection is used again if the
     /// stream ends soon, as it should.
     pub(crate) fn done(self) {
-        if let Source::Open(body) = self.source {
+        if let StreamState::Open(body) = self.state {
             body.leave();
         }
     }
 
     /// Reads on, whatever that takes just now.
     async fn read(&mut self) -> Result<(), ClientError> {
-        match &mut self.source {
-            Source::Open(body) => match body.chunk().await {
+        match &mut self.state {
+            StreamState::Open(body) => match body.chunk().await {
                 Some(Ok(bytes)) => self.decoder.feed(&bytes),
                 Some(Err(error)) => self.resume(Some(error))?,
                 None => self.resume(None)?,
             },
-            Source::Resuming(response) => {
+            StreamState::Resuming(response) => {
                 let response = response.await;
-                self.take_up(response)?;
+                self.resume_with(response)?;
             }
-            Source::Ended => {}
+            StreamState::Ended => {}
         }
         Ok(())
     }
@@ -123,8 +123,8 @@ impl Messages {
     /// The stream is over. If it can be taken up again, that is prepared; if not, the end is an
     /// error or in good order as the connection had it.
     fn resume(&mut self, error: Option<ClientError>) -> Result<(), ClientError> {
-        let (true, Some(id)) = (self.shared.agreed().resumes, self.last_id.clone()) else {
-            self.source = Source::Ended;
+        let (true, Some(id)) = (self.shared.negotiated().resumes, self.last_id.clone()) else {
+            self.state = StreamState::Ended;
             return error.map_or(Ok(()), Err);
         };
         if self.failures == TRIES {
@@ -145,14 +145,17 @@ impl Messages {
         // Half an event is of no use: the server sends it again.
         *self.decoder = EventDecoder::new(self.shared.limit);
         let shared = self.shared.clone();
-        self.source = Source::Resuming(Box::pin(async move {
+        self.state = StreamState::Resuming(Box::pin(async move {
             tokio::time::sleep(wait).await;
             shared.get(Some(&id)).await
         }));
         Ok(())
     }
 
-    fn take_up(&mut self, response: Result<(Head, Body), ClientError>) -> Result<(), ClientError> {
+    fn resume_with(
+        &mut self,
+        response: Result<(Head, Body), ClientError>,
+    ) -> Result<(), ClientError> {
         let (head, body) = match response {
             Err(
                 error @ (ClientError::Unreachable(_)
@@ -160,34 +163,34 @@ impl Messages {
                 | ClientError::Reset(_)
                 | ClientError::Lost(_)),
             ) => return self.resume(Some(error)),
-            Err(error) => return Err(self.beyond_help(&error.to_string())),
+            Err(error) => return Err(self.not_resumable(&error.to_string())),
             Ok(response) => response,
         };
         match head.status {
             StatusCode::OK if head.kind == Kind::Events => {
-                self.source = Source::Open(body);
+                self.state = StreamState::Open(body);
                 Ok(())
             }
             status if status.is_server_error() => {
                 self.resume(Some(ClientError::Lost(format!("HTTP status {status}"))))
             }
-            status => Err(self.beyond_help(&format!("HTTP status {status}"))),
+            status => Err(self.not_resumable(&format!("HTTP status {status}"))),
         }
     }
 
     /// Always an error that says that the request was sent: it may have been worked on.
-    fn beyond_help(&self, why: &str) -> ClientError {
+    fn not_resumable(&self, why: &str) -> ClientError {
         let origin = self.shared.http.origin();
         ClientError::Lost(format!("a stream of `{origin}` broke and cannot be taken up: {why}"))
     }
 
     fn end(&mut self, error: ClientError) -> ClientError {
-        self.source = Source::Ended;
+        self.state = StreamState::Ended;
         error
     }
 }
 
-impl fmt::Debug for Messages {
+impl fmt::Debug for MessageStream {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Messages").field("last_id", &self.last_id).finish_non_exhaustive()
     }

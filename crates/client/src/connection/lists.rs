@@ -1,5 +1,6 @@
 //! All pages of a list, with bounds on how much a server may have us read.
 
+use super::call::send_request;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -21,51 +22,51 @@ const CURSOR: usize = 64 * 1024;
 /// Characters shown of the name of a definition that is left out.
 const NAMED: usize = 64;
 
-impl ConnectionInner {
-    /// All pages. What is wrong with a later page is told beside what the earlier ones held.
-    pub(super) async fn list(&self, list: List) -> Result<Listed, ClientError> {
-        let declared = self.agreed().is_some_and(|agreed| agreed.peer.has(&[list.capability()]));
-        if !declared {
-            return Ok(Listed::default());
-        }
-        let mut gathered = Gathered::default();
-        loop {
-            match self.page(list, gathered.cursor.as_ref()).await {
-                Ok(page) => gathered.add(list, &page, &self.settings.lists)?,
-                Err(ClientError::Answered(error))
-                    if error.code == code::METHOD_NOT_FOUND && gathered.pages == 0 =>
-                {
-                    break;
-                }
-                Err(error) if gathered.pages == 0 => return Err(error),
-                Err(error) => gathered.stop(format!(
-                    "page {} of `{}` could not be had: {error}",
-                    gathered.pages + 1,
-                    list.member()
-                )),
-            }
-            gathered.bound(list, &self.settings.lists);
-            if gathered.cursor.is_none() {
+/// All pages. What is wrong with a later page is told beside what the earlier ones held.
+pub(super) async fn list(inner: &ConnectionInner, list: List) -> Result<Listed, ClientError> {
+    let declared =
+        inner.negotiated().is_some_and(|negotiated| negotiated.peer.has(&[list.capability()]));
+    if !declared {
+        return Ok(Listed::default());
+    }
+    let mut collector = ListCollector::default();
+    loop {
+        match page(inner, list, collector.cursor.as_ref()).await {
+            Ok(page) => collector.add(list, &page, &inner.settings.lists)?,
+            Err(ClientError::Answered(error))
+                if error.code == code::METHOD_NOT_FOUND && collector.pages == 0 =>
+            {
                 break;
             }
+            Err(error) if collector.pages == 0 => return Err(error),
+            Err(error) => collector.stop(format!(
+                "page {} of `{}` could not be had: {error}",
+                collector.pages + 1,
+                list.member()
+            )),
         }
-        Ok(gathered.into_listed(list, &self.settings.lists))
+        collector.bound(list, &inner.settings.lists);
+        if collector.cursor.is_none() {
+            break;
+        }
     }
+    Ok(collector.into_listed(list, &inner.settings.lists))
+}
 
-    async fn page(&self, list: List, cursor: Option<&RawJson>) -> Result<RawJson, ClientError> {
-        let params = ObjectWriter::new().raw_some("cursor", cursor).finish();
-        match self.request(&Request::new(list.method(), params), &NoopHandler).await? {
-            Answer::Complete(result) => Ok(result.into_raw()),
-            _ => Err(ClientError::Malformed(format!(
-                "`{}` was answered with no list",
-                list.method()
-            ))),
-        }
+async fn page(
+    inner: &ConnectionInner,
+    list: List,
+    cursor: Option<&RawJson>,
+) -> Result<RawJson, ClientError> {
+    let params = ObjectWriter::new().raw_some("cursor", cursor).finish();
+    match send_request(inner, &Request::new(list.method(), params), &NoopHandler).await? {
+        Answer::Complete(result) => Ok(result.into_raw()),
+        _ => Err(ClientError::Malformed(format!("`{}` was answered with no list", list.method()))),
     }
 }
 
 #[derive(Default)]
-struct Gathered {
+struct ListCollector {
     items: Vec<RawJson>,
     ttl: Option<Duration>,
     truncated: Option<String>,
@@ -77,20 +78,20 @@ struct Gathered {
     size: usize,
     /// Bytes of all pages.
     read: usize,
-    oversized: LeftOut,
-    beyond_page: LeftOut,
-    beyond_total: LeftOut,
+    oversized: Omitted,
+    beyond_page: Omitted,
+    beyond_total: Omitted,
 }
 
 /// Definitions that are left out for one reason.
 #[derive(Default)]
-struct LeftOut {
+struct Omitted {
     count: usize,
     /// The name of the first.
     first: Option<String>,
 }
 
-impl LeftOut {
+impl Omitted {
     fn add(&mut self, item: &RawJson) {
         self.count += 1;
         if self.first.is_none() {
@@ -106,7 +107,7 @@ impl LeftOut {
     }
 }
 
-impl Gathered {
+impl ListCollector {
     fn add(&mut self, list: List, page: &RawJson, limits: &ListLimits) -> Result<(), ClientError> {
         let member = list.member();
         let items = page.get(member).filter(|items| items.kind() == JsonKind::Array);
