@@ -1,10 +1,11 @@
-//! How long to wait before the next try.
+//! Exponential backoff with jitter.
 
 use std::time::Duration;
 
 use rand::RngExt;
 
-/// Waits that double from try to try, each shortened by chance so that many do not come at once.
+/// Waits that double from attempt to attempt, each shortened by a random part so that many clients
+/// do not retry at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backoff {
     /// Before the second try.

@@ -1,4 +1,5 @@
-//! A server for as long as it is wanted: connected when needed, again when lost.
+//! A client for one server: connects when needed, reconnects with backoff, retries what is safe to
+//! retry, and caches lists.
 
 mod conn_state;
 mod list_cache;
@@ -29,7 +30,7 @@ use crate::request_handler::RequestHandler;
 use crate::settings::Settings;
 use crate::target::Target;
 
-/// A server, connected or not. Clones share it; it ends when the last one is dropped.
+/// A client, connected or not. Clones share it; it stops when the last one is dropped.
 #[derive(Debug, Clone)]
 pub struct Client(Arc<Owned>);
 
@@ -39,24 +40,24 @@ struct Owned {
     _keeper: AbortOnDropHandle<()>,
 }
 
-/// What is known of the program or connection behind a client.
+/// Health of the connection or program behind a client.
 #[derive(Debug, Clone, Default)]
 pub struct Health {
-    /// The number of its process.
+    /// The process id.
     pub process: Option<u32>,
-    /// The bytes of memory that it holds.
+    /// Resident memory in bytes.
     pub memory: Option<u64>,
-    /// How often it was connected anew after it was lost.
+    /// How often it reconnected.
     pub restarts: u64,
-    /// Requests under way.
+    /// Requests in flight.
     pub in_flight: usize,
-    /// How long the connection has lasted.
+    /// The age of the connection.
     pub age: Option<Duration>,
 }
 
 impl Client {
-    /// A client that connects when its settings say so. What the server says that belongs to no
-    /// request goes to `events`. Must be called within a tokio runtime.
+    /// A client that connects as its settings say. Notifications that belong to no request go to
+    /// `events`. Must be called within a tokio runtime.
     pub fn new(target: Target, settings: Settings, events: mpsc::Sender<Event>) -> Self {
         let shared = Arc::new(Shared::new(settings));
         let reconnector = Reconnector::new(target, shared.clone(), events);
@@ -68,35 +69,36 @@ impl Client {
         &self.0.shared.settings
     }
 
-    /// How it stands.
+    /// The state.
     pub fn state(&self) -> State {
         self.0.shared.states.borrow().clone()
     }
 
-    /// Hears how it stands.
+    /// A receiver of state changes.
     pub fn states(&self) -> watch::Receiver<State> {
         self.0.shared.states.subscribe()
     }
 
-    /// What the server said of itself last; none if it was never reached.
+    /// What the server declared last; none if it was never reached.
     pub fn known(&self) -> Option<Arc<Peer>> {
         self.0.shared.known()
     }
 
-    /// Connects if need be, and gives what the server says of itself.
+    /// Connects if necessary, and returns what the server declares.
     pub async fn peer(&self) -> Result<Arc<Peer>, ClientError> {
         Ok(self.0.shared.connected(None).await?.peer().clone())
     }
 
-    /// Asks for something, connecting first if need be. A request that the server has surely not
-    /// begun with is sent once more over a new connection: one that was not sent, that a lost session
-    /// refused, or that came in words which the server does not speak any more. So is a call of a tool
-    /// whose headers the server refused, once, if its definition wants others by now.
+    /// Sends a request, connecting first if necessary. A request that the server has certainly not
+    /// begun is sent once more over a new connection: one that was not sent, one that a lost
+    /// session refused, or one that the server refused because it changed its era. A tool call that
+    /// was refused for its headers (-32020) is sent once more with those of a fresh definition, if
+    /// these differ.
     ///
-    /// One that failed for a reason that may pass is made again within its time, as
-    /// [`Settings::retry`] says: when the server refused the connection, and a
-    /// [repeatable](Request::is_repeatable) one also when the connection was lost before a byte of the
-    /// response, or answered with HTTP status 502, 503, or 429 with `Retry-After`.
+    /// One that failed transiently is retried with backoff within its timeout, see
+    /// [`Settings::retry`]: after a refused connection every request, since nothing was sent; a
+    /// [repeatable](Request::is_repeatable) one also when the connection was reset before a byte of
+    /// the response, and on HTTP status 502, 503, and 429 with `Retry-After`.
     pub async fn request(
         &self,
         request: &Request,
@@ -157,8 +159,8 @@ impl Client {
         }
     }
 
-    /// All pages of a list. One that the server allows to be kept is not asked for again before it
-    /// is stale or said to have changed. To ask for a list keeps no connection that nobody uses.
+    /// All pages of a list, from the cache while the server's TTL lasts and no change was
+    /// announced. Listing does not keep an idle connection open.
     pub async fn list(&self, list: List) -> Result<Listed, ClientError> {
         let shared = &self.0.shared;
         if let Some(kept) = shared.cache.fresh(list) {
@@ -188,18 +190,18 @@ impl Client {
         Ok(listed)
     }
 
-    /// Has a list asked for anew though the server allowed it to be kept.
+    /// Drops a list from the cache.
     pub fn forget(&self, list: List) {
         self.0.shared.cache.forget(list);
     }
 
-    /// Whether the server tells now when this list changes: it says that it does, and is heard.
+    /// Whether the server announces changes of this list, and can be heard now.
     pub fn is_told(&self, list: List) -> bool {
         let Some(connection) = self.0.shared.current() else { return false };
         connection.peer().has(&[list.capability(), "listChanged"]) && connection.is_subscribed()
     }
 
-    /// Sets the resources whose changes are to be told, now and after every reconnection.
+    /// Sets the resources to subscribe to, now and after every reconnection.
     pub fn watch(&self, uris: BTreeSet<String>) {
         let changed = |watched: &mut BTreeSet<String>| {
             let differs = *watched != uris;
@@ -209,8 +211,8 @@ impl Client {
         self.0.shared.watched.send_if_modified(changed);
     }
 
-    /// Waits until the server was told to tell of this resource. Does not wait for a server that is
-    /// not connected, nor longer than connecting may take.
+    /// Waits until the server was told of the subscription to this resource, at most the connect
+    /// timeout, and not at all while the server is not connected.
     pub fn watching(&self, uri: &str) -> impl Future<Output = ()> + Send + use<> {
         let (shared, uri) = (self.0.shared.clone(), uri.to_owned());
         async move {
@@ -223,36 +225,36 @@ impl Client {
         }
     }
 
-    /// What is known of the program or connection.
+    /// Health of the connection or program.
     pub fn health(&self) -> Health {
         self.0.shared.health()
     }
 
-    /// The end of what the program wrote to standard error, earlier lives included.
+    /// The end of standard error, earlier connections included.
     pub fn log(&self) -> String {
         self.0.shared.log()
     }
 
-    /// Ends the connection; the next request, or the settings, begin a new one.
+    /// Closes the connection; the next request, or eager start, opens a new one.
     pub async fn restart(&self) {
         self.0.shared.command(conn_state::Command::Restart).await;
     }
 
-    /// Ends the connection for good, and waits until it has ended.
+    /// Stops the client, and waits until the connection is closed.
     pub async fn stop(&self) {
         let mut states = self.states();
         self.0.shared.command(conn_state::Command::Stop).await;
         let _ = states.wait_for(|state| matches!(state, State::Disabled(_))).await;
     }
 
-    /// A connection that takes the place of one that has turned out to be of no use.
+    /// A connection in the place of one that can no longer be used.
     async fn renewed(&self, old: &Arc<Connection>) -> Result<Arc<Connection>, ClientError> {
         self.0.shared.connected(Some(old)).await
     }
 }
 
-/// Whether a request that was refused can be made again as it is. What goes on with a call after
-/// questions says nothing to a server that does not know the call, which would begin it anew.
+/// Whether a refused request can be sent again unchanged. Input responses and request state mean
+/// nothing to a server of another era, which would start the call from the beginning.
 fn may_be_repeated(request: &Request, error: &ClientError) -> bool {
     let InputRequired { entries, state } = &request.input;
     !matches!(error, ClientError::Outdated(_)) || entries.is_none() && state.is_none()

@@ -1,4 +1,4 @@
-//! One life of a server: connected, greeted, asked, and gone.
+//! One connection to a server: connected, negotiated, used, closed. A reconnection is a new one.
 
 mod call;
 mod compose;
@@ -39,21 +39,21 @@ use open::{Connector, NewConnection};
 use resource_subscriptions::ResourceSubscriptions;
 use subscriptions::{ListeningSignal, WatchRequest, WatchResult};
 
-/// How long the stream for what belongs to no request may take to be there.
+/// How long to wait for the subscription or the general stream before the connection is handed out.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection to a server. Dropping it ends it, and the program behind it.
+/// A connection to a server. Dropping it closes it, and stops the program behind it.
 pub struct Connection {
     peer: Arc<Peer>,
     inner: Arc<ConnectionInner>,
     subscriptions: ResourceSubscriptions,
-    /// What runs for as long as the connection does.
+    /// Tasks that run as long as the connection.
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl Connection {
-    /// Connects, finds out the era, and greets the server. What the server says that belongs to no
-    /// request goes to `events`; what finds no room there is left out.
+    /// Connects, detects the era and negotiates the revision. Notifications that belong to no
+    /// request go to `events`, and are dropped when that is full.
     pub async fn open(
         target: &Target,
         settings: Arc<Settings>,
@@ -63,8 +63,8 @@ impl Connection {
         Self::attempt(target, settings, era, events).await.map_err(|(error, _)| error)
     }
 
-    /// The same for a server that was of that era before, where a failure comes with what the
-    /// program wrote to standard error.
+    /// The same with an era that is known from an earlier connection. A failure carries the
+    /// program's standard error.
     pub(crate) async fn attempt(
         target: &Target,
         settings: Arc<Settings>,
@@ -76,19 +76,19 @@ impl Connection {
         let mut open = pin!(opening.open(target));
         let opened = match timeout(within, &mut open).await {
             Ok(opened) => opened,
-            // What was begun is still there, and can say how far it came.
+            // The last attempt still exists, and its standard error shows how far it got.
             Err(_) => Err(opening.timed_out(within)),
         };
         let (new, negotiated) = opened.map_err(|error| (error, opening.stderr()))?;
         let (connection, listening) = Self::begin(new, negotiated);
-        // What a server asks or changes before it is listened to is lost. One that leaves the
-        // question for the stream open is not waited for.
+        // Requests and changes that the server sends before its stream is open are lost. A server
+        // that does not open the stream in time is not waited for.
         let _ = timeout(LISTEN_TIMEOUT, listening).await;
         Ok(connection)
     }
 
-    /// Begins what runs for as long as the connection does. The receiver hears, or is dropped,
-    /// when the server is listened to.
+    /// Starts the tasks of the connection. The receiver completes, or is dropped, when the server
+    /// can send what belongs to no request.
     fn begin(new: NewConnection, negotiated: Negotiated) -> (Self, oneshot::Receiver<()>) {
         let NewConnection { inner, mut tasks } = new;
         let peer = negotiated.peer.clone();
@@ -107,13 +107,13 @@ impl Connection {
         (Self { peer, inner, subscriptions, tasks: Mutex::new(tasks) }, listening)
     }
 
-    /// What the server said of itself.
+    /// What the server declared during negotiation.
     pub fn peer(&self) -> &Arc<Peer> {
         &self.peer
     }
 
-    /// Asks for something and waits for the answer. Dropping the future tells the server that
-    /// nobody waits any more.
+    /// Sends a request and waits for the response. Dropping the future cancels the request at the
+    /// server.
     pub async fn request(
         &self,
         request: Request,
@@ -122,7 +122,7 @@ impl Connection {
         call::send_request(&self.inner, &request, handler).await
     }
 
-    /// The same, of a request that may have to be made again elsewhere.
+    /// The same for a request that may have to be sent again on another connection.
     pub(crate) fn ask<'a>(
         &'a self,
         request: &'a Request,
@@ -136,7 +136,8 @@ impl Connection {
         lists::list(&self.inner, list).await
     }
 
-    /// Sets the resources whose changes are to be told. A server that tells of none is left alone.
+    /// Sets the resources to subscribe to. Does nothing for a server without resource
+    /// subscriptions.
     pub async fn watch(&self, uris: &BTreeSet<String>) -> Result<(), ClientError> {
         if !self.peer.has(&["resources", "subscribe"]) {
             return Ok(());
@@ -147,32 +148,33 @@ impl Connection {
         }
     }
 
-    /// Whether the server can tell now of lists that change: over a pipe, a subscription or a stream.
+    /// Whether the server can send list changes now: over a pipe, a subscription or a general
+    /// stream.
     pub fn is_subscribed(&self) -> bool {
         self.inner.is_subscribed()
     }
 
-    /// Waits until the connection has ended, and says why.
+    /// Waits for the end of the connection, and returns the reason.
     pub async fn ended(&self) -> String {
         self.inner.pending_requests.ended().await
     }
 
-    /// Tells of something that the server did not say itself.
+    /// Reports an event that did not come from the server.
     pub(crate) fn tell(&self, event: Event) {
         self.inner.event(event);
     }
 
-    /// Waits until it is seen that what was agreed on does not hold any more.
+    /// Waits until the server is known to have changed its era or revision.
     pub(crate) async fn era_changed(&self) {
         self.inner.era_changed.cancelled().await;
     }
 
-    /// Whether that was seen.
+    /// Whether that is known.
     pub(crate) fn has_era_changed(&self) -> bool {
         self.inner.era_changed.is_cancelled()
     }
 
-    /// Waits until the server says more than it may for the first time.
+    /// Waits until the server exceeds a flood limit for the first time.
     pub(crate) async fn flooded(&self) {
         let stderr = async {
             match self.inner.program() {
@@ -186,7 +188,7 @@ impl Connection {
         }
     }
 
-    /// What the server says more of than it may, and for how long it has done so.
+    /// Which flood limit the server exceeds, and for how long.
     pub(crate) fn flood(&self) -> Option<(String, Duration)> {
         let limits = &self.inner.settings.flood;
         if let Some(time) = self.inner.flood.pressure() {
@@ -206,7 +208,7 @@ impl Connection {
         Some((reason, time))
     }
 
-    /// Ends it in good order.
+    /// Closes the connection gracefully.
     pub async fn close(self: Arc<Self>) {
         self.inner.pending_requests.end("the connection was closed");
         match &self.inner.transport {
@@ -222,7 +224,7 @@ impl Connection {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
-    /// The number of the program behind it, if there is one.
+    /// The process id of the program behind it, if any.
     pub fn process(&self) -> Option<u32> {
         Some(self.inner.program()?.id())
     }
@@ -237,7 +239,7 @@ impl Connection {
         self.inner.program().map(Session::stderr).unwrap_or_default()
     }
 
-    /// Requests under way.
+    /// Requests in flight.
     pub fn in_flight(&self) -> usize {
         self.inner.pending_requests.in_flight()
     }

@@ -1,4 +1,4 @@
-//! Why a request came to nothing.
+//! Why a request failed.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use gantry_protocol::RpcError;
 use http::StatusCode;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ClientError {
-    /// The server answered with an error.
+    /// The server returned a JSON-RPC error.
     #[error("{0}")]
     Answered(RpcError),
     /// There is no connection, and the request was not sent.
@@ -27,10 +27,10 @@ pub enum ClientError {
     /// The server answered with an HTTP status that is an error, and did not answer the request.
     #[error("{0}")]
     Http(Box<HttpError>),
-    /// Nothing was heard for too long.
+    /// No response within the timeout.
     #[error("no answer came within {0:?}")]
     Timeout(Duration),
-    /// What the server said cannot be understood.
+    /// The response is invalid.
     #[error("{0}")]
     Malformed(String),
     /// The server wants to know who asks (HTTP 401 or 403).
@@ -41,14 +41,13 @@ pub enum ClientError {
         /// The header `WWW-Authenticate`.
         challenge: Option<String>,
     },
-    /// The server has forgotten the session, and did not look at the request.
+    /// The session expired, and the server did not run the request.
     #[error("the server has forgotten the session")]
     SessionLost,
-    /// What was agreed on with the server does not hold any more: it speaks another era or revision
-    /// now, refused the request for that, and did not run it.
+    /// The server changed its era or revision, refused the request for that, and did not run it.
     #[error("the server does not speak as was agreed any more: {0}")]
     Outdated(String),
-    /// More requests are under way than are allowed.
+    /// Too many requests are in flight.
     #[error("{0} requests are under way already; raise `in_flight`, or wait")]
     Busy(usize),
 }
@@ -91,7 +90,7 @@ impl fmt::Display for HttpError {
 }
 
 impl ClientError {
-    /// Whether the server has surely not begun with the request.
+    /// Whether the server has certainly not begun the request.
     pub fn is_unsent(&self) -> bool {
         match self {
             Self::Http(refusal) => refusal.is_unsent,
@@ -100,7 +99,7 @@ impl ClientError {
         }
     }
 
-    /// Whether another connection would help, and the server has surely not begun with the request.
+    /// Whether another connection would help, and the server has certainly not begun the request.
     pub(crate) fn is_of_connection(&self) -> bool {
         matches!(
             self,
@@ -111,7 +110,7 @@ impl ClientError {
         )
     }
 
-    /// The same error after so many attempts, which it tells.
+    /// The same error with the number of attempts.
     pub(crate) fn after(self, attempts: u32) -> Self {
         match self {
             error if attempts < 2 => error,

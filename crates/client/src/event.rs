@@ -1,4 +1,4 @@
-//! What a server says that belongs to no request.
+//! State changes of a client, and notifications that belong to no request.
 
 use std::time::Duration;
 
@@ -15,29 +15,30 @@ pub enum ChangedList {
     Resources,
 }
 
-/// Something a server says that belongs to no request, in the newest form.
+/// A notification that belongs to no request, in the newest form.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A list changed.
     ListChanged(ChangedList),
-    /// A resource that is watched has new content.
+    /// A subscribed resource has new content.
     ResourceUpdated {
         /// Which.
         uri: String,
         /// The notification's params.
         params: RawJson,
     },
-    /// A log message that no request can be found for.
+    /// A log message that belongs to no known request.
     Log(Level, RawJson),
-    /// Whatever was watched or cached may have changed unseen: a new connection took over.
+    /// Anything subscribed or cached may have changed unnoticed: a new connection took over.
     Reconnected,
 }
 
-/// The way to the one who listens.
+/// Forwards events to a bounded queue. A slow listener loses events, not its place: it gets
+/// `Reconnected`, which costs it four lists and needs no unbounded queue.
 #[derive(Debug)]
 pub(crate) struct EventForwarder {
     listener: mpsc::Sender<Event>,
-    /// Something was left out.
+    /// Whether an event was dropped.
     missed: bool,
 }
 
@@ -55,7 +56,7 @@ impl EventForwarder {
         }
     }
 
-    /// Waits until what was left out has been made good; for ever if nothing was.
+    /// Waits until the listener was told of dropped events; for ever if there are none.
     pub(crate) async fn settle(&mut self) {
         if !self.missed {
             return std::future::pending().await;
@@ -70,7 +71,7 @@ impl EventForwarder {
     }
 }
 
-/// How a client stands to its server.
+/// The state of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Known, not connected, and nothing wrong.

@@ -1,8 +1,9 @@
-//! An MCP client: every revision, every transport, one form.
+//! An MCP client for every protocol revision over every transport, with one API.
 //!
-//! What is asked and answered here is always in the form of the newest revision; what a server of
-//! an older one reads and says is lowered and lifted on the way. A [`Connection`] is one life of a
-//! server; a [`Client`] has as many lives as it takes.
+//! Requests and responses here always have the form of the newest revision. For a legacy server
+//! (one that opens with `initialize`) they are lowered and lifted on the way. A [`Connection`] is
+//! one connection to a server; a [`Client`] reconnects with backoff, retries what is safe to retry,
+//! and caches lists.
 
 mod backoff;
 mod client;

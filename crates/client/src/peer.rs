@@ -1,9 +1,9 @@
-//! What a server says of itself.
+//! What a server declares about itself.
 
 use gantry_protocol::capability::TASKS;
 use gantry_protocol::{RawJson, Revision};
 
-/// What a server said of itself when the connection was made, in the newest form.
+/// What a server declared during negotiation, in the newest form.
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// The revision that is spoken with it.
@@ -17,8 +17,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Whether it may make a task of any call, as it sees fit. A server with handshake says of each
-    /// tool whether it may instead.
+    /// Whether it may turn any call into a task by its own decision. A legacy server declares that
+    /// for each tool instead.
     pub fn makes_tasks(&self) -> bool {
         self.revision.is_stateless() && self.has(&["extensions", TASKS])
     }

@@ -1,37 +1,38 @@
-//! The one who made a request, as the server reaches them while it works on it.
+//! The caller of a request, as the server reaches it while it works: progress, log messages, input
+//! requests.
 
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_protocol::{Level, Method, RawJson};
 
-/// A question of a server with handshake, in the newest form.
+/// A request of a legacy server (elicitation, sampling, roots) as an input request of the newest
+/// form.
 #[derive(Debug, Clone)]
 pub struct InputRequest {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: Method,
     /// Its parameters.
     pub params: Option<RawJson>,
-    /// The name that the server would give it among several, when it hints one.
+    /// The key that the server would give it among several, if it hints one.
     pub key: Option<String>,
 }
 
-/// Why a question has no answer. The server is told.
+/// Why an input request was not answered. The server is told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InputRefusal {
-    /// The one who asked for the work did not declare that it can answer this.
+    /// The client did not declare the capability.
     #[error("{0}")]
     Unsupported(String),
-    /// It was asked and said no.
+    /// The user or client declined.
     #[error("{0}")]
     Refused(String),
-    /// It is gone, or says nothing.
+    /// The client is gone or does not respond.
     #[error("{0}")]
     Gone(String),
 }
 
-/// Hears and answers what a server says while it works on a request. Everything is in the newest
-/// form.
+/// Receives what a server sends while it works on a request, in the newest form.
 pub trait RequestHandler: Send + Sync {
     /// The params of a progress notification, without the token.
     fn progress(&self, params: RawJson);
@@ -39,20 +40,20 @@ pub trait RequestHandler: Send + Sync {
     /// The params of a log message.
     fn log(&self, level: Level, params: RawJson) -> BoxFuture<'_, ()>;
 
-    /// Answers a question.
+    /// Answers an input request.
     fn ask(&self, input_request: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>>;
 
-    /// The server hung up, and is called back after this time: it may take long.
+    /// The server closed the stream and is reconnected to after this time, which may be long.
     fn hang_up(&self, _retry: Duration) {}
 
-    /// Whether two requests are made by one and the same, so that a question that could belong to
-    /// either may go to any of them.
+    /// Identifies the client of a request. Input requests that could belong to either of two calls
+    /// of one identity may go to any of them.
     fn identity(&self) -> &str {
         ""
     }
 }
 
-/// Hears nothing and answers nothing.
+/// Ignores everything and refuses input requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoopHandler;
 

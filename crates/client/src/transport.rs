@@ -1,4 +1,4 @@
-//! How the bytes of messages get to a server and back.
+//! Transports: stdio, Streamable HTTP, HTTP+SSE, WebSocket.
 
 #[cfg(test)]
 pub(crate) mod fake_http_server;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::ClientError;
 use crate::settings::Settings;
 
-/// A line over which whole messages go both ways: standard streams, a WebSocket, HTTP+SSE.
+/// A transport that carries whole messages in both directions: stdio, WebSocket, HTTP+SSE.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     /// Messages to the server. Closed when the pipe has ended.
@@ -23,16 +23,16 @@ pub(crate) struct Pipe {
     /// Messages from the server, each one JSON text within the limits of size; ends with the reason
     /// why no more will come.
     pub(crate) incoming: mpsc::Receiver<Result<Bytes, String>>,
-    /// Ends whatever keeps the pipe going.
+    /// Stops the tasks behind it.
     pub(crate) stop: CancellationToken,
 }
 
-/// The way to a server over a line.
+/// The sending half of a pipe.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
-    /// Over a queue that a task takes care of.
+    /// Over the queue of a task.
     Queue(mpsc::Sender<Bytes>),
-    /// Straight to a program.
+    /// Straight to the stdin of a program.
     Program(LineSender),
 }
 
@@ -45,7 +45,7 @@ impl Outgoing {
         }
     }
 
-    /// The same, together with what others send before the turn that this may give is over.
+    /// The same, but written together with what others send before the guard is dropped.
     pub(crate) fn gather(&self, message: Bytes) -> Result<Option<FlushGuard>, TrySendError<Bytes>> {
         match self {
             Self::Queue(queue) => queue.try_send(message).map(|()| None),
@@ -70,7 +70,8 @@ impl Outgoing {
     }
 }
 
-/// Starts the program. The pipe lives as long as the session.
+/// Starts a program with newline-delimited JSON on stdin and stdout. The pipe lives as long as the
+/// session.
 pub(crate) fn open_stdio(
     program: &Program,
     settings: &Settings,

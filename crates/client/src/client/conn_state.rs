@@ -1,4 +1,5 @@
-//! What a client and the one who keeps its connection share.
+//! State shared by a client and its reconnector: connection state, commands, and the standard error
+//! of earlier connections.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,51 +16,51 @@ use crate::event::State;
 use crate::peer::Peer;
 use crate::settings::Settings;
 
-/// Orders that may wait to be carried out.
+/// Commands that may be queued.
 const COMMANDS: usize = 16;
 
-/// Where a connection stands, for those who wait for one.
+/// The state of the connection, for those who wait for one.
 #[derive(Debug, Clone)]
 pub(super) enum ConnState {
-    /// There is none, and one is begun when it is wanted.
+    /// Not connected; connects on demand.
     None,
-    /// One is being made.
+    /// Connecting.
     Connecting,
-    /// There is one, since that time.
+    /// Connected since then.
     Connected(Arc<Connection>, Instant),
-    /// It could not be had, and nobody tries now.
+    /// Failed; waiting before the next attempt.
     Failed(ClientError),
 }
 
-/// What a user of the client wants done with its connection.
+/// A command to the reconnector.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// End it and begin anew.
+    /// Close and reconnect.
     Restart,
-    /// End it for good.
+    /// Close and stop.
     Stop,
-    /// Connect now, if that is being put off.
+    /// Connect now instead of after the backoff.
     ConnectNow,
-    /// This one is of no use any more.
+    /// Replace this connection.
     Replace(Arc<Connection>),
 }
 
-/// What the client and its keeper share.
+/// State shared by the client and its reconnector.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: Arc<Settings>,
     pub(super) conn_state: watch::Sender<ConnState>,
     pub(super) states: watch::Sender<State>,
     pub(super) watched: watch::Sender<BTreeSet<String>>,
-    /// What the connection was told to watch; none while there is no connection.
+    /// The resources that the server was told; none while not connected.
     pub(super) told: watch::Sender<Option<BTreeSet<String>>>,
     pub(super) demand: Notify,
     pub(super) cache: Cache,
     pub(super) restarts: AtomicU64,
-    /// Room for requests that wait to be made again.
+    /// Limits the requests that wait for a retry.
     pub(super) retrying: Semaphore,
     command_sender: mpsc::Sender<(Command, oneshot::Sender<()>)>,
-    /// Taken by the keeper.
+    /// Taken by the reconnector.
     inbox: Mutex<Option<Commands>>,
     known: Mutex<Option<Arc<Peer>>>,
     used: Mutex<Instant>,
@@ -89,14 +90,14 @@ impl Shared {
         }
     }
 
-    /// The connection, if there is one.
+    /// The connection, if there is one; counts as use.
     pub(super) fn use_connection(&self) -> Option<Arc<Connection>> {
         let connection = self.current()?;
         *lock(&self.used) = Instant::now();
         Some(connection)
     }
 
-    /// The connection, if there is one, for whoever only looks at it.
+    /// The connection, if there is one; does not count as use.
     pub(super) fn current(&self) -> Option<Arc<Connection>> {
         match &*self.conn_state.borrow() {
             ConnState::Connected(connection, _) => Some(connection.clone()),
@@ -104,7 +105,7 @@ impl Shared {
         }
     }
 
-    /// A connection to use, other than one that has turned out to be of no use.
+    /// A connection to use, other than `useless`.
     pub(super) async fn connected(
         &self,
         useless: Option<&Arc<Connection>>,
@@ -113,7 +114,7 @@ impl Shared {
         self.reach(useless).await
     }
 
-    /// The same, for what does not count as use.
+    /// The same, without counting as use.
     pub(super) async fn reach(
         &self,
         useless: Option<&Arc<Connection>>,
@@ -137,7 +138,7 @@ impl Shared {
         }
     }
 
-    /// Hands an order to the keeper and waits until it has begun to carry it out.
+    /// Sends a command to the reconnector and waits until it is being carried out.
     pub(super) async fn command(&self, command: Command) {
         let (done, finished) = oneshot::channel();
         if self.command_sender.send((command, done)).await.is_ok() {
@@ -177,7 +178,7 @@ impl Shared {
         }
     }
 
-    /// Keeps the last words of a connection that is over.
+    /// Keeps the standard error of a connection that has ended.
     pub(super) fn record_stderr(&self, words: &str, reason: &str) {
         lock(&self.past).add(words, reason);
     }
@@ -189,7 +190,7 @@ impl Shared {
         self.states.send_replace(State::Ready);
     }
 
-    /// Says how it stands, if that is new.
+    /// Sets the state, if it changed.
     pub(super) fn set_state(&self, state: State) {
         self.states.send_if_modified(|current| {
             let is_new = *current != state;
@@ -198,7 +199,7 @@ impl Shared {
         });
     }
 
-    /// When the connection was used last.
+    /// When the connection was last used.
     pub(super) fn used(&self) -> Instant {
         *lock(&self.used)
     }
@@ -212,31 +213,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the keeper does next.
+/// The next step of the reconnector.
 pub(super) enum NextStep {
-    /// Makes a connection.
+    /// Connect.
     ConnectNow,
-    /// Waits until one is wanted.
+    /// Wait for demand.
     WaitForDemand,
-    /// Waits for a while, because of that.
+    /// Back off after this error.
     BackOff(ClientError),
-    /// Nothing.
+    /// Stop.
     Stop,
 }
 
-/// Why a connection is no longer kept.
+/// Why a connection ended.
 pub(super) enum EndReason {
-    /// It ended.
+    /// The server ended it.
     Lost(String),
-    /// It says more than it may, and goes on.
+    /// It kept exceeding a flood limit.
     Flooded(String),
-    /// Nobody needed it.
+    /// It was idle.
     Idle,
-    /// What was agreed on with the server does not hold any more.
+    /// The server changed its era.
     Outdated,
-    /// Its time was up, or it is to be replaced.
+    /// Its maximum lifetime was reached, or it is to be replaced.
     Replaced(&'static str),
-    /// It is not to be kept any longer.
+    /// The client was stopped.
     Stopped,
 }
 
@@ -252,7 +253,7 @@ impl EndReason {
     }
 }
 
-/// A text of bounded length that loses its beginning.
+/// Standard error of earlier connections, bounded; the beginning is dropped.
 #[derive(Debug)]
 pub(super) struct Log {
     text: String,
@@ -264,7 +265,7 @@ impl Log {
         Self { text: String::new(), limit }
     }
 
-    /// Adds what one life wrote, and why it ended.
+    /// Adds the standard error of one connection, and why it ended.
     pub(super) fn add(&mut self, words: &str, reason: &str) {
         self.text.push_str(words);
         if !words.is_empty() && !words.ends_with('\n') {
@@ -275,7 +276,7 @@ impl Log {
         self.text.push('\n');
         let excess = self.text.len().saturating_sub(self.limit);
         if excess > 0 {
-            // Whole lines go, as far as there are lines.
+            // Whole lines are dropped, where there are any.
             let from = self.text.floor_char_boundary(excess - 1);
             let handler = self.text[from..].find('\n').map(|at| from + at + 1);
             self.text.drain(..handler.unwrap_or(self.text.len()));

@@ -1,4 +1,4 @@
-//! Lists that may be kept for a while.
+//! A cache of the server's lists, with the TTL that the server sets.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,27 +9,27 @@ use crate::request::{List, Listed};
 
 const LISTS: usize = 4;
 
-/// The lists of one server, for as long as it says that they may be kept.
+/// The cached lists of one server.
 #[derive(Debug, Default)]
 pub(super) struct Cache(Mutex<[Slot; LISTS]>);
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// How often the list was said to have changed.
+    /// Counts announced changes.
     version: u64,
     kept: Option<(Instant, Listed)>,
 }
 
 impl Cache {
-    /// The list, if it is still good.
+    /// The list, if it is fresh.
     pub(super) fn fresh(&self, list: List) -> Option<Listed> {
         let slots = self.slots();
         let (until, listed) = slots[list as usize].kept.as_ref()?;
         (Instant::now() < *until).then(|| listed.clone())
     }
 
-    /// To be taken before a list is asked for, and shown when it is to be kept: what changes
-    /// meanwhile must not be kept.
+    /// The version to read before a request and to pass to `store`: a response that a change
+    /// overtook must not be cached.
     pub(super) fn version_of(&self, list: List) -> u64 {
         self.slots()[list as usize].version
     }
@@ -42,7 +42,7 @@ impl Cache {
         }
     }
 
-    /// Forgets what an event says has changed.
+    /// Invalidates what an event reports as changed.
     pub(super) fn invalidate(&self, event: &Event) {
         let stale: &[List] = match event {
             Event::ListChanged(ChangedList::Tools) => &[List::Tools],
@@ -54,7 +54,7 @@ impl Cache {
         stale.iter().for_each(|list| self.forget(*list));
     }
 
-    /// Forgets a list, also one that is on its way.
+    /// Invalidates a list, also one that is being fetched.
     pub(super) fn forget(&self, list: List) {
         let slot = &mut self.slots()[list as usize];
         slot.version += 1;

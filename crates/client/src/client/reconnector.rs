@@ -1,4 +1,6 @@
-//! Keeps a connection: makes it when it is wanted, replaces it when it is lost.
+//! The reconnect loop: connects on demand or eagerly, reconnects with backoff when the connection
+//! is lost, and replaces it on command, at its maximum lifetime, when the server floods or changes
+//! its era.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,25 +21,26 @@ use crate::event::State;
 use crate::settings::{Era, Start};
 use crate::target::Target;
 
-/// A connection that lasted this long was a good one: the next failure is the first in a row.
+/// After this time a connection counts as stable: the next failure is the first in a row.
 const STABLE: Duration = Duration::from_secs(10);
 
-/// How often a connection that is to end is asked whether it still works on something.
+/// How often a retired connection is checked for requests in flight.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How often it is looked whether a server that says too much goes on.
+/// How often a server that exceeds a flood limit is checked.
 const FLOOD_CHECK: Duration = Duration::from_secs(1);
 
-/// The one who keeps the connection.
+/// The task that owns the connection of a client.
 pub(super) struct Reconnector {
     target: Target,
     shared: Arc<Shared>,
     forwarder: EventForwarder,
-    /// Connections that may finish their work.
+    /// Replaced connections that finish their requests.
     retired: JoinSet<()>,
     failures: u32,
     connections_made: u64,
-    /// Whether the last try has failed, or what it agreed on does not hold any more.
+    /// Whether the last attempt failed or the era changed, so that the known era must be probed
+    /// again.
     era_in_doubt: bool,
 }
 
@@ -55,7 +58,7 @@ impl Reconnector {
         }
     }
 
-    /// Keeps the connection until it is told to stop.
+    /// Runs until it is stopped.
     pub(super) async fn keep(mut self) {
         let Some(mut inbox) = self.shared.take_inbox() else { return };
         let mut next = self.next();
@@ -75,7 +78,7 @@ impl Reconnector {
         self.shared.states.send_replace(State::Disabled(stopped));
     }
 
-    /// One life: makes a connection and stays with it.
+    /// Connects, and serves the connection until it ends.
     async fn begin(&mut self, inbox: &mut Commands) -> NextStep {
         self.shared.conn_state.send_replace(ConnState::Connecting);
         self.shared.states.send_replace(State::Starting);
@@ -94,7 +97,7 @@ impl Reconnector {
         }
     }
 
-    /// What follows when nothing is wrong.
+    /// The next step after a normal end.
     fn next(&self) -> NextStep {
         match self.shared.settings.start {
             Start::Eager => NextStep::ConnectNow,
@@ -118,8 +121,8 @@ impl Reconnector {
         }
     }
 
-    /// The era of the next connection. A server whose era is known is not asked for it again,
-    /// unless there is doubt: it may have become another.
+    /// The era for the next connection. A known era is not probed again, unless it is in doubt: the
+    /// server may have been replaced.
     fn era(&self) -> Era {
         let given = self.shared.settings.era;
         match self.shared.known() {
@@ -130,7 +133,7 @@ impl Reconnector {
         }
     }
 
-    /// Makes a connection; none when it is no longer wanted.
+    /// Connects; none when stopped meanwhile.
     async fn open(
         &self,
         events: mpsc::Sender<Event>,
@@ -147,14 +150,14 @@ impl Reconnector {
                 })),
                 command = inbox.recv() => match command {
                     Some((Command::Stop, _)) | None => return None,
-                    // What is wanted is being done.
+                    // Already connecting.
                     Some((Command::Restart | Command::Replace(_) | Command::ConnectNow, _done)) => {}
                 },
             }
         }
     }
 
-    /// Stays with a connection until it is over.
+    /// Serves a connection until it ends.
     async fn live(
         &mut self,
         connection: &Arc<Connection>,
@@ -209,10 +212,10 @@ impl Reconnector {
         }
     }
 
-    /// Has the server tell of these resources and no others.
+    /// Subscribes to exactly these resources.
     async fn watch(&self, connection: &Connection, uris: BTreeSet<String>) {
         let told = &self.shared.told;
-        // What is being taken back does not count as told any more.
+        // A resource that is being unsubscribed no longer counts.
         told.send_modify(|told| {
             if let Some(told) = told {
                 told.retain(|uri| uris.contains(uri));
@@ -221,7 +224,7 @@ impl Reconnector {
         if let Err(error) = connection.watch(&uris).await {
             tracing::debug!(%error, "resources cannot be watched");
         }
-        // Nobody is to wait for a server that refuses.
+        // Nobody waits for a server that refuses.
         told.send_replace(Some(uris));
     }
 
@@ -239,7 +242,7 @@ impl Reconnector {
         self.forwarder.tell(event);
     }
 
-    /// Ends a connection.
+    /// Ends a connection and decides on the next step.
     async fn end(&mut self, connection: Arc<Connection>, over: EndReason) -> NextStep {
         self.shared.told.send_replace(None);
         if let ConnState::Connected(_, since) =
@@ -251,7 +254,7 @@ impl Reconnector {
         }
         self.shared.record_stderr(&connection.log(), over.reason());
         match over {
-            // What it still works on may have been begun by the server that it was made with.
+            // Its requests in flight may be running at the server that it was made with.
             EndReason::Replaced(_) | EndReason::Outdated => {
                 self.retired.spawn(retire(connection, self.shared.settings.at_most));
             }
@@ -261,8 +264,8 @@ impl Reconnector {
         }
         self.era_in_doubt = matches!(over, EndReason::Outdated);
         match over {
-            // The first loss after a good time is made good at once; then it is waited longer and
-            // longer.
+            // The first loss after a stable time reconnects at once, since most losses are restarts
+            // of the server; after that the backoff grows.
             EndReason::Lost(_) | EndReason::Outdated if self.failures == 0 => {
                 self.failures = 1;
                 self.next()
@@ -276,12 +279,12 @@ impl Reconnector {
         }
     }
 
-    /// Waits before the next try, and tells all who want a connection that there is none.
+    /// Waits for the backoff; whoever wants a connection gets the error meanwhile.
     async fn back_off(&mut self, error: ClientError, inbox: &mut Commands) -> NextStep {
         self.failures = self.failures.saturating_add(1);
         let wait = self.shared.settings.backoff.after(self.failures);
         let reason = error.to_string();
-        // The reason may hold secrets that only whoever configured the server can tell.
+        // The reason may hold secrets, and only the owner of the configuration can redact them.
         tracing::debug!(?wait, "a server cannot be reached; it is tried again");
         self.shared.states.send_replace(State::BackingOff { reason, wait });
         self.shared.conn_state.send_replace(ConnState::Failed(error));
@@ -295,7 +298,7 @@ impl Reconnector {
             match command {
                 Some((Command::Stop, _done)) => return NextStep::Stop,
                 Some((Command::Restart | Command::ConnectNow, _done)) => {
-                    // Before it is told that this is done: nobody is to see the failure again.
+                    // Set before the command is acknowledged: nobody may see the old failure again.
                     self.shared.conn_state.send_replace(ConnState::Connecting);
                     return NextStep::ConnectNow;
                 }
@@ -306,7 +309,7 @@ impl Reconnector {
     }
 }
 
-/// Waits for the next look at a server that says too much; for ever if none does.
+/// Waits for the next flood check; for ever if there is none.
 async fn tick(pressure: &mut Option<Interval>) {
     match pressure {
         Some(pressure) => drop(pressure.tick().await),
@@ -314,7 +317,7 @@ async fn tick(pressure: &mut Option<Interval>) {
     }
 }
 
-/// Waits until nobody has used the connection for long enough.
+/// Waits until the connection has been idle for long enough.
 async fn idle(shared: &Shared, connection: &Connection) {
     let Some(idle) = shared.settings.idle else {
         return std::future::pending().await;
@@ -331,7 +334,7 @@ async fn idle(shared: &Shared, connection: &Connection) {
     }
 }
 
-/// Lets a connection finish what it works on, and ends it.
+/// Closes a connection after its requests in flight have ended.
 async fn retire(connection: Arc<Connection>, at_most: Duration) {
     let finished = async {
         while connection.in_flight() > 0 {

@@ -1,4 +1,6 @@
-//! Requests that are made again because they failed for a reason that may pass.
+//! Retries of transient failures with backoff, and of tool calls that were refused for their
+//! headers. A request that the server may have begun is repeated only if it is repeatable: a list,
+//! a read, or a tool that is annotated as read-only or idempotent.
 
 use std::time::Duration;
 
@@ -32,8 +34,7 @@ impl<'a> Attempts<'a> {
         Self { shared, is_repeatable, ends_at: begun.checked_add(at_most), made: 1 }
     }
 
-    /// Whether an error is of a kind that another attempt may remedy. Most are not, and most
-    /// requests need to know no more.
+    /// Whether an error may be transient. Most are not, and most requests need to know no more.
     pub(super) fn may_pass(error: &ClientError) -> bool {
         matches!(
             error,
@@ -41,9 +42,9 @@ impl<'a> Attempts<'a> {
         )
     }
 
-    /// Waits before the next attempt, and gives the time that is left for it. The error is given
-    /// back if there is to be none: for its kind, since the request may have been carried out and
-    /// must not be twice, or because there is no time or no room to wait.
+    /// Waits before the next attempt, and returns the time that is left for it. Returns the error
+    /// if there must be no retry: for its kind, since the request may have run and must not run
+    /// twice, or because there is no time left or too many requests wait.
     pub(super) async fn next(&mut self, error: ClientError) -> Result<Duration, ClientError> {
         let settings = &self.shared.settings.retry;
         let wait = pause(&error, self.is_repeatable)
@@ -56,7 +57,7 @@ impl<'a> Attempts<'a> {
         tracing::debug!(%error, ?wait, attempt = self.made, "a request is made again");
         sleep(wait).await;
         self.made += 1;
-        // A server that could not be reached is tried now, and not when its own waits are over.
+        // Reconnect now, and not after the reconnector's own backoff.
         if error.is_unsent() {
             self.shared.command(Command::ConnectNow).await;
         }
@@ -70,8 +71,8 @@ impl<'a> Attempts<'a> {
     }
 }
 
-/// The least wait before another attempt; none if there must be none. What was not sent may always
-/// be sent again, anything else only if it is repeatable.
+/// The shortest wait before a retry; none if there must be none. What was not sent may always be
+/// sent again, anything else only if it is repeatable.
 fn pause(error: &ClientError, is_repeatable: bool) -> Option<Duration> {
     match error {
         ClientError::ConnectionRefused(_) => Some(Duration::ZERO),
@@ -86,8 +87,8 @@ fn pause(error: &ClientError, is_repeatable: bool) -> Option<Duration> {
     }
 }
 
-/// Whether a call was refused for its headers, before anything was run (2026-07-28, Streamable
-/// HTTP). To older servers the code may mean anything.
+/// Whether a call was refused for its headers before anything ran (2026-07-28, Streamable HTTP).
+/// For legacy servers the code may mean anything.
 pub(super) fn is_header_mismatch(peer: &Peer, request: &Request, error: &ClientError) -> bool {
     let ClientError::Answered(error) = error else { return false };
     error.code == code::HEADER_MISMATCH
@@ -96,14 +97,14 @@ pub(super) fn is_header_mismatch(peer: &Peer, request: &Request, error: &ClientE
 }
 
 impl Client {
-    /// The same call with the headers that its tool wants by now; none if it had those already.
+    /// The same call with the headers of a fresh tool definition; none if they are the same.
     pub(super) async fn with_fresh_headers(
         &self,
         request: &Request,
         connection: &Connection,
     ) -> Option<Request> {
         let name = request.params.get("name")?.to_text()?;
-        // What is kept is what the call was made by.
+        // The cached definition is the one that failed.
         self.forget(List::Tools);
         let listed = self.list(List::Tools).await.ok()?;
         let named = |tool: &RawJson| tool.get("name").and_then(|name| name.to_text());
@@ -112,7 +113,7 @@ impl Client {
         if *demand == *request.headers {
             return None;
         }
-        // Others go by the old list too.
+        // Others still use the old list.
         connection.tell(Event::ListChanged(ChangedList::Tools));
         Some(Request { headers: demand.into(), ..request.clone() })
     }

@@ -1,5 +1,7 @@
-//! One request from its sending to its answer: progress, log messages and questions on the way,
-//! and the clock.
+//! One request, from sending to response: it is registered as pending, composed for the server's
+//! revision, and then receives progress, log messages and server requests until the response or a
+//! timeout. Params are read once, and the future stays small: what few calls need waits on the
+//! heap.
 
 use super::dispatch::dispatch;
 use super::negotiate::check_era;
@@ -25,16 +27,16 @@ use crate::error::ClientError;
 use crate::request::{Answer, Request};
 use crate::request_handler::{NoopHandler, RequestHandler};
 
-/// A request of the connection's own, and what came of it.
+/// The response to a request of the connection itself.
 pub(super) struct RawResponse {
     pub(super) outcome: Result<Result<RawJson, RawJson>, ClientError>,
-    /// The session that the server named.
+    /// The session id in the response.
     pub(super) session: Option<String>,
-    /// The HTTP status that it refused with.
+    /// The HTTP status of a refusal.
     pub(super) refused: Option<u16>,
 }
 
-/// Asks for something and waits for the answer.
+/// Sends a request and waits for the response.
 pub(super) async fn send_request(
     inner: &ConnectionInner,
     request: &Request,
@@ -45,7 +47,8 @@ pub(super) async fn send_request(
     let settings = &inner.settings;
     let silence = request.silence.unwrap_or(settings.silence);
     let at_most = request.at_most.unwrap_or(settings.at_most);
-    // On the heap, like all that a call seldom waits for: it would make every call larger.
+    // Boxed, like everything that a call seldom awaits: it would make the future of every call
+    // larger.
     if let Some(level) = new_log_level(inner, request) {
         Box::pin(set_log_level(inner, level)).await;
     }
@@ -63,7 +66,7 @@ pub(super) async fn send_request(
     }
     let mut timeouts = RequestTimeout::start(silence, at_most);
     let mut stream = select! {
-        // Mostly there is room at once, and then no timer need be set.
+        // There is nearly always room in the pipe, and then no timer has to be set.
         biased;
         sent = ResponseStream::send(inner, message, headers) => sent?,
         time = timeouts.expired() => return Err(ClientError::Timeout(time)),
@@ -81,8 +84,8 @@ pub(super) async fn send_request(
     }
 }
 
-/// Makes a request of the connection's own, within so much time. No cancellation is sent for
-/// it: the first ones come before the server is to hear of anything else.
+/// Sends a request of the connection itself, with a timeout. No cancellation is sent for it: the
+/// first ones precede the end of negotiation.
 pub(super) async fn exchange(
     inner: &ConnectionInner,
     method: Method,
@@ -110,10 +113,10 @@ pub(super) async fn exchange(
     }
 }
 
-/// Tells an older server how much to log.
+/// Sets the log level of a legacy server.
 async fn set_log_level(inner: &ConnectionInner, level: Level) {
     let params = ObjectWriter::new().value("level", &level).finish();
-    // The call waits for this, so it must not take long.
+    // The call waits for this, so the timeout is short.
     let within = inner.settings.probe_within;
     let told = exchange(inner, Method::SetLevel, &params, Vec::new(), within).await;
     if let Err(error) = told.outcome {
@@ -121,11 +124,11 @@ async fn set_log_level(inner: &ConnectionInner, level: Level) {
     }
 }
 
-/// A request under way. When it is dropped before its end, the server is told.
+/// A request in flight. Dropping it before the response sends a cancellation.
 pub(super) struct InFlightRequest<'a> {
     inner: &'a ConnectionInner,
     pub(super) call: Arc<PendingRequest>,
-    /// Whether the server has nothing more to hear of it.
+    /// Whether no cancellation must be sent on drop.
     no_cancellation: bool,
 }
 
@@ -137,7 +140,7 @@ impl<'a> InFlightRequest<'a> {
         Ok(Self { inner, call: inner.pending_requests.register(info)?, no_cancellation: false })
     }
 
-    /// Hears everything until the answer.
+    /// Receives messages until the response.
     async fn run_to_response(
         &mut self,
         stream: &mut ResponseStream,
@@ -182,7 +185,8 @@ impl<'a> InFlightRequest<'a> {
                     timeouts.resume();
                 },
                 () = log_finished(&mut logging) => logging = None,
-                // Before what may always be ready: a flood must not outrun the clock.
+                // Polled before the sources that may always be ready: a flood must not starve the
+                // timeout.
                 time = timeouts.expired(), if !timeouts.is_paused() => {
                     return Err(ClientError::Timeout(time));
                 }
@@ -230,14 +234,14 @@ impl<'a> InFlightRequest<'a> {
 impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
         let unanswered = self.inner.pending_requests.remove(self.call.id).is_some();
-        // Over HTTP a server without handshake hears of it by the end of its response.
+        // A modern server over HTTP is told by the end of its response.
         if unanswered && !self.no_cancellation && !self.inner.is_stateless_http() {
             self.inner.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
         }
     }
 }
 
-/// Waits for the log message to be heard; for ever when there is none.
+/// Waits until the handler has taken the log message; for ever when there is none.
 async fn log_finished(logging: &mut Option<BoxFuture<'_, ()>>) {
     match logging {
         Some(logging) => logging.await,
@@ -245,14 +249,14 @@ async fn log_finished(logging: &mut Option<BoxFuture<'_, ()>>) {
     }
 }
 
-/// A request that was entered, and what is to be sent.
+/// A registered request, and its message as it will be sent.
 pub(super) struct PreparedRequest<'a> {
     pub(super) in_flight: InFlightRequest<'a>,
     pub(super) message: Bytes,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Enters a request, and writes it down as it will be sent.
+/// Registers a request and composes its message.
 pub(super) fn prepare<'a>(
     inner: &'a ConnectionInner,
     negotiated: &Negotiated,
@@ -268,7 +272,7 @@ pub(super) fn prepare<'a>(
             &read
         }
     };
-    // Only a question whose call must be guessed needs to know who makes it.
+    // Only the attribution of a server request needs the identity, see `server_requests`.
     let identity = match revision.is_stateless() {
         true => String::new(),
         false => handler.identity().to_owned(),
@@ -286,13 +290,13 @@ pub(super) fn prepare<'a>(
     Ok(PreparedRequest { in_flight, message, headers })
 }
 
-/// Whether a request has to wait until no other of its kind is under way.
+/// Whether a call has to wait until no other call of its kind is in flight.
 pub(super) fn is_exclusive(inner: &ConnectionInner, request: &Request) -> bool {
     let name = || named(request, &ParamsHead::read(&request.params));
     request.method == Method::ToolsCall && inner.pending_requests.is_exclusive(name)
 }
 
-/// How much a request wants logged, when an older server has not been told so before.
+/// The log level to set first, when the request wants a lower one than the server was given.
 pub(super) fn new_log_level(inner: &ConnectionInner, request: &Request) -> Option<Level> {
     let (level, negotiated) = (request.log_level?, inner.negotiated()?);
     let tells = !negotiated.revision().is_stateless() && inner.is_lower(level);
@@ -300,7 +304,7 @@ pub(super) fn new_log_level(inner: &ConnectionInner, request: &Request) -> Optio
     told.then_some(level)
 }
 
-/// What the request is about.
+/// The tool, prompt, resource or task of the request.
 fn named(request: &Request, head: &ParamsHead) -> Option<String> {
     match request.method {
         Method::TasksResult => request.params.get("taskId")?.to_text(),
@@ -318,7 +322,7 @@ pub(super) struct RequestTimeout {
     last_activity: Instant,
     started: Instant,
     paused: Option<Instant>,
-    /// Kept from one wait to the next: to set a timer anew costs more than to look at it again.
+    /// Reused between waits: to register a new timer costs more than to check this one again.
     timer: Pin<Box<Sleep>>,
 }
 
@@ -329,17 +333,17 @@ impl RequestTimeout {
         Self { silence, at_most, last_activity: now, started: now, paused: None, timer }
     }
 
-    /// Something was heard.
+    /// Restarts the idle timeout.
     pub(super) fn reset_idle(&mut self) {
         self.last_activity = Instant::now();
     }
 
-    /// Stands still.
+    /// Pauses both timeouts.
     pub(super) fn pause(&mut self) {
         self.paused.get_or_insert_with(Instant::now);
     }
 
-    /// Goes on.
+    /// Resumes after a pause.
     pub(super) fn resume(&mut self) {
         if let Some(paused) = self.paused.take() {
             self.started += paused.elapsed();
@@ -347,12 +351,12 @@ impl RequestTimeout {
         }
     }
 
-    /// Whether it stands still.
+    /// Whether it is paused.
     pub(super) fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
 
-    /// Waits until one of the two has run out, and says how long that was.
+    /// Waits for the first of both timeouts, and returns its length.
     pub(super) async fn expired(&mut self) -> Duration {
         let silent = self.last_activity + self.silence.min(NEVER);
         let over = self.started + self.at_most.min(NEVER);

@@ -1,5 +1,5 @@
-//! A request as the server reads it: lowered for an older one, and with all that a request that
-//! stands alone must say of itself for one without handshake.
+//! Composes a request for the server's revision: lowered for a legacy server; for a modern one with
+//! the hop's own `_meta` keys and the HTTP headers that repeat parts of it.
 
 use gantry_protocol::headers::{self, argument_value, encode_value};
 use gantry_protocol::json::ObjectWriter;
@@ -18,7 +18,7 @@ const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 const INPUT_RESPONSES: &str = "inputResponses";
 const REQUEST_STATE: &str = "requestState";
 
-/// The params of a request that is sent with this id.
+/// The params of the request with this id.
 pub(super) fn params(
     settings: &Settings,
     negotiated: &Negotiated,
@@ -41,12 +41,12 @@ pub(super) fn name(request: &Request, head: &ParamsHead) -> Option<String> {
     }
 }
 
-/// Whether the server is told that this may become a task (2025-11-25).
+/// Whether to ask for a task (2025-11-25).
 pub(super) fn requests_task(negotiated: &Negotiated, request: &Request) -> bool {
     negotiated.tasks && request.task.is_some() && request.method == Method::ToolsCall
 }
 
-/// The params of a request to a server without handshake.
+/// The params of a request to a modern server.
 pub(super) fn stateless_params(
     revision: Revision,
     settings: &Settings,
@@ -57,7 +57,7 @@ pub(super) fn stateless_params(
     let meta = meta(revision, settings, request, head.meta.as_ref(), id);
     let brings = [&head.input_responses, &head.request_state];
     let answers = [&request.input.entries, &request.input.state];
-    // Mostly the hop's own keys are all that changes.
+    // Usually only the hop's own keys change, and they are replaced in place.
     if let Some(given) = &head.meta
         && head.ambiguous.is_none()
         && brings.into_iter().chain(answers).all(Option::is_none)
@@ -75,7 +75,7 @@ pub(super) fn stateless_params(
         .apply()
 }
 
-/// What a request says of itself, after what others wanted to say.
+/// The `_meta` of the hop, after keys of others that cross the gateway.
 fn meta(
     revision: Revision,
     settings: &Settings,
@@ -122,7 +122,7 @@ fn number(id: u64) -> RawJson {
     gantry_protocol::Id::number(id).raw().clone()
 }
 
-/// The headers that name the trace a request is a part of.
+/// The trace context headers of a request.
 pub(super) fn trace_headers(trace: &Trace) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let state = trace.state.as_deref().map(|state| (TRACESTATE, state));
     let named = [(TRACEPARENT, trace.parent.as_str())].into_iter().chain(state);
@@ -131,8 +131,8 @@ pub(super) fn trace_headers(trace: &Trace) -> impl Iterator<Item = (HeaderName, 
     })
 }
 
-/// The headers that repeat parts of a request to a server without handshake. `name` is that of what
-/// the request is about.
+/// The headers that repeat parts of a request to a modern server. `name` is that of the tool,
+/// prompt, resource or task.
 pub(super) fn repeated_headers(
     revision: Revision,
     request: &Request,
@@ -142,7 +142,7 @@ pub(super) fn repeated_headers(
     let mut found = Vec::with_capacity(3 + request.headers.len());
     found.push((PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str())));
     let mut add = |name: HeaderName, value: &str| {
-        // What no header can carry is left to the body; the server says so if it minds.
+        // A value that does not fit into a header is left to the body.
         if let Ok(value) = HeaderValue::try_from(value) {
             found.push((name, value));
         }

@@ -1,4 +1,5 @@
-//! What all parts of a connection share: the way to the server, the board, and what was agreed.
+//! State shared by all parts of a connection: the transport, the pending requests, and what was
+//! negotiated.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -20,46 +21,47 @@ use crate::settings::Settings;
 use crate::transport::Outgoing;
 use crate::transport::streamable_http::{Posted, StreamableHttp};
 
-/// How long a server that takes no more messages has to say, or show by its end, why.
+/// How long to wait for the reason after a server has stopped reading: its exit or its last message
+/// gives one.
 const CLOSE_REASON_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct ConnectionInner {
     pub(super) settings: Arc<Settings>,
     pub(super) pending_requests: PendingRequests,
     pub(super) transport: Transport,
-    /// Held by a call that must run alone.
+    /// Held by a call of a tool that runs one at a time, see `server_requests::attribute`.
     pub(super) exclusive: Semaphore,
-    /// Holds what answers no request to its rate.
+    /// Rate limit for messages that answer no request.
     pub(super) flood: Throttle,
     events: mpsc::Sender<Event>,
     negotiated: OnceLock<Negotiated>,
-    /// Set when that does not hold any more.
+    /// Cancelled when the negotiated era no longer holds.
     pub(super) era_changed: CancellationToken,
-    /// The least severe level that the server was told to send.
+    /// The lowest log level that was set at the server.
     level: Mutex<Option<Level>>,
-    /// Whether a subscription or the general stream is in force.
+    /// Whether a subscription or the general stream is open.
     is_subscribed: AtomicBool,
 }
 
-/// How messages get to the server.
+/// The transport below the connection.
 pub(super) enum Transport {
-    /// Both ways over one line.
+    /// Messages in both directions over one pipe: stdio, WebSocket, HTTP+SSE.
     Pipe { outgoing: Outgoing, program: Option<Session>, stop: CancellationToken },
-    /// Each message by a request of its own.
+    /// One POST for each message: Streamable HTTP.
     Http {
         http: Arc<StreamableHttp>,
-        /// What is to be sent without anyone waiting for it.
+        /// Messages that are sent in the background.
         background: mpsc::Sender<Bytes>,
     },
 }
 
-/// What was found out when the server was greeted.
+/// The outcome of negotiation.
 #[derive(Debug, Clone)]
 pub(super) struct Negotiated {
     pub(super) peer: Arc<Peer>,
     /// Whether calls of tools may become tasks (2025-11-25).
     pub(super) tasks: bool,
-    /// Whether the server keeps a session by name (HTTP).
+    /// Whether the server assigned a session id (HTTP).
     pub(super) session: bool,
 }
 
@@ -89,12 +91,12 @@ impl ConnectionInner {
         }
     }
 
-    /// Sets what was agreed, once.
+    /// Sets the outcome of negotiation, once.
     pub(super) fn agree(&self, negotiated: Negotiated) {
         let _ = self.negotiated.set(negotiated);
     }
 
-    /// What was agreed; none while the server is being greeted.
+    /// The outcome of negotiation; none before its end.
     pub(super) fn negotiated(&self) -> Option<&Negotiated> {
         self.negotiated.get()
     }
@@ -114,8 +116,8 @@ impl ConnectionInner {
         }
     }
 
-    /// Sends a message that nobody waits for. When there is no room it is left out: to wait here
-    /// would hold up the reading, and with it a server that waits for us to read.
+    /// Sends a message in the background, or drops it when the queue is full: to wait here would
+    /// stop the reader, and with it a server that waits for us to read.
     pub(super) fn tell(&self, message: Bytes) {
         let sent = match &self.transport {
             Transport::Pipe { outgoing, .. } => outgoing.try_send(message),
@@ -126,7 +128,7 @@ impl ConnectionInner {
         }
     }
 
-    /// Sends a message that has no answer.
+    /// Sends a message that has no response.
     pub(super) async fn say(&self, message: Bytes) -> Result<(), ClientError> {
         match &self.transport {
             Transport::Pipe { outgoing, .. } => match outgoing.send(message).await {
@@ -154,7 +156,7 @@ impl ConnectionInner {
         self.negotiated().is_some_and(|negotiated| negotiated.session)
     }
 
-    /// The error, after what it means for all: when the session is lost, the connection is over.
+    /// Handles the effect of an error on the connection: a lost session ends it.
     pub(super) fn seen(&self, error: ClientError) -> ClientError {
         if matches!(error, ClientError::SessionLost) {
             self.pending_requests.end(&error.to_string());
@@ -162,38 +164,38 @@ impl ConnectionInner {
         error
     }
 
-    /// There is no connection any more, and the message was not sent.
+    /// The error for a message that was not sent because the connection has ended.
     pub(super) fn closed_error(&self) -> ClientError {
         let reason = self.pending_requests.end_reason();
         ClientError::Unreachable(reason.unwrap_or_else(|| "the connection has ended".to_owned()))
     }
 
-    /// There is no way out any more, and the message was not sent. Who ends closes one way first,
-    /// and what is known of why comes over the other.
+    /// The error for a message that could not be written. A server closes one direction first, and
+    /// the reason arrives over the other.
     pub(super) async fn send_failed(&self) -> ClientError {
         let _ = timeout(CLOSE_REASON_TIMEOUT, self.pending_requests.ended()).await;
         self.closed_error()
     }
 
-    /// Tells of something that belongs to no request.
+    /// Passes on an event that belongs to no request, or drops it when the queue is full.
     pub(super) fn event(&self, event: Event) {
         if self.events.try_send(event).is_err() {
             tracing::debug!("an event of the server found no room and was left out");
         }
     }
 
-    /// Notes whether a subscription or the general stream is in force.
+    /// Records whether a subscription or the general stream is open.
     pub(super) fn listen(&self, is_subscribed: bool) {
         self.is_subscribed.store(is_subscribed, Ordering::Relaxed);
     }
 
-    /// Whether the server can say what belongs to no request.
+    /// Whether the server can send notifications that belong to no request.
     pub(super) fn is_subscribed(&self) -> bool {
         let needs_nothing = self.is_pipe() && self.revision().is_some_and(|it| !it.is_stateless());
         needs_nothing || self.is_subscribed.load(Ordering::Relaxed)
     }
 
-    /// Keeps a note of something odd where the program's own log is kept.
+    /// Writes a line to the program's captured standard error, or to our log.
     pub(super) fn note(&self, text: &str) {
         match self.program() {
             Some(program) => program.note(text),
@@ -201,19 +203,19 @@ impl ConnectionInner {
         }
     }
 
-    /// Whether a server without handshake is spoken to over HTTP, where a request ends with its
-    /// response and nothing else is ever sent.
+    /// Whether a modern server is used over HTTP: there a request ends with its response, and
+    /// closing that is the cancellation.
     pub(super) fn is_stateless_http(&self) -> bool {
         !self.is_pipe() && self.revision().is_none_or(Revision::is_stateless)
     }
 
-    /// Whether a level is lower than any before.
+    /// Whether the level is lower than any before.
     pub(super) fn is_lower(&self, level: Level) -> bool {
         let lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         lowest.is_none_or(|lowest| level < lowest)
     }
 
-    /// Whether the server must be told of a level, because it is lower than any before.
+    /// Records the level; whether it is lower than any before, so that the server must be told.
     pub(super) fn record_level(&self, level: Level) -> bool {
         let mut lowest = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let lowers = lowest.is_none_or(|lowest| level < lowest);

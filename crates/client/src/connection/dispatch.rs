@@ -1,5 +1,7 @@
-//! Sorting what a server says: answers to their calls, questions to those who can answer them, and
-//! the rest to whom it concerns. Nothing here waits.
+//! Decodes messages of the server and dispatches them: responses to their pending requests, server
+//! requests to the call that they belong to, notifications to a call or to the events. One reader
+//! does this and never waits, so that a call whose client is slow holds up no other; what finds no
+//! room in a mailbox is dropped, except responses.
 
 use super::server_requests::attribute;
 use std::sync::Arc;
@@ -16,13 +18,13 @@ use super::connection_inner::ConnectionInner;
 use super::pending_requests::{Inbound, PendingRequest, ServerRequest};
 use crate::event::{ChangedList, Event};
 
-/// Bytes shown of a text that is no message.
+/// Bytes of an invalid message that are logged.
 const SHOWN: usize = 200;
 
-/// Each so many bytes of what answers no request count as one message more.
+/// A message that answers no request counts as one more for each so many bytes.
 const CHARGED: usize = 4096;
 
-/// Sorts what a text says. `own` is the call on whose stream it came, if it came on one.
+/// Dispatches a decoded text. `own` is the call whose response stream it came on, if any.
 pub(super) fn dispatch(inner: &ConnectionInner, said: Decoded, own: Option<&Arc<PendingRequest>>) {
     let size = said.text.len();
     let unsolicited = dispatch_content(inner, said, own);
@@ -31,7 +33,7 @@ pub(super) fn dispatch(inner: &ConnectionInner, said: Decoded, own: Option<&Arc<
     }
 }
 
-/// The same, and gives how many messages answered no request.
+/// The same; returns how many messages answered no request.
 fn dispatch_content(
     inner: &ConnectionInner,
     Decoded { text, content }: Decoded,
@@ -52,7 +54,7 @@ fn dispatch_content(
     }
 }
 
-/// Sorts the messages of an array. What is wrong with them is noted once for all.
+/// Dispatches the messages of a batch. Invalid ones are logged once for all.
 fn dispatch_batch(
     inner: &ConnectionInner,
     messages: Vec<Result<Message, Skipped>>,
@@ -82,7 +84,7 @@ fn log_skipped(inner: &ConnectionInner, reason: &str, text: &Bytes) {
     inner.note(&format!("skipped what is no message ({reason}): {shown}"));
 }
 
-/// When what is no message was meant as an answer, nobody need wait for a better one.
+/// Fails the pending request that an invalid message was the response to: no better one will come.
 fn fail_response(inner: &ConnectionInner, Skipped { malformed, value }: &Skipped) {
     let Some(id) = malformed.id().and_then(Id::as_number) else { return };
     if let Some(raw) = value
@@ -96,7 +98,7 @@ fn fail_response(inner: &ConnectionInner, Skipped { malformed, value }: &Skipped
     }
 }
 
-/// Sorts one message, and says whether it answered a request.
+/// Dispatches one message; returns whether it answered a request.
 fn dispatch_message(
     inner: &ConnectionInner,
     message: Message,
@@ -104,7 +106,7 @@ fn dispatch_message(
 ) -> bool {
     match message {
         Message::Response(response) => {
-            // An error without an id is about the request on whose response it came.
+            // An error without an id belongs to the request on whose response stream it came.
             let call = match &response.id {
                 Some(id) => id.as_number(),
                 None => own.map(|own| own.id),
@@ -242,7 +244,7 @@ fn dispatch_input_request(
     }
 }
 
-/// The key names a stream of ours, which means nothing to others.
+/// Removes the subscription id: it names a stream of this hop.
 fn without_subscription(params: &RawJson) -> RawJson {
     let Some(meta) = params.get(key::META) else { return params.clone() };
     let kept = meta.edit().remove(key::SUBSCRIPTION_ID).apply();
@@ -252,13 +254,13 @@ fn without_subscription(params: &RawJson) -> RawJson {
     }
 }
 
-/// The notification that nobody waits for a request any more.
+/// The notification that cancels a request.
 pub(super) fn cancelled(id: u64, reason: &str) -> Bytes {
     let params = ObjectWriter::new().value("requestId", &id).value("reason", reason).finish();
     jsonrpc::notification(Method::Cancelled.as_str(), Some(&params))
 }
 
-/// What a text says.
+/// A decoded text.
 pub(super) struct Decoded {
     pub(super) text: Bytes,
     pub(super) content: Content,
@@ -266,22 +268,23 @@ pub(super) struct Decoded {
 
 pub(super) enum Content {
     Single(Message),
-    /// The messages of an array, where each may be none.
+    /// The messages of a batch; each may be invalid.
     Batch(Vec<Result<Message, Skipped>>),
-    /// It is no message.
+    /// An invalid message.
     Skipped(Skipped),
-    /// It is a batch, and why it is not read.
+    /// A batch that is not accepted, and the reason.
     Refused(String),
 }
 
-/// What is no message.
+/// An invalid message.
 pub(super) struct Skipped {
     pub(super) malformed: Malformed,
-    /// Its value, where an answer may be meant.
+    /// Its value, if it may be meant as a response.
     pub(super) value: Option<RawJson>,
 }
 
-/// Reads a text.
+/// Decodes a text; a large one on another thread. A batch is read only where the revision has
+/// batches, and no further than its limit.
 pub(super) fn decode(inner: &ConnectionInner, text: Bytes) -> Offload<Decoded> {
     let (limits, batch, revision) =
         (inner.settings.message, inner.settings.batch, inner.revision());
@@ -296,14 +299,14 @@ fn content(text: &Bytes, limits: JsonLimits, elements: impl FnOnce(&Batch) -> Co
         Ok(Incoming::Single(message)) => Content::Single(message),
         Ok(Incoming::Batch(batch)) => elements(&batch),
         Err(malformed) => {
-            // Parsed again, but only once, and only where an answer may be meant.
+            // Parsed a second time, but only where a response may be meant.
             let value = malformed.id().and_then(|_| RawJson::parse(text.clone(), limits).ok());
             Content::Skipped(Skipped { malformed, value })
         }
     }
 }
 
-/// The messages of an array, where the revision has such a thing.
+/// The messages of a batch, in a revision that has batches.
 fn elements(batch: &Batch, most: usize, revision: Option<Revision>) -> Content {
     if !revision.is_some_and(Revision::has_batches) {
         return Content::Refused("this revision has no batches".to_owned());

@@ -1,4 +1,4 @@
-//! All pages of a list, with bounds on how much a server may have us read.
+//! Reads all pages of a list, within limits on pages, items and bytes.
 
 use super::call::send_request;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ const CURSOR: usize = 64 * 1024;
 /// Characters shown of the name of a definition that is left out.
 const NAMED: usize = 64;
 
-/// All pages. What is wrong with a later page is told beside what the earlier ones held.
+/// Reads all pages. A failure after the first page truncates the list, with the reason.
 pub(super) async fn list(inner: &ConnectionInner, list: List) -> Result<Listed, ClientError> {
     let declared =
         inner.negotiated().is_some_and(|negotiated| negotiated.peer.has(&[list.capability()]));
@@ -149,13 +149,13 @@ impl ListCollector {
                 self.items.push(item);
             }
         }
-        // An item is a part of the bytes of its page, and would keep all of them.
+        // An item is a slice of its page, and would keep all of it in memory.
         if kept < page.bytes().len() / 2 {
             self.items[start..].iter_mut().for_each(|item| *item = item.detached());
         }
     }
 
-    /// Ends the list where there is too much of it, or where it turns in a circle.
+    /// Truncates the list at a limit, or when a cursor repeats.
     fn bound(&mut self, list: List, limits: &ListLimits) {
         let (member, limit) = (list.member(), limits.items);
         if self.items.len() > limit {
@@ -164,7 +164,7 @@ impl ListCollector {
                 format!("the server lists more than {limit} `{member}`; raise `limits.items`");
             self.stop(text);
         }
-        // A part of its page, which it would keep in memory.
+        // A slice of its page, which it would keep in memory.
         let Some(cursor) = self.cursor.as_ref().map(RawJson::detached) else { return };
         if cursor.bytes().len() > CURSOR {
             self.stop(format!(

@@ -1,5 +1,7 @@
-//! Greeting a server: finding out which era it speaks (2026-07-28, versioning), and what it says of
-//! itself.
+//! Negotiates era and revision with a server. `server/discover` is the probe (2026-07-28,
+//! versioning); a legacy server that does not know it gets `initialize` (2025-11-25, lifecycle). A
+//! server over HTTP can be replaced by one of another era between two requests, so a refusal that
+//! may mean this is checked with another probe.
 
 use super::call::exchange;
 use std::sync::Arc;
@@ -17,12 +19,12 @@ use crate::peer::Peer;
 use crate::request::Request;
 use crate::settings::Era;
 
-/// Why a server could not be greeted.
+/// Why negotiation failed.
 #[derive(Debug)]
 pub(super) enum NegotiationError {
-    /// The connection ended on the question for the era, which an older program may not survive.
+    /// The connection ended during the probe, which an old program may not survive.
     DiedOnProbe(String),
-    /// The address does not take messages this way (HTTP 400, 404 or 405).
+    /// The endpoint does not accept messages of this transport (HTTP 400, 404 or 405).
     OtherTransport(ClientError),
     /// Anything else.
     Failed(ClientError),
@@ -34,16 +36,16 @@ impl From<ClientError> for NegotiationError {
     }
 }
 
-/// What the question for the era brought to light.
+/// The outcome of the probe.
 pub(super) enum ProbeOutcome {
     Modern(Negotiated),
     Handshake,
-    /// It said nothing, and may only be slow.
+    /// No response in time; the server may only be slow.
     NoAnswer,
 }
 
-/// Finds out the era, if it is not known, and greets the server. What is known from before, and not
-/// from the settings, may be wrong by now.
+/// Detects the era, unless it is known, and negotiates. An era that is known from an earlier
+/// connection, and not from the settings, may be wrong by now.
 pub(super) async fn negotiate(
     inner: &ConnectionInner,
     era: Era,
@@ -52,7 +54,7 @@ pub(super) async fn negotiate(
     match era {
         Era::Legacy if is_given => return handshake(inner, EraDoubt::None).await,
         Era::Legacy => return handshake(inner, EraDoubt::Some).await,
-        // Over HTTP it takes no longer to be ready for another answer.
+        // Over HTTP a fallback costs no extra wait.
         Era::Modern if is_given || inner.is_pipe() => return Ok(discover_only(inner).await?),
         Era::Modern | Era::Auto => {}
     }
@@ -67,7 +69,7 @@ pub(super) async fn negotiate(
     }
 }
 
-/// Asks the server for its era.
+/// Probes the era of the server.
 pub(super) async fn probe(
     inner: &ConnectionInner,
     within: Duration,
@@ -82,7 +84,7 @@ pub(super) async fn probe(
             | ClientError::Reset(reason)
             | ClientError::Unreachable(reason),
         ) if inner.is_pipe() => Err(NegotiationError::DiedOnProbe(reason)),
-        // Whoever has too much to do now says nothing of the era.
+        // An overloaded server (429, 5xx) does not reveal its era.
         Err(ClientError::Http(_))
             if refused.is_some_and(|status| status < 500 && status != 429) =>
         {
@@ -94,8 +96,8 @@ pub(super) async fn probe(
 
 type Discovered = (Result<Result<RawJson, RpcError>, ClientError>, Option<u16>);
 
-/// Asks the server for what it is, in the newest revision. One that refuses a revision and names it
-/// as one that it speaks is asked once more.
+/// Sends `server/discover` in the newest revision, a second time if the server refuses the revision
+/// and lists it as supported.
 async fn discover(inner: &ConnectionInner, within: Duration) -> Discovered {
     match discover_once(inner, within).await {
         (Ok(Err(error)), _) if names_ours(&error) => discover_once(inner, within).await,
@@ -127,7 +129,7 @@ async fn discover_once(inner: &ConnectionInner, within: Duration) -> Discovered 
     (outcome, exchange.refused)
 }
 
-/// Greets a server that is known to have no handshake.
+/// Negotiates with a server that is known to be modern.
 pub(super) async fn discover_only(inner: &ConnectionInner) -> Result<Negotiated, ClientError> {
     let unknown = |text: String| Err(ClientError::Unreachable(text));
     match discover(inner, inner.settings.connect_within).await.0 {
@@ -144,7 +146,7 @@ pub(super) async fn discover_only(inner: &ConnectionInner) -> Result<Negotiated,
 }
 
 fn read_discover(result: &RawJson) -> Result<ProbeOutcome, ClientError> {
-    // An older server may answer anything at all; this member is what makes it an answer.
+    // A legacy server may return anything at all; this member identifies a discover result.
     let supported = result.get("supportedVersions").and_then(|it| it.read::<Vec<String>>());
     let Some(supported) = supported else { return Ok(ProbeOutcome::Handshake) };
     match pick(&supported)? {
@@ -166,7 +168,7 @@ fn read_discover(result: &RawJson) -> Result<ProbeOutcome, ClientError> {
     }
 }
 
-/// An error of the newest revision says that the server knows it; any other says nothing.
+/// An error code of the newest revision identifies a modern server; any other code, a legacy one.
 fn read_refusal(error: &RpcError) -> Result<ProbeOutcome, ClientError> {
     match error.code {
         code::UNSUPPORTED_VERSION => match supported(error) {
@@ -196,7 +198,7 @@ pub(super) enum Selected {
     Handshake,
 }
 
-/// The best revision that both know.
+/// The newest revision that both sides support.
 pub(super) fn pick(supported: &[String]) -> Result<Selected, ClientError> {
     let known = supported.iter().filter_map(|name| Revision::parse(name)).max();
     match known {
@@ -214,18 +216,18 @@ fn stranger(theirs: &str) -> ClientError {
     ))
 }
 
-/// How sure it is that the server wants a handshake.
+/// How likely it is that the server is modern after all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EraDoubt {
     None,
-    /// It may say otherwise.
+    /// Its error may list a modern revision.
     Some,
-    /// It was not heard yet at all.
+    /// It has not responded to anything yet.
     Much,
 }
 
 impl EraDoubt {
-    /// Whether a server that refuses the handshake with this is to be asked without one.
+    /// Whether to probe a server again that refused `initialize` with this error.
     fn is_raised_by(self, error: &RpcError) -> bool {
         let names_stateless =
             || supported(error).is_some_and(|it| matches!(pick(&it), Ok(Selected::Stateless(_))));
@@ -237,7 +239,7 @@ impl EraDoubt {
     }
 }
 
-/// The handshake. A server that refuses it may be one that has none after all.
+/// Sends `initialize`. A server that refuses it may be modern after all.
 pub(super) async fn handshake(
     inner: &ConnectionInner,
     doubt: EraDoubt,
@@ -268,7 +270,7 @@ pub(super) async fn handshake(
     }
 }
 
-/// Takes what the server offers, and ends the handshake.
+/// Accepts the server's revision and sends `notifications/initialized`.
 async fn agree(
     inner: &ConnectionInner,
     result: &RawJson,
@@ -299,16 +301,17 @@ async fn agree(
     if let Transport::Http { http, .. } = &inner.transport {
         http.negotiated(revision, session);
     }
-    // Set before the server may ask anything, which it may as soon as it hears the next message.
+    // Set first: the server may send requests as soon as it has read the next message.
     inner.agree(negotiated.clone());
     match inner.say(jsonrpc::notification(Method::Initialized.as_str(), None)).await {
-        // One that refuses to hear it may still serve.
+        // A server that rejects this notification may still serve.
         Ok(()) | Err(ClientError::Lost(_) | ClientError::Http(_)) => Ok(negotiated),
         Err(error) => Err(unreachable(error)),
     }
 }
 
-/// Whatever went wrong here, no request of anyone's was sent.
+/// No request of a caller was sent during negotiation, so every error is one of an unreachable
+/// server.
 pub(super) fn unreachable(error: ClientError) -> ClientError {
     match error {
         ClientError::Unauthorized { .. }
@@ -317,7 +320,7 @@ pub(super) fn unreachable(error: ClientError) -> ClientError {
         ClientError::Answered(error) => {
             ClientError::Unreachable(format!("the server refused the handshake: {error}"))
         }
-        // A wait that the server asks for is heeded.
+        // `Retry-After` is kept.
         ClientError::Http(refusal) => {
             ClientError::Http(Box::new(HttpError { is_unsent: true, ..*refusal }))
         }
@@ -325,8 +328,8 @@ pub(super) fn unreachable(error: ClientError) -> ClientError {
     }
 }
 
-/// What a request has failed with, after the question whether it failed because the server has
-/// become another. `refused` is the HTTP status that it was refused with.
+/// The error of a failed request, after checking whether it failed because the server changed its
+/// era. `refused` is the HTTP status of the refusal.
 pub(super) async fn check_era(
     inner: &ConnectionInner,
     refused: Option<u16>,
@@ -345,7 +348,7 @@ async fn holds(inner: &ConnectionInner, refused: Option<u16>, error: &ClientErro
         ClientError::Http(_) => None,
         _ => return true,
     };
-    // Whoever says in the settings which era it is does not want the server to be asked.
+    // An era in the settings means that the server must not be probed.
     let Some(revision) = inner.revision().filter(|_| inner.settings.era == Era::Auto) else {
         return true;
     };
@@ -353,8 +356,9 @@ async fn holds(inner: &ConnectionInner, refused: Option<u16>, error: &ClientErro
     if is_stateless && said == Some(code::UNSUPPORTED_VERSION) {
         return false;
     }
-    // A status at which both eras look at no request that is not theirs. What it means is
-    // settled by a question: a second run of a tool would be worse than an error.
+    // Servers of both eras use these statuses for requests of the other era, before they run
+    // anything. The probe decides what was meant: a second run of a tool would be worse than an
+    // error.
     if !matches!(refused, Some(400 | 404 | 405 | 406 | 422)) || is_stateless && is_usual(said) {
         return true;
     }
@@ -365,7 +369,7 @@ async fn holds(inner: &ConnectionInner, refused: Option<u16>, error: &ClientErro
     }
 }
 
-/// Whether a server without handshake says this with such a status of its own accord (2026-07-28,
+/// Whether a modern server uses this code with such a status for its own requests (2026-07-28,
 /// Streamable HTTP).
 fn is_usual(said: Option<i64>) -> bool {
     let usual = [

@@ -1,5 +1,5 @@
-//! Making a connection: the way to the server by its kind, and a second try where the first says
-//! that it was the wrong one.
+//! Opens a connection: chooses the transport, and falls back to another or to the legacy era where
+//! the first attempt shows that it was wrong.
 
 use super::dispatch::{decode, dispatch};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -20,21 +20,21 @@ use crate::target::{Endpoint, HttpKind, Target};
 use crate::transport::streamable_http::StreamableHttp;
 use crate::transport::{Pipe, http_sse, open_stdio, websocket};
 
-/// A connection whose server is not greeted yet.
+/// A connection before negotiation.
 pub(super) struct NewConnection {
     pub(super) inner: Arc<ConnectionInner>,
     pub(super) tasks: JoinSet<()>,
 }
 
-/// What every try needs.
+/// Opens connections; shared by all attempts.
 pub(super) struct Connector {
     settings: Arc<Settings>,
-    /// What the settings say, or what the server was before.
+    /// From the settings, or known from an earlier connection.
     era: Era,
     events: mpsc::Sender<Event>,
-    /// The last try.
+    /// The last attempt.
     latest: Mutex<Weak<ConnectionInner>>,
-    /// What programs wrote that could not be greeted.
+    /// Standard error of programs that failed negotiation.
     stderr: Mutex<String>,
 }
 
@@ -43,12 +43,12 @@ impl Connector {
         Self { settings, era, events, latest: Mutex::default(), stderr: Mutex::default() }
     }
 
-    /// What programs wrote that could not be greeted.
+    /// Standard error of programs that failed negotiation.
     pub(super) fn stderr(&self) -> String {
         std::mem::take(&mut lock(&self.stderr))
     }
 
-    /// The error when it is given up.
+    /// The error for a timeout.
     pub(super) fn timed_out(&self, within: Duration) -> ClientError {
         let latest = lock(&self.latest).upgrade();
         if let Some(inner) = &latest {
@@ -62,7 +62,7 @@ impl Connector {
         })
     }
 
-    /// Connects and greets.
+    /// Connects and negotiates.
     pub(super) async fn open(
         &self,
         target: &Target,
@@ -78,7 +78,7 @@ impl Connector {
         }
     }
 
-    /// A program that does not survive the question for its era is started again.
+    /// A program that exits on the probe is started again and gets `initialize`.
     async fn program(&self, program: &Program) -> Result<(NewConnection, Negotiated), ClientError> {
         let start = || -> Result<NewConnection, ClientError> {
             let (session, pipe) = open_stdio(program, &self.settings)?;
@@ -96,7 +96,7 @@ impl Connector {
         }
     }
 
-    /// Likewise one that hangs up on the question.
+    /// Likewise a WebSocket that is closed on the probe.
     async fn websocket(
         &self,
         endpoint: &Endpoint,
@@ -133,7 +133,7 @@ impl Connector {
         }
     }
 
-    /// HTTP+SSE is older than all revisions without handshake, so there is nothing to find out.
+    /// HTTP+SSE exists in legacy revisions only, so there is nothing to probe.
     async fn events(
         &self,
         endpoint: &Endpoint,
@@ -158,7 +158,7 @@ impl Connector {
         })
     }
 
-    /// Keeps what a program wrote that is given up.
+    /// Keeps the standard error of a program that is given up.
     fn record_stderr(&self, inner: &ConnectionInner) {
         if let Some(program) = inner.program() {
             lock(&self.stderr).push_str(&program.stderr());
@@ -192,13 +192,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hears everything that comes over a pipe, until it ends.
+/// Reads a pipe until it ends.
 async fn read(inner: Arc<ConnectionInner>, mut incoming: mpsc::Receiver<Result<Bytes, String>>) {
     loop {
         match incoming.recv().await {
             Some(Ok(text)) => {
                 dispatch(&inner, decode(&inner, text).await, None);
-                // What waits meanwhile fills the pipe, and then the server waits.
+                // Backpressure: unread messages fill the pipe, and then the server has to wait.
                 inner.flood.ready().await;
             }
             Some(Err(reason)) => return inner.pending_requests.end(&reason),
@@ -207,7 +207,7 @@ async fn read(inner: Arc<ConnectionInner>, mut incoming: mpsc::Receiver<Result<B
     }
 }
 
-/// Sends what nobody waits for.
+/// Sends messages in the background.
 async fn send_background(inner: Arc<ConnectionInner>, mut messages: mpsc::Receiver<Bytes>) {
     while let Some(message) = messages.recv().await {
         let within = inner.settings.connect_within;

@@ -1,4 +1,5 @@
-//! The board of all requests under way on one connection, by the number that each was sent with.
+//! The table of pending requests of one connection, by request id, each with a mailbox for its
+//! messages.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::error::ClientError;
 
-/// A request under way.
+/// A pending request.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
     /// Its id, and its progress token.
@@ -18,34 +19,34 @@ pub(super) struct PendingRequest {
     pub(super) mailbox: Mailbox,
 }
 
-/// What must be known of a request to bring to it what is its own.
+/// What the dispatcher must know of a request to route messages to it.
 #[derive(Debug, Clone)]
 pub(super) struct RequestInfo {
     pub(super) method: Method,
     /// The tool, prompt, resource or task that it is about.
     pub(super) name: Option<String>,
-    /// Who makes it; empty when nobody knows.
+    /// Identifies the client of the request; empty if unknown.
     pub(super) identity: String,
     pub(super) log_level: Option<Level>,
 }
 
 impl RequestInfo {
-    /// A request that the connection makes for itself.
+    /// A request of the connection itself.
     pub(super) fn own(method: Method) -> Self {
         Self { method, name: None, identity: String::new(), log_level: None }
     }
 
-    /// Whether the server may ask something while it works on this.
+    /// Whether the server may send input requests while it works on this.
     pub(super) fn may_request_input(&self) -> bool {
         self.method.takes_input() || self.is_task_result()
     }
 
-    /// Whether this waits for the result of a task (2025-11-25), which may ask too.
+    /// Whether this waits for the result of a task (2025-11-25), which may need input too.
     pub(super) fn is_task_result(&self) -> bool {
         self.method.as_str() == "tasks/result"
     }
 
-    /// Whether this is a stream that stays open and so is no work.
+    /// Whether this is a subscription, which does not count as work.
     fn is_listening(&self) -> bool {
         self.method == Method::Listen
     }
@@ -65,9 +66,9 @@ struct State {
     calls: HashMap<u64, Arc<PendingRequest>>,
     /// How many of them are streams that stay open.
     listening: usize,
-    /// Tools that are known to ask.
+    /// Tools that are known to send input requests.
     requesters: HashSet<String>,
-    /// Tools whose questions could not be told apart, so that they run one at a time.
+    /// Tools that run one at a time, because their input requests could not be attributed.
     exclusive: HashSet<String>,
 }
 
@@ -81,10 +82,10 @@ impl PendingRequests {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a request.
+    /// Registers a request.
     pub(super) fn register(&self, info: RequestInfo) -> Result<Arc<PendingRequest>, ClientError> {
         let mut state = self.state();
-        // Asked under the lock: whoever ends the board looks at the calls after it is set.
+        // Checked under the lock: `end` drains the table after it has set the reason.
         if let Some(reason) = &*self.ended.borrow() {
             return Err(ClientError::Unreachable(reason.clone()));
         }
@@ -99,12 +100,12 @@ impl PendingRequests {
         Ok(call)
     }
 
-    /// A request under way.
+    /// A pending request.
     pub(super) fn find(&self, id: u64) -> Option<Arc<PendingRequest>> {
         self.state().calls.get(&id).cloned()
     }
 
-    /// Takes a request off; whatever comes for it later is not heard.
+    /// Removes a request; what arrives for it later is dropped.
     pub(super) fn remove(&self, id: u64) -> Option<Arc<PendingRequest>> {
         let mut state = self.state();
         let call = state.calls.remove(&id)?;
@@ -112,7 +113,7 @@ impl PendingRequests {
         Some(call)
     }
 
-    /// Those that the server may be asking for, the latest last.
+    /// The requests that a server request may belong to, the latest last.
     pub(super) fn candidates(&self) -> Vec<Arc<PendingRequest>> {
         let state = self.state();
         let mut calls: Vec<_> =
@@ -121,7 +122,7 @@ impl PendingRequests {
         calls
     }
 
-    /// The only one that wants log messages of this level.
+    /// The only request that wants log messages of this level.
     pub(super) fn only_logged(&self, level: Level) -> Option<Arc<PendingRequest>> {
         let state = self.state();
         let wants =
@@ -130,7 +131,7 @@ impl PendingRequests {
         calls.next().filter(|_| calls.next().is_none()).cloned()
     }
 
-    /// Remembers that a tool asks.
+    /// Records that a tool sends input requests.
     pub(super) fn record_requester(&self, info: &RequestInfo) {
         if let Some(name) = info.name.as_ref().filter(|_| info.method == Method::ToolsCall) {
             self.state().requesters.insert(name.clone());
@@ -142,25 +143,25 @@ impl PendingRequests {
             && info.name.as_ref().is_some_and(|name| self.state().requesters.contains(name))
     }
 
-    /// Has these tools run one at a time from now on.
+    /// Runs these tools one at a time from now on.
     pub(super) fn run_exclusively(&self, calls: &[Arc<PendingRequest>]) {
         let mut state = self.state();
         let tools = calls.iter().filter(|call| call.info.method == Method::ToolsCall);
         state.exclusive.extend(tools.filter_map(|call| call.info.name.clone()));
     }
 
-    /// Whether the tool of that name runs alone. Mostly none does, and the name need not be found.
+    /// Whether the tool runs one at a time. Usually none does, and the name is not looked up.
     pub(super) fn is_exclusive(&self, name: impl FnOnce() -> Option<String>) -> bool {
         let state = self.state();
         !state.exclusive.is_empty() && name().is_some_and(|name| state.exclusive.contains(&name))
     }
 
-    /// Requests under way.
+    /// Requests in flight.
     pub(super) fn in_flight(&self) -> usize {
         self.state().in_flight()
     }
 
-    /// Tells everyone that no answer will come. The first reason counts.
+    /// Fails all pending requests. The first reason wins.
     pub(super) fn end(&self, reason: &str) {
         self.ended.send_if_modified(|ended| {
             let first = ended.is_none();
@@ -201,7 +202,7 @@ pub(super) struct ServerRequest {
     pub(super) params: Option<RawJson>,
 }
 
-/// What a call hears.
+/// A message for a pending request.
 #[derive(Debug)]
 pub(super) enum Inbound {
     /// The result, or the error object.
@@ -210,13 +211,13 @@ pub(super) enum Inbound {
     Progress(RawJson),
     Log(Level, RawJson),
     InputRequest(ServerRequest),
-    /// The server no longer wants an answer to a question, or ends what it sent on its own.
+    /// The server cancelled its request, or ends its subscription.
     Cancelled(Id),
-    /// A subscription is in force.
+    /// A subscription was acknowledged.
     Acknowledged,
-    /// The answer came and is no answer.
+    /// The response is invalid.
     Malformed(String),
-    /// No answer will come.
+    /// No response will come.
     Lost(String),
 }
 
@@ -233,7 +234,7 @@ impl Mailbox {
         Self { queue: Mutex::default(), capacity, added: Notify::new() }
     }
 
-    /// Adds something if there is room; says whether there was.
+    /// Adds a message if there is room; returns whether there was.
     pub(super) fn try_push(&self, inbound: Inbound) -> bool {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = queue.len() < self.capacity;
@@ -244,13 +245,13 @@ impl Mailbox {
         fits
     }
 
-    /// Adds something that comes once in a call's life.
+    /// Adds a message that comes once for each call, whether there is room or not.
     pub(super) fn push(&self, inbound: Inbound) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(inbound);
         self.added.notify_one();
     }
 
-    /// The next thing to hear. It may be dropped while it waits; nothing is lost.
+    /// The next message. Cancel safe.
     pub(super) async fn next(&self) -> Inbound {
         loop {
             let added = self.added.notified();

@@ -1,4 +1,4 @@
-//! The resources whose changes are to be told, one change of the set after the other.
+//! Resource subscriptions: changes of the set, applied one after the other.
 
 use super::call::send_request;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::request_handler::NoopHandler;
 pub(super) struct ResourceSubscriptions {
     watch_requests: watch::Sender<WatchRequest>,
     result: watch::Receiver<WatchResult>,
-    /// What a server with handshake was told.
+    /// The resources that a legacy server was told.
     subscribed: Mutex<BTreeSet<String>>,
     one_at_a_time: Semaphore,
 }
@@ -37,7 +37,7 @@ impl ResourceSubscriptions {
         }
     }
 
-    /// Has the subscription of a server without handshake opened anew, and waits for it.
+    /// Reopens the subscription of a modern server with the new set, and waits for it.
     pub(super) async fn resubscribe(
         &self,
         uris: &BTreeSet<String>,
@@ -65,8 +65,8 @@ impl ResourceSubscriptions {
         }
     }
 
-    /// Subscribes to what is new and unsubscribes from what is not wanted any more. All are tried;
-    /// the first failure is told.
+    /// Subscribes to added and unsubscribes from removed resources of a legacy server. All are
+    /// tried; the first error is returned.
     pub(super) async fn update(
         &self,
         uris: &BTreeSet<String>,

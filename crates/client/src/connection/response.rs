@@ -1,4 +1,4 @@
-//! What a server answers, in the newest form.
+//! Reads responses: results and errors of every revision, in the newest form.
 
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{
@@ -9,7 +9,7 @@ use gantry_transport::{LARGE, Offload, offload};
 use crate::error::ClientError;
 use crate::request::{Answer, InputRequired, Request};
 
-/// Reads the answer to a request. `task` says whether it may be a task of 2025-11-25.
+/// Reads the response to a request. `task` is whether it may be a task of 2025-11-25.
 pub(super) fn read(
     revision: Revision,
     request: &Request,
@@ -87,7 +87,7 @@ fn read_legacy(revision: Revision, request: &Request, task: bool, result: RawJso
     }
 }
 
-/// A task of 2025-11-25 with the names that the extension gives its members.
+/// A task of 2025-11-25 with the member names of the tasks extension.
 fn lift_task(task: &RawJson) -> RawJson {
     let mut edit = task.edit();
     for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
@@ -106,7 +106,7 @@ fn read_error(
         code::URL_ELICITATION_REQUIRED if revision == Revision::V2025_11_25 => {
             url_elicitations(request, error)
         }
-        // Of anything but a resource the code is the server's own.
+        // For anything but a resource the code is the server's own.
         code::RESOURCE_NOT_FOUND
             if !revision.is_stateless() && request.method == Method::ResourcesRead =>
         {
@@ -126,8 +126,8 @@ pub(super) fn rpc_error(error: &RawJson) -> Result<RpcError, ClientError> {
     Ok(RpcError { code, message, data: error.get("data") })
 }
 
-/// The visits that the user must make before the call is made again (2025-11-25), as the questions
-/// that they are in the newest revision.
+/// The URL elicitations that must precede a retry of the call (error -32042 of 2025-11-25), as
+/// input requests of the newest revision.
 fn url_elicitations(request: &Request, error: RpcError) -> Result<Answer, ClientError> {
     let listed = error.data.as_ref().and_then(|data| data.get("elicitations"));
     let url_elicitations: Vec<_> =

@@ -1,5 +1,4 @@
-//! Where the messages of one request come from: over HTTP from its own response, and over a pipe
-//! from nowhere else than its mailbox.
+//! The messages of one request: over HTTP from its own response, over a pipe from its mailbox only.
 
 use super::dispatch::decode;
 use std::future::pending;
@@ -22,28 +21,27 @@ use super::response::rpc_error;
 use crate::error::{ClientError, HttpError};
 use crate::transport::streamable_http::{MessageStream, Posted, StreamItem};
 
-/// The source of one request's messages.
+/// The messages of one request.
 pub(super) struct ResponseStream {
     state: State,
-    /// A large message that is being read.
+    /// A large message that is being decoded on another thread.
     decoding: Option<Offload<Decoded>>,
-    /// The session that the server named in its response.
+    /// The session id in the response.
     pub(super) session: Option<String>,
-    /// The status by which the server refused the request.
+    /// The HTTP status of a refusal.
     pub(super) refused: Option<u16>,
 }
 
-/// What comes next.
+/// The next item.
 pub(super) enum ResponseEvent {
-    /// A message, or what is none.
+    /// A message, possibly invalid.
     Message(Decoded),
-    /// The server ended the stream in good order, and wants to be called back after this time,
-    /// which is done.
+    /// The server closed the stream and wants a reconnection after this time, which happens.
     HangUp(Duration),
 }
 
 enum State {
-    /// With the turn to write for others, while it lasts.
+    /// With the guard that flushes the lines of several calls at once.
     Mailbox(Option<FlushGuard>),
     Posting(BoxFuture<'static, Result<Posted, ClientError>>),
     Stream(MessageStream),
@@ -51,7 +49,7 @@ enum State {
 }
 
 impl ResponseStream {
-    /// Sends a request. Over HTTP nothing is sent until the source is read.
+    /// Sends a request. Over HTTP nothing is sent until the stream is polled.
     pub(super) async fn send(
         inner: &ConnectionInner,
         message: Bytes,
@@ -59,7 +57,7 @@ impl ResponseStream {
     ) -> Result<Self, ClientError> {
         let state = match &inner.transport {
             Transport::Pipe { outgoing, .. } => {
-                // One of many may be sent at the same time as others.
+                // With other calls in flight their lines may be written together.
                 let sent = match inner.pending_requests.in_flight() > 1 {
                     true => outgoing.gather(message),
                     false => outgoing.try_send(message).map(|()| None),
@@ -83,12 +81,12 @@ impl ResponseStream {
         Ok(Self { state, decoding: None, session: None, refused: None })
     }
 
-    /// A stream that is there already.
+    /// A stream that is already open.
     pub(super) fn from_stream(messages: MessageStream) -> Self {
         Self { state: State::Stream(messages), decoding: None, session: None, refused: None }
     }
 
-    /// The next message; none when no more will come. It may be dropped while it waits.
+    /// The next message; none at the end. Cancel safe.
     pub(super) async fn next(
         &mut self,
         inner: &ConnectionInner,
@@ -102,7 +100,7 @@ impl ResponseStream {
         }
     }
 
-    /// The same, and when the server hangs up to be called back.
+    /// The same, including hang-ups of the server.
     pub(super) async fn next_event(
         &mut self,
         inner: &ConnectionInner,
@@ -116,7 +114,7 @@ impl ResponseStream {
             match &mut self.state {
                 State::Mailbox(flush_guard) => {
                     if flush_guard.is_some() {
-                        // Whoever else is ready on this thread sends first.
+                        // Let other tasks of this thread add their lines before the flush.
                         yield_now().await;
                         *flush_guard = None;
                     }
@@ -146,7 +144,7 @@ impl ResponseStream {
         }
     }
 
-    /// The answer has come, and nothing more is wanted.
+    /// The response has arrived: leaves the rest of the stream to the connection pool.
     pub(super) fn finish(&mut self) {
         if let State::Stream(messages) = mem::replace(&mut self.state, State::Done) {
             messages.done();
@@ -180,8 +178,8 @@ impl ResponseStream {
     }
 }
 
-/// What a refusal by status means. A body that is an error of the protocol says more, unless the
-/// status asks for another try: then it goes with that.
+/// The error for an HTTP status. A JSON-RPC error in the body has more detail, except for statuses
+/// that ask for a retry.
 fn refusal(
     inner: &ConnectionInner,
     status: u16,

@@ -1,5 +1,6 @@
-//! The questions of a server that are open while it works on a call. When the call ends before
-//! they are answered, the server is told.
+//! Requests of a legacy server (elicitation, sampling, roots) while it works on a call: each is
+//! attributed to a call, passed to its handler as an `InputRequest` in the newest form, and
+//! answered. When the call ends first, the server gets a refusal.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -22,15 +23,15 @@ pub(super) struct OpenInputRequests<'a> {
     inner: &'a ConnectionInner,
     handler: &'a dyn RequestHandler,
     open: HashMap<Id, OpenInputRequest>,
-    /// Made with the first question: most calls ask none.
+    /// Created with the first request: most calls have none.
     answering: Option<FuturesUnordered<Abortable<BoxFuture<'a, Id>>>>,
 }
 
-/// A question that is open until its answer has been sent.
+/// An input request until its response has been sent.
 struct OpenInputRequest {
     request: ServerRequest,
     handle: AbortHandle,
-    /// The answer, from when it begins to be sent.
+    /// The response, once it is being sent.
     answer: Arc<OnceLock<Bytes>>,
 }
 
@@ -39,12 +40,12 @@ impl<'a> OpenInputRequests<'a> {
         Self { inner, handler, open: HashMap::new(), answering: None }
     }
 
-    /// Whether no question is open.
+    /// Whether no input request is open.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Opens a question.
+    /// Starts to answer a server request.
     pub(super) fn ask(&mut self, request: ServerRequest) {
         let (handle, registration) = AbortHandle::new_pair();
         let open = OpenInputRequest { request, handle, answer: Arc::default() };
@@ -57,25 +58,25 @@ impl<'a> OpenInputRequests<'a> {
         all.push(Abortable::new(answering, registration));
     }
 
-    /// The server wants no answer any more.
+    /// The server cancelled the request.
     pub(super) fn cancel(&mut self, id: &Id) {
         if let Some(open) = self.open.remove(id) {
             open.handle.abort();
         }
     }
 
-    /// Waits until a question is over; for ever while none is open.
+    /// Waits until an input request is answered; for ever while none is open.
     pub(super) async fn next_finished(&mut self) {
         let Some(answering) = &mut self.answering else { return pending().await };
         match answering.next().await {
             Some(Ok(id)) => drop(self.open.remove(&id)),
-            // It was withdrawn.
+            // It was cancelled.
             Some(Err(_)) => {}
             None => pending().await,
         }
     }
 
-    /// Lets answers that are on their way arrive. Whoever is still being asked is not waited for.
+    /// Waits for responses that are being sent, and not for handlers.
     pub(super) async fn flush_responses(&mut self) {
         if self.open.is_empty() {
             return;
@@ -90,7 +91,7 @@ impl<'a> OpenInputRequests<'a> {
     }
 }
 
-/// Asks, and tells the server the answer.
+/// Asks the handler and sends the response.
 async fn respond(
     inner: &ConnectionInner,
     handler: &dyn RequestHandler,
@@ -100,7 +101,7 @@ async fn respond(
     let revision = inner.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
     let given = handler.ask(lift_request(revision, &request)).await;
     let sent = inner.say(answer.get_or_init(|| response(revision, &request, given)).clone());
-    // The clock of the call stands still until this is done, so it has an end of its own.
+    // The timeouts of the call are paused until this is done, so it has a timeout of its own.
     let within = inner.settings.silence;
     let sent = timeout(within, sent).await.unwrap_or(Err(ClientError::Timeout(within)));
     if let Err(error) = sent {
@@ -114,7 +115,8 @@ impl Drop for OpenInputRequests<'_> {
         let revision = self.inner.revision().unwrap_or(Revision::LATEST_WITH_HANDSHAKE);
         for OpenInputRequest { request, answer, .. } in self.open.values() {
             match answer.get() {
-                // It may have arrived over HTTP; the same twice does less harm than none.
+                // It may have arrived over HTTP already; a duplicate response does less harm than
+                // none.
                 Some(answer) => self.inner.tell(answer.clone()),
                 None => {
                     let closed_error = InputRefusal::Gone("the call has ended".to_owned());
@@ -125,7 +127,11 @@ impl Drop for OpenInputRequests<'_> {
     }
 }
 
-/// The call that a question belongs to, or what to reply when none can be found.
+/// The call that a server request belongs to, or the response if there is none. Over HTTP it came
+/// on the stream of its call; over a pipe nothing names the call. It is the call of the related
+/// task, or the only candidate, or, if one client made all of them, the one whose tool is known to
+/// send requests, else the latest. In any other case the request is refused and those tools run one
+/// at a time from now on: to ask the wrong user is worse than to fail.
 pub(super) fn attribute(
     inner: &ConnectionInner,
     request: &ServerRequest,
@@ -165,8 +171,8 @@ fn choose(
     if let [only] = candidates {
         return Some(only.clone());
     }
-    // Nothing below is certain, and a wrong guess between two people would show one of them
-    // what the other's call asks, and run that call with the wrong answer.
+    // What follows is a guess. A wrong guess between two users would show one of them a request of
+    // the other's call, and continue that call with the wrong input.
     let latest = candidates.last()?;
     let identity = &latest.info.identity;
     if identity.is_empty() || !candidates.iter().all(|it| it.info.identity == *identity) {
@@ -180,7 +186,7 @@ fn choose(
     }
 }
 
-/// The reply to a question that comes outside of any call.
+/// The response to a request outside of any call.
 fn reply_outside_call(inner: &ConnectionInner, request: &ServerRequest) -> Bytes {
     match (&request.method, &inner.settings.roots) {
         (Method::RootsList, Some(roots)) => jsonrpc::result(&request.id, roots).into_bytes(),
@@ -199,10 +205,11 @@ fn refuse(request: &ServerRequest, code: i64, text: &str) -> Bytes {
     jsonrpc::error(&request.id, &RpcError::new(code, text)).into_bytes()
 }
 
-/// The code for a user who refuses that a model is asked; the one that all revisions show.
+/// The error code for a user who rejects a sampling request; the one in the examples of all
+/// revisions.
 const REJECTED: i64 = -1;
 
-/// A server's request as a question in the newest form.
+/// Lifts a server request to an input request of the newest form.
 pub(super) fn lift_request(revision: Revision, request: &ServerRequest) -> InputRequest {
     let params = compat::lift_input_request(revision, &request.method, request.params.as_ref());
     let (params, key) = match params {
@@ -223,7 +230,7 @@ fn take_key_hint(params: RawJson) -> (Option<RawJson>, Option<String>) {
     (Some(rest), hint.to_text())
 }
 
-/// The response to a server's request.
+/// The response to a server request.
 pub(super) fn response(
     revision: Revision,
     request: &ServerRequest,
@@ -239,7 +246,7 @@ pub(super) fn response(
     }
 }
 
-/// How each kind of question says that it has no answer.
+/// How each method reports that it was not answered.
 fn refusal_response(method: &Method, refusal: &InputRefusal) -> Result<RawJson, RpcError> {
     let unsupported = matches!(refusal, InputRefusal::Unsupported(_));
     let code = match (method, unsupported) {

@@ -1,5 +1,5 @@
-//! Hearing what belongs to no request, for as long as the connection lives: a subscription of a
-//! server without handshake, and the general stream of a session over HTTP.
+//! Notifications that belong to no request: `subscriptions/listen` of a modern server, and the
+//! general stream of a legacy session over HTTP. Both are reopened with backoff.
 
 use super::dispatch::dispatch;
 use super::negotiate::check_era;
@@ -26,25 +26,26 @@ use crate::event::Event;
 use crate::peer::Peer;
 use crate::request::Request;
 
-/// How long a subscription over HTTP is heard after another has taken its place. What the server
-/// said on it before it knew of the other may still be on its way: streams have no order among them.
+/// How long the old subscription over HTTP stays open after a new one has replaced it.
+/// Notifications that the server sent on it before it knew of the new one may still arrive: streams
+/// are not ordered among each other.
 const OVERLAP: Duration = Duration::from_secs(1);
 
-/// The resources to hear of. Each wish has a number, so that it can be seen when it is in force.
+/// The resources to subscribe to. Each request has a number, which shows when it is in effect.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WatchRequest {
     pub(super) number: u64,
     pub(super) uris: BTreeSet<String>,
 }
 
-/// The last wish that was tried, and why it failed if it did.
+/// The last request that was tried, and its error.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WatchResult {
     pub(super) number: u64,
     pub(super) failed: Option<ClientError>,
 }
 
-/// Whoever waits until the server is listened to.
+/// Signals that the server can send notifications.
 pub(super) struct ListeningSignal(Option<oneshot::Sender<()>>);
 
 impl ListeningSignal {
@@ -52,14 +53,14 @@ impl ListeningSignal {
         Self(Some(waiting))
     }
 
-    /// Tells that it is, or will not be, and gives whether nobody waited so long: what changed since
-    /// then was not heard.
+    /// Sends the signal; whether nobody waited that long, so that changes since then were missed.
     fn tell(&mut self) -> bool {
         self.0.take().is_some_and(|waiting| waiting.send(()).is_err())
     }
 }
 
-/// Keeps a subscription open, and opens it anew when the wish changes or when it is lost.
+/// Keeps a subscription open, and opens it again when the set of resources changes or when it is
+/// lost.
 pub(super) async fn keep_subscribed(
     inner: Arc<ConnectionInner>,
     mut watch_requests: watch::Receiver<WatchRequest>,
@@ -68,7 +69,7 @@ pub(super) async fn keep_subscribed(
 ) {
     let Some(negotiated) = inner.negotiated() else { return };
     let (mut failures, mut lost) = (0, false);
-    // The old one is heard until the new one is in force.
+    // The old one is read until the new one is acknowledged.
     let mut current: Option<Subscription> = None;
     let mut replaced = JoinSet::new();
     while inner.pending_requests.end_reason().is_none() {
@@ -99,7 +100,7 @@ pub(super) async fn keep_subscribed(
                 let is_subscribed = opened.is_some();
                 let before = std::mem::replace(&mut current, opened);
                 while replaced.try_join_next().is_some() {}
-                // Over a pipe everything has come that was said before.
+                // Over a pipe everything that was sent before has arrived.
                 if let Some(mut before) = before.filter(|_| !inner.is_pipe()) {
                     replaced.spawn(async move {
                         let _ = timeout(OVERLAP, before.ended()).await;
@@ -143,7 +144,7 @@ pub(super) async fn keep_subscribed(
     }
 }
 
-/// Hears a subscription until it ends; for ever if there is none.
+/// Reads a subscription until it ends; for ever if there is none.
 async fn over(subscription: &mut Option<Subscription>) {
     match subscription {
         Some(subscription) => subscription.ended().await,
@@ -151,7 +152,7 @@ async fn over(subscription: &mut Option<Subscription>) {
     }
 }
 
-/// What to ask for; none when there is nothing.
+/// The filter to subscribe with; none when nothing can change.
 fn filter(peer: &Peer, uris: &BTreeSet<String>) -> Option<RawJson> {
     let mut filter = ObjectWriter::new();
     let mut any = false;
@@ -172,7 +173,7 @@ fn filter(peer: &Peer, uris: &BTreeSet<String>) -> Option<RawJson> {
     any.then(|| filter.finish())
 }
 
-/// One `subscriptions/listen` in force. Dropping it ends it.
+/// One open `subscriptions/listen`. Dropping it ends it.
 struct Subscription {
     inner: Arc<ConnectionInner>,
     call: Arc<PendingRequest>,
@@ -196,7 +197,7 @@ impl Subscription {
         let within = inner.settings.connect_within;
         let open = async {
             let stream = ResponseStream::send(inner, message, headers).await;
-            // From here on dropping it takes the call off the board.
+            // From here on dropping it removes the pending request.
             let mut subscription =
                 Self { inner: inner.clone(), call: call.clone(), stream: stream? };
             match subscription.acknowledged().await {
@@ -227,7 +228,7 @@ impl Subscription {
         }
     }
 
-    /// Hears until the subscription ends, by whatever way.
+    /// Reads until the subscription ends in any way.
     async fn ended(&mut self) {
         while let Ok(inbound) = self.next().await {
             if self.is_end(&inbound) {
@@ -261,7 +262,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let open = self.inner.pending_requests.remove(self.call.id).is_some();
-        // Over HTTP the end of the stream says it.
+        // Over HTTP the end of the stream cancels it.
         if open && self.inner.is_pipe() {
             self.inner.tell(cancelled(self.call.id, "the subscription is over"));
         }

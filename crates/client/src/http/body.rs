@@ -24,7 +24,7 @@ pub(crate) struct Body {
     connection: Option<Box<Http1Connection>>,
     framing: Framing,
     lasts: bool,
-    /// Bytes since other tasks had their turn.
+    /// Bytes since the last yield.
     unyielded: usize,
     pool: Arc<Pool>,
     origin: Arc<Origin>,
@@ -98,7 +98,7 @@ impl Body {
         all.freeze()
     }
 
-    /// Nothing more of it is wanted: when it ends soon, the connection is used again.
+    /// Leaves the rest unread: if it ends soon, the connection is reused.
     pub(crate) fn leave(self) {
         if self.connection.is_some() {
             let pool = self.pool.clone();
@@ -150,12 +150,12 @@ impl Body {
     }
 }
 
-/// How long the end of a response may take to come after what was wanted of it.
+/// How long the end of an unread response may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Chunks that are thrown away at most.
+/// Chunks that are discarded at most.
 const CHUNKS: usize = 16;
 
-/// A response without reader.
+/// A response that nobody reads any more. Its connection is reusable once it ends.
 #[derive(Debug)]
 pub(super) struct UnreadBody {
     body: Body,
@@ -167,8 +167,8 @@ impl UnreadBody {
         Self { body, since: Instant::now() }
     }
 
-    /// Reads what has come. The rest again if its end may still come; nothing when it came, and the
-    /// connection waits, or when there is more than is worth hearing, and it is closed.
+    /// Reads what has arrived. Returns itself if the end may still come; nothing if the end came,
+    /// and the connection is pooled, or if there is too much left, and it is closed.
     pub(super) fn settle(mut self) -> Option<Self> {
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..CHUNKS {

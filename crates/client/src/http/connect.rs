@@ -1,5 +1,5 @@
-//! A connection to an origin: looked up, connected, and encrypted if the address says so. Or one to a
-//! Unix socket, whose server is known by the credentials that the kernel reports.
+//! Connects to an origin: DNS, TCP and TLS; or to a Unix socket, whose server is identified by the
+//! credentials that the kernel reports.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use super::origin::Origin;
 use crate::error::ClientError;
 use crate::target::UnixSocket;
 
-/// Whom we trust and what we speak, made once: reading the certificates takes milliseconds.
+/// TLS roots and protocol versions, built once: reading the certificates takes milliseconds.
 static TLS: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -43,8 +43,8 @@ pub(crate) enum Stream {
     Unix(UnixStream),
 }
 
-/// Connects to a Unix socket, which takes no time worth a limit. Nothing is sent before it is known
-/// that the right user serves it.
+/// Connects to a Unix socket, without a timeout. Nothing is sent before the peer is known to be the
+/// right user.
 async fn connect_unix(socket: &UnixSocket) -> Result<Stream, ClientError> {
     let UnixSocket { path, owner } = socket;
     let failed = |error: io::Error| {
@@ -80,7 +80,7 @@ pub(crate) async fn connect(
 
 async fn connect_tcp(origin: &Origin, within: Duration) -> Result<Stream, ClientError> {
     let tcp = connect_any(origin, within).await?;
-    // Messages are small and someone waits for each.
+    // Messages are small and latency matters.
     tcp.set_nodelay(true).map_err(|error| refused(origin, &error))?;
     if !origin.is_secure() {
         return Ok(Stream::Plain(tcp));
@@ -97,7 +97,7 @@ async fn connect_tcp(origin: &Origin, within: Duration) -> Result<Stream, Client
     })
 }
 
-/// Tries the addresses of a host one after the other, each with its share of the time.
+/// Tries the addresses of a host in order, each with its share of the timeout.
 async fn connect_any(origin: &Origin, within: Duration) -> Result<TcpStream, ClientError> {
     let found = tokio::net::lookup_host((origin.host(), origin.port())).await;
     let addresses: Vec<SocketAddr> = found.map_err(|error| unknown(origin, &error))?.collect();

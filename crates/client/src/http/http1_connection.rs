@@ -1,5 +1,5 @@
-//! One connection to an origin, which takes one request at a time. Whoever sends a request moves its
-//! bytes: no task stands between a call and its connection.
+//! One HTTP/1.1 connection, which takes one request at a time. The caller moves the bytes: no task
+//! stands between a call and its connection.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice};
@@ -29,11 +29,11 @@ const HEAD: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Http1Connection {
     stream: Stream,
-    /// What came and was not taken yet.
+    /// Received bytes that were not consumed.
     inbox: BytesMut,
-    /// Where the heads of requests are written.
+    /// Buffer for request heads.
     outbox: Vec<u8>,
-    /// The runtime that hears when bytes come.
+    /// The runtime whose reactor has the socket.
     home: Option<Id>,
 }
 
@@ -58,16 +58,15 @@ impl Http1Connection {
         Self { stream, inbox: BytesMut::new(), outbox: Vec::new(), home }
     }
 
-    /// The runtime that hears when bytes come.
+    /// The runtime whose reactor has the socket.
     pub(super) fn home(&self) -> Option<Id> {
         self.home
     }
 
-    /// Whether it can take a request: it is open, and nothing came that nobody asked for.
+    /// Whether it can be reused: open, and without unsolicited bytes.
     pub(super) fn is_reusable(&mut self) -> bool {
         let mut byte = [0];
-        // Whoever looks at many in one turn of the runtime would be told that nothing has come when
-        // it is only somebody else's turn.
+        // Unconstrained: with the coop budget used up, every connection would look silent.
         let read = unconstrained(self.stream.read(&mut byte));
         self.inbox.is_empty() && read.now_or_never().is_none()
     }
@@ -85,7 +84,7 @@ impl Http1Connection {
         match (sent, self.head().await) {
             (Err(error), Err(Broken::Reset(_))) => Err(Broken::Reset(error)),
             (Err(error), Err(_)) => Err(Broken::Lost(error)),
-            // A server that hung up in the middle may have said why before.
+            // A server that closed in the middle may have sent its reason before.
             (sent, head) => {
                 let mut head = head?;
                 head.lasts &= matches!(sent, Ok(true));
@@ -140,7 +139,7 @@ impl Http1Connection {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 Poll::Ready(Ok(length)) => *written += length,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                // Whoever says very much before it has heard all is heard later.
+                // A server that sends very much before it has read the request is read later.
                 Poll::Pending if self.inbox.len() >= HEAD => return Poll::Pending,
                 Poll::Pending => {
                     ready!(self.poll_early(cx))?;
@@ -172,7 +171,7 @@ impl Http1Connection {
                 Ok(None) => return false,
                 Ok(Some((length, head))) if is_passing(head.status) => self.inbox.advance(length),
                 Ok(Some((_, head))) => return !head.status.is_success(),
-                // Whoever reads it next says what is wrong with it.
+                // The next reader reports what is wrong with it.
                 Err(_) => return true,
             }
         }

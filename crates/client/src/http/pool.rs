@@ -1,4 +1,4 @@
-//! Connections to one origin that wait for their next request.
+//! The connection pool of one origin, apart for each runtime.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,14 +10,14 @@ use tokio::time::Instant;
 use super::body::UnreadBody;
 use super::http1_connection::Http1Connection;
 
-/// How long a connection may wait: servers close theirs after some time, and one that is about to
-/// be closed would lose a request.
+/// How long a connection may be idle: servers close theirs after some time, and one that is about
+/// to be closed would lose a request.
 const IDLE: Duration = Duration::from_secs(25);
-/// Responses that nobody reads any more whose end is waited for.
+/// Unread responses whose end is waited for.
 const UNREAD_BODIES: usize = 32;
 
-/// Connections that wait, apart for each runtime that opened some: one of another runtime would wake
-/// a second thread for each request. Locked for moments, never while something is awaited.
+/// Idle connections, apart for each runtime that opened some: a connection of another runtime would
+/// wake a second thread for each request. Locked for moments, never across an await.
 #[derive(Debug)]
 pub(super) struct Pool {
     runtimes: Mutex<Vec<(Id, RuntimePool)>>,
@@ -26,10 +26,10 @@ pub(super) struct Pool {
 
 #[derive(Debug, Default)]
 struct RuntimePool {
-    /// The one used last at the back.
+    /// The most recently used at the back.
     idle: VecDeque<(Box<Http1Connection>, Instant)>,
     unread_bodies: VecDeque<UnreadBody>,
-    /// Whether somebody looks after those that have waited for long.
+    /// Whether a sweeper task runs.
     has_sweeper: bool,
 }
 
@@ -39,7 +39,7 @@ impl Pool {
         Self { runtimes: Mutex::default(), at_most }
     }
 
-    /// The connection of this runtime that was used last and can take a request.
+    /// The most recently used connection of this runtime that is still usable.
     pub(super) fn take(self: &Arc<Self>) -> Option<Box<Http1Connection>> {
         let here = Handle::try_current().ok()?.id();
         self.pop(here).or_else(|| {
@@ -81,8 +81,8 @@ impl Pool {
         });
     }
 
-    /// Looks at the responses that nobody reads: those that have ended give their connection back,
-    /// which takes the lock.
+    /// Drains unread responses: those that have ended return their connection, which takes the
+    /// lock.
     fn settle(self: &Arc<Self>, id: Id) {
         let unread_bodies = match self.runtimes().iter_mut().find(|(other, _)| *other == id) {
             Some((_, runtime_pool)) if !runtime_pool.unread_bodies.is_empty() => {
@@ -102,7 +102,7 @@ impl Pool {
         let mut runtimes = self.runtimes();
         let place = runtimes.iter().position(|(other, _)| *other == id);
         let place = place.unwrap_or_else(|| {
-            // Runtimes come seldom, so this is the time to forget those that have gone.
+            // New runtimes are rare, so this is the time to drop dead ones.
             runtimes.retain_mut(|(_, runtime_pool)| !runtime_pool.is_dead());
             runtimes.push((id, RuntimePool::default()));
             runtimes.len() - 1
@@ -117,7 +117,7 @@ impl Pool {
         }
     }
 
-    /// Closes what has waited for long. Says whether anything is left.
+    /// Closes connections that were idle for too long; returns whether any are left.
     fn sweep(self: &Arc<Self>, id: Id) -> bool {
         self.settle(id);
         let mut runtimes = self.runtimes();
@@ -144,8 +144,8 @@ impl RuntimePool {
     }
 }
 
-/// Looks after the connections of one runtime until none waits, so that none is open for ever after
-/// the last request.
+/// Sweeps the pool of one runtime until it is empty, so that no connection stays open for ever
+/// after the last request.
 async fn sweep(pool: Weak<Pool>, id: Id) {
     loop {
         tokio::time::sleep(IDLE).await;

@@ -1,4 +1,4 @@
-//! HTTP+SSE of the first revision: one stream of events from the server, a POST for each message to it.
+//! HTTP+SSE of 2024-11-05: one event stream from the server, a POST for each message to it.
 
 mod message_poster;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use crate::http::{Body, Http, Kind, Origin, Request, request_target};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
-/// What comes from the server.
+/// Reads the event stream.
 #[derive(Debug)]
 struct EventReader {
     body: Body,
@@ -32,7 +32,7 @@ impl EventReader {
         Self { body, decoder: EventDecoder::new(limit) }
     }
 
-    /// Where messages go, which must be the first thing that the server says.
+    /// The endpoint for messages, which must be the first event.
     async fn endpoint(&mut self) -> Result<String, ClientError> {
         loop {
             let Some(event) = self.event().await? else {
@@ -52,7 +52,7 @@ impl EventReader {
         }
     }
 
-    /// Hands on messages until the stream ends, and then says why.
+    /// Forwards messages until the stream ends, then the reason.
     async fn run(mut self, messages: mpsc::Sender<Result<Bytes, String>>) {
         loop {
             let (next, is_last) = match self.event().await {
@@ -85,7 +85,7 @@ fn is_message(event: &Event) -> bool {
     !event.data.is_empty() && event.name.as_deref().is_none_or(|name| name == "message")
 }
 
-/// Opens the stream and waits until the server has said where messages are to go.
+/// Opens the stream and waits for the `endpoint` event.
 pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pipe, ClientError> {
     let http = Arc::new(Http::new(endpoint, settings)?);
     let opening = open_stream(&http, endpoint, settings);
@@ -96,7 +96,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     let (tx, incoming) = mpsc::channel(settings.queue);
     let stop = CancellationToken::new();
     let poster = MessagePoster::new(http, target, settings, tx.clone());
-    // Each ends the other: through the token, which also the owner of the pipe holds.
+    // Each stops the other through the token, which the owner of the pipe holds too.
     tokio::spawn(cancel_on_end(stop.clone(), reader.run(tx)));
     tokio::spawn(cancel_on_end(stop.clone(), poster.run(messages)));
     Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
@@ -134,7 +134,8 @@ async fn open_stream(
     Ok((reader, target))
 }
 
-/// Where messages go. Another origin is refused: it would get the headers of this one.
+/// Resolves the endpoint for messages. Another origin is refused: it would get the headers of this
+/// one.
 fn resolve(base: &Uri, place: &str, origin: &Origin) -> Result<Uri, ClientError> {
     let unusable = |why: &str| {
         ClientError::Malformed(format!("`{origin}` names a place for messages that {why}"))

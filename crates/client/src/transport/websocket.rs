@@ -24,9 +24,9 @@ use crate::http::{Origin, Stream, connect, endpoint_headers};
 use crate::settings::Settings;
 use crate::target::Endpoint;
 
-/// How often a server that hears nothing else is pinged.
+/// The interval of keep-alive pings while nothing else is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// How long a server may say nothing, not even that it was pinged, before it is taken for gone.
+/// After this silence, pongs included, the server is considered gone.
 const SILENCE: Duration = Duration::from_secs(90);
 
 type Socket = WebSocketStream<Stream>;
@@ -43,7 +43,7 @@ pub(crate) async fn open(endpoint: &Endpoint, settings: &Settings) -> Result<Pip
     let (outgoing, messages) = mpsc::channel(settings.queue);
     let (tx, incoming) = mpsc::channel(settings.queue);
     let stop = CancellationToken::new();
-    // Each ends the other: through the token, which also the owner of the pipe holds.
+    // Each stops the other through the token, which the owner of the pipe holds too.
     tokio::spawn(write(sink, messages, tx.clone(), stop.clone(), settings.grace));
     tokio::spawn(read(stream, tx, stop.clone()));
     Ok(Pipe { outgoing: Outgoing::Queue(outgoing), incoming, stop })
@@ -65,7 +65,7 @@ async fn open_socket(
     let mut named = plain.clone();
     named.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     let opened = match attempt(named).await? {
-        // A server that does not name the subprotocol may speak it all the same.
+        // A server that does not echo the subprotocol may still speak it.
         Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(_))) => {
             plain.headers_mut().insert(header::SEC_WEBSOCKET_KEY, fresh_key()?);
             attempt(plain).await?
@@ -123,7 +123,7 @@ fn refused(origin: &Origin, error: &Error) -> ClientError {
     ))
 }
 
-/// Hands on what comes until no more will, and then says why.
+/// Forwards messages until the end, then the reason.
 async fn read(mut stream: SplitStream<Socket>, messages: Incoming, stop: CancellationToken) {
     stop.run_until_cancelled(async {
         loop {
@@ -159,7 +159,7 @@ async fn next_message(stream: &mut SplitStream<Socket>) -> Result<Bytes, String>
     }
 }
 
-/// Writes messages as they come, and a ping when none do; then closes the socket.
+/// Writes messages, and pings when there are none; then closes the socket.
 async fn write(
     mut sink: SplitSink<Socket, Message>,
     mut messages: mpsc::Receiver<Bytes>,

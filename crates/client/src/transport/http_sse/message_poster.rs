@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use crate::http::{Http, Request};
 use crate::settings::Settings;
 
-/// How long a message is waited for before the next one goes out beside it. A server may work before
-/// it takes a message, and ask something meanwhile: the answer must not stand behind the question.
+/// How long to wait for a POST before the next message is sent in parallel. A server may work
+/// before it accepts a message, and send a request meanwhile: the response must not wait behind it.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Bytes read of what a server says to a message that it took.
+/// Bytes of an accepted response that are read.
 const RESPONSE_LIMIT: usize = 4 * 1024;
 
 /// Sends messages.
@@ -93,7 +93,8 @@ impl MessagePoster {
         }
     }
 
-    /// A request that was not taken is answered in the server's place, so that nobody waits for it.
+    /// A request that was not accepted is answered in the server's place, so that its caller does
+    /// not wait.
     fn refusal(&self, message: &Bytes, why: &str) -> Option<Bytes> {
         let message = RawJson::parse(message.clone(), self.limits).ok()?;
         let id = message.get("id").filter(|_| message.get("method").is_some())?;

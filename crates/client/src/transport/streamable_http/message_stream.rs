@@ -1,4 +1,5 @@
-//! The messages of a stream, taken up again where it broke if the server can do that.
+//! The messages of one SSE stream, resumed with `Last-Event-ID` where it broke, if the server
+//! supports it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,41 +14,40 @@ use super::Shared;
 use crate::error::ClientError;
 use crate::http::{Body, Head, Kind};
 
-/// Tries to take up a stream before it is given up.
+/// Attempts to resume a stream.
 const TRIES: u32 = 5;
-/// How long to wait before that if the server does not say.
+/// The wait before that if the server sets none.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long to wait at least, whatever it says.
+/// The shortest wait, whatever the server sets.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Messages of a stream, one JSON text each. Dropping it closes the connection, which tells a server
-/// without sessions that nobody waits any more.
+/// Messages of a stream, one JSON text each. Dropping it closes the connection, which cancels the
+/// request at a modern server.
 pub(crate) struct MessageStream {
     shared: Arc<Shared>,
     state: StreamState,
     /// Boxed: it is large beside everything else that can come of a message.
     decoder: Box<EventDecoder>,
     last_id: Option<String>,
-    /// When the server wants to be called back, once it has said so.
+    /// The reconnection time that the server set.
     retry: Option<Duration>,
     failures: u32,
-    /// What is still to be told of the server's hanging up.
+    /// A hang-up of the server that was not reported yet.
     hung_up: Option<Duration>,
 }
 
-/// What a stream brings.
+/// An item of a stream.
 #[derive(Debug)]
 pub(crate) enum StreamItem {
     /// A JSON text.
     Message(Bytes),
-    /// The server ended the stream in good order, and wants to be called back after this time,
-    /// which is done.
+    /// The server closed the stream and wants a reconnection after this time, which happens.
     HangUp(Duration),
 }
 
 enum StreamState {
     Open(Body),
-    /// Kept whole, so that a reader who looks away in between does not begin it anew.
+    /// Kept across polls, so that a cancelled read does not start it again.
     Resuming(BoxFuture<'static, Result<(Head, Body), ClientError>>),
     Ended,
 }
@@ -59,8 +59,7 @@ impl MessageStream {
         Self { shared, state, decoder, last_id: None, retry: None, failures: 0, hung_up: None }
     }
 
-    /// What comes next; none when the stream has ended in good order. Nothing is lost when the
-    /// future is dropped.
+    /// The next item; none when the stream has ended normally. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Result<StreamItem, ClientError>> {
         while !matches!(self.state, StreamState::Ended) {
             if let Some(retry) = self.hung_up.take() {
@@ -83,15 +82,14 @@ impl MessageStream {
         None
     }
 
-    /// Nothing more is wanted of it: the answer has come. Its connection is used again if the
-    /// stream ends soon, as it should.
+    /// The response has arrived. The connection is reused if the stream ends soon.
     pub(crate) fn done(self) {
         if let StreamState::Open(body) = self.state {
             body.leave();
         }
     }
 
-    /// Reads on, whatever that takes just now.
+    /// Reads more, or waits for the resumption.
     async fn read(&mut self) -> Result<(), ClientError> {
         match &mut self.state {
             StreamState::Open(body) => match body.chunk().await {
@@ -120,8 +118,8 @@ impl MessageStream {
         (is_message && !event.data.is_empty()).then_some(event.data)
     }
 
-    /// The stream is over. If it can be taken up again, that is prepared; if not, the end is an
-    /// error or in good order as the connection had it.
+    /// Prepares the resumption of a stream that ended. Without one, a broken connection is an
+    /// error.
     fn resume(&mut self, error: Option<ClientError>) -> Result<(), ClientError> {
         let (true, Some(id)) = (self.shared.negotiated().resumes, self.last_id.clone()) else {
             self.state = StreamState::Ended;
@@ -142,7 +140,7 @@ impl MessageStream {
         };
         self.hung_up = self.retry.filter(|_| self.failures == 0 && error.is_none());
         self.failures += 1;
-        // Half an event is of no use: the server sends it again.
+        // A partial event is sent again by the server.
         *self.decoder = EventDecoder::new(self.shared.limit);
         let shared = self.shared.clone();
         self.state = StreamState::Resuming(Box::pin(async move {
@@ -178,7 +176,7 @@ impl MessageStream {
         }
     }
 
-    /// Always an error that says that the request was sent: it may have been worked on.
+    /// Always an error of a request that was sent: it may have run.
     fn not_resumable(&self, why: &str) -> ClientError {
         let origin = self.shared.http.origin();
         ClientError::Lost(format!("a stream of `{origin}` broke and cannot be taken up: {why}"))
