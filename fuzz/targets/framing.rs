@@ -2,7 +2,7 @@
 #![no_main]
 
 use bytes::BytesMut;
-use gantry_transport::http::{Framing, Step};
+use gantry_transport::http1::{Framing, Step};
 use libfuzzer_sys::fuzz_target;
 
 /// Streams below this length stay below every bound on what stands beside chunks.

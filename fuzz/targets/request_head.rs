@@ -3,7 +3,7 @@
 #![no_main]
 
 use gantry_server::fuzzing::{RequestHead, request_head};
-use gantry_transport::http::Framing;
+use gantry_transport::http1::Framing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

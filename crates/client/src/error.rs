@@ -42,13 +42,13 @@ pub enum ClientError {
         challenge: Option<String>,
     },
     /// The session expired, and the server did not run the request.
-    #[error("the server has forgotten the session")]
+    #[error("the session expired at the server")]
     SessionLost,
     /// The server changed its era or revision, refused the request for that, and did not run it.
-    #[error("the server does not speak as was agreed any more: {0}")]
+    #[error("the server changed its protocol era or revision: {0}")]
     Outdated(String),
     /// Too many requests are in flight.
-    #[error("{0} requests are under way already; raise `in_flight`, or wait")]
+    #[error("too many requests in flight (limit {0}); raise `in_flight` or retry later")]
     Busy(usize),
 }
 

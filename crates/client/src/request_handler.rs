@@ -65,7 +65,7 @@ impl RequestHandler for NoopHandler {
     }
 
     fn ask(&self, input_request: InputRequest) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
-        let text = format!("nobody is there to answer {}", input_request.method);
+        let text = format!("there is no client to answer {}", input_request.method);
         Box::pin(async { Err(InputRefusal::Unsupported(text)) })
     }
 }

@@ -13,23 +13,23 @@ use tokio::time::{sleep, timeout};
 
 use crate::command::{Program, StartError};
 use crate::group::{Group, Watch};
-use crate::pipes::Pipes;
+use crate::output::Pipes;
 use crate::spawn;
 
-/// How long the kernel may take to end a process that was killed.
-const LAST_WAIT: Duration = Duration::from_secs(5);
+/// How long to wait for a killed process to exit.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How much one child may use up.
+/// Limits of one child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildLimits {
     /// Bytes on standard output. More than that ends the call.
     pub stdout: usize,
-    /// Bytes kept from the end of standard error.
+    /// Bytes of the end of standard error that are kept.
     pub stderr: usize,
-    /// The time between asking a child to end and killing it.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// Notices that may wait to be taken. One that finds no room is dropped, so that a slow
-    /// reader never holds up the work.
+    /// Notices that may be queued. One that finds no room is dropped, so that a slow reader never
+    /// delays the work.
     pub notices: usize,
     /// Bytes of one notice. A longer one is dropped.
     pub notice: usize,
@@ -49,11 +49,11 @@ impl Default for ChildLimits {
 
 /// A running child. Dropping it kills its process group and reaps it.
 #[derive(Debug)]
-pub struct Child(Box<Body>);
+pub struct Child(Box<Inner>);
 
-/// What a child is made of. On the heap, since it is handed on from one to the next.
+/// Boxed, since a child is moved often.
 #[derive(Debug)]
-struct Body {
+struct Inner {
     group: Group,
     watch: Watch,
     pipes: Pipes,
@@ -61,16 +61,16 @@ struct Body {
     grace: Duration,
 }
 
-/// What a child left.
+/// The output and exit of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// What it wrote to standard output, at most as much as the limit.
+    /// Standard output, up to the limit.
     pub stdout: Bytes,
     /// Whether it wrote more than that.
     pub stdout_overflow: bool,
     /// Whether it read anything of its input.
     pub input_read: bool,
-    /// The end of what it wrote to standard error; what is not UTF-8 is replaced.
+    /// The end of standard error; invalid UTF-8 is replaced.
     pub stderr: String,
     /// How it ended.
     pub end: End,
@@ -79,22 +79,22 @@ pub struct Finished {
 /// How a child ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this status.
+    /// Exit status.
     Exited(i32),
     /// By this signal. A child that wrote too much was killed.
     Signalled(i32),
-    /// It was stopped, because it took too long.
+    /// It was killed after its timeout.
     TimedOut,
-    /// Nobody knows, and this is why.
+    /// Its exit is unknown, for this reason.
     Lost(String),
 }
 
-/// Why a child is no longer waited for.
+/// Why waiting for a child ended.
 #[derive(PartialEq, Eq)]
 enum Stop {
     Ended,
-    /// It wrote all that is wanted, or more.
-    Written,
+    /// Enough or too much output.
+    OutputComplete,
     TimedOut,
 }
 
@@ -107,17 +107,17 @@ impl Child {
             let (sender, notices) = mpsc::channel(limits.notices.max(1));
             let pipes = Pipes::new(ends, written, limits, sender)?;
             let (notices, grace) = (Some(notices), limits.grace);
-            Ok(Self(Box::new(Body { group, watch, pipes, notices, grace })))
+            Ok(Self(Box::new(Inner { group, watch, pipes, notices, grace })))
         };
         start().map_err(|error| StartError::new(program, error))
     }
 
-    /// The number of the process, which is that of its group too.
+    /// The process id, which is also the group id.
     pub fn id(&self) -> u32 {
         self.0.group.id()
     }
 
-    /// Waits until the process has ended, whether it was given its input or not.
+    /// Waits for the exit, whether the input was written or not.
     pub async fn ended(&self) -> io::Result<()> {
         self.0.watch.ended().await
     }
@@ -127,7 +127,7 @@ impl Child {
         self.0.group.has_ended()
     }
 
-    /// The bytes of memory that the process holds now; none when it has ended.
+    /// Resident memory in bytes; none after the exit.
     pub fn memory(&self) -> u64 {
         self.0.group.memory()
     }
@@ -139,34 +139,35 @@ impl Child {
         self.0.notices.take().unwrap_or_else(|| mpsc::channel(1).1)
     }
 
-    /// Gives the child its input and waits until it has written a line to standard output. If it
-    /// ends, writes too much or takes longer than `timeout` before that, there is none; whatever
-    /// came, [`finish`](Self::finish) without input takes the child to its end.
+    /// Writes the input and waits for the first line of standard output. None if the child exits,
+    /// writes too much or exceeds `timeout` before. [`finish`](Self::finish) without input then
+    /// takes the child to its end.
     pub async fn first_line(&mut self, input: Bytes, timeout: Duration) -> Option<Bytes> {
-        self.0.pipes.give(input);
+        self.0.pipes.set_input(input);
         self.0.pipes.stop_at_line(true);
         let stop = self.run(timeout).await;
         self.0.pipes.stop_at_line(false);
-        if stop == Stop::Written { self.0.pipes.line() } else { None }
+        if stop == Stop::OutputComplete { self.0.pipes.line() } else { None }
     }
 
-    /// Gives the child its input and waits for its end. After `timeout` the group is asked to
-    /// end, and killed when its grace is over. Dropping the future kills it at once.
+    /// Writes the input and waits for the exit: the exit status is part of the contract of a tool.
+    /// After `timeout` the group gets SIGTERM, and SIGKILL after the grace. Dropping the future
+    /// kills it at once.
     pub async fn finish(mut self, input: Bytes, timeout: Duration) -> Finished {
-        self.0.pipes.give(input);
+        self.0.pipes.set_input(input);
         let stop = self.run(timeout).await;
         if stop == Stop::TimedOut {
-            self.0.group.ask();
-            // Its last words are still read: a full pipe would keep it from ending.
+            self.0.group.terminate();
+            // Output is still read: a full pipe would keep it from exiting.
             self.run(self.0.grace).await;
         }
         // The leader is not reaped yet, so the group's number cannot belong to anyone else.
         self.0.group.kill();
-        let Body { group, watch, .. } = &mut *self.0;
+        let Inner { group, watch, .. } = &mut *self.0;
         let end = reap(group, watch).await;
-        // What was written before the end is in the pipes by now. A process that has left the
-        // group may hold them open for ever, so nothing more is waited for. Most often this is how
-        // it is found out: to look for such a process after every call would cost too much.
+        // All output is in the pipes by now. A process that has left the group may hold them open
+        // for ever, so nothing more is awaited. An open pipe is the sign of such a process: to look
+        // for one after every call would mean a look at every process of the system.
         if self.0.pipes.drain() {
             self.0.group.kill_orphans();
         }
@@ -176,23 +177,23 @@ impl Child {
         Finished { stdout, stdout_overflow, input_read, stderr, end }
     }
 
-    /// Lets the child work. The timer comes before the pipes: a flood that is always ready to be
-    /// read must not use up the task's turn before the timer is asked.
+    /// Pumps the pipes. The timer is polled first: output that is always ready must not use up the
+    /// coop budget before it.
     async fn run(&mut self, timeout: Duration) -> Stop {
         select! {
             biased;
-            // A watch that fails is found again, and told, by `end`.
+            // An error of the watch is found again, and reported, by `reap`.
             _ = self.0.watch.ended() => Stop::Ended,
             () = sleep(timeout) => Stop::TimedOut,
-            () = self.0.pipes.flow() => Stop::Written,
+            () = self.0.pipes.pump() => Stop::OutputComplete,
         }
     }
 }
 
-/// Reaps the leader of a killed group, and says how it ended.
+/// Reaps the leader of a killed group, and returns how it ended.
 pub(crate) async fn reap(group: &mut Group, watch: &mut Watch) -> End {
     let id = group.id();
-    let status = match timeout(LAST_WAIT, watch.ended()).await {
+    let status = match timeout(KILL_TIMEOUT, watch.ended()).await {
         Ok(Ok(())) => group.reap(),
         Ok(Err(error)) => Err(error),
         Err(_) => return End::Lost(format!("process {id} was killed but has not ended yet")),

@@ -3,24 +3,25 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The variable that tells a child where it may write notices.
+/// The variable with the descriptor that a child may write notices to.
 pub const NOTICES_VARIABLE: &str = "GANTRY_NOTICES";
 
 /// What to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// A path, or a name that is looked up in the `PATH` of `env`. A relative path is seen from
+    /// A path, or a name that is looked up in the `PATH` of `env`. A relative path is relative to
     /// `directory`.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its whole environment, but for [`NOTICES_VARIABLE`] and a mark that its processes are known
-    /// by: nothing is inherited.
+    /// Its whole environment, except [`NOTICES_VARIABLE`] and the owner tag of its processes:
+    /// nothing is inherited. A program of others must not see what a shell has set, which is full
+    /// of secrets.
     pub env: Vec<(String, String)>,
-    /// Where it works; the directory of this process if none is given.
+    /// The working directory; that of this process if none is given.
     pub directory: Option<PathBuf>,
-    /// Bytes of memory that it, and each process it starts, may hold of its own; as many as there
-    /// are if none are given.
+    /// Limit on the data (`RLIMIT_DATA`) of each of its processes; none for no limit. Not on the
+    /// address space: many programs reserve far more than they use.
     pub memory: Option<u64>,
 }
 
@@ -64,8 +65,8 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Finds out what an error meant. The kernel says "not found" of the program, its
-    /// interpreter and its directory alike.
+    /// Classifies an error. The kernel reports `ENOENT` for the program, its interpreter and its
+    /// directory alike.
     pub(crate) fn new(program: &Program, source: io::Error) -> Self {
         let path = program.program.clone();
         let looked_up = path.components().count() == 1 && !path.has_root();

@@ -1,34 +1,37 @@
-//! The process group of one child: watching its leader, signals to all of it, and the reaping.
+//! The process group of one child: signals to all of it, reaping, and the owner tag by which
+//! processes that have left the group are found.
 
 use std::collections::HashSet;
-use std::io;
+use std::hash::{BuildHasher, RandomState};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, mpsc};
-use std::thread;
+use std::{io, thread};
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, pidfd_open,
-    waitid, waitpid,
+    pidfd_send_signal, waitid, waitpid,
 };
 use tokio::net::unix::pipe::Receiver;
 
+use crate::memory::memory_of;
 use crate::orphan_reaper::registry;
-use crate::owner_tag::{OwnerTag, kill_marked};
 
-/// Where leaders are sent that were killed but have not ended yet, and marks whose processes may
-/// have left their group.
-static REAPER: LazyLock<mpsc::Sender<Rest>> = LazyLock::new(|| {
-    let (sender, rests) = mpsc::channel();
-    let _ = thread::Builder::new().name("gantry-reaper".into()).spawn(move || reap_all(&rests));
+/// The reaper thread: leaders that were killed but have not exited yet, and tags whose processes
+/// may have left their group.
+static REAPER: LazyLock<mpsc::Sender<Leftover>> = LazyLock::new(|| {
+    let (sender, leftovers) = mpsc::channel();
+    let _ = thread::Builder::new().name("gantry-reaper".into()).spawn(move || reap_all(&leftovers));
     sender
 });
 
-/// How often those with a mark are looked for. Each time finds what the last had just started.
-const LOOKS: usize = 10;
+/// How often tagged processes are searched for. Each search finds what the last ones had just
+/// started.
+const SEARCHES: usize = 10;
 
 /// What may be left of a group.
-struct Rest {
+struct Leftover {
     /// The leader, if it is not reaped.
     leader: Option<Pid>,
     owner_tag: OwnerTag,
@@ -38,14 +41,13 @@ struct Rest {
 #[derive(Debug)]
 pub(crate) struct Group {
     id: Pid,
-    /// Until the leader is reaped, nobody else can have the group's number.
+    /// Before the leader is reaped, the group id cannot be reused.
     reaped: bool,
     owner_tag: OwnerTag,
 }
 
-/// Tells when a leader has ended, and leaves it to be reaped. The descriptor of a process becomes
-/// readable like a pipe, and this is the runtime's safe way to own one and wait for that; nothing
-/// is ever read from it.
+/// Watches a leader without reaping it. A pidfd becomes readable like a pipe, and this is the
+/// runtime's safe way to own one and wait for it; nothing is ever read.
 #[derive(Debug)]
 pub(crate) struct Watch(Receiver);
 
@@ -75,30 +77,31 @@ impl Group {
         self.reaped || !matches!(waitid(WaitId::Pid(self.id), look), Ok(None))
     }
 
-    /// Asks every member to end.
-    pub(crate) fn ask(&self) {
+    /// Sends SIGTERM to the group.
+    pub(crate) fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends every member.
+    /// Sends SIGKILL to the group.
     pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
     fn signal(&self, signal: Signal) {
         if !self.reaped {
-            // It fails when no member is left to hear it, which is as well.
+            // An error means that no member is left.
             let _ = kill_process_group(self.id, signal);
         }
     }
 
-    /// Ends those that have left the group, in the background.
+    /// Kills processes that have left the group, in the background.
     pub(crate) fn kill_orphans(&self) {
-        // If nobody can do it, the warden will.
-        let _ = REAPER.send(Rest { leader: None, owner_tag: self.owner_tag });
+        // Without the thread, the orphan reaper does it at the end.
+        let _ = REAPER.send(Leftover { leader: None, owner_tag: self.owner_tag });
     }
 
-    /// The status of a leader that has ended.
+    /// Reaps a leader that has exited. Only after its group was killed, so that a reused id is
+    /// never hit.
     pub(crate) fn reap(&mut self) -> io::Result<ExitStatus> {
         let waited = waitpid(Some(self.id), WaitOptions::NOHANG)?;
         let (_, status) = waited.ok_or_else(|| io::Error::other("it has not ended"))?;
@@ -114,26 +117,26 @@ impl Drop for Group {
             return;
         }
         self.kill();
-        // A killed process may take a while to end, most of all one with much memory, and a
-        // worker of the runtime must not stand still for it.
+        // A killed process may take a while to exit, above all one with much memory, and must not
+        // block a runtime worker.
         let leader = self.reap().is_err().then_some(self.id);
-        let rest = Rest { leader, owner_tag: self.owner_tag };
-        if let Err(mpsc::SendError(rest)) = REAPER.send(rest) {
-            rest.wait();
+        let leftover = Leftover { leader, owner_tag: self.owner_tag };
+        if let Err(mpsc::SendError(leftover)) = REAPER.send(leftover) {
+            leftover.wait();
         }
     }
 }
 
-/// The work of the thread. To look for marks takes a look at every process there is, so that it is
-/// done once for all that have come together.
-fn reap_all(rests: &mpsc::Receiver<Rest>) {
-    while let Ok(first) = rests.recv() {
+/// The reaper thread. A search for tags reads every process of the system, so it is done once for
+/// all that have come together.
+fn reap_all(leftovers: &mpsc::Receiver<Leftover>) {
+    while let Ok(first) = leftovers.recv() {
         let mut owner_tags = HashSet::new();
-        for rest in [first].into_iter().chain(rests.try_iter()) {
-            rest.wait();
-            owner_tags.insert(rest.owner_tag);
+        for leftover in [first].into_iter().chain(leftovers.try_iter()) {
+            leftover.wait();
+            owner_tags.insert(leftover.owner_tag);
         }
-        for _ in 0..LOOKS {
+        for _ in 0..SEARCHES {
             if kill_marked(&owner_tags) == 0 {
                 break;
             }
@@ -141,8 +144,8 @@ fn reap_all(rests: &mpsc::Receiver<Rest>) {
     }
 }
 
-impl Rest {
-    /// Waits for the end of a leader that was killed. If that cannot be, there is nothing to do.
+impl Leftover {
+    /// Reaps a killed leader.
     fn wait(&self) {
         if let Some(leader) = self.leader {
             let _ = waitpid(Some(leader), WaitOptions::empty());
@@ -152,44 +155,70 @@ impl Rest {
 }
 
 impl Watch {
-    /// Waits for the end. Once it has come, this returns at once.
+    /// Waits for the exit; returns at once after it.
     pub(crate) async fn ended(&self) -> io::Result<()> {
         self.0.readable().await
     }
 }
 
-/// The most processes of one tree whose memory is counted.
-const COUNTED: usize = 512;
+/// The variable with the owner tag, inherited by all descendants.
+pub(crate) const VARIABLE: &str = "GANTRY_OWNER";
 
-/// The bytes of memory that a process and all its descendants hold now. Pages that several of them
-/// share count for each; a descendant whose parent has ended is not found.
-pub(crate) fn memory_of_tree(process: u32) -> u64 {
-    let (mut total, mut counted) = (0, 0);
-    let mut open = vec![process];
-    while let Some(id) = open.pop() {
-        total += memory_of(id);
-        counted += 1;
-        if counted + open.len() < COUNTED {
-            open.extend(children_of(id));
-        }
+/// Identifies this process among all past and present ones.
+static OWNER: LazyLock<String> = LazyLock::new(|| {
+    let random = RandomState::new().hash_one(std::time::SystemTime::now());
+    format!("{}-{random:016x}", std::process::id())
+});
+
+/// The tag of one child and all its descendants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct OwnerTag(u64);
+
+impl OwnerTag {
+    /// A new tag.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
-    total
+
+    /// The value of the variable.
+    pub(crate) fn value(self) -> String {
+        format!("{}.{}", *OWNER, self.0)
+    }
 }
 
-/// The processes that one has started itself.
-fn children_of(process: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-    let listed = threads
-        .flatten()
-        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    listed
-        .flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
-        .collect()
+/// The common prefix of all tags of this process.
+pub(crate) fn owner() -> &'static str {
+    &OWNER
 }
 
-/// The bytes of memory that a process holds now; none when there is no such process.
-pub(crate) fn memory_of(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/statm"));
-    let pages = text.ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * rustix::param::page_size() as u64
+/// Kills every process with one of these tags.
+pub(crate) fn kill_marked(owner_tags: &HashSet<OwnerTag>) -> usize {
+    kill_where(&OWNER, |number| number.parse().is_ok_and(|it| owner_tags.contains(&OwnerTag(it))))
+}
+
+/// Kills every process with a tag of this owner.
+pub(crate) fn kill_owned(owner: &str) -> usize {
+    kill_where(owner, |_| true)
+}
+
+/// Returns how many were killed.
+fn kill_where(owner: &str, is_wanted: impl Fn(&str) -> bool) -> usize {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter_map(Pid::from_raw).filter(|id| kill_if_tagged(*id, owner, &is_wanted)).count()
+}
+
+fn kill_if_tagged(id: Pid, owner: &str, is_wanted: &impl Fn(&str) -> bool) -> bool {
+    // Opened first: the process id may be reused before the signal.
+    let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { return false };
+    let path = format!("/proc/{}/environ", id.as_raw_nonzero());
+    let Ok(environment) = std::fs::read(path) else { return false };
+    let mut variables = environment.split(|byte| *byte == 0);
+    let number = variables.find_map(|variable| {
+        let value =
+            std::str::from_utf8(variable).ok()?.strip_prefix(VARIABLE)?.strip_prefix('=')?;
+        value.strip_prefix(owner)?.strip_prefix('.')
+    });
+    number.is_some_and(is_wanted) && pidfd_send_signal(&process, Signal::KILL).is_ok()
 }

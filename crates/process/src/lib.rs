@@ -12,8 +12,6 @@ mod group;
 pub mod memory;
 mod orphan_reaper;
 mod output;
-mod owner_tag;
-mod pipes;
 mod spawn;
 mod stdio_session;
 
@@ -22,5 +20,5 @@ mod tests;
 
 pub use child::{Child, ChildLimits, End, Finished};
 pub use command::{NOTICES_VARIABLE, Program, StartError};
-pub use orphan_reaper::{guard_with, stand_guard};
+pub use orphan_reaper::{enable_orphan_reaper, run_orphan_reaper};
 pub use stdio_session::{FlushGuard, LineSender, SKIPPED, Session, SessionLimits, SessionLines};

@@ -1,8 +1,8 @@
-//! A child that is spoken to line by line for as long as it is wanted. One task owns the process
-//! and its pipes; when it ends, for whatever reason, the whole process group has ended.
+//! A stdio session: a child that exchanges lines over stdin and stdout for as long as it is wanted.
+//! One task owns the process and its pipes; when it ends, for whatever reason, the whole process
+//! group has ended.
 
 mod line_writer;
-mod skipped_response;
 mod stderr_summary;
 mod stdio_task;
 
@@ -17,34 +17,34 @@ use tokio::task::JoinHandle;
 
 use crate::child::End;
 use crate::command::{Program, StartError};
-use crate::group::memory_of_tree;
+use crate::memory::memory_of_tree;
 use crate::output::{Sink, Tail};
 use crate::spawn;
 use gantry_transport::Throttle;
 use gantry_transport::lines::LineDecoder;
 use line_writer::LineWriter;
 pub use line_writer::{FlushGuard, LineSender};
-pub use skipped_response::SKIPPED;
-use stderr_summary::last_words;
+use stderr_summary::stderr_summary;
+pub use stdio_task::SKIPPED;
 use stdio_task::{CHUNK, Input, Output, StdioTask};
 
-/// What notes of ours begin with.
-const NOTE: &str = "[gantry]";
+/// The prefix of our own lines in the captured standard error.
+const NOTE_PREFIX: &str = "[gantry]";
 
-/// How much a program that is spoken to line by line may use up.
+/// Limits of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Bytes of one line. A longer one is skipped, and noted beside standard error.
+    /// Bytes of one line. A longer one is skipped, and noted in the captured standard error.
     pub line: usize,
-    /// Lines that may wait, each way.
+    /// Lines that may be queued in each direction.
     pub queue: usize,
-    /// Bytes kept from the end of standard error.
+    /// Bytes of the end of standard error that are kept.
     pub stderr: usize,
-    /// Bytes of standard error that are read in a second; beyond, the program has to wait.
+    /// Rate limit for standard error in bytes a second; beyond it, the program has to wait.
     pub stderr_rate: u32,
-    /// How many seconds' worth of them may come at once.
+    /// The burst, in seconds of that rate.
     pub stderr_burst: u32,
-    /// How long it may take to end when its input ends, and again when it is asked to.
+    /// How long to wait after the end of its input, and again after SIGTERM.
     pub grace: Duration,
 }
 
@@ -68,7 +68,7 @@ pub struct SessionLines {
 #[derive(Debug)]
 struct Shared {
     tail: Mutex<Tail>,
-    /// Holds standard error to its rate.
+    /// Rate limit of standard error.
     stderr: Throttle,
     end: watch::Sender<Option<End>>,
     stop: watch::Sender<bool>,
@@ -80,15 +80,18 @@ impl Session {
         program: &Program,
         limits: &SessionLimits,
     ) -> Result<(Self, SessionLines), StartError> {
-        Self::begin(program, limits).map_err(|error| StartError::new(program, error))
+        Self::spawn_session(program, limits).map_err(|error| StartError::new(program, error))
     }
 
-    fn begin(program: &Program, limits: &SessionLimits) -> io::Result<(Self, SessionLines)> {
+    fn spawn_session(
+        program: &Program,
+        limits: &SessionLimits,
+    ) -> io::Result<(Self, SessionLines)> {
         let (group, ends) = spawn::spawn(program)?;
-        let (queue, told) = mpsc::channel(limits.queue.max(1));
+        let (queue, queued) = mpsc::channel(limits.queue.max(1));
         let writer = Arc::new(LineWriter::new(Sender::from_owned_fd(ends.stdin)?));
         let outgoing = LineSender::new(queue, writer.clone());
-        let (heard, incoming) = mpsc::channel(limits.queue.max(1));
+        let (lines, incoming) = mpsc::channel(limits.queue.max(1));
         let shared = Arc::new(Shared {
             tail: Mutex::new(Tail::new(limits.stderr)),
             stderr: Throttle::new(limits.stderr_rate, limits.stderr_burst),
@@ -99,11 +102,11 @@ impl Session {
         let stdio_task = StdioTask {
             watch: group.watch()?,
             group,
-            input: Input { writer, told },
+            input: Input { writer, queued },
             output: Output {
                 pipe: Receiver::from_owned_fd(ends.stdout)?,
                 decoder: LineDecoder::new(limits.line),
-                heard,
+                lines,
                 chunk: vec![0; CHUNK],
             },
             stderr: Receiver::from_owned_fd(ends.stderr)?,
@@ -134,26 +137,26 @@ impl Session {
         &self.shared.stderr
     }
 
-    /// The line of what it wrote to standard error that most likely says what is wrong.
-    pub fn last_words(&self) -> Option<String> {
-        last_words(&self.stderr())
+    /// The line of its standard error that most likely names the reason of a failure.
+    pub fn stderr_summary(&self) -> Option<String> {
+        stderr_summary(&self.stderr())
     }
 
-    /// Adds a line of our own to what it wrote to standard error.
+    /// Adds a line of ours to the captured standard error.
     pub fn note(&self, text: &str) {
         self.shared.note(text);
     }
 
-    /// Waits until the process has ended and nothing is left of its group.
+    /// Waits until the process has exited and its group is gone.
     pub async fn ended(&self) -> End {
         let mut ends = self.shared.end.subscribe();
         match ends.wait_for(Option::is_some).await {
             Ok(end) => end.clone().unwrap_or(End::TimedOut),
-            Err(_) => End::Lost("nobody watches the process any more".into()),
+            Err(_) => End::Lost("the process is no longer watched".into()),
         }
     }
 
-    /// Ends its input, waits, asks it to end, waits again, and kills it.
+    /// Closes its input, waits, sends SIGTERM, waits again, and kills it.
     pub async fn stop(&self) -> End {
         self.shared.stop.send_replace(true);
         self.ended().await
@@ -173,20 +176,20 @@ impl Shared {
     }
 
     fn note(&self, text: &str) {
-        self.tail().take(format!("{NOTE} {text}\n").as_bytes());
+        self.tail().write(format!("{NOTE_PREFIX} {text}\n").as_bytes());
     }
 }
 
-/// How it ended, and the last it wrote to standard error.
+/// How it ended, with the most relevant line of standard error.
 fn describe(end: &End, stderr: &str) -> String {
     let end = match end {
         End::Exited(status) => format!("the program ended with status {status}"),
-        End::Signalled(signal) => format!("the program was ended by signal {signal}"),
+        End::Signalled(signal) => format!("the program was killed by signal {signal}"),
         End::TimedOut => "the program took too long".to_owned(),
         End::Lost(reason) => reason.clone(),
     };
-    match last_words(stderr) {
-        Some(words) => format!("{end}; its last words: {words}"),
+    match stderr_summary(stderr) {
+        Some(words) => format!("{end}; stderr: {words}"),
         None => end,
     }
 }

@@ -1,6 +1,6 @@
 //! What fuzz targets reach of the inside.
 
-use gantry_transport::http::Framing;
+use gantry_transport::http1::Framing;
 
 use crate::http::Head;
 

@@ -1,5 +1,5 @@
-//! The limit of open files of this process. A server raises it for itself; its children get back
-//! what it was started with, because programs that use `select` break above 1,024 descriptors.
+//! The limit of open files (`RLIMIT_NOFILE`). A server raises its own; children get back the
+//! inherited one, because programs that use `select` break above 1,024 descriptors.
 
 use std::sync::OnceLock;
 

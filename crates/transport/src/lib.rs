@@ -3,7 +3,7 @@
 //! log lines that it causes, and the threads for large messages.
 
 pub mod descriptors;
-pub mod http;
+pub mod http1;
 pub mod lines;
 pub mod log_limit;
 mod offload;

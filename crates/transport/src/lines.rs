@@ -1,4 +1,4 @@
-//! One message a line, with a bound on its length.
+//! Newline-delimited messages, with a limit on their length.
 
 use bytes::{Buf, Bytes, BytesMut};
 

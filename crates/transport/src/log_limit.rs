@@ -1,4 +1,5 @@
-//! Log lines that somebody else can cause: a few in each interval are written, the rest is counted.
+//! A rate limit for log lines that a peer can cause: a few are written in each interval, the rest
+//! is counted.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

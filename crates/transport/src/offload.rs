@@ -1,5 +1,6 @@
-//! Work that grows with a message is done elsewhere when the message is large: the threads that
-//! serve connections have others to serve meanwhile.
+//! Offloads work on large messages to a small pool of threads, so that a runtime worker is never
+//! kept from its other connections. Small messages are not offloaded: the handover costs more than
+//! the work.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -21,8 +22,7 @@ const NICENESS: i32 = 10;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// What waits for one of the threads. There are as many as processors, from the first large message
-/// on: more would only take them from those who serve.
+/// The queue of the pool, with one thread for each processor, from the first large message on.
 static JOBS: LazyLock<Sender<Job>> = LazyLock::new(|| {
     let (sender, receiver) = channel();
     let receiver = Arc::new(Mutex::new(receiver));

@@ -1,5 +1,5 @@
-//! Holds a source of bytes or messages to a rate: it is read no faster, so that whoever writes has
-//! to wait. Tells whether that is so now, and for how long it has been.
+//! A rate limit with backpressure: a source is read no faster than its rate, so that the writer has
+//! to wait. It also reports whether, and for how long, that has been the case.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until};
 /// A source that was not held back for this long is calm again.
 const CALM: Duration = Duration::from_secs(2);
 
-/// A rate, and how much of it was used. What is charged is paid off as time goes by; whoever reads
-/// waits while more is owed than the burst allows.
+/// A rate limit in units per second. Charges are paid off over time; the reader waits while it owes
+/// more than the burst.
 #[derive(Debug)]
 pub struct Throttle {
     /// Units in a second.

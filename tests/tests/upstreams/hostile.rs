@@ -167,7 +167,7 @@ async fn one_that_never_lists() {
 
 #[tokio::test]
 async fn one_whose_list_has_no_end() {
-    let problems = &["comes back to a page", "the tool `odd` is listed twice"];
+    let problems = &["repeats a cursor", "the tool `odd` is listed twice"];
     let circles = |words| case(words, &[Says("well 1")]).lists(4, problems).degraded(problems[0]);
     circles(&["circles"]).spoken().await;
     circles(&["circles", "--modern"]).posted().await;

@@ -245,8 +245,8 @@ impl EndReason {
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Lost(reason) | Self::Flooded(reason) => reason,
-            Self::Idle => "nobody needed it",
-            Self::Outdated => "the server does not speak as was agreed any more",
+            Self::Idle => "it was idle",
+            Self::Outdated => "the server changed its protocol era or revision",
             Self::Replaced(reason) => reason,
             Self::Stopped => "it was stopped",
         }

@@ -186,7 +186,7 @@ impl Reconnector {
                     Some((Command::Replace(old), _done)) => if Arc::ptr_eq(&old, connection) {
                         return match connection.has_era_changed() {
                             true => EndReason::Outdated,
-                            false => EndReason::Replaced("it was of no use any more"),
+                            false => EndReason::Replaced("it could no longer be used"),
                         };
                     },
                 },
@@ -206,7 +206,7 @@ impl Reconnector {
                 },
                 () = idle(&shared, connection) => return EndReason::Idle,
                 () = lifetime_over(connected_at, self.shared.settings.lifetime) => {
-                    return EndReason::Replaced("its time was up");
+                    return EndReason::Replaced("its maximum lifetime was reached");
                 }
             }
         }

@@ -236,7 +236,7 @@ impl Drop for InFlightRequest<'_> {
         let unanswered = self.inner.pending_requests.remove(self.call.id).is_some();
         // A modern server over HTTP is told by the end of its response.
         if unanswered && !self.no_cancellation && !self.inner.is_stateless_http() {
-            self.inner.tell(cancelled(self.call.id, "nobody waits for the answer any more"));
+            self.inner.tell(cancelled(self.call.id, "the caller no longer waits for the response"));
         }
     }
 }

@@ -81,7 +81,7 @@ fn dispatch_batch(
 
 fn log_skipped(inner: &ConnectionInner, reason: &str, text: &Bytes) {
     let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
-    inner.note(&format!("skipped what is no message ({reason}): {shown}"));
+    inner.note(&format!("skipped an invalid message ({reason}): {shown}"));
 }
 
 /// Fails the pending request that an invalid message was the response to: no better one will come.
@@ -93,7 +93,7 @@ fn fail_response(inner: &ConnectionInner, Skipped { malformed, value }: &Skipped
         && let Some(call) = inner.pending_requests.remove(id)
     {
         let reason = raw.get(SKIPPED).and_then(|reason| reason.to_text());
-        let none = || format!("the server's answer is none: {malformed}");
+        let none = || format!("the server's response is invalid: {malformed}");
         call.mailbox.push(Inbound::Malformed(reason.unwrap_or_else(none)));
     }
 }
@@ -116,7 +116,7 @@ fn dispatch_message(
                     call.mailbox.push(Inbound::Answer(response.outcome));
                     return true;
                 }
-                None => tracing::debug!(id = ?response.id, "an answer to no request of ours"),
+                None => tracing::debug!(id = ?response.id, "a response to no request of ours"),
             }
         }
         Message::Notification(notification) => dispatch_notification(inner, &notification, own),
@@ -157,7 +157,7 @@ fn dispatch_notification(
                 call.mailbox.try_push(Inbound::Acknowledged);
             }
         }
-        _ => tracing::debug!(%method, "a notification that concerns nobody"),
+        _ => tracing::debug!(%method, "a notification for nobody"),
     }
 }
 
@@ -235,7 +235,7 @@ fn dispatch_input_request(
             if !call.mailbox.try_push(Inbound::InputRequest(asked)) {
                 let error = RpcError::new(
                     code::INTERNAL_ERROR,
-                    format!("too much is waiting to be heard; `{method}` is refused"),
+                    format!("too many messages are queued for the call; `{method}` is refused"),
                 );
                 inner.tell(jsonrpc::error(&id, &error).into_bytes());
             }

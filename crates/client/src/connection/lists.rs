@@ -40,7 +40,7 @@ pub(super) async fn list(inner: &ConnectionInner, list: List) -> Result<Listed, 
             }
             Err(error) if collector.pages == 0 => return Err(error),
             Err(error) => collector.stop(format!(
-                "page {} of `{}` could not be had: {error}",
+                "page {} of `{}` could not be read: {error}",
                 collector.pages + 1,
                 list.member()
             )),
@@ -175,7 +175,7 @@ impl ListCollector {
                 format!("the server's list of `{member}` has more than `limits.definitions`");
             self.stop(text);
         } else if !self.seen.insert(cursor) {
-            self.stop(format!("the server's list of `{member}` comes back to a page it has given"));
+            self.stop(format!("the server's list of `{member}` repeats a cursor"));
         } else if self.pages >= PAGES {
             self.stop(format!("the server lists `{member}` on more than {PAGES} pages"));
         }

@@ -136,7 +136,7 @@ pub(super) async fn discover_only(inner: &ConnectionInner) -> Result<Negotiated,
         Ok(Ok(result)) => match read_discover(&result)? {
             ProbeOutcome::Modern(negotiated) => Ok(negotiated),
             ProbeOutcome::Handshake | ProbeOutcome::NoAnswer => unknown(format!(
-                "the server does not speak revision {}; let it be greeted with a handshake",
+                "the server does not support revision {}; set `era` to `legacy`",
                 Revision::LATEST
             )),
         },
@@ -175,7 +175,7 @@ fn read_refusal(error: &RpcError) -> Result<ProbeOutcome, ClientError> {
             Some(supported) => match pick(&supported)? {
                 Selected::Handshake => Ok(ProbeOutcome::Handshake),
                 Selected::Stateless(revision) => Err(ClientError::Unreachable(format!(
-                    "the server refused revision {revision} and names it as one that it speaks"
+                    "the server refused revision {revision} and lists it as supported"
                 ))),
             },
             None => Err(refused_discover(error)),
@@ -211,7 +211,7 @@ pub(super) fn pick(supported: &[String]) -> Result<Selected, ClientError> {
 fn stranger(theirs: &str) -> ClientError {
     let ours: Vec<_> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
     ClientError::Unreachable(format!(
-        "the server speaks revision {theirs} of the protocol, and this client only {}",
+        "the server supports protocol revision {theirs}, and this client only {}",
         ours.join(", ")
     ))
 }
@@ -284,7 +284,7 @@ async fn agree(
     let revision = Revision::parse(&version).filter(|revision| !revision.is_stateless());
     let revision = revision.ok_or_else(|| {
         ClientError::Unreachable(format!(
-            "the server answered the offer of revision {} with `{version}`, which cannot be agreed on by a handshake here",
+            "the server answered the offer of revision {} with `{version}`, which is not a legacy revision",
             inner.settings.offer
         ))
     })?;
@@ -318,13 +318,13 @@ pub(super) fn unreachable(error: ClientError) -> ClientError {
         | ClientError::Unreachable(_)
         | ClientError::ConnectionRefused(_) => error,
         ClientError::Answered(error) => {
-            ClientError::Unreachable(format!("the server refused the handshake: {error}"))
+            ClientError::Unreachable(format!("the server refused `initialize`: {error}"))
         }
         // `Retry-After` is kept.
         ClientError::Http(refusal) => {
             ClientError::Http(Box::new(HttpError { is_unsent: true, ..*refusal }))
         }
-        other => ClientError::Unreachable(format!("the server could not be greeted: {other}")),
+        other => ClientError::Unreachable(format!("negotiation with the server failed: {other}")),
     }
 }
 

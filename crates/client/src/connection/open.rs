@@ -54,10 +54,10 @@ impl Connector {
         if let Some(inner) = &latest {
             self.record_stderr(inner);
         }
-        let stderr = latest.and_then(|inner| inner.program()?.last_words());
-        let text = format!("the server was not connected and greeted within {within:?}");
+        let stderr = latest.and_then(|inner| inner.program()?.stderr_summary());
+        let text = format!("the connection was not established within {within:?}");
         ClientError::Unreachable(match stderr {
-            Some(stderr) => format!("{text}; its last words: {stderr}"),
+            Some(stderr) => format!("{text}; stderr: {stderr}"),
             None => text,
         })
     }

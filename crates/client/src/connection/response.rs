@@ -34,7 +34,7 @@ fn read_now(
 ) -> Result<Answer, ClientError> {
     match outcome {
         Ok(result) if !result.is_object() => {
-            Err(ClientError::Malformed("the server's result is no object".to_owned()))
+            Err(ClientError::Malformed("the server's result is not an object".to_owned()))
         }
         Ok(result) if revision.is_stateless() => read_stateless(revision, request, result.into()),
         Ok(result) => Ok(read_legacy(revision, request, task, result)),
@@ -59,7 +59,7 @@ fn read_stateless(
         Some("input_required") if request.method.takes_input() => {
             let (entries, state) = (result.get("inputRequests"), result.get("requestState"));
             if entries.is_none() && state.is_none() {
-                let text = "the server wants input and does not say which".to_owned();
+                let text = "the server requires input without `inputRequests`".to_owned();
                 return Err(ClientError::Malformed(text));
             }
             Ok(Answer::InputRequired(InputRequired { entries, state }))

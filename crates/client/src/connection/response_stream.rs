@@ -167,7 +167,7 @@ impl ResponseStream {
                 Ok(None)
             }
             Posted::Accepted => {
-                let text = "the server took the request and will not answer it";
+                let text = "the server accepted the request without a response";
                 Err(ClientError::Malformed(text.to_owned()))
             }
             Posted::Refused { status, retry_after, body } => {

@@ -146,7 +146,7 @@ pub(super) fn attribute(
         None => {
             inner.pending_requests.run_exclusively(&candidates);
             let text = format!(
-                "{} calls are under way and nothing says which of them asks; their tools run one at a time from now on, so call again",
+                "the request cannot be attributed to one of the {} calls in flight; their tools run one at a time from now on, so call again",
                 candidates.len()
             );
             Err(refuse(request, code::INTERNAL_ERROR, &text))
@@ -191,12 +191,12 @@ fn reply_outside_call(inner: &ConnectionInner, request: &ServerRequest) -> Bytes
     match (&request.method, &inner.settings.roots) {
         (Method::RootsList, Some(roots)) => jsonrpc::result(&request.id, roots).into_bytes(),
         (Method::RootsList, None) => {
-            refuse(request, code::METHOD_NOT_FOUND, "no roots are known outside of a call")
+            refuse(request, code::METHOD_NOT_FOUND, "there are no roots outside of a call")
         }
         _ => refuse(
             request,
             code::INVALID_REQUEST,
-            "nobody can be asked outside of a call; ask while one is under way",
+            "there is no client to ask outside of a call; send the request during one",
         ),
     }
 }

@@ -112,7 +112,7 @@ pub(super) async fn keep_subscribed(
                 }
             }
             Err(error) => {
-                tracing::debug!(%error, "a subscription could not be had");
+                tracing::debug!(%error, "a subscription failed");
                 let never = matches!(&error, ClientError::Answered(error) if error.code == code::METHOD_NOT_FOUND);
                 failures += 1;
                 lost |= !never;
@@ -292,7 +292,7 @@ pub(super) async fn keep_general_stream(inner: Arc<ConnectionInner>, mut awaited
             }
             Err(error) => {
                 let error = inner.seen(error);
-                tracing::debug!(%error, "the general stream could not be had");
+                tracing::debug!(%error, "the general stream failed");
             }
         }
         failures += 1;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use gantry_transport::LARGE;
-use gantry_transport::http::Framing;
+use gantry_transport::http1::Framing;
 use tokio::time::Instant;
 
 use super::head::Head;

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::time::{Duration, SystemTime};
 
-use gantry_transport::http::{Framing, Hints};
+use gantry_transport::http1::{Framing, Hints};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use httparse::{ParserConfig, Status};
 

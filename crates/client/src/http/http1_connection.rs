@@ -16,7 +16,7 @@ use tokio::task::unconstrained;
 use super::connect::Stream;
 use super::head::Head;
 use super::request::Request;
-use gantry_transport::http::{Framing, Step};
+use gantry_transport::http1::{Framing, Step};
 
 /// Bytes read at once.
 const CHUNK: usize = 8 * 1024;

@@ -122,7 +122,7 @@ async fn open_stream(
     }
     if head.status != StatusCode::OK || head.kind != Kind::Events {
         return Err(ClientError::Unreachable(format!(
-            "`{}` has no stream of events at `{}` (HTTP status {}); check the path of the address",
+            "`{}` has no event stream at `{}` (HTTP status {}); check the path of the address",
             http.origin(),
             url.path(),
             head.status

@@ -1,5 +1,5 @@
-//! Keeps the orphan reaper informed of the process groups that are alive, over a pipe. The groups
-//! are kept here too, so that a reaper that takes another's place learns of all of them.
+//! The live process groups, and their registration with the orphan reaper over a pipe. They are
+//! kept here too, so that a restarted reaper learns of all of them.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
-/// The one registry of this process. It is locked for one write that cannot block, so that the
-/// reaper hears of every end after its beginning, also while it is replaced.
+/// The registry of this process. It is locked during one write that cannot block, so that the
+/// reaper sees the end of each group after its start, also while it is replaced.
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
 
-/// The groups that are alive, and who must know of them.
+/// The live groups, and the reaper that must know of them.
 #[derive(Debug)]
 struct Registry {
     live: BTreeSet<i32>,
@@ -21,30 +21,29 @@ struct Registry {
 /// A running orphan reaper.
 #[derive(Debug)]
 pub(crate) struct Reaper {
-    /// Where it is told of groups. It closes when this process ends.
+    /// The pipe for registrations. It closes when this process ends.
     pub(crate) pipe: Arc<OwnedFd>,
-    /// Its process descriptor: unlike a number, it can never mean another process.
+    /// Its pidfd: unlike a process id, it cannot be reused.
     pub(crate) process: OwnedFd,
 }
 
-/// Tells the reaper of a group that has begun, from within the new process itself: the gateway may
-/// end before its next step. It makes one system call and allocates nothing. Says whether the
-/// reaper will hear of it.
-pub(crate) fn announce(pipe: &OwnedFd, group: Pid) -> bool {
+/// Registers a group from within the new process itself, since the gateway may end before its next
+/// step. One system call, no allocation. Returns whether the reaper will see it.
+pub(crate) fn register_in_child(pipe: &OwnedFd, group: Pid) -> bool {
     write(pipe, group.as_raw_nonzero().get())
 }
 
-/// Remembers a group that has begun; `announced` is whether the reaper knows of it.
-pub(crate) fn began(group: Pid, announced: bool) {
-    registry().began(group.as_raw_nonzero().get(), announced);
+/// Records a group; `registered` is whether the reaper knows of it.
+pub(crate) fn started(group: Pid, announced: bool) {
+    registry().started(group.as_raw_nonzero().get(), announced);
 }
 
-/// Tells the reaper that the number of a group may soon belong to someone else.
+/// Unregisters a group, whose id may be reused soon.
 pub(crate) fn ended(group: Pid) {
     registry().ended(group.as_raw_nonzero().get());
 }
 
-/// Puts a reaper in the place of the last one, and tells it of all groups that are alive.
+/// Replaces the reaper, and registers all live groups with the new one.
 pub(crate) fn attach(reaper: Reaper) {
     registry().attach(reaper);
 }
@@ -58,7 +57,7 @@ impl Registry {
         Self { live: BTreeSet::new(), reaper: None }
     }
 
-    fn began(&mut self, group: i32, announced: bool) {
+    fn started(&mut self, group: i32, announced: bool) {
         self.live.insert(group);
         if !announced {
             self.replace();
@@ -80,20 +79,20 @@ impl Registry {
         }
     }
 
-    /// Ends a reaper that has missed something, so that another is started and told everything: with
-    /// a false picture it would leave processes, or kill a group that has a number anew.
+    /// Kills a reaper that has missed something, so that another is started and told everything:
+    /// with a wrong list it would leave processes, or kill a group with a reused id.
     fn replace(&self) {
         if let Some(reaper) = &self.reaper {
-            // It fails when the reaper is dead, which is as well.
+            // An error means that it is dead already.
             let _ = pidfd_send_signal(&reaper.process, Signal::KILL);
         }
     }
 }
 
-/// The pipe does not block: a reaper that does not read must not hold up the gateway.
+/// The pipe does not block: a reaper that does not read must not block the gateway.
 fn write(pipe: &OwnedFd, number: i32) -> bool {
     let bytes = number.to_ne_bytes();
-    // Fewer bytes than a pipe writes at once, so that they go in whole or not at all.
+    // Less than `PIPE_BUF`, so that it is written whole or not at all.
     rustix::io::write(pipe, &bytes).is_ok_and(|written| written == bytes.len())
 }
 
@@ -125,17 +124,17 @@ mod tests {
     #[tokio::test]
     async fn a_new_reaper_hears_of_all_that_are_alive() {
         let mut registry = Registry::new();
-        registry.began(7, true);
-        registry.began(8, false);
+        registry.started(7, true);
+        registry.started(8, false);
         registry.ended(7);
         let (_child, reaper, read) = stand_in();
         registry.attach(reaper);
         registry.ended(8);
-        registry.began(9, true);
+        registry.started(9, true);
         drop(registry);
-        let mut told = Vec::new();
-        std::fs::File::from(read).read_to_end(&mut told).unwrap();
-        let numbers = told.chunks(4).map(|it| i32::from_ne_bytes(it.try_into().unwrap()));
+        let mut registered = Vec::new();
+        std::fs::File::from(read).read_to_end(&mut registered).unwrap();
+        let numbers = registered.chunks(4).map(|it| i32::from_ne_bytes(it.try_into().unwrap()));
         // What began after it was attached has announced itself.
         assert_eq!(numbers.collect::<Vec<_>>(), [8, -8]);
     }
@@ -146,7 +145,7 @@ mod tests {
         let steps: [(&str, Step); 4] = [
             ("a beginning", |registry, reaper| {
                 registry.attach(reaper);
-                registry.began(7, false);
+                registry.started(7, false);
             }),
             ("an end, its pipe full", |registry, reaper| {
                 fill(&reaper);
@@ -154,7 +153,7 @@ mod tests {
                 registry.ended(7);
             }),
             ("all, its pipe full", |registry, reaper| {
-                registry.began(7, true);
+                registry.started(7, true);
                 fill(&reaper);
                 registry.attach(reaper);
             }),

@@ -1,6 +1,9 @@
-//! The way to a program's standard input. Whoever has a line writes it, so that nobody has to be
-//! woken for it; what the pipe has no room for is left to the session's task. Where several have one
-//! at the same time, the first of them writes for all, and nobody waits for the others.
+//! Writes lines to a program's stdin, coalescing those of several senders. The caller that has a
+//! line writes it itself, so that no thread is woken to send a call; only what the pipe has no room
+//! for goes to the session's task. With several calls in flight, the first sender holds a guard
+//! until all that are ready on its thread have added their lines, and then writes once for all: a
+//! write for each line would wake the program for each. No lock is held during a write: other
+//! threads add their lines and go on, and the writer takes them along.
 
 use std::io::ErrorKind;
 use std::mem;
@@ -16,9 +19,8 @@ use tokio::sync::mpsc::{self, Receiver};
 use super::stdio_task::CHUNK;
 use gantry_transport::lines::put_line;
 
-/// How often a sender looks for the lines of others before it leaves them to the task. It has
-/// something else to do.
-const ROUNDS: usize = 4;
+/// How often a sender writes the lines of others before it leaves them to the task.
+const WRITE_ROUNDS: usize = 4;
 
 /// Sends messages to a program, each as one line. The program sees the end of its input when all
 /// senders are gone.
@@ -28,34 +30,34 @@ pub struct LineSender {
     writer: Arc<LineWriter>,
 }
 
-/// The turn of a sender to write for all who have a line until it is dropped.
+/// Collects the lines of several senders, and writes them when it is dropped.
 #[derive(Debug)]
 #[must_use = "what was gathered is written when this is dropped"]
 pub struct FlushGuard(LineSender);
 
-/// What senders and the session's task share.
+/// Shared by the senders and the session's task.
 #[derive(Debug)]
 pub(super) struct LineWriter {
     buffer: Mutex<WriteBuffer>,
-    /// Told when something is left to the task.
-    left: Notify,
+    /// Notified when lines are left to the task.
+    pending: Notify,
 }
 
 #[derive(Debug)]
 struct WriteBuffer {
-    /// Gone when nothing more is to be written, which is how the program sees the end.
+    /// Dropped when nothing more is to be written, which is the end of the input.
     pipe: Option<Arc<Sender>>,
-    /// Lines that are still to be written, and that nobody is writing.
+    /// Lines that nobody is writing yet.
     lines: BytesMut,
-    /// Memory for the lines that come next.
+    /// A buffer for the next lines.
     spare: BytesMut,
-    /// Whether someone writes what was taken from here. They look again when they have.
+    /// Whether a sender writes what it took from here. It looks again afterwards.
     writing: bool,
-    /// Messages in the queue, which come first.
+    /// Messages in the queue, which precede the lines.
     queued: usize,
-    /// The thread of whoever has the turn. What is sent from there is written at its end; others
-    /// write at once, for that thread may have something else to do before.
-    gathering: Option<ThreadId>,
+    /// The thread of the guard's holder. Lines from that thread are written when the guard is
+    /// dropped; others are written at once, since that thread may be busy.
+    guarded_by: Option<ThreadId>,
 }
 
 impl LineSender {
@@ -65,29 +67,29 @@ impl LineSender {
 
     /// Sends a message if there is room for it, in the pipe or in the queue.
     pub fn try_send(&self, message: Bytes) -> Result<(), TrySendError<Bytes>> {
-        self.put(self.writer.buffer(), message)
+        self.enqueue(self.writer.buffer(), message)
     }
 
-    /// The same, to be written with what others send before the turn that this gives is over. There
-    /// is none where someone else writes.
+    /// The same, but the message is written with those of others when the returned guard is
+    /// dropped. None if another sender writes.
     pub fn gather(&self, message: Bytes) -> Result<Option<FlushGuard>, TrySendError<Bytes>> {
         let mut buffer = self.writer.buffer();
-        let first = buffer.is_free() && !buffer.writing && buffer.gathering.is_none();
+        let first = buffer.is_free() && !buffer.writing && buffer.guarded_by.is_none();
         if first {
-            buffer.gathering = Some(thread::current().id());
+            buffer.guarded_by = Some(thread::current().id());
         }
-        self.put(buffer, message)?;
+        self.enqueue(buffer, message)?;
         Ok(first.then(|| FlushGuard(self.clone())))
     }
 
-    fn put(
+    fn enqueue(
         &self,
         mut buffer: MutexGuard<'_, WriteBuffer>,
         message: Bytes,
     ) -> Result<(), TrySendError<Bytes>> {
         if buffer.is_free() {
             put_line(&mut buffer.lines, &message);
-            let waits = buffer.gathering.is_some_and(|turn| turn == thread::current().id());
+            let waits = buffer.guarded_by.is_some_and(|guard| guard == thread::current().id());
             if !waits || buffer.lines.len() >= CHUNK {
                 self.writer.write(buffer);
             }
@@ -117,7 +119,7 @@ impl Drop for FlushGuard {
     fn drop(&mut self) {
         let writer = &self.0.writer;
         let mut buffer = writer.buffer();
-        buffer.gathering = None;
+        buffer.guarded_by = None;
         writer.write(buffer);
     }
 }
@@ -126,18 +128,19 @@ impl LineWriter {
     pub(super) fn new(pipe: Sender) -> Self {
         let pipe = Some(Arc::new(pipe));
         let (lines, spare) = (BytesMut::new(), BytesMut::new());
-        let buffer = WriteBuffer { pipe, lines, spare, writing: false, queued: 0, gathering: None };
-        Self { buffer: Mutex::new(buffer), left: Notify::new() }
+        let buffer =
+            WriteBuffer { pipe, lines, spare, writing: false, queued: 0, guarded_by: None };
+        Self { buffer: Mutex::new(buffer), pending: Notify::new() }
     }
 
     /// Waits until there is something to write.
-    pub(super) async fn left(&self) {
-        self.left.notified().await;
+    pub(super) async fn pending(&self) {
+        self.pending.notified().await;
     }
 
-    /// Takes a message out of the queue, and what waits along with it: one write for all costs
-    /// little more than one for each.
-    pub(super) fn take(&self, first: &Bytes, queue: &mut Receiver<Bytes>) {
+    /// Takes a message from the queue, with those behind it: one write for all costs little more
+    /// than one for each.
+    pub(super) fn dequeue(&self, first: &Bytes, queue: &mut Receiver<Bytes>) {
         let mut buffer = self.buffer();
         put_line(&mut buffer.lines, first);
         buffer.queued -= 1;
@@ -149,8 +152,8 @@ impl LineWriter {
         }
     }
 
-    /// Writes all that is left, or leaves it to who is writing. Says whether the program still
-    /// reads. It may be dropped while it waits.
+    /// Writes all that is left, or leaves it to the current writer. Returns whether the program
+    /// still reads. Cancel safe.
     pub(super) async fn flush(&self) -> bool {
         loop {
             self.write(self.buffer());
@@ -167,10 +170,10 @@ impl LineWriter {
         }
     }
 
-    /// Writes as much as the pipe takes now, and leaves the rest to the task. Nothing is locked
-    /// meanwhile: others put their lines down and go on.
+    /// Writes as much as the pipe accepts now, and leaves the rest to the task. No lock is held
+    /// meanwhile.
     fn write<'a>(&'a self, mut buffer: MutexGuard<'a, WriteBuffer>) {
-        for _ in 0..ROUNDS {
+        for _ in 0..WRITE_ROUNDS {
             let Some(pipe) = buffer.pipe.clone() else { return };
             if buffer.writing || buffer.lines.is_empty() {
                 return;
@@ -195,7 +198,7 @@ impl LineWriter {
             }
         }
         if !buffer.lines.is_empty() {
-            self.left.notify_one();
+            self.pending.notify_one();
         }
     }
 
@@ -204,16 +207,16 @@ impl LineWriter {
         self.buffer().close();
     }
 
-    /// Locked to put a line down or to take them, and never while something is written.
+    /// Locked to add or take lines, and never during a write.
     fn buffer(&self) -> MutexGuard<'_, WriteBuffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl WriteBuffer {
-    /// Whether a message can be put down without overtaking another, for someone to write it soon.
+    /// Whether a message can be added without overtaking another, and will be written soon.
     fn is_free(&self) -> bool {
-        let is_served = self.writing || self.gathering.is_some();
+        let is_served = self.writing || self.guarded_by.is_some();
         let is_clear = self.lines.is_empty() || is_served && self.lines.len() < CHUNK;
         self.pipe.is_some() && self.queued == 0 && is_clear
     }
@@ -224,8 +227,8 @@ impl WriteBuffer {
     }
 }
 
-/// Writes as much as the pipe takes now. Says whether the program still reads: one that does not is
-/// about to end, or will be found silent.
+/// Writes as much as the pipe accepts now. Returns whether the program still reads: one that does
+/// not is about to exit, or will time out.
 fn write_now(pipe: &Sender, text: &mut BytesMut) -> bool {
     while !text.is_empty() {
         match pipe.try_write(text) {
@@ -254,7 +257,7 @@ mod tests {
     async fn many_senders_share_a_pen() {
         let (sender, receiver) = pipe().unwrap();
         let writer = Arc::new(LineWriter::new(sender));
-        let (queue, told) = mpsc::channel(4);
+        let (queue, queued) = mpsc::channel(4);
         let lines = LineSender::new(queue, writer.clone());
         let start = |sender| {
             let lines = lines.clone();
@@ -272,9 +275,9 @@ mod tests {
                 *due += 1;
             }
         };
-        let mut input = Input { writer, told };
+        let mut input = Input { writer, queued };
         tokio::select! {
-            () = input.flow() => unreachable!("it goes on for as long as someone waits"),
+            () = input.pump() => unreachable!("it goes on for as long as someone waits"),
             () = reading => (),
         }
         senders.into_iter().for_each(|sender| sender.join().unwrap());
@@ -308,11 +311,11 @@ mod tests {
             let mut found = [0; 64];
             rustix::io::read(&receiver, &mut found).map(|length| found[..length].to_vec())
         };
-        let turn = lines.gather(Bytes::from_static(b"first")).unwrap();
+        let guard = lines.gather(Bytes::from_static(b"first")).unwrap();
         assert_eq!(read(), Err(Errno::AGAIN));
         lines.try_send(Bytes::from_static(b"second")).unwrap();
         assert_eq!(read(), Err(Errno::AGAIN));
-        drop(turn);
+        drop(guard);
         assert_eq!(read().as_deref(), Ok(&b"first\nsecond\n"[..]));
         lines.try_send(Bytes::from_static(b"third")).unwrap();
         assert_eq!(read().as_deref(), Ok(&b"third\n"[..]), "without a turn nobody waits");

@@ -1,19 +1,19 @@
-//! The line of what a program wrote to standard error that most likely says why it failed: not
-//! always the last one, which may be a hint of its package manager or the end of a stack trace.
+//! Finds the line of standard error that most likely names the reason of a failure: not always the
+//! last one, which may be a hint of a package manager or the end of a stack trace.
 
-use super::NOTE;
+use super::NOTE_PREFIX;
 
-/// Characters of it that are told.
-const LONGEST: usize = 300;
+/// Characters of the line that are reported.
+const MAX_CHARS: usize = 300;
 
-/// Lines at the end that are looked at. What stands before them is of another time.
+/// Lines at the end that are considered.
 const LINES: usize = 40;
 
-/// How package managers begin the lines that they write themselves.
+/// Prefixes of package managers.
 const PREFIXES: [&str; 2] = ["npm error", "npm ERR!"];
 
-/// How lines begin that never say why.
-const NOISE: [&str; 8] = [
+/// Prefixes of lines that never name a reason.
+const NEVER_A_REASON: [&str; 8] = [
     "A complete log of this run",
     "npm notice",
     "npm warn",
@@ -24,11 +24,11 @@ const NOISE: [&str; 8] = [
     "For more information",
 ];
 
-/// What a line has that names an error.
-const NAMED: [&str; 5] = ["error:", "exception:", "fatal:", "panicked at", "error ["];
+/// Markers of an error line.
+const ERROR_MARKERS: [&str; 5] = ["error:", "exception:", "fatal:", "panicked at", "error ["];
 
-/// What a line has that speaks of one.
-const SPOKEN: [&str; 12] = [
+/// Words of a line about an error.
+const ERROR_WORDS: [&str; 12] = [
     "error",
     "exception",
     "fatal",
@@ -43,31 +43,32 @@ const SPOKEN: [&str; 12] = [
     "invalid",
 ];
 
-/// The line that says most; of equal ones the last. A note of ours counts only when the program has
-/// said nothing itself.
-pub(super) fn last_words(text: &str) -> Option<String> {
+/// The most relevant line; of equal ones the last. Lines of ours count only when the program wrote
+/// none.
+pub(super) fn stderr_summary(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let own: Vec<&str> = lines.iter().copied().filter(|line| !line.starts_with(NOTE)).collect();
+    let own: Vec<&str> =
+        lines.iter().copied().filter(|line| !line.starts_with(NOTE_PREFIX)).collect();
     let recent = own.get(own.len().saturating_sub(LINES)..).unwrap_or_default();
     let line = recent.iter().copied().max_by_key(|line| weight(line)).or(lines.last().copied())?;
-    Some(line.chars().take(LONGEST).collect())
+    Some(line.chars().take(MAX_CHARS).collect())
 }
 
-/// How much a line says.
+/// The relevance of a line.
 fn weight(line: &str) -> u8 {
     let bare = PREFIXES.iter().find_map(|prefix| line.strip_prefix(prefix)).unwrap_or(line).trim();
     // Paths of log files, brackets and numbers alone say nothing.
     let has_words = bare.split_whitespace().nth(1).is_some();
     let is_path = bare.starts_with('/');
-    if NOISE.iter().any(|begin| bare.starts_with(begin)) {
+    if NEVER_A_REASON.iter().any(|begin| bare.starts_with(begin)) {
         return 0;
     }
     let lower = bare.to_lowercase();
-    let has = |owner_tags: &[&str]| owner_tags.iter().any(|owner_tag| lower.contains(owner_tag));
+    let has = |markers: &[&str]| markers.iter().any(|marker| lower.contains(marker));
     match () {
-        () if has(&NAMED) => 4,
+        () if has(&ERROR_MARKERS) => 4,
         () if is_path || bare.is_empty() => 0,
-        () if has(&SPOKEN) && has_words => 3,
+        () if has(&ERROR_WORDS) && has_words => 3,
         () if has_words => 2,
         () => 1,
     }
@@ -75,7 +76,7 @@ fn weight(line: &str) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::last_words;
+    use super::stderr_summary;
 
     #[test]
     fn the_line_that_says_why() {
@@ -109,8 +110,8 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            assert_eq!(last_words(text).as_deref(), Some(expected), "{text}");
+            assert_eq!(stderr_summary(text).as_deref(), Some(expected), "{text}");
         }
-        assert_eq!(last_words(" \n"), None);
+        assert_eq!(stderr_summary(" \n"), None);
     }
 }

@@ -1,11 +1,13 @@
-//! The task behind a session: all pipes are served at the same time, and the process is brought to
-//! its end.
+//! The task of a session: pumps all pipes at the same time, and ends the process. A response line
+//! beyond the limit is replaced by one that reports so, for the caller that waits for it.
 
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gantry_transport::LARGE;
+use gantry_transport::lines::{LineDecoder, LineTooLong};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
@@ -13,18 +15,17 @@ use tokio::time::{sleep, timeout};
 use tokio::{join, select};
 
 use super::line_writer::LineWriter;
-use super::{Shared, describe, skipped_response};
+use super::{Shared, describe};
 use crate::child::{End, reap};
 use crate::group::{Group, Watch};
 use crate::output::Sink;
-use gantry_transport::LARGE;
-use gantry_transport::lines::LineDecoder;
 
 /// Bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// Bytes of each output read after the end, when a process that left the group may still write.
-const LAST: usize = 8 << 20;
+/// Bytes of each output that are read after the exit, when a process that left the group may still
+/// write.
+const DRAIN_LIMIT: usize = 8 << 20;
 
 /// What the task owns.
 pub(super) struct StdioTask {
@@ -39,13 +40,13 @@ pub(super) struct StdioTask {
 
 pub(super) struct Input {
     pub(super) writer: Arc<LineWriter>,
-    pub(super) told: mpsc::Receiver<Bytes>,
+    pub(super) queued: mpsc::Receiver<Bytes>,
 }
 
 pub(super) struct Output {
     pub(super) pipe: Receiver,
     pub(super) decoder: LineDecoder,
-    pub(super) heard: mpsc::Sender<Result<Bytes, String>>,
+    pub(super) lines: mpsc::Sender<Result<Bytes, String>>,
     pub(super) chunk: Vec<u8>,
 }
 
@@ -54,16 +55,16 @@ impl StdioTask {
         let mut stop = self.shared.stop.subscribe();
         let ended = select! {
             biased;
-            // A watch that fails is found again, and told, by `reap`.
+            // An error of the watch is found again, and reported, by `reap`.
             _ = self.watch.ended() => true,
             _ = stop.wait_for(|stop| *stop) => false,
-            // Who closes standard output has nothing more to say.
-            () = flow(&mut self.input, &mut self.output, &mut self.stderr, &self.shared) => false,
+            // A program that closes standard output has nothing more to send.
+            () = pump(&mut self.input, &mut self.output, &mut self.stderr, &self.shared) => false,
         };
         if !ended {
             self.input.writer.close();
             if !self.wait(self.grace).await {
-                self.group.ask();
+                self.group.terminate();
                 self.wait(self.grace).await;
             }
         }
@@ -73,10 +74,10 @@ impl StdioTask {
         self.finish(end).await;
     }
 
-    /// Lets it go on for a while; says whether it has ended.
+    /// Pumps for a while; returns whether the process has exited.
     async fn wait(&mut self, time: Duration) -> bool {
         let rest = async {
-            flow(&mut self.input, &mut self.output, &mut self.stderr, &self.shared).await;
+            pump(&mut self.input, &mut self.output, &mut self.stderr, &self.shared).await;
             pending::<()>().await;
         };
         select! {
@@ -87,43 +88,43 @@ impl StdioTask {
         }
     }
 
-    /// Passes on what is left in the pipes, and says how it ended.
+    /// Forwards what is left in the pipes, and reports how it ended.
     async fn finish(&mut self, end: End) {
         let mut chunk = vec![0; CHUNK];
         // Bounded: a process that left the group may write faster than this reads.
-        for _ in 0..LAST / CHUNK {
+        for _ in 0..DRAIN_LIMIT / CHUNK {
             let Ok(length @ 1..) = rustix::io::read(&self.stderr, &mut chunk[..]) else { break };
-            self.shared.tail().take(&chunk[..length]);
+            self.shared.tail().write(&chunk[..length]);
         }
-        let stray = timeout(self.grace, self.output.drain(&self.shared)).await.unwrap_or(true);
-        if stray {
+        let is_pipe_open =
+            timeout(self.grace, self.output.drain(&self.shared)).await.unwrap_or(true);
+        if is_pipe_open {
             self.group.kill_orphans();
         }
         let reason = describe(&end, &self.shared.tail().text());
         self.shared.end.send_replace(Some(end));
-        // Whoever hears the lines may have left.
-        let _ = timeout(self.grace, self.output.heard.send(Err(reason))).await;
+        // The reader of the lines may be gone.
+        let _ = timeout(self.grace, self.output.lines.send(Err(reason))).await;
     }
 }
 
-/// Moves bytes for as long as it is awaited, and may be dropped and begun again at any time. It
-/// ends when the program closes its standard output.
-async fn flow(input: &mut Input, output: &mut Output, stderr: &mut Receiver, shared: &Shared) {
+/// Pumps all pipes until the program closes standard output. Cancel safe.
+async fn pump(input: &mut Input, output: &mut Output, stderr: &mut Receiver, shared: &Shared) {
     select! {
-        () = output.flow(shared) => (),
-        _ = async { join!(input.flow(), keep(stderr, shared)) } => (),
+        () = output.pump(shared) => (),
+        _ = async { join!(input.pump(), capture_stderr(stderr, shared)) } => (),
     }
 }
 
-/// Keeps the end of standard error.
-async fn keep(stderr: &mut Receiver, shared: &Shared) {
+/// Captures the end of standard error.
+async fn capture_stderr(stderr: &mut Receiver, shared: &Shared) {
     let mut chunk = vec![0; 8 << 10];
     loop {
         shared.stderr.ready().await;
         match stderr.read(&mut chunk).await {
             Ok(length @ 1..) => {
                 shared.stderr.charge(length);
-                shared.tail().take(&chunk[..length]);
+                shared.tail().write(&chunk[..length]);
             }
             _ => return pending().await,
         }
@@ -131,19 +132,19 @@ async fn keep(stderr: &mut Receiver, shared: &Shared) {
 }
 
 impl Input {
-    /// Writes what senders have left.
-    pub(super) async fn flow(&mut self) {
+    /// Writes what the senders could not.
+    pub(super) async fn pump(&mut self) {
         while self.writer.flush().await {
             select! {
-                message = self.told.recv() => match message {
-                    Some(message) => self.writer.take(&message, &mut self.told),
+                message = self.queued.recv() => match message {
+                    Some(message) => self.writer.dequeue(&message, &mut self.queued),
                     None => {
-                        // The last sender may have left something.
+                        // The last sender may have left lines.
                         self.writer.flush().await;
                         break;
                     }
                 },
-                () = self.writer.left() => (),
+                () = self.writer.pending() => (),
             }
         }
         self.writer.close();
@@ -151,7 +152,7 @@ impl Input {
     }
 }
 
-/// Senders may live on, and hold the pipe.
+/// Senders may outlive the task, and hold the pipe.
 impl Drop for Input {
     fn drop(&mut self) {
         self.writer.close();
@@ -159,11 +160,12 @@ impl Drop for Input {
 }
 
 impl Output {
-    async fn flow(&mut self, shared: &Shared) {
+    async fn pump(&mut self, shared: &Shared) {
         let mut unyielded = 0;
         loop {
-            self.pass(shared).await;
-            // A program that writes without a pause would keep the thread for megabytes at a time.
+            self.forward_lines(shared).await;
+            // Yields: a program that writes without a pause would keep the thread for megabytes at
+            // a time.
             if unyielded > LARGE {
                 unyielded = 0;
                 tokio::task::yield_now().await;
@@ -178,16 +180,16 @@ impl Output {
         }
     }
 
-    /// Passes on the lines that are whole. One leaves the decoder only when there is room for it,
-    /// so that none is lost when this is dropped.
-    async fn pass(&mut self, shared: &Shared) {
+    /// Forwards complete lines. One leaves the decoder only when there is room for it, so that none
+    /// is lost on cancellation.
+    async fn forward_lines(&mut self, shared: &Shared) {
         loop {
-            let Ok(room) = self.heard.reserve().await else { return };
+            let Ok(room) = self.lines.reserve().await else { return };
             match self.decoder.next_line() {
                 Some(Ok(line)) => room.send(Ok(line)),
                 Some(Err(long)) => {
                     shared.note(&long.to_string());
-                    if let Some(rest) = skipped_response::rest(&long) {
+                    if let Some(rest) = skipped_response(&long) {
                         room.send(Ok(rest));
                     }
                 }
@@ -196,11 +198,12 @@ impl Output {
         }
     }
 
-    /// Passes on what was written before the end. Says whether someone still holds the pipe open.
+    /// Forwards what was written before the exit. Returns whether a process still holds the pipe
+    /// open.
     async fn drain(&mut self, shared: &Shared) -> bool {
         let mut total = 0;
-        while total < LAST {
-            self.pass(shared).await;
+        while total < DRAIN_LIMIT {
+            self.forward_lines(shared).await;
             match rustix::io::read(&self.pipe, &mut self.chunk[..]) {
                 Ok(0) => break,
                 Ok(length) => {
@@ -211,8 +214,81 @@ impl Output {
             }
         }
         if let Some(Ok(line)) = self.decoder.finish() {
-            let _ = self.heard.send(Ok(line)).await;
+            let _ = self.lines.send(Ok(line)).await;
         }
         false
+    }
+}
+
+/// The member of a replacement response that has the reason.
+pub const SKIPPED: &str = "gantry/skipped";
+
+/// A replacement for a response line beyond the limit: most programs write the id first or last, so
+/// it can be read from either end. None if the line was no response, or has no such id.
+pub(super) fn skipped_response(long: &LineTooLong) -> Option<Bytes> {
+    let (head, tail) = (String::from_utf8_lossy(&long.head), String::from_utf8_lossy(&long.tail));
+    let members = [before_values(&head), behind_values(&tail)];
+    if members.iter().any(|members| members.contains("\"method\"")) {
+        return None;
+    }
+    let id = members.iter().find_map(|members| id(members))?;
+    let text = format!("the answer is longer than the limit of {} bytes", long.limit);
+    Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"{SKIPPED}":"{text}"}}"#).into())
+}
+
+/// The members before the first nested value.
+fn before_values(head: &str) -> &str {
+    let members = head.trim_start().strip_prefix('{').unwrap_or_default();
+    members.find(['{', '[']).map_or(members, |end| &members[..end])
+}
+
+/// The members after the last nested value.
+fn behind_values(tail: &str) -> &str {
+    let members = tail.trim_end().strip_suffix('}').unwrap_or_default();
+    members.rfind(['}', ']']).map_or("", |start| &members[start + 1..])
+}
+
+/// The id among these members. Ours are numbers.
+fn id(members: &str) -> Option<u64> {
+    let (_, value) = members.split_once("\"id\"")?;
+    let value = value.trim_start().strip_prefix(':')?.trim_start();
+    let end = value.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(value.len());
+    value[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long(line: &str) -> LineTooLong {
+        let (head, tail) = line.split_at(line.len() / 2);
+        LineTooLong { limit: 9, head: head.into(), tail: tail.into() }
+    }
+
+    #[test]
+    fn whoever_waits_is_found() {
+        let text = "xy".repeat(20);
+        let result = format!(r#"{{"content":[{{"text":"{text}","id":3}}]}}"#);
+        let cases = [
+            (format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#), Some(7)),
+            (format!(r#" {{ "id" : 7 , "result" : {result} }} "#), Some(7)),
+            (format!(r#"{{"result":{result},"jsonrpc":"2.0","id":7}}"#), Some(7)),
+            (format!(r#"{{"result":{result},"id":7,"jsonrpc":"2.0"}}"#), Some(7)),
+            (format!(r#"{{"jsonrpc":"2.0","error":{result},"id": 7}}"#), Some(7)),
+            (format!(r#"{{"method":"m","params":{result},"jsonrpc":"2.0","id":7}}"#), None),
+            (format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{result}}}"#), None),
+            (format!(r#"{{"id":7,"params":{result},"method":"m"}}"#), None),
+            (format!(r#"{{"jsonrpc":"2.0","id":"7","result":{result}}}"#), None),
+            (format!(r#"{{"jsonrpc":"2.0","result":{result}}}"#), None),
+            (format!(r#"[{result},{result}]"#), None),
+            (text, None),
+        ];
+        for (line, expected) in cases {
+            let rest =
+                skipped_response(&long(&line)).map(|it| String::from_utf8(it.to_vec()).unwrap());
+            let found = rest.as_deref().and_then(id);
+            assert_eq!(found, expected, "{line}: {rest:?}");
+            assert!(rest.is_none_or(|it| it.contains("longer than the limit of 9 bytes")));
+        }
     }
 }

@@ -44,7 +44,7 @@ async fn lines_go_both_ways_and_the_end_is_told() {
             "read -r line; printf \"$line\"; echo oh no >&2; kill -9 $$",
             "a b",
             End::Signalled(KILL),
-            "the program was ended by signal 9; its last words: oh no",
+            "the program was killed by signal 9; stderr: oh no",
         ),
     ];
     for (script, expected, end, reason) in cases {
@@ -163,7 +163,11 @@ async fn a_long_line_is_skipped_and_noted() {
     session.note("ours");
     assert!(session.stderr().ends_with("[gantry] ours\n"), "{}", session.stderr());
     assert!(session.memory() > 0);
-    assert_eq!(session.last_words().as_deref(), Some("[gantry] ours"), "it said nothing itself");
+    assert_eq!(
+        session.stderr_summary().as_deref(),
+        Some("[gantry] ours"),
+        "it said nothing itself"
+    );
 }
 
 /// Packages are often started by a wrapper, which is small itself.
@@ -197,7 +201,7 @@ async fn the_last_words_are_its_own() {
         yield_now().await;
     }
     session.note("ours");
-    assert_eq!(session.last_words().as_deref(), Some("mine"));
+    assert_eq!(session.stderr_summary().as_deref(), Some("mine"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use gantry_transport::http::{Framing, Hints};
+use gantry_transport::http1::{Framing, Hints};
 use http::{Method, StatusCode};
 use httparse::{ParserConfig, Status};
 

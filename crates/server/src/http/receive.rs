@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
-use gantry_transport::http::{Framing, Step};
+use gantry_transport::http1::{Framing, Step};
 use http::StatusCode;
 use tokio::select;
 use tokio::time::timeout;

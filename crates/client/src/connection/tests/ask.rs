@@ -59,7 +59,7 @@ async fn of_several_calls_one_is_found_or_none() {
     sent.push(server.next().await);
     server.send(form()).await;
     let (_, error) = answered(&mut server).await;
-    assert!(error["message"].as_str().unwrap().contains("3 calls are under way"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("one of the 3 calls in flight"), "{error}");
     for sent in &sent {
         server.answer(sent, json!({})).await;
     }

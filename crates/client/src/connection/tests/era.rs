@@ -144,11 +144,11 @@ async fn what_cannot_be_greeted_says_why() {
     let cases = [
         (vec![discovered(&["2031-01-01"])], "2031-01-01"),
         (vec![unsupported(&["2031-01-01"])], "2031-01-01"),
-        (vec![unsupported(&["2026-07-28"]), unsupported(&["2026-07-28"])], "names it as one"),
+        (vec![unsupported(&["2026-07-28"]), unsupported(&["2026-07-28"])], "lists it as supported"),
         (vec![error(-32021)], "server/discover"),
         (vec![error(-32601), hello("1999-01-01")], "2025-11-25 with `1999-01-01`"),
         (vec![error(-32601), hello("2026-07-28")], "2026-07-28"),
-        (vec![error(-32601), error(-32603)], "refused the handshake: no (-32603)"),
+        (vec![error(-32601), error(-32603)], "refused `initialize`: no (-32603)"),
         (vec![error(-32601), Answers(json!({}))], "protocolVersion"),
         (vec![error(-32601), Dies], "it died"),
         (vec![Dies], "it died"),

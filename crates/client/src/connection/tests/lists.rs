@@ -54,7 +54,7 @@ async fn all_pages_are_had() {
     let cases: [Case; 15] = [
         (vec![page(2, 7, Value::Null)], (2, 7, "")),
         (vec![page(2, 7, json!("")), page(1, 5, json!("b")), page(0, 9, Value::Null)], (3, 5, "")),
-        (vec![page(1, 7, json!("a")), page(1, 7, json!("a"))], (2, 7, "comes back")),
+        (vec![page(1, 7, json!("a")), page(1, 7, json!("a"))], (2, 7, "repeats a cursor")),
         (vec![page(3, 7, json!("a")), page(3, 7, json!("b"))], (5, 7, "more than 5")),
         (vec![page(6, 7, Value::Null)], (5, 7, "more than 5")),
         (vec![page(1, 7, json!("a")), error(-32603)], (1, 7, "page 2")),

@@ -63,7 +63,7 @@ async fn its_end_is_told_with_its_last_words() {
     let script = "read -r first; hello 1; read -r call; echo oh >&2; echo 'no more' >&2; exit 3";
     let connection = open(script, legacy()).await.expect("it is greeted");
     let answer = connection.request(call("t"), &NoopHandler).await;
-    let reason = "the program ended with status 3; its last words: no more";
+    let reason = "the program ended with status 3; stderr: no more";
     assert!(matches!(&answer, Err(ClientError::Reset(told)) if told == reason), "{answer:?}");
     assert_eq!(ended(&connection).await, reason);
     assert_eq!(connection.log(), "oh\nno more\n");
@@ -105,9 +105,9 @@ async fn what_is_no_message_is_noted_in_its_log() {
 #[tokio::test]
 async fn one_that_cannot_be_greeted_says_why() {
     let cases = [
-        ("echo 'no such module' >&2; exit 1", "its last words: no such module"),
+        ("echo 'no such module' >&2; exit 1", "stderr: no such module"),
         ("exec 1>&-; cat > /dev/null", "the program ended with status 0"),
-        ("echo patience >&2; cat > /dev/null", "greeted within 2s; its last words: patience"),
+        ("echo patience >&2; cat > /dev/null", "established within 2s; stderr: patience"),
     ];
     for (script, expected) in cases {
         let connect_within =

@@ -81,7 +81,7 @@ impl MessagePoster {
                 return;
             }
             Ok((head, _)) => format!(
-                "`{}` did not take the message: HTTP status {}",
+                "`{}` did not accept the message: HTTP status {}",
                 self.http.origin(),
                 head.status
             ),

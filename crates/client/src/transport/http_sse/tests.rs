@@ -104,7 +104,7 @@ async fn the_end_of_the_stream_has_a_reason() {
 async fn what_is_no_such_stream_is_refused() {
     for (play, why) in [
         (Play::Say(response("405 Method Not Allowed", "", "")), "405"),
-        (Play::Say(json("{}")), "no stream of events at `/mcp`"),
+        (Play::Say(json("{}")), "no event stream at `/mcp`"),
         (Play::Say(events("data: 1\n\n")), "does not begin with"),
         (Play::Say(events(": x\n\n") + &chunk("")), "ended before"),
         (

@@ -129,7 +129,7 @@ impl MessageStream {
             let last =
                 error.map_or_else(|| "it ends without a message".to_owned(), |it| it.to_string());
             return Err(ClientError::Lost(format!(
-                "a stream of `{}` was not to be taken up in {TRIES} tries: {last}",
+                "a stream of `{}` could not be resumed in {TRIES} attempts: {last}",
                 self.shared.http.origin()
             )));
         }
@@ -179,7 +179,7 @@ impl MessageStream {
     /// Always an error of a request that was sent: it may have run.
     fn not_resumable(&self, why: &str) -> ClientError {
         let origin = self.shared.http.origin();
-        ClientError::Lost(format!("a stream of `{origin}` broke and cannot be taken up: {why}"))
+        ClientError::Lost(format!("a stream of `{origin}` broke and cannot be resumed: {why}"))
     }
 
     fn end(&mut self, error: ClientError) -> ClientError {
