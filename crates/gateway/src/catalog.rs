@@ -1,8 +1,10 @@
 //! The catalog: all tools, prompts and resources of all providers, as an immutable snapshot behind an
 //! atomic pointer. Readers take no lock.
 
-mod directory;
+mod name_index;
+mod named_entry;
 mod pages;
+mod registration;
 mod resolve;
 mod snapshot;
 mod sorted_map;
@@ -14,17 +16,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arc_swap::ArcSwap;
 use gantry_protocol::RawJson;
 
-use self::snapshot::Registration;
-use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use self::registration::Registration;
 use crate::events::{Events, Recipients};
 use crate::filter::PublishHook;
-use crate::provider::{Matcher, Provider};
+use crate::provider::Provider;
 use crate::subscriptions::Watching;
 
-pub(crate) use self::pages::STARTING_TTL_MS;
 pub use self::pages::{ListKind, Page};
-pub(crate) use self::snapshot::PageSettings;
-pub use self::snapshot::{Snapshot, ToolVersions};
+pub(crate) use self::pages::{PageSettings, STARTING_TTL_MS};
+pub use self::registration::{Listing, ToolVersions};
+pub use self::snapshot::Snapshot;
 pub use self::sorted_map::SortedMap;
 
 /// The catalog: what each provider has published, merged.
@@ -223,27 +224,6 @@ impl std::fmt::Debug for Catalog {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_tuple("Catalog").field(&self.current).finish()
     }
-}
-
-impl std::fmt::Debug for Registration {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Registration({})", self.provider.name())
-    }
-}
-
-/// Everything one provider lists, in any order.
-#[derive(Clone, Default)]
-pub struct Listing {
-    /// Its tools.
-    pub tools: Vec<Arc<ToolEntry>>,
-    /// Older versions of its tools. They are in no list, but can be called by `name@version`.
-    pub older: Vec<Arc<ToolEntry>>,
-    /// Its resources.
-    pub resources: Vec<Arc<ResourceEntry>>,
-    /// Its templates, and what each covers.
-    pub templates: Vec<(Arc<TemplateEntry>, Matcher)>,
-    /// Its prompts.
-    pub prompts: Vec<Arc<PromptEntry>>,
 }
 
 impl std::fmt::Debug for Listing {

@@ -2,22 +2,20 @@
 
 mod call_record;
 mod deadline;
+mod provider_call;
 mod validation;
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use gantry_protocol::Method;
 
 use self::call_record::Record;
-use self::deadline::Pause;
+use self::provider_call::call_provider;
 use self::validation::{check_arguments, check_result, fill_defaults};
-use crate::call::{Call, Input};
+use crate::call::Call;
 use crate::caller::Caller;
 use crate::catalog::{Catalog, Catalogs, ListKind};
 use crate::context::CallContext;
@@ -28,9 +26,8 @@ use crate::filter::{
     CallFilter, CallObserver, PolicyDecision, PublishHook, RefusalFilter, RequestFilter, View,
     VisibilityFilter,
 };
-use crate::input_request::{InputRequest, InputRequestError};
 use crate::metrics::Metrics;
-use crate::provider::{Completeness, InputRequired, Outcome, Reply, Resolved, Target};
+use crate::provider::{Completeness, Outcome, Reply, Resolved, Target};
 use crate::telemetry;
 
 pub(crate) use self::deadline::Deadline;
@@ -184,7 +181,7 @@ impl Pipeline {
             context.hang_up(retry);
         }
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
-        let served = pin!(self.converse(resolved, context));
+        let served = pin!(call_provider(resolved, context, policies.rounds));
         let reply = Deadline { usual, ..policies.deadline }.run(context, served).await?;
         check_result(&policies.checks, &target, reply).await
     }
@@ -237,45 +234,6 @@ impl Pipeline {
         let private = error.private.unwrap_or(error.public);
         self.catalog.absent(&resolved.call, sees).with_private(private)
     }
-
-    /// Calls the provider; when it answers with questions and the client cannot take those over,
-    /// asks them here and calls again with the answers. One that only wants to be called again is,
-    /// after a pause, for as long as the call has time.
-    async fn converse(&self, mut resolved: Resolved, context: &CallContext) -> Outcome {
-        let (mut rounds, mut pause) = (0..self.policies.rounds, Pause::default());
-        loop {
-            let serving = async { resolved.provider.serve(&resolved, context).await };
-            // A panic in a provider is that call's failure and nobody else's.
-            let served = AssertUnwindSafe(serving).catch_unwind().await;
-            let reply = served.unwrap_or_else(|panic| Err(panicked(&resolved, &*panic)))?;
-            let required = match reply {
-                Reply::InputRequired(required) => required,
-                reply => return Ok(reply),
-            };
-            // One that runs by itself has no reply left that could carry them.
-            if resolved.call.takes_input_requests && !context.is_task() {
-                // What the client cannot answer it must not be asked.
-                let client = &resolved.call.caller.capabilities;
-                input_requests(&required).try_for_each(|(_, ask)| ask.check(client))?;
-                return Ok(Reply::InputRequired(required));
-            }
-            let asks = input_requests(&required).next().is_some();
-            if asks && rounds.next().is_none() {
-                let rounds = self.policies.rounds;
-                let text = format!("the provider asked for input more than {rounds} times");
-                return Err(CallError::new(ErrorKind::ToolFailed, text));
-            }
-            // On the heap, like all that few calls do: it would make every call larger.
-            let input = match asks {
-                true => Box::pin(answer(required, context)).await?,
-                false => {
-                    Box::pin(pause.rest()).await;
-                    Input { responses: None, state: required.state }
-                }
-            };
-            Arc::make_mut(&mut resolved.call).input = input;
-        }
-    }
 }
 
 /// Refuses a call whose credential was good when it came and is good no more.
@@ -287,37 +245,6 @@ fn check_credential(caller: &Caller) -> Result<(), CallError> {
         )),
         false => Ok(()),
     }
-}
-
-/// The questions by key.
-fn input_requests(required: &InputRequired) -> impl Iterator<Item = (String, InputRequest)> {
-    let requests = required.requests.iter().flat_map(|requests| requests.members());
-    requests.map(|member| {
-        let entry = member.value();
-        let method = entry.get("method").and_then(|it| it.to_text()).unwrap_or_default();
-        let ask = InputRequest { method: Method::parse(&method), params: entry.get("params") };
-        (member.key().into_owned(), ask)
-    })
-}
-
-/// Asks every question at once and gathers the answers by key.
-async fn answer(required: InputRequired, context: &CallContext) -> Result<Input, CallError> {
-    let asked = input_requests(&required)
-        .map(async |(key, ask)| Ok::<_, InputRequestError>((context.ask(&key, ask).await?, key)));
-    let answers = futures_util::future::try_join_all(asked).await?;
-    let mut object = gantry_protocol::json::ObjectWriter::new();
-    for (answer, key) in &answers {
-        object = object.raw(key, answer);
-    }
-    Ok(Input { responses: Some(object.finish()), state: required.state })
-}
-
-fn panicked(resolved: &Resolved, panic: &(dyn Any + Send)) -> CallError {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    let name = resolved.target.name();
-    tracing::error!(name, panic = text, "a provider panicked");
-    CallError::new(ErrorKind::ToolFailed, format!("`{name}` failed inside; its log says more"))
 }
 
 /// That as many calls are under way as may be.

@@ -6,6 +6,9 @@ use std::sync::{Arc, OnceLock};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gantry_protocol::RawJson;
+use gantry_protocol::json::ObjectWriter;
+
+use crate::names::NameStyle;
 
 /// The cursor that continues after `name`.
 pub(super) fn encode_cursor(kind: ListKind, name: &str) -> String {
@@ -92,4 +95,56 @@ impl Page {
             None => make(&self.result),
         }
     }
+}
+
+/// How lists are cut into pages, and how long clients may keep them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageSettings {
+    /// Items on one page.
+    pub(crate) size: usize,
+    /// Bytes of the items on one page, unless it holds a single one.
+    pub(crate) bytes: usize,
+    pub(crate) ttl_ms: u64,
+    pub(crate) public: bool,
+    /// What names look like on them.
+    pub(crate) names: NameStyle,
+}
+
+/// Pages of a list, by the number of their first item.
+pub(super) type PagesByStart = Vec<(usize, Arc<Page>)>;
+
+/// How many of the first items fit on one page: at least one.
+fn fitting(items: &[(&str, &RawJson)], settings: &PageSettings) -> usize {
+    let mut bytes = 0usize;
+    let fits = |(_, item): &&(&str, &RawJson)| {
+        bytes = bytes.saturating_add(item.bytes().len() + 1);
+        bytes <= settings.bytes
+    };
+    items.iter().take(settings.size).take_while(fits).count().max(1)
+}
+
+/// Builds the page that starts with the item of that number. Also returns the number of the first
+/// item after it.
+pub(super) fn build_page(
+    kind: ListKind,
+    all: &[(&str, &RawJson)],
+    start: usize,
+    settings: &PageSettings,
+    ttl_ms: u64,
+) -> (Page, usize) {
+    let rest = all.get(start..).unwrap_or_default();
+    let end = all.len().min(start.saturating_add(fitting(rest, settings)));
+    let items = all.get(start..end).unwrap_or_default();
+    let size: usize = items.iter().map(|(_, item)| item.bytes().len() + 1).sum();
+    let last = items.last().filter(|_| end < all.len());
+    let next = last.map(|(name, _)| encode_cursor(kind, name));
+    let scope = if settings.public { "public" } else { "private" };
+    let result = ObjectWriter::with_capacity(size + 256)
+        .array(kind.member(), items.iter().map(|(_, item)| *item))
+        .value_some("nextCursor", next)
+        .value("ttlMs", &ttl_ms)
+        .value("cacheScope", scope)
+        .value("resultType", "complete")
+        .finish();
+    (Page::new(result), end)
 }

@@ -11,7 +11,7 @@ use gantry_protocol::{Method, ParamsHead, RawJson};
 use tokio::time::timeout;
 
 use super::Catalog;
-use super::directory::Listed;
+use super::name_index::Listed;
 use super::pages::{ListKind, Page};
 use super::snapshot::Snapshot;
 use crate::call::Call;

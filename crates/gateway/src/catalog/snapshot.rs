@@ -1,120 +1,50 @@
-//! One state of the catalog: sorted, merged, its lists serialized when first asked for.
+//! An immutable snapshot of the catalog: sorted, merged lists, looked up by binary search. Pages are
+//! serialized on first use. Tools are in sorted maps that share their parts with the previous snapshot, so that
+//! to register one tool costs the same however many there are.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use gantry_protocol::RawJson;
-use gantry_protocol::json::ObjectWriter;
 
-use super::directory::{Directory, Listed, renamed};
-use super::pages::{ListKind, Page};
+use super::name_index::{Listed, NameIndex};
+use super::named_entry::with_client_names;
+use super::pages::{self, ListKind, Page, PageSettings, PagesByStart};
+use super::registration::{Registration, ToolVersions, resources};
 use super::sorted_map::SortedMap;
-use super::views::Parts;
-use super::{Listing, pages};
+use super::views::FilteredSnapshots;
 use crate::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::filter::View;
-use crate::names::NameStyle;
-use crate::provider::{Matcher, Provider, Target};
-
-/// How lists are cut into pages, and how long clients may keep them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PageSettings {
-    /// Items on one page.
-    pub(crate) size: usize,
-    /// Bytes of the items on one page, unless it holds a single one.
-    pub(crate) bytes: usize,
-    pub(crate) ttl_ms: u64,
-    pub(crate) public: bool,
-    /// What names look like on them.
-    pub(crate) names: NameStyle,
-}
-
-/// Pages of a list, by the number of their first item.
-type PagesByStart = Vec<(usize, Arc<Page>)>;
+use crate::provider::{Matcher, Target};
 
 /// One state of the catalog. It never changes; a change makes a new one, and shares with it what did
 /// not change.
 #[derive(Clone)]
 pub struct Snapshot {
-    tools: Directory<ToolEntry>,
+    tools: NameIndex<ToolEntry>,
     /// Older versions of tools, by `name@version`.
     older: SortedMap<Listed<ToolEntry>>,
     pub(super) resources: Arc<Vec<Listed<ResourceEntry>>>,
     pub(super) templates: Arc<Vec<(Listed<TemplateEntry>, Matcher)>>,
-    prompts: Directory<PromptEntry>,
+    prompts: NameIndex<PromptEntry>,
     pages: PageSettings,
     /// The pages of each list.
     lists: [Arc<OnceLock<PagesByStart>>; 4],
     /// What of it some callers see, each made when first asked for.
-    parts: Arc<Parts>,
-}
-
-/// What one provider lists, and its number in the order of all.
-pub(super) struct Registration {
-    pub(super) number: u64,
-    pub(super) provider: Arc<dyn Provider>,
-    pub(super) tools: SortedMap<Arc<ToolEntry>>,
-    pub(super) older: SortedMap<Arc<[Arc<ToolEntry>]>>,
-    /// What is listed beside tools.
-    pub(super) rest: Arc<Listing>,
-}
-
-/// All versions of one tool that a provider lists.
-#[derive(Debug, Clone)]
-pub struct ToolVersions {
-    /// The name under which the provider lists it.
-    pub name: String,
-    /// The one in the list; none if there is none any more.
-    pub listed: Option<Arc<ToolEntry>>,
-    /// Older ones, which can be called by `name@version`.
-    pub older: Vec<Arc<ToolEntry>>,
-}
-
-impl Registration {
-    pub(super) fn new(number: u64, provider: Arc<dyn Provider>, listing: Listing) -> Self {
-        let Listing { tools, older, resources, templates, prompts } = listing;
-        let by_name = |it: Arc<ToolEntry>| (it.name.as_str().into(), it);
-        let mut versions: BTreeMap<String, Vec<Arc<ToolEntry>>> = BTreeMap::new();
-        for entry in older {
-            versions.entry(entry.name.clone()).or_default().push(entry);
-        }
-        let versions = versions.into_iter().map(|(name, all)| (name.into(), all.into()));
-        let rest = Listing { resources, templates, prompts, ..Listing::default() };
-        Self {
-            number,
-            provider,
-            tools: SortedMap::new(tools.into_iter().map(by_name).collect()),
-            older: SortedMap::new(versions.collect()),
-            rest: Arc::new(rest),
-        }
-    }
-
-    /// Puts the versions of a tool in the place of those before.
-    pub(super) fn replace(&mut self, versions: &ToolVersions) {
-        let name: Arc<str> = versions.name.as_str().into();
-        match versions.older.is_empty() {
-            true => drop(self.older.remove(&name)),
-            false => drop(self.older.insert(name.clone(), versions.older.clone().into())),
-        }
-        match &versions.listed {
-            Some(entry) => drop(self.tools.insert(name, entry.clone())),
-            None => drop(self.tools.remove(&name)),
-        }
-    }
+    filtered: Arc<FilteredSnapshots>,
 }
 
 impl Snapshot {
     /// One that lists nothing.
     pub(super) fn empty(pages: &PageSettings) -> Self {
         Self {
-            tools: Directory::default(),
+            tools: NameIndex::default(),
             older: SortedMap::default(),
             resources: Arc::default(),
             templates: Arc::default(),
-            prompts: Directory::default(),
+            prompts: NameIndex::default(),
             pages: *pages,
             lists: Default::default(),
-            parts: Arc::default(),
+            filtered: Arc::default(),
         }
     }
 
@@ -148,14 +78,14 @@ impl Snapshot {
         templates.dedup_by(|later, first| text(later) == text(first));
         let style = &self.pages.names;
         let mut next = Self {
-            tools: Directory::new(tools, style, &self.tools),
+            tools: NameIndex::new(tools, style, &self.tools),
             older: SortedMap::default(),
             resources: Arc::new(resources(registrations.clone())),
             templates: Arc::new(templates),
-            prompts: Directory::new(prompts, style, &self.prompts),
+            prompts: NameIndex::new(prompts, style, &self.prompts),
             pages: self.pages,
             lists: Default::default(),
-            parts: Arc::default(),
+            filtered: Arc::default(),
         };
         let mut all = Vec::new();
         for registration in registrations {
@@ -179,7 +109,7 @@ impl Snapshot {
             }
             None => self.tools.without(registration.number, name, style)?,
         };
-        let mut next = Self { tools, parts: Arc::default(), ..self.clone() };
+        let mut next = Self { tools, filtered: Arc::default(), ..self.clone() };
         next.lists[ListKind::Tools as usize] = Arc::default();
         let (from, to) = (format!("{name}@"), format!("{name}A"));
         let is_ours = |it: &&Listed<ToolEntry>| Arc::ptr_eq(&it.provider, &registration.provider);
@@ -215,7 +145,7 @@ impl Snapshot {
             });
             let entry = match known {
                 Some(known) => known.entry.clone(),
-                None => Arc::new(renamed(&**entry, names.clone())),
+                None => Arc::new(with_client_names(&**entry, names.clone())),
             };
             (key, Listed { entry, provider: registration.provider.clone() })
         };
@@ -247,10 +177,12 @@ impl Snapshot {
 
     /// What of it is shown by all these views.
     pub(crate) fn seen_by(&self, views: &[View]) -> Arc<Self> {
-        self.parts.find(views, || self.part(|target| views.iter().all(|view| (view.sees)(target))))
+        self.filtered.get_or_build(views, || {
+            self.filter(|target| views.iter().all(|view| (view.sees)(target)))
+        })
     }
 
-    fn part(&self, sees: impl Fn(&Target) -> bool) -> Self {
+    fn filter(&self, sees: impl Fn(&Target) -> bool) -> Self {
         let template = |it: &&(Listed<TemplateEntry>, Matcher)| {
             let entry = &it.0.entry;
             sees(&Target::Template(entry.clone(), entry.uri_template.clone()))
@@ -258,14 +190,14 @@ impl Snapshot {
         let resource = |it: &&Listed<ResourceEntry>| sees(&Target::Resource(it.entry.clone()));
         let older = self.older.iter().filter(|(_, it)| sees(&Target::Tool(it.entry.clone())));
         Self {
-            tools: self.tools.part(|it| sees(&Target::Tool(it.clone()))),
+            tools: self.tools.filter(|it| sees(&Target::Tool(it.clone()))),
             older: SortedMap::new(older.map(|(key, it)| (key.clone(), it.clone())).collect()),
             resources: Arc::new(self.resources.iter().filter(resource).cloned().collect()),
             templates: Arc::new(self.templates.iter().filter(template).cloned().collect()),
-            prompts: self.prompts.part(|it| sees(&Target::Prompt(it.clone()))),
+            prompts: self.prompts.filter(|it| sees(&Target::Prompt(it.clone()))),
             pages: self.pages,
             lists: Default::default(),
-            parts: Arc::default(),
+            filtered: Arc::default(),
         }
     }
 
@@ -357,48 +289,21 @@ impl Snapshot {
             return pages.get(index).map(|(_, page)| page.clone());
         }
         // The list changed since the page before: what follows is made for this client alone.
-        Some(Arc::new(self.build_page(kind, &items, start).0))
+        let ttl_ms = self.ttl_ms(kind);
+        Some(Arc::new(pages::build_page(kind, &items, start, &self.pages, ttl_ms).0))
     }
 
     fn build_pages(&self, kind: ListKind) -> PagesByStart {
-        let (mut start, mut pages, items) = (0, Vec::new(), self.items(kind));
+        let (mut start, mut built, items) = (0, Vec::new(), self.items(kind));
+        let ttl_ms = self.ttl_ms(kind);
         loop {
-            let (page, end) = self.build_page(kind, &items, start);
-            pages.push((start, Arc::new(page)));
+            let (page, end) = pages::build_page(kind, &items, start, &self.pages, ttl_ms);
+            built.push((start, Arc::new(page)));
             if end >= items.len() {
-                return pages;
+                return built;
             }
             start = end;
         }
-    }
-
-    /// How many of the first items fit on one page: at least one.
-    fn fitting(&self, items: &[(&str, &RawJson)]) -> usize {
-        let mut bytes = 0usize;
-        let fits = |(_, item): &&(&str, &RawJson)| {
-            bytes = bytes.saturating_add(item.bytes().len() + 1);
-            bytes <= self.pages.bytes
-        };
-        items.iter().take(self.pages.size).take_while(fits).count().max(1)
-    }
-
-    /// A page from that item on, and the number of the first item behind it.
-    fn build_page(&self, kind: ListKind, all: &[(&str, &RawJson)], start: usize) -> (Page, usize) {
-        let rest = all.get(start..).unwrap_or_default();
-        let end = all.len().min(start.saturating_add(self.fitting(rest)));
-        let items = all.get(start..end).unwrap_or_default();
-        let size: usize = items.iter().map(|(_, item)| item.bytes().len() + 1).sum();
-        let last = items.last().filter(|_| end < all.len());
-        let next = last.map(|(name, _)| pages::encode_cursor(kind, name));
-        let scope = if self.pages.public { "public" } else { "private" };
-        let result = ObjectWriter::with_capacity(size + 256)
-            .array(kind.member(), items.iter().map(|(_, item)| *item))
-            .value_some("nextCursor", next)
-            .value("ttlMs", &self.ttl_ms(kind))
-            .value("cacheScope", scope)
-            .value("resultType", "complete")
-            .finish();
-        (Page::new(result), end)
     }
 
     /// How long clients may keep a list: no longer than anything in it allows.
@@ -433,32 +338,6 @@ impl Snapshot {
         let found = self.resources.binary_search_by(|listed| listed.entry.uri.as_str().cmp(uri));
         self.resources.get(found.ok()?)
     }
-}
-
-/// All resources, sorted. Of two with one address the earlier provider's stays.
-fn resources<'a>(
-    registrations: impl Iterator<Item = &'a Registration>,
-) -> Vec<Listed<ResourceEntry>> {
-    let list = |registration: &'a Registration| {
-        let listed = |entry: &Arc<ResourceEntry>| Listed {
-            entry: entry.clone(),
-            provider: registration.provider.clone(),
-        };
-        registration.rest.resources.iter().map(listed)
-    };
-    let mut all: Vec<_> = registrations.flat_map(list).collect();
-    // The sort is stable, so of two with one address the earlier provider's comes first.
-    all.sort_by(|one, other| one.entry.uri.cmp(&other.entry.uri));
-    all.dedup_by(|later, first| {
-        let same = later.entry.uri == first.entry.uri;
-        if same {
-            let (uri, kept, hidden) =
-                (&first.entry.uri, first.provider.name(), later.provider.name());
-            tracing::warn!(uri, kept, hidden, "two providers list the same address; rename one");
-        }
-        same
-    });
-    all
 }
 
 impl std::fmt::Debug for Snapshot {

@@ -1,5 +1,5 @@
-//! A sorted map that shares its parts with the maps it was made from: a change copies one part and
-//! the list of parts, however many entries there are.
+//! A persistent sorted map: it shares its chunks with the maps that it was made from. A change copies one chunk
+//! and the list of chunks, however many entries there are.
 
 use std::sync::Arc;
 

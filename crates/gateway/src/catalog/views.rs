@@ -1,5 +1,5 @@
-//! What callers who do not see everything see of one state of the catalog, made once for all who
-//! see the same.
+//! Filtered snapshots: what callers see who do not see everything. One is built for each set of view keys and
+//! shared by all callers with the same keys, so that access rules cost a list nothing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,15 +11,19 @@ const KEPT: usize = 64;
 
 /// The parts that were asked for, the latest one last.
 #[derive(Default)]
-pub(super) struct Parts(Mutex<Vec<(Key, Arc<Snapshot>)>>);
+pub(super) struct FilteredSnapshots(Mutex<Vec<(Key, Arc<Snapshot>)>>);
 
 /// The keys of the views that show it.
 type Key = Box<[u128]>;
 
-impl Parts {
+impl FilteredSnapshots {
     /// The part that these views show. It is made with no lock held: two who ask at once may both
     /// make it.
-    pub(super) fn find(&self, views: &[View], make: impl FnOnce() -> Snapshot) -> Arc<Snapshot> {
+    pub(super) fn get_or_build(
+        &self,
+        views: &[View],
+        make: impl FnOnce() -> Snapshot,
+    ) -> Arc<Snapshot> {
         let is_meant =
             |(key, _): &(Key, Arc<Snapshot>)| key.iter().eq(views.iter().map(|view| &view.key));
         let known = self.with(|parts| parts.iter().find(|it| is_meant(it)).map(|it| it.1.clone()));
@@ -42,7 +46,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::snapshot::PageSettings;
+    use super::super::pages::PageSettings;
     use super::*;
     use crate::names::NameStyle;
 
@@ -55,11 +59,11 @@ mod tests {
             public: false,
             names: NameStyle::default(),
         };
-        let parts = Parts::default();
+        let parts = FilteredSnapshots::default();
         let part = |keys: &[u128]| {
             let view = |key: &u128| View { key: *key, is_secret: true, sees: Arc::new(|_| true) };
             let views: Vec<View> = keys.iter().map(view).collect();
-            parts.find(&views, || Snapshot::empty(&pages))
+            parts.get_or_build(&views, || Snapshot::empty(&pages))
         };
         let known = part(&[7, 8]);
         let cases: [(&[u128], bool); 6] = [
@@ -84,10 +88,10 @@ mod tests {
             public: false,
             names: NameStyle::default(),
         };
-        let parts = Parts::default();
+        let parts = FilteredSnapshots::default();
         for key in 0..2 * KEPT as u128 {
             let view = View { key, is_secret: true, sees: Arc::new(|_| true) };
-            parts.find(&[view], || Snapshot::empty(&pages));
+            parts.get_or_build(&[view], || Snapshot::empty(&pages));
         }
         assert_eq!(parts.with(|parts| parts.len()), KEPT);
     }

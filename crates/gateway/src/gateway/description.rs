@@ -1,10 +1,44 @@
-//! What a gateway offers beside tools, and the capabilities that say so.
+//! What a gateway says of itself on initialization: identity, instructions and capabilities.
 
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::provider::Completeness;
+
+/// Who this server says it is.
+#[derive(Debug, Clone)]
+pub struct ServerInfo {
+    /// The implementation object: `name`, `version` and whatever else.
+    pub info: RawJson,
+    /// How to use this server, for the model.
+    pub instructions: Option<String>,
+}
+
+impl ServerInfo {
+    /// A server of that name and version.
+    pub fn new(name: &str, version: &str) -> Self {
+        let info = ObjectWriter::new().value("name", name).value("version", version).finish();
+        Self { info, instructions: None }
+    }
+}
+
+/// What the handshake and `server/discover` say.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The capabilities object, in the newest form.
+    pub capabilities: RawJson,
+    /// What of it not every gateway has.
+    pub offered: OptionalCapabilities,
+    /// Who this is.
+    pub info: RawJson,
+    /// How to use it.
+    pub instructions: Option<String>,
+    /// How many tools, resources and prompts there are.
+    pub counts: RawJson,
+    /// How long all this may be kept, in milliseconds.
+    pub ttl_ms: u64,
+}
 
 /// What a client is told that there is, or may be, beside tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

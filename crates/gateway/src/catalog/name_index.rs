@@ -1,14 +1,12 @@
-//! What clients find by name: under the name that they see, and under every other name that means
-//! it. Two things that would be shown under one name get two, the same after each start.
+//! Looks up tools or prompts by name: by the name that clients see, and by every other name of the same entry.
+//! Two entries that would be shown under one name get different names, the same after each start.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use gantry_protocol::RawJson;
-
+use super::named_entry::{Named, client_names, is_shortened_from, with_client_names, with_suffix};
 use super::sorted_map::SortedMap;
-use crate::entry::{CanonicalEntry, PromptEntry, ToolEntry};
-use crate::names::{ClientNames, NameStyle, contract_name};
+use crate::names::NameStyle;
 use crate::provider::Provider;
 
 /// Something listed, and who serves it.
@@ -18,9 +16,9 @@ pub(super) struct Listed<T> {
 }
 
 /// The things of one kind, by name.
-pub(super) struct Directory<T> {
+pub(super) struct NameIndex<T> {
     /// By the name that clients see.
-    shown: SortedMap<Item<T>>,
+    shown: SortedMap<IndexedEntry<T>>,
     /// The names that clients see by every other name.
     aliases: SortedMap<Arc<[Alias]>>,
     /// Names that several things would have.
@@ -28,7 +26,7 @@ pub(super) struct Directory<T> {
 }
 
 /// A thing as its provider listed it and as it is shown.
-struct Item<T> {
+struct IndexedEntry<T> {
     listed: Listed<T>,
     /// As the provider listed it.
     base: Arc<T>,
@@ -59,7 +57,7 @@ enum AliasKind {
 }
 
 /// A thing, and the name that it would have for clients.
-struct Wanted<T> {
+struct Candidate<T> {
     name: String,
     registration: u64,
     provider: Arc<dyn Provider>,
@@ -67,53 +65,9 @@ struct Wanted<T> {
 }
 
 /// One provider's things: its number in the order of all, and what it lists.
-pub(super) type Part<T> = (u64, Arc<dyn Provider>, Vec<Arc<T>>);
+pub(super) type ProviderEntries<T> = (u64, Arc<dyn Provider>, Vec<Arc<T>>);
 
-/// Something with names.
-pub(super) trait Named: Clone {
-    /// What its provider lists it as.
-    fn listed_as(&self) -> &str;
-    fn definition(&self) -> &RawJson;
-    fn canonical(&self) -> CanonicalEntry<'_>;
-    fn written(&self) -> Option<&Arc<str>>;
-    fn client_names(&self) -> Option<&Arc<ClientNames>>;
-    fn set_client_names(&mut self, names: Option<Arc<ClientNames>>, definition: RawJson);
-}
-
-macro_rules! named {
-    ($entry:ident, $written:expr) => {
-        impl Named for $entry {
-            fn listed_as(&self) -> &str {
-                &self.name
-            }
-            fn definition(&self) -> &RawJson {
-                &self.definition
-            }
-            fn canonical(&self) -> CanonicalEntry<'_> {
-                CanonicalEntry {
-                    name: self.canonical_name(),
-                    full: self.canonical.as_ref().and_then(|it| it.full.as_deref()),
-                    own: &self.own.name,
-                    server: self.origin.as_ref().map(|it| &*it.server),
-                }
-            }
-            fn written(&self) -> Option<&Arc<str>> {
-                let written: fn(&Self) -> Option<&Arc<str>> = $written;
-                written(self)
-            }
-            fn client_names(&self) -> Option<&Arc<ClientNames>> {
-                self.client_names.as_ref()
-            }
-            fn set_client_names(&mut self, names: Option<Arc<ClientNames>>, definition: RawJson) {
-                (self.client_names, self.definition) = (names, definition);
-            }
-        }
-    };
-}
-named!(ToolEntry, |it| it.written.as_ref());
-named!(PromptEntry, |_| None);
-
-impl<T: Named> Wanted<T> {
+impl<T: Named> Candidate<T> {
     /// Of two that would have one name, the lesser keeps it.
     fn rank(&self) -> (&str, u64, bool, &str) {
         let listed = self.entry.listed_as();
@@ -121,20 +75,29 @@ impl<T: Named> Wanted<T> {
     }
 }
 
-impl<T: Named> Directory<T> {
+impl<T: Named> NameIndex<T> {
     /// Everything that these providers list. Of two things that would have one name, that of the
     /// earlier provider keeps it, then the one that has the name as it is, then the one whose own
     /// name comes first. What is the same as `before` is not made again.
-    pub(super) fn new(parts: Vec<Part<T>>, style: &NameStyle, before: &Self) -> Self {
-        let mut wanted: Vec<Wanted<T>> = Vec::new();
-        for (registration, provider, entries) in parts {
+    pub(super) fn new(
+        providers: Vec<ProviderEntries<T>>,
+        style: &NameStyle,
+        before: &Self,
+    ) -> Self {
+        let mut candidates: Vec<Candidate<T>> = Vec::new();
+        for (registration, provider, entries) in providers {
             for entry in entries {
                 let name = style.fit(entry.listed_as());
-                wanted.push(Wanted { name, registration, provider: provider.clone(), entry });
+                candidates.push(Candidate {
+                    name,
+                    registration,
+                    provider: provider.clone(),
+                    entry,
+                });
             }
         }
-        wanted.sort_by(|one, other| one.rank().cmp(&other.rank()));
-        wanted.dedup_by(|later, first| {
+        candidates.sort_by(|one, other| one.rank().cmp(&other.rank()));
+        candidates.dedup_by(|later, first| {
             let (name, provider) = (later.entry.listed_as(), later.provider.name());
             let is_same =
                 later.registration == first.registration && name == first.entry.listed_as();
@@ -144,18 +107,24 @@ impl<T: Named> Directory<T> {
             is_same
         });
         let (mut taken, mut items, mut later) = (HashMap::new(), Vec::new(), Vec::new());
-        for Wanted { name, registration, provider, entry } in wanted {
+        for Candidate { name, registration, provider, entry } in candidates {
             if taken.contains_key(&name) {
                 later.push((name, registration, provider, entry));
             } else {
                 taken.insert(name.clone(), entry.canonical().name.to_owned());
-                let item = Item::new(&name, false, (registration, &provider, entry), style, before);
+                let item = IndexedEntry::new(
+                    &name,
+                    false,
+                    (registration, &provider, entry),
+                    style,
+                    before,
+                );
                 items.push((name.into(), item));
             }
         }
         let mut contested = HashSet::new();
         for (name, registration, provider, entry) in later {
-            let mut free = (0u32..).map(|number| distinct(style, &entry.canonical(), number));
+            let mut free = (0u32..).map(|number| with_suffix(style, &entry.canonical(), number));
             let shown = free.find(|it| !taken.contains_key(it)).unwrap_or_default();
             let other = taken.get(&name).map_or("", String::as_str);
             let canonical = entry.canonical().name;
@@ -169,7 +138,13 @@ impl<T: Named> Directory<T> {
             }
             taken.insert(shown.clone(), canonical.to_owned());
             contested.insert(name);
-            let item = Item::new(&shown, is_taken, (registration, &provider, entry), style, before);
+            let item = IndexedEntry::new(
+                &shown,
+                is_taken,
+                (registration, &provider, entry),
+                style,
+                before,
+            );
             items.push((shown.into(), item));
         }
         let mut all: Vec<(Arc<str>, Alias)> =
@@ -203,7 +178,8 @@ impl<T: Named> Directory<T> {
         if next.shown.get(&name).is_some() {
             return None;
         }
-        let item = Item::new(&name, false, (registration, provider, entry.clone()), style, self);
+        let item =
+            IndexedEntry::new(&name, false, (registration, provider, entry.clone()), style, self);
         let shown: Arc<str> = name.into();
         for (name, alias) in item.aliases(&shown) {
             let known = next.aliases.get(&name).into_iter().flat_map(|it| it.iter());
@@ -227,8 +203,9 @@ impl<T: Named> Directory<T> {
             return None;
         }
         let mut next = self.clone();
-        let is_meant =
-            |it: &&Item<T>| it.registration == registration && it.base.listed_as() == listed;
+        let is_meant = |it: &&IndexedEntry<T>| {
+            it.registration == registration && it.base.listed_as() == listed
+        };
         if let Some(item) = self.shown.get(&name).filter(is_meant) {
             let shown: Arc<str> = name.as_str().into();
             for (name, alias) in item.aliases(&shown) {
@@ -268,35 +245,29 @@ impl<T: Named> Directory<T> {
 
     /// Shows others in the place of these, under the same names. Where there is none, nothing is.
     pub(super) fn replace(&mut self, instead: &mut impl FnMut(Arc<T>) -> Option<Arc<T>>) {
-        let replaced = |(name, item): (&Arc<str>, &Item<T>)| {
+        let replaced = |(name, item): (&Arc<str>, &IndexedEntry<T>)| {
             let entry = instead(item.listed.entry.clone())?;
             let listed = Listed { entry, provider: item.listed.provider.clone() };
-            Some((name.clone(), Item { listed, ..item.clone() }))
+            Some((name.clone(), IndexedEntry { listed, ..item.clone() }))
         };
         self.shown = SortedMap::new(self.shown.iter().filter_map(replaced).collect());
     }
 
     /// Those that are seen. What they are called does not depend on what is not.
-    pub(super) fn part(&self, sees: impl Fn(&Arc<T>) -> bool) -> Self {
+    pub(super) fn filter(&self, sees: impl Fn(&Arc<T>) -> bool) -> Self {
         let kept = self.shown.iter().filter(|(_, it)| sees(&it.listed.entry));
         let kept = kept.map(|(name, it)| (name.clone(), it.clone())).collect();
         Self { shown: SortedMap::new(kept), ..self.clone() }
     }
 }
 
-/// The name of a thing whose name another one has.
-fn distinct(style: &NameStyle, names: &CanonicalEntry<'_>, number: u32) -> String {
-    let hashed = format!("{}\n{}\n{number}", names.server.unwrap_or_default(), names.own);
-    style.with_suffix(names.name, &hashed)
-}
-
-impl<T: Named> Item<T> {
+impl<T: Named> IndexedEntry<T> {
     fn new(
         shown: &str,
         is_taken: bool,
         (registration, provider, base): (u64, &Arc<dyn Provider>, Arc<T>),
         style: &NameStyle,
-        before: &Directory<T>,
+        before: &NameIndex<T>,
     ) -> Self {
         let names = client_names(&*base, shown, is_taken, style);
         let known = before.shown.get(shown).filter(|it| Arc::ptr_eq(&it.base, &base));
@@ -304,7 +275,7 @@ impl<T: Named> Item<T> {
         let entry = match (known, names) {
             (Some(known), _) => known.made.clone(),
             (None, None) => base.clone(),
-            (None, names) => Arc::new(renamed(&*base, names)),
+            (None, names) => Arc::new(with_client_names(&*base, names)),
         };
         let made = entry.clone();
         Self { listed: Listed { entry, provider: provider.clone() }, base, made, registration }
@@ -318,7 +289,7 @@ impl<T: Named> Item<T> {
             (AliasKind::Name, Some(names.name)),
             (AliasKind::Name, Some(self.base.listed_as())),
             (AliasKind::Written, self.base.written().map(|it| &**it)),
-            (AliasKind::Full, names.full.filter(|full| is_cut(full, names.name))),
+            (AliasKind::Full, names.full.filter(|full| is_shortened_from(full, names.name))),
             (AliasKind::Contract, contract),
         ];
         let mut found: Vec<(Arc<str>, Alias)> = Vec::new();
@@ -335,62 +306,21 @@ impl<T: Named> Item<T> {
     }
 }
 
-/// Whether a name is what remains of a longer one. Where it is another one because something else has
-/// the longer name, or had it and is away, that is no name of this.
-fn is_cut(full: &str, name: &str) -> bool {
-    let style = NameStyle { dots: true, length: name.len() };
-    full.len() > name.len() && style.fit(full) == name
-}
-
-/// The thing as clients see it under these names.
-pub(super) fn renamed<T: Named>(base: &T, names: Option<Arc<ClientNames>>) -> T {
-    let mut entry = base.clone();
-    let definition = match &names {
-        Some(names) if *names.shown != *base.listed_as() => {
-            base.definition().edit().set("name", RawJson::string(&names.shown)).apply()
-        }
-        _ => base.definition().clone(),
-    };
-    entry.set_client_names(names, definition);
-    entry
-}
-
-/// The names for clients; none if the name of the entry says it all.
-fn client_names<T: Named>(
-    base: &T,
-    shown: &str,
-    is_taken: bool,
-    style: &NameStyle,
-) -> Option<Arc<ClientNames>> {
-    let names = base.canonical();
-    let canonical = style.fit(names.name);
-    let says_all = shown == base.listed_as() && canonical == names.name && names.server.is_none();
-    let make = || ClientNames {
-        shown: shown.into(),
-        canonical: canonical.into(),
-        own: style.fit(names.own).into(),
-        distinct: distinct(style, &names, 0).into(),
-        contract: names.server.map(|server| contract_name(server, names.own).into()),
-        is_taken,
-    };
-    (!says_all).then(|| Arc::new(make()))
-}
-
-impl<T> Default for Directory<T> {
+impl<T> Default for NameIndex<T> {
     fn default() -> Self {
         let (shown, aliases, contested) = Default::default();
         Self { shown, aliases, contested }
     }
 }
 
-impl<T> Clone for Directory<T> {
+impl<T> Clone for NameIndex<T> {
     fn clone(&self) -> Self {
         let (shown, aliases) = (self.shown.clone(), self.aliases.clone());
         Self { shown, aliases, contested: self.contested.clone() }
     }
 }
 
-impl<T> Clone for Item<T> {
+impl<T> Clone for IndexedEntry<T> {
     fn clone(&self) -> Self {
         let (base, made) = (self.base.clone(), self.made.clone());
         Self { listed: self.listed.clone(), base, made, registration: self.registration }
