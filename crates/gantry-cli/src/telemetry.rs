@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gantry_client::{ClientError, Post};
-use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Recorded, PolicyDecision};
 use gantry_gateway::{Call, CallContext, CallNumber, Caller, Span, Target, Trace};
 use gantry_protocol::{Method, RawJson, TraceParent};
 use tokio::sync::{mpsc, oneshot};
@@ -135,14 +135,14 @@ impl CallObserver for TracingObserver {
         context.set_span(self.0.ids.span(call.trace.as_deref()));
     }
 
-    fn begun(&self, call: &CallSummary<'_>) -> Known {
+    fn begun(&self, call: &CallSummary<'_>) -> Recorded {
         if let Some(span) = call.context.span().filter(|span| span.sampled) {
             let _ = span.begun.set(Instant::now());
         }
         None
     }
 
-    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Recorded {
         if let Some(span) = call.context.span().filter(|span| span.sampled) {
             let observed = ObservedCall::new(call, span, end);
             self.0.put(Item::Call(Box::new(observed)));

@@ -34,7 +34,7 @@ use crate::provider::{Outcome, Reply};
 
 pub use self::tool_calls::in_calls;
 
-/// Takes a batch all the way. Dropping it gives up every call of it that is under way.
+/// Runs a batch. Dropping the future cancels every call that is in flight.
 pub(crate) async fn run(
     gateway: Arc<Gateway>,
     call: Arc<Call>,
@@ -46,7 +46,7 @@ pub(crate) async fn run(
     let states = plan.calls.iter().map(|_| State::Waiting).collect();
     let input_requests =
         Arc::new(InputRequests::new(call_context.clone(), call.takes_input_requests));
-    let room = gateway.settings().batch_results;
+    let remaining_bytes = gateway.settings().batch_results;
     let batch = Batch {
         gateway,
         call,
@@ -55,13 +55,13 @@ pub(crate) async fn run(
         plan,
         states,
         failed: None,
-        room,
+        remaining_bytes,
         searched: Arc::default(),
     };
     Ok(Reply::result(batch.run().await))
 }
 
-/// A batch under way.
+/// A running batch.
 struct Batch {
     gateway: Arc<Gateway>,
     call: Arc<Call>,
@@ -73,13 +73,13 @@ struct Batch {
     /// The first call that failed.
     failed: Option<usize>,
     /// Bytes that more results may have.
-    room: usize,
+    remaining_bytes: usize,
     /// Bytes of results that were looked through for references.
     searched: Arc<AtomicUsize>,
 }
 
 /// A call before the results that it refers to are filled in.
-struct Filling {
+struct PreparedCall {
     gateway: Arc<Gateway>,
     planned: Arc<Planned>,
     /// The results that it needs, by the ids of their calls.
@@ -89,45 +89,45 @@ struct Filling {
 
 impl Batch {
     async fn run(mut self) -> RawJson {
-        let places = self.settings().batch_parallel.max(1);
-        let mut under_way = FuturesUnordered::new();
+        let max_parallel = self.settings().batch_parallel.max(1);
+        let mut in_flight = FuturesUnordered::new();
         loop {
-            while under_way.len() < places
+            while in_flight.len() < max_parallel
                 && let Some(index) = self.ready()
             {
                 match self.prepare(index) {
-                    Ok(filling) => {
-                        self.states[index] = State::UnderWay;
-                        under_way.push(self.serve(index, filling));
+                    Ok(prepared) => {
+                        self.states[index] = State::InFlight;
+                        in_flight.push(self.run_call(index, prepared));
                     }
-                    Err(batch_outcome) => self.end(index, *batch_outcome),
+                    Err(batch_outcome) => self.finish(index, *batch_outcome),
                 }
             }
-            // When nothing is under way nothing waits: the plan has no circles.
+            // When nothing is in flight nothing waits: the plan has no cycles.
             let next = poll_fn(|context| {
-                let next = under_way.poll_next_unpin(context);
+                let next = in_flight.poll_next_unpin(context);
                 if next.is_pending() {
-                    self.input_requests.release(under_way.len());
+                    self.input_requests.flush(in_flight.len());
                 }
                 next
             });
             let Some((index, batch_outcome)) = next.await else { break };
-            self.end(index, batch_outcome);
+            self.finish(index, batch_outcome);
         }
-        drop(under_way);
+        drop(in_flight);
         self.result()
     }
 
     /// The next call that waits for no other.
     fn ready(&self) -> Option<usize> {
-        let is_over = |index: &usize| matches!(self.states[*index], State::Over(_));
+        let is_over = |index: &usize| matches!(self.states[*index], State::Done(_));
         let waits = |index: &usize| matches!(self.states[*index], State::Waiting);
         let mut waiting = (0..self.states.len()).filter(waits);
         waiting.find(|index| self.plan.calls[*index].needs.iter().all(is_over))
     }
 
     /// The call with the results that it needs, or how it ends without being made.
-    fn prepare(&self, index: usize) -> Result<Filling, Box<BatchOutcome>> {
+    fn prepare(&self, index: usize) -> Result<PreparedCall, Box<BatchOutcome>> {
         let planned = &self.plan.calls[index];
         let skipped = |reason: String| Box::new(BatchOutcome::Skipped { reason });
         let failed = planned.needs.iter().find(|it| !self.states[**it].is_good());
@@ -138,7 +138,7 @@ impl Batch {
             return Err(skipped(format!("`{}` failed before", self.id(failed))));
         }
         let result = |it: &usize| Some((self.id(*it).to_owned(), self.states[*it].result()?));
-        Ok(Filling {
+        Ok(PreparedCall {
             gateway: self.gateway.clone(),
             planned: planned.clone(),
             results: planned.needs.iter().filter_map(result).collect(),
@@ -146,20 +146,20 @@ impl Batch {
         })
     }
 
-    /// Makes one call. Its questions and log messages become those of the batch.
-    fn serve(
+    /// Makes one call. Its input requests and log messages become those of the batch.
+    fn run_call(
         &self,
         index: usize,
-        filling: Filling,
+        prepared: PreparedCall,
     ) -> impl Future<Output = (usize, BatchOutcome)> + use<> {
         let (id, call_context) = (self.id(index).to_owned(), self.call_context.clone());
-        let (asking, gateway) = (self.input_requests.clone(), self.gateway.clone());
+        let (collector, gateway) = (self.input_requests.clone(), self.gateway.clone());
         let whole = self.call.clone();
         async move {
             // A result may be large, and each reference into it is a search from its beginning.
-            let (method, params) = match offload(filling.size(), move || filling.fill()).await {
+            let (method, params) = match offload(prepared.size(), move || prepared.fill()).await {
                 Ok(filled) => filled,
-                Err(error) => return (index, BatchOutcome::unmade(&error)),
+                Err(error) => return (index, BatchOutcome::not_started(&error)),
             };
             let mut call = Call::new(method, params, whole.caller.clone());
             call.log_level = whole.log_level;
@@ -169,12 +169,12 @@ impl Batch {
             loop {
                 match running.next_event().await {
                     CallEvent::Notification(notification @ CallNotification::Log(..)) => {
-                        call_context.event_queue().send(notification).await
+                        call_context.event_queue().push(notification).await
                     }
                     // How far a batch is says how many of its calls are over.
                     CallEvent::Notification(_) => {}
                     CallEvent::InputRequests(input_requests) => {
-                        asking.ask(index, &id, input_requests)
+                        collector.add(index, &id, input_requests)
                     }
                     CallEvent::Done(outcome) => {
                         return (index, BatchOutcome::of(outcome, started.elapsed()));
@@ -184,11 +184,11 @@ impl Batch {
         }
     }
 
-    fn end(&mut self, index: usize, batch_outcome: BatchOutcome) {
-        self.input_requests.forget(index);
-        let batch_outcome = match self.room.checked_sub(batch_outcome.bytes()) {
+    fn finish(&mut self, index: usize, batch_outcome: BatchOutcome) {
+        self.input_requests.call_ended(index);
+        let batch_outcome = match self.remaining_bytes.checked_sub(batch_outcome.bytes()) {
             Some(room) => {
-                self.room = room;
+                self.remaining_bytes = room;
                 batch_outcome
             }
             // The call was made: what it did stays done.
@@ -198,8 +198,8 @@ impl Batch {
             self.failed.get_or_insert(index);
         }
         let message = Some(format!("{} {}", self.id(index), batch_outcome.status()));
-        self.states[index] = State::Over(Box::new(batch_outcome));
-        let over = self.states.iter().filter(|it| matches!(it, State::Over(_))).count();
+        self.states[index] = State::Done(Box::new(batch_outcome));
+        let over = self.states.iter().filter(|it| matches!(it, State::Done(_))).count();
         let total = Some(self.states.len() as f64);
         self.call_context.progress(&Progress { progress: over as f64, total, message });
     }
@@ -219,7 +219,7 @@ impl Batch {
     }
 }
 
-impl Filling {
+impl PreparedCall {
     /// Bytes to look through.
     fn size(&self) -> usize {
         self.planned.size() + self.results.values().map(|it| it.bytes().len()).sum::<usize>()
@@ -257,73 +257,76 @@ impl Filling {
 
 fn entry((planned, state): (&Arc<Planned>, &State)) -> Option<RawJson> {
     match state {
-        State::Over(batch_outcome) => Some(batch_outcome.to_json(&planned.id)),
-        State::Waiting | State::UnderWay => None,
+        State::Done(batch_outcome) => Some(batch_outcome.to_json(&planned.id)),
+        State::Waiting | State::InFlight => None,
     }
 }
 
-/// Questions on their way to the client.
+/// Input requests of the batch's calls on their way to the client.
 ///
-/// For a client that is asked by way of the reply the whole batch stands still until the answers
-/// come. So its questions are gathered until every call under way has asked: none is caught in
-/// the middle of its work, and there are as few rounds as can be.
+/// A client that takes input requests with the reply gets a parked batch, and a parked batch is not
+/// polled. So the requests are collected until every call in flight has asked: no call is suspended
+/// in the middle of its work, and there are as few rounds as possible.
 #[derive(Debug)]
 struct InputRequests {
     context: CallContext,
-    gathers: bool,
-    gathered: Mutex<Gathered>,
+    collects: bool,
+    collected: Mutex<Collected>,
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct Collected {
     input_requests: Vec<PendingInputRequest>,
     /// The calls that have asked.
     calls: BTreeSet<usize>,
 }
 
 impl InputRequests {
-    /// Questions for the client on this line.
-    fn new(context: CallContext, gathers: bool) -> Self {
-        Self { context, gathers, gathered: Mutex::default() }
+    /// Input requests for the client of this call.
+    fn new(context: CallContext, collects: bool) -> Self {
+        Self { context, collects, collected: Mutex::default() }
     }
 
-    /// A call asks. Its id tells its questions from those of others.
-    fn ask(&self, call: usize, id: &str, input_requests: Vec<PendingInputRequest>) {
+    /// Takes the input requests of a call. Its id is prefixed to their keys, which must be unique in the batch.
+    fn add(&self, call: usize, id: &str, input_requests: Vec<PendingInputRequest>) {
         let named = input_requests.into_iter().map(|input_request| {
             let key = format!("{id}.{}", input_request.key);
             PendingInputRequest { key, ..input_request }
         });
-        if self.gathers {
-            let mut gathered = self.gathered();
-            gathered.input_requests.extend(named);
-            gathered.calls.insert(call);
+        if self.collects {
+            let mut collected = self.collected();
+            collected.input_requests.extend(named);
+            collected.calls.insert(call);
         } else {
-            named.for_each(|input_request| self.context.event_queue().ask(input_request));
+            named.for_each(|input_request| {
+                self.context.event_queue().push_input_request(input_request)
+            });
         }
     }
 
-    /// A call is over.
-    fn forget(&self, call: usize) {
-        self.gathered().calls.remove(&call);
+    /// A call has ended.
+    fn call_ended(&self, call: usize) {
+        self.collected().calls.remove(&call);
     }
 
-    /// Sends off what was gathered once all of the calls under way have asked.
-    fn release(&self, under_way: usize) {
-        let mut gathered = self.gathered();
-        if gathered.calls.len() < under_way {
+    /// Sends what was collected once all calls in flight have asked.
+    fn flush(&self, in_flight: usize) {
+        let mut collected = self.collected();
+        if collected.calls.len() < in_flight {
             return;
         }
-        gathered.calls.clear();
-        let input_requests = std::mem::take(&mut gathered.input_requests);
-        drop(gathered);
+        collected.calls.clear();
+        let input_requests = std::mem::take(&mut collected.input_requests);
+        drop(collected);
         // Some may have been given up meanwhile.
-        let waited_for =
+        let awaited =
             input_requests.into_iter().filter(|input_request| !input_request.answer.is_closed());
-        waited_for.for_each(|input_request| self.context.event_queue().ask(input_request));
+        awaited
+            .for_each(|input_request| self.context.event_queue().push_input_request(input_request));
     }
 
-    fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn collected(&self) -> MutexGuard<'_, Collected> {
+        self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,11 +26,11 @@ pub struct Call {
     pub log_level: Option<Level>,
     /// Answers that came along, when this call continues an earlier one.
     pub input: Input,
-    /// The trace that the call is a part of, when its door knows of one.
+    /// The trace that the call is part of, if the client sent one.
     pub trace: Option<Arc<Trace>>,
-    /// Whether the client can take a provider's questions over with the reply, and come back.
+    /// Whether the client takes input requests with the reply and comes back with the responses.
     pub takes_input_requests: bool,
-    /// Whether its door has waited for what it names, if that was about to be listed.
+    /// Whether the listener has already waited for its target to be listed.
     pub has_waited: bool,
     /// Whether the client wants a task of a tool that does not run as one for it.
     pub wants_task: bool,

@@ -15,7 +15,7 @@ use crate::context::CallContext;
 use crate::input_request::PendingInputRequest;
 use crate::provider::Outcome;
 
-/// A call under way. It makes progress only while it is stepped, so that a call may be set
+/// A call in flight. It makes progress only while it is polled, so that a call may be set
 /// aside and taken up by another connection; dropping it cancels it.
 pub struct CallStream {
     /// Gone once it is over, so that nobody polls it again.
@@ -64,10 +64,10 @@ impl CallStream {
         // What was said before the end is heard before the end.
         let open = self.call.is_some();
         match self.call_context.event_queue().poll(context.waker(), open) {
-            Poll::Ready(Item::Notification(notification)) => {
+            Poll::Ready(QueuedEvent::Notification(notification)) => {
                 return Poll::Ready(CallEvent::Notification(notification));
             }
-            Poll::Ready(Item::InputRequests(input_requests)) => {
+            Poll::Ready(QueuedEvent::InputRequests(input_requests)) => {
                 return Poll::Ready(CallEvent::InputRequests(input_requests));
             }
             Poll::Pending => {}
@@ -94,7 +94,7 @@ impl std::fmt::Debug for CallStream {
 /// Something a call tells its client while it runs.
 #[derive(Debug, Clone)]
 pub enum CallNotification {
-    /// Params of a progress notification, without the token, which belongs to the door.
+    /// Params of a progress notification, without the token, which the listener adds.
     Progress(RawJson),
     /// Params of a log message.
     Log(Level, RawJson),
@@ -104,7 +104,7 @@ pub enum CallNotification {
         retry: Duration,
     },
     /// From here on the call runs long: a client that can come back for the result may leave, and
-    /// its door lets the call run by itself.
+    /// the call becomes a task.
     Task {
         /// What it is doing, for people.
         message: Option<String>,
@@ -115,9 +115,9 @@ pub enum CallNotification {
     },
 }
 
-/// What waits in an outbox.
+/// What waits in the queue.
 #[derive(Debug)]
-pub(crate) enum Item {
+pub(crate) enum QueuedEvent {
     Notification(CallNotification),
     InputRequests(Vec<PendingInputRequest>),
 }
@@ -126,7 +126,7 @@ pub(crate) enum Item {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     queue: Mutex<Queue>,
-    room: Notify,
+    space: Notify,
     limit: usize,
 }
 
@@ -139,11 +139,11 @@ struct Queue {
 
 impl EventQueue {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { queue: Mutex::default(), room: Notify::new(), limit: limit.max(1) }
+        Self { queue: Mutex::default(), space: Notify::new(), limit: limit.max(1) }
     }
 
-    /// Queues a notice unless the queue is full. Returns whether it was taken.
-    pub(crate) fn offer(&self, notification: CallNotification) -> bool {
+    /// Queues a notification unless the queue is full. Returns whether it was queued.
+    pub(crate) fn try_push(&self, notification: CallNotification) -> bool {
         let mut queue = self.lock();
         if queue.notifications.len() >= self.limit {
             return false;
@@ -153,41 +153,43 @@ impl EventQueue {
         true
     }
 
-    /// Queues a notice that must not be lost. Who sends one sees to it that there are few.
-    pub(crate) fn insist(&self, notification: CallNotification) {
+    /// Queues a notification that must not be lost, beyond the limit. The caller ensures that there are few.
+    pub(crate) fn push_beyond_limit(&self, notification: CallNotification) {
         let mut queue = self.lock();
         queue.notifications.push_back(notification);
         wake(queue);
     }
 
-    /// Queues a notice, waiting for room: a client that does not read slows its own call.
-    pub(crate) async fn send(&self, notification: CallNotification) {
+    /// Queues a notification, waiting while the queue is full: a client that does not read slows down its own call.
+    pub(crate) async fn push(&self, notification: CallNotification) {
         loop {
-            let room = self.room.notified();
-            if self.offer(notification.clone()) {
+            let space = self.space.notified();
+            if self.try_push(notification.clone()) {
                 return;
             }
-            room.await;
+            space.await;
         }
     }
 
-    pub(crate) fn ask(&self, input_request: PendingInputRequest) {
+    pub(crate) fn push_input_request(&self, input_request: PendingInputRequest) {
         let mut queue = self.lock();
         queue.input_requests.push(input_request);
         wake(queue);
     }
 
-    /// The next notice; then, if `with_input_requests`, all questions at once. Remembers the reader
-    /// when there is nothing.
-    pub(crate) fn poll(&self, waker: &Waker, with_input_requests: bool) -> Poll<Item> {
+    /// The next notification; then, if `with_input_requests`, all input requests at once. Registers the
+    /// waker when there is nothing.
+    pub(crate) fn poll(&self, waker: &Waker, with_input_requests: bool) -> Poll<QueuedEvent> {
         let mut queue = self.lock();
         if let Some(notification) = queue.notifications.pop_front() {
             drop(queue);
-            self.room.notify_one();
-            return Poll::Ready(Item::Notification(notification));
+            self.space.notify_one();
+            return Poll::Ready(QueuedEvent::Notification(notification));
         }
         if with_input_requests && !queue.input_requests.is_empty() {
-            return Poll::Ready(Item::InputRequests(std::mem::take(&mut queue.input_requests)));
+            return Poll::Ready(QueuedEvent::InputRequests(std::mem::take(
+                &mut queue.input_requests,
+            )));
         }
         match &mut queue.reader {
             Some(reader) => reader.clone_from(waker),

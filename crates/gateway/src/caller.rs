@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 /// The most bytes of a client's name that anything looks at.
 const CLIENT_NAME: usize = 256;
 
-/// The client behind a call, as the door that let it in knows it.
+/// The client behind a call, as the listener authenticated it.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// Who is accountable. Never taken from what a client says about itself.
@@ -25,7 +25,7 @@ pub struct Caller {
     pub scope: Option<Arc<Scope>>,
     /// The credential itself, which may be revoked or expire; none for a caller without one.
     pub lease: Option<Arc<TokenLease>>,
-    /// The face it came through, `/mcp/NAME`; none for the main one.
+    /// The virtual server that it used, `/mcp/NAME`; none for the main endpoint.
     pub virtual_server: Option<Arc<str>>,
 }
 
@@ -62,10 +62,10 @@ impl Caller {
     }
 }
 
-/// How long a clock is trusted not to have been set.
+/// How often the clock is read again: somebody may set it meanwhile.
 const GLANCE: Duration = Duration::from_secs(30);
 
-/// What someone showed at a door. It may lose its worth while they are inside.
+/// The credential behind an open connection. It may expire or be revoked while the connection lives.
 #[derive(Debug, Default)]
 pub struct TokenLease {
     expires: Option<SystemTime>,
@@ -73,30 +73,30 @@ pub struct TokenLease {
 }
 
 impl TokenLease {
-    /// A badge that is good until then, or until it is taken away.
+    /// A lease that ends at that time, or when it is revoked.
     pub fn new(expires: Option<SystemTime>) -> Self {
         Self { expires, ended: CancellationToken::new() }
     }
 
-    /// Takes it away, at once and for good.
+    /// Revokes it, at once and for good.
     pub fn end(&self) {
         self.ended.cancel();
     }
 
-    /// Whether it has been taken away.
+    /// Whether it was revoked.
     pub fn is_ended(&self) -> bool {
         self.ended.is_cancelled()
     }
 
-    /// Whether it is good no more: taken away, or its time is over.
+    /// Whether it is no longer valid: revoked or expired.
     pub fn is_over(&self) -> bool {
         self.is_ended() || self.expires.is_some_and(|expires| expires <= SystemTime::now())
     }
 
-    /// Waits until it is good no more.
+    /// Waits until it is no longer valid.
     pub async fn over(&self) {
         let Some(expires) = self.expires else { return self.ended.cancelled().await };
-        // Looked at again and again, since a clock may be set while nobody moves.
+        // Read again and again, since the clock may be set meanwhile.
         while let Ok(left) = expires.duration_since(SystemTime::now()) {
             let glance = tokio::time::sleep(left.min(GLANCE));
             if left.is_zero() || self.ended.run_until_cancelled(glance).await.is_none() {

@@ -20,7 +20,7 @@ use self::registration::Registration;
 use crate::events::{Events, Recipients};
 use crate::filter::PublishHook;
 use crate::provider::Provider;
-use crate::subscriptions::Watching;
+use crate::subscriptions::WatchedResources;
 
 pub use self::pages::{ListKind, Page};
 pub(crate) use self::pages::{PageSettings, STARTING_TTL_MS};
@@ -32,10 +32,10 @@ pub use self::sorted_map::SortedMap;
 pub struct Catalog {
     current: Arc<ArcSwap<Snapshot>>,
     registrations: Mutex<Registrations>,
-    /// Who looks at what comes into force.
+    /// What runs before a snapshot is published.
     publish_hooks: Vec<Arc<dyn PublishHook>>,
     events: Arc<Events>,
-    watching: Arc<Watching>,
+    watching: Arc<WatchedResources>,
 }
 
 /// What all providers list, in the order in which they were attached.
@@ -53,7 +53,7 @@ impl Catalog {
         events: Arc<Events>,
     ) -> Self {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(&pages)));
-        let watching = Watching::over(current.clone());
+        let watching = WatchedResources::new(current.clone());
         Self { current, registrations: Mutex::default(), publish_hooks, events, watching }
     }
 
@@ -76,12 +76,12 @@ impl Catalog {
         Publisher { catalog: self.clone(), registration: number }
     }
 
-    /// Who hears which resources are watched.
-    pub(crate) fn watching(&self) -> &Arc<Watching> {
+    /// The subscriptions to its resources.
+    pub(crate) fn watching(&self) -> &Arc<WatchedResources> {
         &self.watching
     }
 
-    /// Everyone who may list something.
+    /// All providers.
     fn providers(&self) -> Vec<Arc<dyn Provider>> {
         self.registrations()
             .all
@@ -94,7 +94,7 @@ impl Catalog {
     fn publish(&self, registration: u64, listing: Listing) {
         self.change(|registrations| match registrations.get_mut(&registration) {
             Some(it) => *it = Registration::new(registration, it.provider.clone(), listing),
-            None => tracing::debug!("a provider that was withdrawn lists something"),
+            None => tracing::debug!("ignoring a listing of a withdrawn provider"),
         });
     }
 
@@ -103,7 +103,7 @@ impl Catalog {
         self.change(|registrations| drop(registrations.remove(&registration)));
     }
 
-    /// Has what is listed looked at again, since it may be judged otherwise now.
+    /// Runs the publish hooks again on what is listed.
     fn run_publish_hooks(&self) {
         self.change(|_| {});
     }
@@ -112,7 +112,7 @@ impl Catalog {
         let mut registrations = self.registrations();
         change(&mut registrations.all);
         let mut next = self.current.load().merge(registrations.all.values());
-        // Nobody is shown what was not judged.
+        // Before it is published: no client ever sees a definition that was not judged.
         self.publish_hooks.iter().for_each(|publish_hook| publish_hook.publish_hook(&mut next));
         let next = Arc::new(next);
         let before = self.current.swap(next.clone());
@@ -120,7 +120,7 @@ impl Catalog {
         for kind in before.changes_to(&next) {
             self.events.list_changed(kind);
         }
-        self.watching.tell();
+        self.watching.report();
     }
 
     /// Puts the versions of one tool in the place of those that the provider lists. That costs the
@@ -128,7 +128,7 @@ impl Catalog {
     fn replace(&self, number: u64, versions: &ToolVersions) {
         let mut registrations = self.registrations();
         let Some(registration) = registrations.all.get_mut(&number) else {
-            tracing::debug!("a provider that was withdrawn lists something");
+            tracing::debug!("ignoring a listing of a withdrawn provider");
             return;
         };
         let before = self.current.load_full();
@@ -156,26 +156,26 @@ impl Catalog {
     }
 }
 
-/// All catalogs of a gateway: its own, and those of its faces.
+/// All catalogs of a gateway: its own, and those of its virtual servers.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogs(Mutex<Vec<Weak<Catalog>>>);
 
 impl Catalogs {
     /// This one belongs to them for as long as it is there.
-    pub(crate) fn join(&self, catalog: &Arc<Catalog>) {
+    pub(crate) fn register(&self, catalog: &Arc<Catalog>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|catalog| catalog.strong_count() > 0);
         all.push(Arc::downgrade(catalog));
     }
 
-    /// Has what all of them list looked at again.
+    /// Runs the publish hooks of all catalogs again.
     pub(crate) fn run_publish_hooks(&self) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.iter().filter_map(Weak::upgrade).for_each(|catalog| catalog.run_publish_hooks());
     }
 }
 
-/// A provider's pen: replaces what it lists, and says what changed.
+/// A provider's handle to the catalog: replaces what it lists, and notifies of changes.
 #[derive(Debug, Clone)]
 pub struct Publisher {
     catalog: Arc<Catalog>,
@@ -193,13 +193,13 @@ impl Publisher {
         self.catalog.replace(self.registration, versions);
     }
 
-    /// Takes the provider out of the catalog for good, with everything it lists. Calls under way
-    /// go on; what it publishes afterwards is not taken.
+    /// Takes the provider out of the catalog for good, with everything it lists. Calls in flight
+    /// continue; what it publishes afterwards is ignored.
     pub fn withdraw(&self) {
         self.catalog.withdraw(self.registration);
     }
 
-    /// Tells subscribers that a resource has new content.
+    /// Notifies subscribers that a resource has new content.
     pub fn resource_updated(&self, uri: &str, metadata: Option<RawJson>) {
         self.catalog.events.resource_updated(uri.into(), metadata, None);
     }
@@ -214,7 +214,7 @@ impl Publisher {
         self.catalog.events.resource_updated(uri.into(), metadata, Some(recipients));
     }
 
-    /// Tells subscribers that a list changed although its definitions did not.
+    /// Notifies subscribers that a list changed although its definitions did not.
     pub fn list_changed(&self, kind: ListKind) {
         self.catalog.events.list_changed(kind);
     }

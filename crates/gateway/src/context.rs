@@ -1,4 +1,5 @@
-//! What a provider can do while a call runs: tell the client, ask the client, see that it left.
+//! The context of a running call, with which a provider reaches the client: progress, log messages, input requests,
+//! cancellation.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,7 +19,7 @@ use crate::telemetry::Span;
 
 pub use crate::call::CallNumber;
 
-/// The open line between a running call and its client. Clones share the line.
+/// The context of a running call: how a provider reaches the client. Clones share it.
 #[derive(Debug, Clone)]
 pub struct CallContext(Arc<Line>);
 
@@ -39,7 +40,7 @@ struct Line {
     hung_up: AtomicBool,
     /// Whether the provider has said that the call runs long.
     is_long: AtomicBool,
-    /// Whether the door lets the call run by itself, with no client waiting.
+    /// Whether the call runs as a task, with no client waiting.
     is_task: AtomicBool,
     /// Whether a process was waiting for the call, once that is known.
     standby: OnceLock<bool>,
@@ -65,7 +66,7 @@ struct State {
 /// How far a call has come.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    /// Must rise from notice to notice.
+    /// Must rise from notification to notification.
     pub progress: f64,
     /// What `progress` is when all is done, if known.
     pub total: Option<f64>,
@@ -74,7 +75,7 @@ pub struct Progress {
 }
 
 impl CallContext {
-    /// The line of one call.
+    /// The context of one call.
     pub(crate) fn new(call: Arc<Call>, notifications: usize, answer_within: Duration) -> Self {
         let state = State { responses: call.input.responses.clone(), ..State::default() };
         Self(Arc::new(Line {
@@ -157,14 +158,14 @@ impl CallContext {
             .value_some("total", progress.total.map(whole))
             .value_some("message", progress.message.as_deref())
             .finish();
-        self.0.event_queue.offer(CallNotification::Progress(params));
+        self.0.event_queue.try_push(CallNotification::Progress(params));
     }
 
     /// The same with params that come from elsewhere, whose other members are carried along.
     pub fn progress_raw(&self, params: RawJson) {
         let value = params.get("progress").and_then(|value| value.read::<f64>());
         if self.0.wants_progress && value.is_some_and(|value| self.rises(value)) {
-            self.0.event_queue.offer(CallNotification::Progress(params));
+            self.0.event_queue.try_push(CallNotification::Progress(params));
         }
     }
 
@@ -172,7 +173,7 @@ impl CallContext {
     /// severity.
     pub async fn log_raw(&self, level: Level, params: RawJson) {
         if self.0.log_level.is_some_and(|least| level >= least) {
-            self.0.event_queue.send(CallNotification::Log(level, params)).await;
+            self.0.event_queue.push(CallNotification::Log(level, params)).await;
         }
     }
 
@@ -186,7 +187,7 @@ impl CallContext {
             .value_some("logger", logger)
             .raw("data", data)
             .finish();
-        self.0.event_queue.send(CallNotification::Log(level, params)).await;
+        self.0.event_queue.push(CallNotification::Log(level, params)).await;
     }
 
     /// Notes, for the statistics, whether a process was waiting for this call. The first word
@@ -204,7 +205,7 @@ impl CallContext {
     /// has come back wants to wait.
     pub fn hang_up(&self, retry: Duration) {
         if !self.0.hung_up.swap(true, Ordering::AcqRel) {
-            self.0.event_queue.offer(CallNotification::HangUp { retry });
+            self.0.event_queue.try_push(CallNotification::HangUp { retry });
         }
     }
 
@@ -218,7 +219,11 @@ impl CallContext {
         ttl: Option<Duration>,
     ) {
         if !self.0.is_long.swap(true, Ordering::AcqRel) {
-            self.0.event_queue.insist(CallNotification::Task { message, poll_interval, ttl });
+            self.0.event_queue.push_beyond_limit(CallNotification::Task {
+                message,
+                poll_interval,
+                ttl,
+            });
         }
     }
 
@@ -232,32 +237,40 @@ impl CallContext {
     }
 
     /// Asks the client and waits for its answer. The key must be unique within the call.
-    pub async fn ask(&self, key: &str, ask: InputRequest) -> Result<RawJson, InputRequestError> {
-        ask.check(&self.0.call.caller.capabilities)?;
+    pub async fn ask(
+        &self,
+        key: &str,
+        request: InputRequest,
+    ) -> Result<RawJson, InputRequestError> {
+        request.check(&self.0.call.caller.capabilities)?;
         if let Some(answer) = self.answered_before(key) {
             return Ok(answer);
         }
-        self.ask_again(key, ask).await
+        self.ask_again(key, request).await
     }
 
     /// The same, whatever answers came with the call: who asks for leave must not take a word that
-    /// was given before the question.
+    /// was given before the request.
     pub async fn ask_again(
         &self,
         key: &str,
-        ask: InputRequest,
+        request: InputRequest,
     ) -> Result<RawJson, InputRequestError> {
-        ask.check(&self.0.call.caller.capabilities)?;
+        request.check(&self.0.call.caller.capabilities)?;
         let (answer, answered) = oneshot::channel();
         let _waiting = Waiting::start(self);
-        self.0.event_queue.ask(PendingInputRequest { key: key.to_owned(), ask, answer });
+        self.0.event_queue.push_input_request(PendingInputRequest {
+            key: key.to_owned(),
+            request,
+            answer,
+        });
         match tokio::time::timeout(self.0.answer_within, answered).await {
             Ok(answer) => answer.unwrap_or(Err(InputRequestError::Gone)),
             Err(_) => Err(InputRequestError::Unanswered(self.0.answer_within)),
         }
     }
 
-    /// A key for a question that has no name of its own.
+    /// A key for an input request that has no name of its own.
     pub fn number_input_request(&self, method: &Method) -> String {
         let number = self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1;
         format!("{}-{number}", kind(method))
@@ -286,7 +299,7 @@ impl CallContext {
         state.waited + state.asking_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Whether a question is open.
+    /// Whether an input request is open.
     pub fn is_asking(&self) -> bool {
         self.state().asking > 0
     }
@@ -318,7 +331,7 @@ impl CallContext {
     }
 }
 
-/// Counts an open question for as long as it is waited for.
+/// Counts an open input request as long as it is waited for.
 struct Waiting<'a>(&'a CallContext);
 
 impl<'a> Waiting<'a> {

@@ -53,7 +53,7 @@ pub enum EntryError {
     NotAnObject(&'static str),
 }
 
-/// Whose a thing is that another server offers.
+/// The upstream server that an entry comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The name of the server in the configuration.
@@ -63,8 +63,8 @@ pub struct Origin {
     pub identity: Arc<str>,
 }
 
-/// A thing as who offers it calls and defines it, whatever it is called here. All entries that were
-/// made from one definition share it, so that what was found out of it needs finding out once.
+/// A definition as its provider published it, before renaming. All entries made from it share it, so that
+/// what is derived from it is derived once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UpstreamDefinition {
     /// Its own name.
@@ -80,7 +80,7 @@ pub struct ResourceEntry {
     pub uri: String,
     /// The whole definition.
     pub definition: RawJson,
-    /// The server that offers it, if one does.
+    /// The upstream server that offers it, if any.
     pub origin: Option<Arc<Origin>>,
     /// Its address in the list of all servers, where that is not the server's own.
     pub alias: Option<AddressAlias>,
@@ -93,7 +93,7 @@ pub struct TemplateEntry {
     pub uri_template: String,
     /// The whole definition.
     pub definition: RawJson,
-    /// The server that offers it, if one does.
+    /// The upstream server that offers it, if any.
     pub origin: Option<Arc<Origin>>,
     /// Its address in the list of all servers, where that is not the server's own.
     pub alias: Option<AddressAlias>,
@@ -106,11 +106,11 @@ pub struct PromptEntry {
     pub name: String,
     /// The whole definition.
     pub definition: RawJson,
-    /// The server that offers it, if one does.
+    /// The upstream server that offers it, if any.
     pub origin: Option<Arc<Origin>>,
-    /// What who offers it says of it.
+    /// The definition as its provider published it, before renaming.
     pub own: Arc<UpstreamDefinition>,
-    /// What who offers it says of it now, where an earlier definition is shown in its place.
+    /// The definition that its provider offers now, where an earlier (pinned) one is shown instead.
     pub offered: Option<Arc<UpstreamDefinition>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,

@@ -1,6 +1,6 @@
-//! Why a call failed: kind, blame, whether to try again, and what to say to whom.
+//! Call errors: kind, blame, whether a retry can help, a public text for the client and a private one for the log.
 //!
-//! Doors map kinds to codes and statuses; nothing in here knows either.
+//! Listeners map kinds to JSON-RPC codes and HTTP statuses; nothing here knows either.
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ impl ErrorKind {
     }
 }
 
-/// Whose fault a failure is.
+/// Whose fault an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
     /// Who called.

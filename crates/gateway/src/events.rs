@@ -1,4 +1,5 @@
-//! What changes while nobody calls: lists and resources.
+//! Change events: notifications about lists and resources. Changes are coalesced for a short time; version counters
+//! need no queue, so a slow subscriber loses events but not its subscription.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,7 +11,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::caller::Caller;
 use crate::catalog::ListKind;
-use crate::subscriptions::{WatchHandle, Watched, Watcher};
+use crate::subscriptions::{Subscriber, WatchHandle, Watched};
 
 /// Something changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,26 +118,26 @@ impl Events {
             settle: self.settle,
             interest,
             overdue: BTreeSet::new(),
-            watcher: None,
+            subscriber: None,
             _watch_handle: None,
         }
     }
 }
 
-/// Everyone who hears of changes, at a gateway and at its faces.
+/// All event hubs: those of a gateway and of its virtual servers.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribers(Mutex<Vec<Weak<Events>>>);
 
 impl Subscribers {
     /// These subscribers hear from now on, for as long as there can be any.
-    pub(crate) fn join(&self, events: &Arc<Events>) {
+    pub(crate) fn register(&self, events: &Arc<Events>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|events| events.strong_count() > 0);
         all.push(Arc::downgrade(events));
     }
 
     /// Tells everyone that every list may have changed.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn notify(&self) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for events in all.iter().filter_map(Weak::upgrade) {
             ListKind::ALL.into_iter().for_each(|kind| events.list_changed(kind));
@@ -155,15 +156,15 @@ pub struct Subscription {
     /// Resources to tell of because updates were missed.
     overdue: BTreeSet<Arc<str>>,
     /// Who hears all this.
-    watcher: Option<Watcher>,
+    subscriber: Option<Subscriber>,
     /// What it watches counts as watched for as long as it runs.
     _watch_handle: Option<WatchHandle>,
 }
 
 impl Subscription {
     /// The same for someone who keeps a seat for as long as it runs.
-    pub(crate) fn seated(self, watch_handle: WatchHandle, watcher: Watcher) -> Self {
-        Self { _watch_handle: Some(watch_handle), watcher: Some(watcher), ..self }
+    pub(crate) fn with_watch(self, watch_handle: WatchHandle, subscriber: Subscriber) -> Self {
+        Self { _watch_handle: Some(watch_handle), subscriber: Some(subscriber), ..self }
     }
 
     /// Waits for the next event; none when the gateway is gone. Safe to drop and call again.
@@ -175,7 +176,7 @@ impl Subscription {
             tokio::select! {
                 changed = self.versions.changed() => {
                     changed.ok()?;
-                    // More changes often follow at once: let them settle into one notice.
+                    // More changes often follow at once: coalesce them into one notification.
                     tokio::time::sleep(self.settle).await;
                     self.versions.mark_unchanged();
                 }
@@ -223,13 +224,13 @@ impl Subscription {
     /// Whether it is among those who are to hear of an update.
     fn is_meant(&self, update: &Update) -> bool {
         let Some(Recipients(are)) = &update.recipients else { return true };
-        self.watcher.as_ref().is_some_and(|watcher| are(&watcher.caller))
+        self.subscriber.as_ref().is_some_and(|subscriber| are(&subscriber.caller))
     }
 
     /// Whether it watches a resource, and may.
     fn hears_of(&self, uri: &str) -> bool {
         self.interest.resources_watched.covers(uri)
-            && self.watcher.as_ref().is_none_or(|watcher| watcher.may_hear_of(uri))
+            && self.subscriber.as_ref().is_none_or(|subscriber| subscriber.may_receive(uri))
     }
 }
 

@@ -20,54 +20,53 @@ use crate::error::CallError;
 use crate::metrics::OutcomeClass;
 use crate::provider::{Outcome, Resolved, Target};
 
-/// A policy that sees only the name: limits. It stands before the name is resolved.
+/// A filter that runs before the target is resolved and sees only the name: limits.
 pub trait RequestFilter: Send + Sync {
-    /// Lets the call pass or says why not.
+    /// Decides whether the call continues.
     fn check<'a>(&'a self, call: &'a Call, context: &'a CallContext) -> Decision<'a>;
 }
 
-/// A policy that sees what the call is for: authorization, trust, approval. It may ask the
-/// client, or wait for a person.
+/// A filter that runs after the target is resolved: authorization, trust, approval, limits. It may send
+/// input requests, or wait for a person.
 pub trait CallFilter: Send + Sync {
-    /// Lets the call pass or says why not.
+    /// Decides whether the call continues.
     fn check<'a>(&'a self, call: &'a Resolved, context: &'a CallContext) -> Decision<'a>;
 }
 
-/// A policy that sees calls which ended by the caller's fault before they reached a provider: they
-/// were refused, or for what does not exist.
+/// A filter of calls that failed before they reached a provider and by the caller's fault: refused, or for a
+/// target that does not exist.
 pub trait RefusalFilter: Send + Sync {
-    /// What the caller is told.
+    /// The error that the caller gets.
     fn refused(&self, call: &Call, context: &CallContext, error: CallError) -> CallError;
 }
 
-/// What a call has to wait for until a witness knows of it, if for anything; an error of it counts.
-pub type Known = Option<BoxFuture<'static, Result<(), CallError>>>;
+/// What a call has to wait for until an observer has recorded it; none if nothing. An error refuses the call.
+pub type Recorded = Option<BoxFuture<'static, Result<(), CallError>>>;
 
-/// A policy that sees every call, refused ones too: the record.
+/// An observer that sees every call, refused ones too: the audit log, tracing.
 pub trait CallObserver: Send + Sync {
-    /// A call has come, and nothing is known of it yet but what it says itself.
+    /// A call has arrived. Nothing is known of it yet but what it says itself.
     fn arrived(&self, _call: &Call, _context: &CallContext) {}
 
-    /// A call has passed every policy, and its provider is next. A future that is given back is
-    /// waited for first, and an error of it refuses the call.
-    fn begun(&self, _call: &CallSummary<'_>) -> Known {
+    /// A call has passed every filter, and its provider is called next. A returned future is awaited
+    /// first, and an error of it refuses the call: strict audit.
+    fn begun(&self, _call: &CallSummary<'_>) -> Recorded {
         None
     }
 
-    /// A call has ended in this way. A future that is given back is waited for before the answer
-    /// is given, and an error of it takes the answer's place; a call that was given up waits for
-    /// nothing.
-    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known;
+    /// A call has ended. A returned future is awaited before the response is sent, and an error of it
+    /// replaces the response. For a cancelled call it is dropped.
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Recorded;
 }
 
-/// What a witness is told of a call.
+/// What an observer gets of a call.
 #[derive(Debug)]
 pub struct CallSummary<'a> {
     /// The call; once its arguments were checked, with defaults filled in.
     pub call: &'a Call,
     /// What it is for, once that was found.
     pub target: Option<&'a Target>,
-    /// Its line, with its number and what was decided.
+    /// Its context, with its number and the decisions of the policies.
     pub context: &'a CallContext,
 }
 
@@ -82,47 +81,47 @@ pub struct CallEnd<'a> {
     pub took: Duration,
 }
 
-/// What a policy says of a call.
+/// What a filter decides about a call.
 pub enum Decision<'a> {
-    /// It is decided. Nearly every call is, so nothing is allocated for it.
+    /// Decided at once. Nearly every call is, so nothing is allocated for it.
     Now(Verdict),
-    /// It takes a while: a queue, or a person.
+    /// Decided later: after a queue, or by a person.
     Later(BoxFuture<'a, Verdict>),
 }
 
-/// Let through, or why not.
+/// A permit, or why the call is refused.
 pub type Verdict = Result<Permit, CallError>;
 
-/// Leave to go on, with whatever has to be given back at the end.
+/// The permission to continue, with what has to be released when the call ends.
 #[derive(Default)]
 pub struct Permit(Option<Box<dyn OnEnd>>);
 
-/// Something that a call holds while it is under way: a place, a right. Dropped without a word when
-/// the call is given up.
+/// Something that a call holds while it is in flight, such as a concurrency slot. It is dropped
+/// without [`Self::ended`] when the call is cancelled.
 pub trait OnEnd: Send + Sync {
-    /// The call ends like this. An error takes the place of a good end.
+    /// The call has ended like this. An error replaces a successful result.
     fn ended(&mut self, outcome: &Outcome) -> Result<(), CallError>;
 }
 
 impl Permit {
-    /// Leave to go on, with nothing to give back.
+    /// A permit with nothing to release.
     pub const FREE: Self = Self(None);
 
-    /// Leave to go on for as long as this is held.
+    /// A permit that holds this until the call ends.
     pub fn holding(held: impl OnEnd + 'static) -> Self {
         Self(Some(Box::new(held)))
     }
 
-    pub(crate) fn held(self) -> Option<Box<dyn OnEnd>> {
+    pub(crate) fn into_inner(self) -> Option<Box<dyn OnEnd>> {
         self.0
     }
 }
 
 impl Decision<'_> {
-    /// The call may pass.
+    /// The call continues.
     pub const GRANTED: Self = Self::Now(Ok(Permit::FREE));
 
-    /// The call may not pass.
+    /// The call is refused.
     pub fn refused(error: CallError) -> Self {
         Self::Now(Err(error))
     }
@@ -137,50 +136,50 @@ impl Decision<'_> {
 
 impl fmt::Debug for Permit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Pass").field(&self.0.is_some()).finish()
+        formatter.debug_tuple("Permit").field(&self.0.is_some()).finish()
     }
 }
 
-/// What a policy decided about a call.
+/// What a policy decided about a call, for the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyDecision {
-    /// Whether the call was let through.
+    /// Whether the call was allowed.
     pub allowed: bool,
     /// Which policy: `rules`, `trust`, `approval`, `pins`, `limits`, …
     pub policy: &'static str,
-    /// What of it decided: the name of a rule, a grant, a limit.
+    /// What decided: the name of a rule, a grant, a limit.
     pub rule: Arc<str>,
 }
 
-/// A policy that judges what is listed.
+/// A hook that validates what is listed before it is published.
 pub trait PublishHook: Send + Sync {
-    /// This state of a catalog comes into force next, and waits for this, which may show something
-    /// else in the place of what is listed. Must return soon, and must not turn to the catalog itself.
+    /// Called with the next snapshot of a catalog before anybody can see it; may replace entries. It runs
+    /// under the catalog's lock, so it must return soon and must not access the catalog.
     fn publish_hook(&self, next: &mut Snapshot);
 
-    /// The same, where nothing changes but these tools.
+    /// The same when only these tools change.
     fn publish_tools_hook(&self, next: &mut Snapshot, _changed: &[Arc<ToolEntry>]) {
         self.publish_hook(next);
     }
 }
 
-/// A policy that decides what a caller may know of.
+/// A filter that decides what a caller can see.
 pub trait VisibilityFilter: Send + Sync {
-    /// What this caller sees; none when it is everything.
+    /// What this caller can see; none if everything.
     fn view(&self, caller: &Caller) -> Option<View>;
 }
 
-/// What some callers see. Callers with one key see the same, so that lists are made once for all
+/// What some callers can see. Callers with the same key see the same, so that lists are built once for all
 /// of them.
 #[derive(Clone)]
 pub struct View {
-    /// The same for all who see the same, and another one as soon as that changes. Where it is a
-    /// hash, it is wide enough that nobody meets two views with one key.
+    /// Equal for callers that see the same; another key as soon as that changes. Where it is a hash, it is
+    /// wide enough that two views never share one.
     pub key: u128,
-    /// Whether what is not seen must not be known to be there: a call of it is told what a call of
-    /// nothing is told.
+    /// Whether the existence of what is hidden is secret: a call of it gets the same error as a call of
+    /// something that does not exist.
     pub is_secret: bool,
-    /// Whether a thing is seen.
+    /// Whether a target is visible.
     pub sees: Arc<dyn Fn(&Target) -> bool + Send + Sync>,
 }
 

@@ -25,13 +25,13 @@ use crate::events::{Events, Interest, Subscription};
 use crate::metrics::{Metrics, ToolStatistics};
 use crate::pipeline::{Pipeline, Policies};
 use crate::provider::{Completeness, Outcome, Provider, Target};
-use crate::subscriptions::Watcher;
+use crate::subscriptions::Subscriber;
 
 pub use self::builder::GatewayBuilder;
 pub use self::description::{Description, OptionalCapabilities, ServerInfo};
 pub use self::settings::Settings;
 
-/// The middle, ready for doors.
+/// A gateway: what listeners serve.
 #[derive(Debug)]
 pub struct Gateway {
     identity: ServerInfo,
@@ -63,7 +63,7 @@ impl Gateway {
         self.catalog.attach(provider)
     }
 
-    /// Starts a call. It runs while the door steps it.
+    /// Starts a call. It runs while the returned stream is polled.
     pub fn start(self: &Arc<Self>, call: Call) -> CallStream {
         let call = Arc::new(call);
         let Settings { notifications, answer_within, .. } = self.settings;
@@ -72,7 +72,7 @@ impl Gateway {
         if call.method == Method::Batch {
             return CallStream::new(batch::run(gateway, call, line), context);
         }
-        CallStream::new(async move { gateway.pipeline.serve(call, line).await }, context)
+        CallStream::new(async move { gateway.pipeline.run(call, line).await }, context)
     }
 
     /// Refuses a call before it is run. It is counted and audited like every other refused call.
@@ -83,9 +83,9 @@ impl Gateway {
         self.pipeline.refuse(call, context, error).await
     }
 
-    /// A call that its door answers itself. It is stepped, told of and asked like any other, but
-    /// passes no policy and reaches no provider.
-    pub fn attend<F>(&self, call: &Call, work: impl FnOnce(CallContext) -> F) -> CallStream
+    /// Starts a call that the listener answers itself, such as a request about tasks. It is a stream like
+    /// any other call, but passes no filter and reaches no provider.
+    pub fn start_local<F>(&self, call: &Call, work: impl FnOnce(CallContext) -> F) -> CallStream
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
@@ -99,20 +99,20 @@ impl Gateway {
         &self.catalog
     }
 
-    /// Lets a caller hear of changes, of resources only as long as it sees them.
+    /// Subscribes a caller to changes; to those of a resource only as long as the caller can see it.
     pub fn subscribe(&self, interest: Interest, caller: &Arc<Caller>) -> Subscription {
         let watch_handle = self.catalog.watching().watch_handle(&interest.resources_watched);
-        let watcher = Watcher {
+        let subscriber = Subscriber {
             caller: caller.clone(),
             catalog: Arc::downgrade(&self.catalog),
             policies: self.pipeline.policies.clone(),
         };
-        self.events.subscribe(interest).seated(watch_handle, watcher)
+        self.events.subscribe(interest).with_watch(watch_handle, subscriber)
     }
 
-    /// Waits until changes of a resource that is watched would be heard of.
+    /// Waits until the subscription to a resource is in effect at its provider.
     pub async fn watching(&self, uri: &str) {
-        self.catalog.watching().in_force(uri).await;
+        self.catalog.watching().wait_until_watched(uri).await;
     }
 
     /// How long a call may take, unless what it is for says otherwise.
@@ -145,12 +145,12 @@ impl Gateway {
         self.pipeline.policies.metrics.statistics()
     }
 
-    /// Calls under way now.
+    /// Calls in flight now.
     pub fn calls_in_flight(&self) -> usize {
         self.pipeline.policies.in_flight.count()
     }
 
-    /// What a call would be for. Nothing is called, and nobody is asked for leave.
+    /// Resolves the target of a call. Nothing is called, and no filter is asked.
     pub fn target(&self, call: Call) -> Result<Target, CallError> {
         self.catalog.resolve(Arc::new(call), |_| true).map(|resolved| resolved.target)
     }
@@ -164,7 +164,7 @@ impl Gateway {
         let params = ObjectWriter::new().value("name", name).finish();
         let call = Call::new(Method::ToolsCall, params, Arc::new(Caller::new("local")));
         let (catalog, limit) = (self.catalog.clone(), self.settings.deadline);
-        Some(async move { drop(timeout(limit, catalog.arrival(&call)).await) })
+        Some(async move { drop(timeout(limit, catalog.wait_until_listed(&call)).await) })
     }
 
     /// The tool of that name, if this caller sees it.
@@ -180,19 +180,19 @@ impl Gateway {
         self.catalog.has_resource(uri, &self.pipeline.policies.views(caller))
     }
 
-    /// Tells the clients of this gateway and of all its faces that what they see may have changed,
-    /// although nothing else was published: who may see what is another question now.
+    /// Notifies the clients of this gateway and of all its virtual servers that their lists may have
+    /// changed, since access rules have, although nothing was published.
     pub fn lists_may_have_changed(&self) {
-        self.pipeline.policies.subscribers.tell();
+        self.pipeline.policies.subscribers.notify();
     }
 
-    /// Has screens look again at all that is listed, here and at all faces: what they show in its
-    /// place may be another now.
+    /// Runs the publish hooks again on all that is listed, here and at all virtual servers: their result
+    /// may have changed, for example because pins have.
     pub fn run_publish_hooks(&self) {
         self.pipeline.policies.catalogs.run_publish_hooks();
     }
 
-    /// What the handshake says to this caller.
+    /// What initialization says to this caller.
     pub fn describe(&self, caller: &Caller) -> Description {
         let counts = self.counts(caller);
         let [tools, resources, _, prompts] = counts;
@@ -236,8 +236,8 @@ impl Gateway {
         ListKind::ALL.map(|kind| self.catalog.count(kind, &views))
     }
 
-    /// Another face of this gateway: an identity, a catalog and events of its own. Its calls pass
-    /// the same policies, and count towards the same limits.
+    /// Creates a virtual server of this gateway: it has an identity, a catalog and events of its own. Its
+    /// calls pass the same filters, and count towards the same limits.
     #[must_use]
     pub fn virtual_server(self: &Arc<Self>, identity: ServerInfo) -> Arc<Self> {
         Self::over(identity, self.settings.clone(), self.pipeline.policies.clone())
@@ -246,7 +246,7 @@ impl Gateway {
     /// A gateway with an empty catalog over these policies.
     fn over(identity: ServerInfo, settings: Settings, policies: Arc<Policies>) -> Arc<Self> {
         let events = Arc::new(Events::new(settings.settle));
-        policies.subscribers.join(&events);
+        policies.subscribers.register(&events);
         let pages = PageSettings {
             size: settings.page_size.max(1),
             bytes: settings.page_bytes,
@@ -255,7 +255,7 @@ impl Gateway {
             names: settings.names,
         };
         let catalog = Arc::new(Catalog::new(pages, policies.publish_hooks.clone(), events.clone()));
-        policies.catalogs.join(&catalog);
+        policies.catalogs.register(&catalog);
         let pipeline = Pipeline { catalog: catalog.clone(), policies };
         let instructions = ArcSwapOption::empty();
         Arc::new(Self { identity, instructions, settings, catalog, pipeline, events })

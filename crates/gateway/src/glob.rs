@@ -1,4 +1,4 @@
-//! Names chosen by patterns in which `*` stands for any text.
+//! Glob patterns for names, in which `*` matches any text.
 
 /// Whether a name is chosen: by one of `include`, or by none if there are none, and not by one of
 /// `exclude`.

@@ -1,4 +1,4 @@
-//! Questions to the client in the middle of a call: elicitation, sampling, roots.
+//! Input requests: what a call asks its client for while it runs (elicitation, sampling, roots).
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::error::{CallError, ErrorKind};
 
-/// What to ask, in the newest form.
+/// An input request in the form of the newest revision: the entry of `inputRequests`.
 #[derive(Debug, Clone)]
 pub struct InputRequest {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
@@ -17,21 +17,21 @@ pub struct InputRequest {
     pub params: Option<RawJson>,
 }
 
-/// A question on its way to the client.
+/// An input request on its way to the client, with the channel for the response.
 #[derive(Debug)]
 pub struct PendingInputRequest {
     /// Unique within the call.
     pub key: String,
-    /// What is asked.
-    pub ask: InputRequest,
-    /// Where the answer goes. Dropping it tells the asker that none will come.
+    /// The request.
+    pub request: InputRequest,
+    /// Where the response goes. Dropping it tells the caller that there will be none.
     pub answer: oneshot::Sender<Result<RawJson, InputRequestError>>,
 }
 
 impl PendingInputRequest {
-    /// The name that the asker gave it; none when it has only a number.
+    /// The key that the provider chose; none if the key was generated.
     pub fn name(&self) -> Option<&str> {
-        let number = self.key.strip_prefix(kind(&self.ask.method));
+        let number = self.key.strip_prefix(kind(&self.request.method));
         let number = number.and_then(|rest| rest.strip_prefix('-'));
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         Some(&*self.key).filter(|_| !number.is_some_and(is_number))
@@ -56,13 +56,13 @@ pub enum InputRequestError {
     #[error("{0}")]
     Inexpressible(String),
     /// The client answered with an error.
-    #[error("the client answered the question with an error: {error}")]
+    #[error("the client answered the input request with an error: {error}")]
     Refused {
         /// The error object.
         error: RawJson,
     },
     /// The client is there but says nothing.
-    #[error("the client did not answer the question within {0:?}")]
+    #[error("the client did not answer the input request within {0:?}")]
     Unanswered(Duration),
     /// Nobody is there to answer any more.
     #[error("the client went away before it answered")]
@@ -70,7 +70,7 @@ pub enum InputRequestError {
 }
 
 impl InputRequest {
-    /// A question with parameters.
+    /// An input request with parameters.
     pub fn new(method: Method, params: RawJson) -> Self {
         Self { method, params: Some(params) }
     }

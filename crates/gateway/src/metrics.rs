@@ -208,7 +208,7 @@ pub enum OutcomeClass {
     Good,
     /// With a result that tells of a failure of this type.
     ToolError(&'static str),
-    /// With questions; the call goes on when the answers come.
+    /// With input requests; the call continues when the responses come.
     InputRequired,
     /// With an error of this type.
     Error(&'static str),

@@ -1,4 +1,7 @@
-//! The one way to a tool: every policy, in order, a reason on each line.
+//! The policy pipeline, the only way to a tool: every call passes the same stages in the same order, like
+//! middleware. Each stage has its reason beside it.
+//!
+//! A failure of a tool is a result with `isError`, which the model can read; a failure of the request is an error.
 
 mod call_record;
 mod deadline;
@@ -12,7 +15,7 @@ use std::time::Duration;
 
 use gantry_protocol::Method;
 
-use self::call_record::Record;
+use self::call_record::CallRecord;
 use self::provider_call::call_provider;
 use self::validation::{check_arguments, check_result, fill_defaults};
 use crate::call::Call;
@@ -36,26 +39,26 @@ pub use self::validation::check_arguments_early;
 
 /// The stages in their order. A test holds the code to it.
 pub const STAGES: [&str; 11] = [
-    "meter and witness", // outermost: refused calls are counted and recorded too
-    "in flight",         // before anything costs something
-    "gates",             // limits see only the name
-    "resolve",           // from here on the catalog entry is known
-    "defaults",          // before the wards: they judge the arguments that the tool runs with
-    "wards",             // authorization, trust, approval: may ask, so the call is already counted
-    "arguments",         // after the wards: what one may not call one may not probe
-    "begun",             // nothing reaches a provider that the record must know of and does not
-    "deadline",          // the provider's time only, not a person's
-    "provider",          //
-    "result",            // the provider's promise, checked before anyone relies on it
+    "metrics and observers", // outermost: refused calls are counted and audited too
+    "in flight",             // before anything costs something
+    "request filters",       // limits see only the name: guessing names costs too
+    "resolve",               // from here on the catalog entry is known
+    "defaults", // before the call filters: they judge the arguments that the tool runs with
+    "call filters", // authorization, trust, approval: may wait for a person, so the call is already counted
+    "arguments",    // after the call filters: who may not call a tool may not probe its schema
+    "begun",        // no call reaches a provider before strict observers have recorded it
+    "deadline",     // counts the provider's time, not a person's
+    "provider",     //
+    "result",       // checked against the output schema before anyone relies on it
 ];
 
-/// The policies and the catalog. Providers can be reached through here only.
+/// The filters and the catalog. Providers are reached through the pipeline only.
 pub struct Pipeline {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) policies: Arc<Policies>,
 }
 
-/// What every call must pass, through whichever catalog it comes.
+/// What every call passes, whichever virtual server it uses.
 pub(crate) struct Policies {
     pub(crate) metrics: Metrics,
     pub(crate) observers: Vec<Box<dyn CallObserver>>,
@@ -65,13 +68,13 @@ pub(crate) struct Policies {
     pub(crate) refusals: Vec<Box<dyn RefusalFilter>>,
     pub(crate) visibility_filters: Vec<Box<dyn VisibilityFilter>>,
     pub(crate) publish_hooks: Vec<Arc<dyn PublishHook>>,
-    /// Where checks against schemas run that take long.
+    /// Threads for schema validation that takes long.
     pub(crate) checks: CheckThreads,
     pub(crate) deadline: Deadline,
     pub(crate) rounds: usize,
-    /// Who hears that what is seen has changed.
+    /// The subscribers that are notified when lists may have changed.
     pub(crate) subscribers: Subscribers,
-    /// What is listed, at the gateway and at its faces.
+    /// The catalogs of the gateway and of its virtual servers.
     pub(crate) catalogs: Catalogs,
 }
 
@@ -91,30 +94,33 @@ impl Policies {
 }
 
 impl Pipeline {
-    /// Takes one call all the way.
-    pub(crate) fn serve(
+    /// Runs one call through all stages.
+    pub(crate) fn run(
         &self,
         call: Arc<Call>,
         context: CallContext,
     ) -> impl Future<Output = Outcome> {
-        telemetry::scope(context.clone(), self.take(call, context))
+        telemetry::scope(context.clone(), self.run_recorded(call, context))
     }
 
-    async fn take(&self, call: Arc<Call>, context: CallContext) -> Outcome {
-        let mut record = Record::open(self, &call, &context);
+    async fn run_recorded(&self, call: Arc<Call>, context: CallContext) -> Outcome {
+        let mut record = CallRecord::start(self, &call, &context);
         let method = call.method.clone();
-        let outcome = self.check(call, &context, &mut record).await;
+        let outcome = self.run_stages(call, &context, &mut record).await;
         if let Err(error) = &outcome
             && error.kind.is_refusal()
         {
             // Refused before it was resolved: the audit log has it under its canonical name too.
-            record.identify(|call| self.catalog.find(call).ok().map(|(target, _)| target));
+            record.set_target_if_unknown(|call| {
+                self.catalog.find(call).ok().map(|(target, _)| target)
+            });
         }
-        let outcome = record.release(outcome).map_err(|error| record.refused(error));
-        let outcome = outcome.map_err(told);
+        let outcome =
+            record.release_permits(outcome).map_err(|error| record.apply_refusal_filters(error));
+        let outcome = outcome.map_err(log_private);
         // Before some refusals become results.
         record.count_refusal(&outcome);
-        record.close(as_tool_result(&method, outcome)).await
+        record.finish(as_tool_result(&method, outcome)).await
     }
 
     /// Records a call that is refused before anything else looks at it.
@@ -125,44 +131,44 @@ impl Pipeline {
         error: CallError,
     ) -> Outcome {
         let recording = async {
-            let mut record = Record::open(self, &call, &context);
+            let mut record = CallRecord::start(self, &call, &context);
             if let Ok(resolved) = self.catalog.resolve(call.clone(), |_| true) {
-                record.found(&resolved.target);
+                record.set_target(&resolved.target);
             }
-            let outcome = record.release(Err(told(error)));
-            record.close(outcome).await
+            let outcome = record.release_permits(Err(log_private(error)));
+            record.finish(outcome).await
         };
         telemetry::scope(context.clone(), recording).await
     }
 
-    async fn check(
+    async fn run_stages(
         &self,
         call: Arc<Call>,
         context: &CallContext,
-        record: &mut Record<'_>,
+        record: &mut CallRecord<'_>,
     ) -> Outcome {
         let policies = &self.policies;
         let permit = policies.in_flight.enter();
-        let _permit = permit.inspect_err(|_| context.note_decision(full()))?;
+        let _permit = permit.inspect_err(|_| context.note_decision(too_many_in_flight()))?;
         for request_filter in &policies.request_filters {
-            record.hold(request_filter.check(&call, context).verdict().await?);
+            record.keep_permit(request_filter.check(&call, context).verdict().await?);
         }
         if let Some(kind) = list_kind(&call.method) {
             return self.list(kind, &call).await;
         }
         let caller = call.caller.clone();
         let sees = |target: &Target| policies.may_know(&caller, target);
-        let patience = if call.has_waited { Duration::ZERO } else { policies.deadline.usual };
-        let mut resolved = self.catalog.resolve_within(call, sees, patience).await?;
+        let max_wait = if call.has_waited { Duration::ZERO } else { policies.deadline.usual };
+        let mut resolved = self.catalog.resolve_within(call, sees, max_wait).await?;
         if resolved.target.is_cached() {
-            record.found(&resolved.target);
+            record.set_target(&resolved.target);
             resolved = Box::pin(self.relisted(resolved)).await?;
         }
         let resolved = fill_defaults(resolved);
-        record.found(&resolved.target);
+        record.set_target(&resolved.target);
         for call_filter in &policies.call_filters {
             let verdict = call_filter.check(&resolved, context).verdict().await;
-            record.hold(verdict.map_err(|error| self.refusal(&resolved, error))?);
+            record.keep_permit(verdict.map_err(|error| self.refusal(&resolved, error))?);
         }
         // A call may have waited for a person meanwhile.
         check_credential(&resolved.call.caller)?;
@@ -170,12 +176,12 @@ impl Pipeline {
         if resolved.target.is_cached() {
             return Err(self.catalog.absent(&resolved.call, sees));
         }
-        // After the wards, which say less of a tool that the caller may not know of.
+        // After the call filters, which reveal less of a tool that the caller may not know of.
         if resolved.call.wants_task {
             return Err(CallError::no_task());
         }
         check_arguments(&policies.checks, &resolved).await?;
-        record.begun(&resolved).await?;
+        record.before_provider(&resolved).await?;
         let target = resolved.target.clone();
         if let Some(retry) = target.call_back() {
             context.hang_up(retry);
@@ -190,7 +196,7 @@ impl Pipeline {
     /// all there, what is there may not be kept for long.
     async fn list(&self, kind: ListKind, call: &Call) -> Outcome {
         if call.params.get("cursor").is_none() {
-            Box::pin(self.catalog.listed()).await;
+            Box::pin(self.catalog.wait_until_complete()).await;
         }
         let views = self.policies.views(&call.caller);
         let page = self.catalog.list(kind, &call.params, &views)?;
@@ -241,22 +247,22 @@ fn check_credential(caller: &Caller) -> Result<(), CallError> {
     match caller.lease.as_ref().is_some_and(|lease| lease.is_over()) {
         true => Err(CallError::new(
             ErrorKind::Refused,
-            "the credential of this call was revoked or has expired while it waited",
+            "the credential of this call was revoked or expired while it waited",
         )),
         false => Ok(()),
     }
 }
 
-/// That as many calls are under way as may be.
-fn full() -> PolicyDecision {
+/// The decision that too many calls are in flight.
+fn too_many_in_flight() -> PolicyDecision {
     PolicyDecision { allowed: false, policy: "in flight", rule: "calls at once".into() }
 }
 
-/// Tells the log what only the log may say, here, where the line names the call.
-fn told(mut error: CallError) -> CallError {
+/// Logs the private text of an error, here, where the log line names the call.
+fn log_private(mut error: CallError) -> CallError {
     if let Some(private) = error.private.take() {
         let (blame, retryable) = (error.blame(), error.is_retryable());
-        tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");
+        tracing::warn!(error = %error.public, private, ?blame, retryable, "call failed");
     }
     error
 }
@@ -288,14 +294,14 @@ impl std::fmt::Debug for Pipeline {
     }
 }
 
-/// Counts calls under way.
+/// Counts calls in flight.
 #[derive(Debug, Clone)]
 pub(crate) struct InFlight {
     count: Arc<AtomicUsize>,
     limit: usize,
 }
 
-/// A place among the calls under way, given back when dropped.
+/// One call in flight, counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct InFlightPermit(Arc<AtomicUsize>);
 
@@ -305,12 +311,12 @@ impl InFlight {
         Self { count: Arc::default(), limit }
     }
 
-    /// Calls under way now.
+    /// Calls in flight now.
     pub(crate) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Takes a place, or says that there is none.
+    /// Counts one more call, unless the limit is reached.
     pub(crate) fn enter(&self) -> Result<InFlightPermit, CallError> {
         let before = self.count.fetch_add(1, Ordering::Relaxed);
         let permit = InFlightPermit(self.count.clone());
@@ -321,7 +327,7 @@ impl InFlight {
         let limit = self.limit;
         Err(CallError::new(
             kind,
-            format!("{limit} calls are under way, as many as may be; try again shortly"),
+            format!("too many calls are in flight (limit {limit}); try again shortly"),
         ))
     }
 }

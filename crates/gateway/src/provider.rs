@@ -62,7 +62,7 @@ pub trait Provider: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Waits until changes of a resource that is watched would be heard of. Must end in due time,
+    /// Waits until the subscription to a resource is in effect at its provider. Must end in due time,
     /// whether they would or not.
     fn watching(&self, _uri: &str) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
@@ -154,7 +154,7 @@ impl Target {
         }
     }
 
-    /// The server that offers it, if one does.
+    /// The upstream server that offers it, if any.
     pub fn origin(&self) -> Option<&Arc<Origin>> {
         match self {
             Self::Tool(tool) => tool.origin.as_ref(),

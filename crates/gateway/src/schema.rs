@@ -19,7 +19,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ReferencingError, ValidationError};
 use serde_json::Value;
 
-use self::validator::Compiled;
+use self::validator::CompiledSchema;
 
 pub use self::violation::{Subject, Violation, Violations};
 
@@ -69,13 +69,13 @@ pub struct Schema {
     source: RawJson,
     limits: SchemaLimits,
     /// None if it turned out to be no schema, which nothing fits.
-    compiled: OnceLock<Option<Compiled>>,
+    compiled: OnceLock<Option<CompiledSchema>>,
 }
 
 impl Schema {
     /// Compiles a schema: JSON Schema 2020-12, or the dialect that its `$schema` names.
     pub fn compile(source: &RawJson, limits: SchemaLimits) -> Result<Self, SchemaError> {
-        let compiled = Compiled::new(source, limits)?;
+        let compiled = CompiledSchema::new(source, limits)?;
         Ok(Self { source: source.clone(), limits, compiled: Some(compiled).into() })
     }
 
@@ -119,11 +119,11 @@ impl Schema {
         }
     }
 
-    fn compiled(&self) -> Option<&Compiled> {
-        let compile = || match Compiled::new(&self.source, self.limits) {
+    fn compiled(&self) -> Option<&CompiledSchema> {
+        let compile = || match CompiledSchema::new(&self.source, self.limits) {
             Ok(compiled) => Some(compiled),
             Err(error) => {
-                tracing::error!(%error, "a schema that was derived from a type is none");
+                tracing::error!(%error, "derived JSON Schema is invalid");
                 None
             }
         };

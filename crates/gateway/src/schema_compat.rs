@@ -1,8 +1,9 @@
-//! What changed between two definitions of a tool, and what that demands of its version.
+//! Schema compatibility: what changed between two definitions of a tool, and which version bump that demands.
 //!
-//! Pure: nothing is fetched or kept. What cannot be shown to be compatible counts as breaking.
+//! Pure: nothing is fetched or stored. What cannot be shown to be compatible counts as breaking.
 
 mod choice;
+mod comparison;
 mod definition;
 mod document;
 mod kinds;
@@ -11,7 +12,6 @@ mod number;
 mod object;
 mod place;
 mod value;
-mod walk;
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 //! Resource subscriptions: which resources clients watch, counted over all subscriptions, so that the
-//! providers can be told what to subscribe to.
+//! providers can be reported what to subscribe to.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,84 +15,89 @@ use crate::catalog::{Catalog, Snapshot};
 use crate::pipeline::Policies;
 use crate::provider::Provider;
 
-/// Counts who watches what, and tells providers when that changes.
+/// Counts the subscriptions to each resource, and tells providers when the set changes.
 #[derive(Debug)]
-pub(crate) struct Watching {
+pub(crate) struct WatchedResources {
     current: Arc<ArcSwap<Snapshot>>,
     /// How many subscriptions watch each resource.
-    tally: Mutex<HashMap<Arc<str>, usize>>,
-    /// Changes that providers have not been told of. Whoever raises it from nothing tells them.
-    untold: AtomicUsize,
-    told: Mutex<Vec<Told>>,
+    counts: Mutex<HashMap<Arc<str>, usize>>,
+    /// Changes that providers have not been reported of yet. The thread that raises it from zero tells them, with no
+    /// lock held; a thread that finds another one telling leaves its change to it.
+    unreported: AtomicUsize,
+    reported: Mutex<Vec<ReportedSet>>,
 }
 
 /// What a provider was told last.
 #[derive(Clone)]
-struct Told {
+struct ReportedSet {
     provider: Arc<dyn Provider>,
     uris: BTreeSet<String>,
 }
 
-/// A running subscription's place: what it watches is counted until this is dropped.
+/// A running subscription: what it watches is counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct WatchHandle {
-    watching: Weak<Watching>,
+    watching: Weak<WatchedResources>,
     watched: Arc<Watched>,
 }
 
-impl Watching {
-    /// Nobody watches anything of this catalog yet.
-    pub(crate) fn over(current: Arc<ArcSwap<Snapshot>>) -> Arc<Self> {
-        let (tally, told) = Default::default();
-        Arc::new(Self { current, tally, untold: AtomicUsize::new(0), told })
+impl WatchedResources {
+    /// Counts for a catalog, all zero.
+    pub(crate) fn new(current: Arc<ArcSwap<Snapshot>>) -> Arc<Self> {
+        let (counts, reported) = Default::default();
+        Arc::new(Self { current, counts, unreported: AtomicUsize::new(0), reported })
     }
 
     /// Counts what is in this set, now and as it changes.
     pub(crate) fn watch_handle(self: &Arc<Self>, watched: &Arc<Watched>) -> WatchHandle {
         let watching = Arc::downgrade(self);
         if watched.add_watcher(&watching) {
-            self.tell();
+            self.report();
         }
         WatchHandle { watching, watched: watched.clone() }
     }
 
-    /// One more watches this. Returns whether it is the first.
-    fn raise(&self, uri: &Arc<str>) -> bool {
-        let mut tally = self.tally();
-        let count = tally.entry(uri.clone()).or_default();
+    /// Adds a subscription. Returns whether it is the first.
+    fn increment(&self, uri: &Arc<str>) -> bool {
+        let mut counts = self.counts();
+        let count = counts.entry(uri.clone()).or_default();
         *count += 1;
         *count == 1
     }
 
-    /// One less watches this. Returns whether it was the last.
-    fn lower(&self, uri: &str) -> bool {
-        let mut tally = self.tally();
-        let Some(count) = tally.get_mut(uri) else { return false };
+    /// Removes a subscription. Returns whether it was the last.
+    fn decrement(&self, uri: &str) -> bool {
+        let mut counts = self.counts();
+        let Some(count) = counts.get_mut(uri) else { return false };
         *count -= 1;
         let last = *count == 0;
         if last {
-            tally.remove(uri);
+            counts.remove(uri);
         }
         last
     }
 
-    /// Tells every provider for which something has changed. While one thread does so, others
-    /// leave their changes to it.
-    pub(crate) fn tell(&self) {
-        if self.untold.fetch_add(1, Ordering::AcqRel) > 0 {
+    /// Tells every provider whose set has changed. While one thread does so, others leave their changes
+    /// to it.
+    pub(crate) fn report(&self) {
+        if self.unreported.fetch_add(1, Ordering::AcqRel) > 0 {
             return;
         }
         loop {
-            let seen = self.untold.load(Ordering::Acquire);
-            for Told { provider, uris } in self.changes() {
+            let seen = self.unreported.load(Ordering::Acquire);
+            for ReportedSet { provider, uris } in self.changes() {
                 // A provider that panics must not keep the others from hearing.
                 let heard = catch_unwind(AssertUnwindSafe(|| provider.watched(&uris)));
                 if heard.is_err() {
                     let name = provider.name();
-                    tracing::error!(name, "a provider panicked when told what is watched");
+                    tracing::error!(
+                        name,
+                        "a provider panicked on a change of resource subscriptions"
+                    );
                 }
             }
-            let done = self.untold.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire);
+            let done =
+                self.unreported.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire);
             if done.is_ok() {
                 return;
             }
@@ -100,9 +105,9 @@ impl Watching {
     }
 
     /// Waits until the provider of a resource would hear of its changes.
-    pub(crate) async fn in_force(&self, uri: &str) {
+    pub(crate) async fn wait_until_watched(&self, uri: &str) {
         // Another thread may be about to tell the provider; that takes but a moment.
-        while self.untold.load(Ordering::Acquire) > 0 {
+        while self.unreported.load(Ordering::Acquire) > 0 {
             tokio::task::yield_now().await;
         }
         let provider = self.current.load().provider_of(uri);
@@ -111,40 +116,44 @@ impl Watching {
         }
     }
 
-    /// What differs from what providers were told, and from now on counts as told.
-    fn changes(&self) -> Vec<Told> {
-        let mut told = self.told();
+    /// What differs from what providers were reported, and from now on counts as reported.
+    fn changes(&self) -> Vec<ReportedSet> {
+        let mut reported = self.reported();
         let now = self.by_provider();
-        let gone = told.iter().filter(|it| now.iter().all(|other| !other.is_for(&it.provider)));
-        let gone = gone.map(|it| Told { provider: it.provider.clone(), uris: BTreeSet::new() });
-        let mut changes: Vec<Told> = gone.collect();
-        let is_known =
-            |it: &&Told| told.iter().any(|told| told.is_for(&it.provider) && told.uris == it.uris);
+        let gone = reported.iter().filter(|it| now.iter().all(|other| !other.is_for(&it.provider)));
+        let gone =
+            gone.map(|it| ReportedSet { provider: it.provider.clone(), uris: BTreeSet::new() });
+        let mut changes: Vec<ReportedSet> = gone.collect();
+        let is_known = |it: &&ReportedSet| {
+            reported
+                .iter()
+                .any(|reported| reported.is_for(&it.provider) && reported.uris == it.uris)
+        };
         changes.extend(now.iter().filter(|it| !is_known(it)).cloned());
-        *told = now;
+        *reported = now;
         changes
     }
 
-    fn by_provider(&self) -> Vec<Told> {
-        let uris: Vec<Arc<str>> = self.tally().keys().cloned().collect();
+    fn by_provider(&self) -> Vec<ReportedSet> {
+        let uris: Vec<Arc<str>> = self.counts().keys().cloned().collect();
         let snapshot = self.current.load();
-        let mut all: Vec<Told> = Vec::new();
+        let mut all: Vec<ReportedSet> = Vec::new();
         for uri in uris {
             let Some(provider) = snapshot.provider_of(&uri) else { continue };
             match all.iter_mut().find(|it| it.is_for(&provider)) {
-                Some(told) => told.uris.extend([uri.to_string()]),
-                None => all.push(Told { provider, uris: [uri.to_string()].into() }),
+                Some(reported) => reported.uris.extend([uri.to_string()]),
+                None => all.push(ReportedSet { provider, uris: [uri.to_string()].into() }),
             }
         }
         all
     }
 
-    fn tally(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counts(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn told(&self) -> MutexGuard<'_, Vec<Told>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reported(&self) -> MutexGuard<'_, Vec<ReportedSet>> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,21 +161,21 @@ impl Drop for WatchHandle {
     fn drop(&mut self) {
         let changed = self.watched.remove_watcher();
         if let Some(watching) = self.watching.upgrade().filter(|_| changed) {
-            watching.tell();
+            watching.report();
         }
     }
 }
 
-impl Told {
+impl ReportedSet {
     fn is_for(&self, provider: &Arc<dyn Provider>) -> bool {
         // The address alone: one provider may be known by several tables of functions.
         std::ptr::addr_eq(Arc::as_ptr(&self.provider), Arc::as_ptr(provider))
     }
 }
 
-impl std::fmt::Debug for Told {
+impl std::fmt::Debug for ReportedSet {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Told({}, {:?})", self.provider.name(), self.uris)
+        write!(formatter, "ReportedSet({}, {:?})", self.provider.name(), self.uris)
     }
 }
 
@@ -186,7 +195,7 @@ pub struct TooManyWatched(pub usize);
 struct Inner {
     uris: HashSet<Arc<str>>,
     /// Where all this is counted while at least one subscription runs.
-    counted: Weak<Watching>,
+    counted: Weak<WatchedResources>,
     watchers: usize,
 }
 
@@ -202,9 +211,9 @@ impl Watched {
         }
         let uri: Arc<str> = uri.into();
         inner.uris.insert(uri.clone());
-        let first = inner.counted().filter(|watching| watching.raise(&uri));
+        let first = inner.counted().filter(|watching| watching.increment(&uri));
         drop(inner);
-        tell(first);
+        report(first);
         Ok(true)
     }
 
@@ -214,9 +223,9 @@ impl Watched {
         if !inner.uris.remove(uri) {
             return false;
         }
-        let last = inner.counted().filter(|watching| watching.lower(uri));
+        let last = inner.counted().filter(|watching| watching.decrement(uri));
         drop(inner);
-        tell(last);
+        report(last);
         true
     }
 
@@ -235,14 +244,16 @@ impl Watched {
     }
 
     /// A subscription begins. Returns whether something is watched that was not before.
-    pub(super) fn add_watcher(&self, watching: &Weak<Watching>) -> bool {
+    pub(super) fn add_watcher(&self, watching: &Weak<WatchedResources>) -> bool {
         let mut inner = self.write();
         inner.watchers += 1;
         if inner.watchers > 1 {
             return false;
         }
         inner.counted = watching.clone();
-        inner.counted().is_some_and(|it| inner.uris.iter().filter(|uri| it.raise(uri)).count() > 0)
+        inner
+            .counted()
+            .is_some_and(|it| inner.uris.iter().filter(|uri| it.increment(uri)).count() > 0)
     }
 
     /// A subscription ends. Returns whether something is no longer watched.
@@ -254,7 +265,7 @@ impl Watched {
             return false;
         }
         inner.counted = Weak::new();
-        counted.is_some_and(|it| inner.uris.iter().filter(|uri| it.lower(uri)).count() > 0)
+        counted.is_some_and(|it| inner.uris.iter().filter(|uri| it.decrement(uri)).count() > 0)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {
@@ -267,30 +278,30 @@ impl Watched {
 }
 
 impl Inner {
-    fn counted(&self) -> Option<Arc<Watching>> {
+    fn counted(&self) -> Option<Arc<WatchedResources>> {
         self.counted.upgrade()
     }
 }
 
-/// Providers are told with no lock held.
-fn tell(watching: Option<Arc<Watching>>) {
+/// Providers are reported with no lock held.
+fn report(watching: Option<Arc<WatchedResources>>) {
     if let Some(watching) = watching {
-        watching.tell();
+        watching.report();
     }
 }
 
-/// Who watches, where, and under which policies.
-pub(crate) struct Watcher {
+/// A subscriber: whether it may still receive updates, by the access rules in force now.
+pub(crate) struct Subscriber {
     pub(crate) caller: Arc<Caller>,
     /// Held weakly: a subscription does not keep its gateway.
     pub(crate) catalog: Weak<Catalog>,
     pub(crate) policies: Arc<Policies>,
 }
 
-impl Watcher {
-    /// Whether they may hear that a resource has changed. What one may not see one hears nothing
-    /// of, and what is gone cannot be judged; who sees everything hears of it still.
-    pub(crate) fn may_hear_of(&self, uri: &str) -> bool {
+impl Subscriber {
+    /// Whether the subscriber may receive an update of a resource. One that is not visible sends none, and
+    /// neither does one that is gone, since it cannot be judged; unless the subscriber sees everything.
+    pub(crate) fn may_receive(&self, uri: &str) -> bool {
         let views = self.policies.views(&self.caller);
         if views.is_empty() {
             return true;
@@ -300,9 +311,9 @@ impl Watcher {
     }
 }
 
-impl std::fmt::Debug for Watcher {
+impl std::fmt::Debug for Subscriber {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Watcher({})", self.caller.principal)
+        write!(formatter, "Subscriber({})", self.caller.principal)
     }
 }
 

@@ -26,7 +26,7 @@ pub fn with_current<T>(look: impl FnOnce(&CallContext) -> T) -> Option<T> {
     CURRENT.try_with(look).ok()
 }
 
-/// What a witness that traces calls has chosen for one of them.
+/// The trace spans of a call: one for the call as a whole, one for the provider's part. An observer chooses them.
 #[derive(Debug)]
 pub struct Span {
     /// The trace.

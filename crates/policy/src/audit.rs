@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use futures_util::future::{BoxFuture, ready};
-use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, PolicyDecision, Recorded};
 use gantry_gateway::{Blame, CallError, ErrorKind, Span, Trace};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{JsonLimits, RawJson, timestamp};
@@ -150,7 +150,7 @@ impl Audit {
 }
 
 impl CallObserver for Recorder {
-    fn begun(&self, call: &CallSummary<'_>) -> Known {
+    fn begun(&self, call: &CallSummary<'_>) -> Recorded {
         let settings = self.0.settings.load();
         if settings.mode == AuditMode::Off {
             return None;
@@ -176,7 +176,7 @@ impl CallObserver for Recorder {
         }))
     }
 
-    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Recorded {
         let settings = self.0.settings.load();
         if settings.mode == AuditMode::Off || (call.call.method.is_list() && !settings.lists) {
             return None;

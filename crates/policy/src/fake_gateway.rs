@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, PolicyDecision, Recorded};
 use gantry_gateway::{
     Call, CallContext, CallError, CallEvent, CallStream, Caller, ErrorKind, Gateway,
     GatewayBuilder, Listing, Origin, Outcome, Provider, Reply, Resolved, ServerInfo, ToolEntry,
@@ -132,7 +132,7 @@ impl Provider for FakeProvider {
 }
 
 impl CallObserver for FakeProvider {
-    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Recorded {
         self.0.decisions.lock().unwrap().extend(call.context.decisions());
         None
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, PolicyDecision, Recorded};
 use gantry_gateway::{
     Call, CallContext, CallEvent, CallStream, Caller, Gateway, Input, InputRequired, Listing,
     Origin, Outcome, PendingInputRequest, Provider, Publisher, Reply, Resolved, ServerInfo,
@@ -242,7 +242,7 @@ fn rules(effect: Option<RuleEffect>, default_allows: bool) -> Rules {
 struct Record(Arc<Mutex<Vec<PolicyDecision>>>);
 
 impl CallObserver for Record {
-    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Recorded {
         *self.0.lock().unwrap() = call.context.decisions();
         None
     }

@@ -13,8 +13,8 @@ use crate::provider::{Outcome, Reply};
 #[derive(Debug)]
 pub(super) enum State {
     Waiting,
-    UnderWay,
-    Over(Box<BatchOutcome>),
+    InFlight,
+    Done(Box<BatchOutcome>),
 }
 
 /// How a call ended.
@@ -31,17 +31,17 @@ pub(super) enum BatchOutcome {
 impl State {
     /// Whether the call went well.
     pub(super) fn is_good(&self) -> bool {
-        matches!(self, Self::Over(batch_outcome) if batch_outcome.is_good())
+        matches!(self, Self::Done(batch_outcome) if batch_outcome.is_good())
     }
 
     /// The result of a call that went well.
     pub(super) fn result(&self) -> Option<RawJson> {
         match self {
-            Self::Over(batch_outcome) => match &**batch_outcome {
+            Self::Done(batch_outcome) => match &**batch_outcome {
                 BatchOutcome::Result { result, failed: false, .. } => Some(result.clone()),
                 _ => None,
             },
-            Self::Waiting | Self::UnderWay => None,
+            Self::Waiting | Self::InFlight => None,
         }
     }
 }
@@ -64,7 +64,7 @@ impl BatchOutcome {
     }
 
     /// The end of a call that could not be made.
-    pub(super) fn unmade(error: &CallError) -> Self {
+    pub(super) fn not_started(error: &CallError) -> Self {
         Self::Error { error: ErrorDetail::from(error), took: Duration::ZERO }
     }
 

@@ -1,7 +1,7 @@
 //! Batches: what is refused, in which order calls run, what they take from each other and what
 //! becomes of those that fail.
 
-mod house;
+mod fixture;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gantry_protocol::{ClientCapabilities, RawJson};
 use serde_json::{Value, json};
 
-use self::house::{House, batch};
+use self::fixture::{Fixture, batch};
 use super::reference::{Reference, fill, pointed};
 use crate::{Call, CallEvent, CallNotification, Caller, Settings};
 
@@ -52,12 +52,12 @@ async fn what_is_wrong_is_said_before_anything_runs() {
         (json!({"calls": [], "onError": "panic"}), "`onError` is"),
     ];
     let settings = Settings { batch_calls: 5, batch_references: 2, ..Settings::default() };
-    let house = House::new(settings);
+    let fixture = Fixture::new(settings);
     for (plan, expected) in cases {
-        let error = house.run(batch(&plan)).await.expect_err(expected);
+        let error = fixture.run(batch(&plan)).await.expect_err(expected);
         assert!(error.public.contains(expected), "{plan}: {}", error.public);
     }
-    assert_eq!(house.seen(), "", "nothing ran");
+    assert_eq!(fixture.seen(), "", "nothing ran");
 }
 
 /// The entries of a result, in words: `a:ok`.
@@ -117,11 +117,11 @@ async fn calls_run_when_what_they_need_is_there() {
                 call["arguments"] = json!({"id": call["id"]});
             }
         }
-        let house = House::new(Settings::default());
+        let fixture = Fixture::new(Settings::default());
         let plan = json!({"calls": calls, "onError": on_error});
-        let result = house.result(batch(&plan)).await;
+        let result = fixture.result(batch(&plan)).await;
         assert_eq!(summary(&result), expected, "{plan}");
-        assert_eq!(house.seen(), seen, "{plan}");
+        assert_eq!(fixture.seen(), seen, "{plan}");
         assert_eq!(result["resultType"], "complete");
     }
 }
@@ -135,7 +135,7 @@ async fn every_entry_says_why() {
         {"id": "fine", "name": "echo", "arguments": {"id": "fine"}},
         {"id": "misses", "name": "echo", "arguments": {"x": {"$from": "fine", "path": "/no"}}},
     ]});
-    let result = House::new(Settings::default()).result(batch(&plan)).await;
+    let result = Fixture::new(Settings::default()).result(batch(&plan)).await;
     let cases = [
         ("/results/0/result/isError", json!(true)),
         ("/results/1/error/error_type", json!("ToolNotFoundError")),
@@ -214,8 +214,8 @@ async fn results_do_not_grow_without_bound() {
         json!({"id": format!("c{it}"), "name": "echo", "arguments": {"x": before, "y": before}})
     };
     let calls: Vec<Value> = [first].into_iter().chain((1..60).map(double)).collect();
-    let house = House::new(Settings { batch_filled: 10_000, ..Settings::default() });
-    let result = house.result(batch(&json!({"calls": calls}))).await;
+    let fixture = Fixture::new(Settings { batch_filled: 10_000, ..Settings::default() });
+    let result = fixture.result(batch(&json!({"calls": calls}))).await;
     assert!(summary(&result).contains("c6:ok c7:error c8:skipped"), "{}", summary(&result));
     let error = &result["results"][7]["error"]["error_message"];
     assert!(error.as_str().unwrap().contains("larger than 10000 bytes"), "{error}");
@@ -226,10 +226,10 @@ async fn independent_calls_run_at_the_same_time_within_the_limit() {
     for (parallel, most) in [(0, 1), (1, 1), (3, 3), (20, 10)] {
         let slow = |it| json!({"id": format!("c{it}"), "name": "slow", "arguments": {"id": "c"}});
         let calls: Vec<Value> = (0..10).map(slow).collect();
-        let house = House::new(Settings { batch_parallel: parallel, ..Settings::default() });
-        house.result(batch(&json!({"calls": calls}))).await;
-        assert_eq!(house.most_at_once(), most, "with {parallel} places");
-        assert_eq!(house.gateway.statistics()[0].calls, 10, "each passes the meter");
+        let fixture = Fixture::new(Settings { batch_parallel: parallel, ..Settings::default() });
+        fixture.result(batch(&json!({"calls": calls}))).await;
+        assert_eq!(fixture.most_at_once(), most, "with {parallel} places");
+        assert_eq!(fixture.gateway.statistics()[0].calls, 10, "each passes the meter");
     }
 }
 
@@ -239,10 +239,10 @@ async fn progress_counts_the_calls_that_are_over() {
         {"id": "a", "name": "echo"}, {"id": "b", "name": "fail"},
         {"id": "c", "name": "echo", "after": ["b"]},
     ]});
-    let house = House::new(Settings::default());
+    let fixture = Fixture::new(Settings::default());
     let mut call = batch(&plan);
     call.wants_progress = true;
-    let mut running = house.gateway.start(call);
+    let mut running = fixture.gateway.start(call);
     let mut heard = Vec::new();
     loop {
         match running.next_event().await {
@@ -272,10 +272,10 @@ async fn questions_carry_the_id_of_their_call() {
     let plan = json!({"calls": [
         {"id": "a", "name": "ask"}, {"id": "b", "name": "inquire"}, {"id": "c", "name": "echo"},
     ]});
-    let house = House::new(Settings::default());
+    let fixture = Fixture::new(Settings::default());
     let mut call = asked(batch(&plan));
     call.takes_input_requests = true;
-    let mut running = house.gateway.start(call);
+    let mut running = fixture.gateway.start(call);
     let mut asked = Vec::new();
     let result = loop {
         match running.next_event().await {
@@ -286,7 +286,7 @@ async fn questions_carry_the_id_of_their_call() {
                     input_request.answer.send(Ok(answer)).expect("someone waits");
                 }
             }
-            CallEvent::Done(outcome) => break house::read(outcome.expect("a result")),
+            CallEvent::Done(outcome) => break fixture::read(outcome.expect("a result")),
             next_event => panic!("{next_event:?}"),
         }
     };
@@ -306,16 +306,16 @@ async fn questions_of_a_reply_wait_until_nothing_else_goes_on() {
     for (takes_input_requests, expected) in
         [(false, ["a.folders"].as_slice()), (true, &["a.folders", "c.folders"])]
     {
-        let house = House::new(Settings::default());
+        let fixture = Fixture::new(Settings::default());
         let mut call = asked(batch(&plan));
         call.takes_input_requests = takes_input_requests;
-        let mut running = house.gateway.start(call);
+        let mut running = fixture.gateway.start(call);
         let CallEvent::InputRequests(input_requests) = running.next_event().await else {
             panic!("questions first")
         };
         let keys: Vec<_> = input_requests.iter().map(|it| it.key.as_str()).collect();
         assert_eq!(keys, expected);
-        assert_eq!(house.seen(), if takes_input_requests { "b" } else { "" });
+        assert_eq!(fixture.seen(), if takes_input_requests { "b" } else { "" });
     }
 }
 
@@ -325,13 +325,13 @@ async fn a_batch_given_up_gives_up_its_calls() {
         {"id": "a", "name": "hang"}, {"id": "b", "name": "hang"},
         {"id": "c", "name": "echo", "after": ["a"], "arguments": {"id": "c"}},
     ]});
-    let house = House::new(Settings::default());
-    let mut running = house.gateway.start(batch(&plan));
+    let fixture = Fixture::new(Settings::default());
+    let mut running = fixture.gateway.start(batch(&plan));
     assert!(tokio::time::timeout(Duration::from_secs(1), running.next_event()).await.is_err());
-    assert_eq!(house.gateway.calls_in_flight(), 2);
+    assert_eq!(fixture.gateway.calls_in_flight(), 2);
     drop(running);
-    assert_eq!(house.gateway.calls_in_flight(), 0);
-    assert_eq!(house.seen(), "");
+    assert_eq!(fixture.gateway.calls_in_flight(), 0);
+    assert_eq!(fixture.seen(), "");
 }
 
 /// Each reference to the end of a large result is a search through all of it.
@@ -346,8 +346,8 @@ async fn references_look_through_so_many_bytes() {
         {"id": "d", "name": "echo", "after": ["c"], "arguments": {"list": many[0]}},
     ]});
     let settings = Settings { batch_searched: 4 * 1024 * 1024, ..Settings::default() };
-    let house = House::new(settings);
-    let result = house.result(batch(&plan)).await;
+    let fixture = Fixture::new(settings);
+    let result = fixture.result(batch(&plan)).await;
     assert_eq!(summary(&result), "a:ok b:ok c:error d:skipped");
     let error = result["results"][2]["error"].to_string();
     assert!(error.contains("look through more than 4194304 bytes"), "{error}");

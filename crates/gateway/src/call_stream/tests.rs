@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use gantry_protocol::RawJson;
 use tokio::sync::oneshot;
 
-use super::{CallNotification, EventQueue, Item};
+use super::{CallNotification, EventQueue, QueuedEvent};
 use crate::input_request::{InputRequest, PendingInputRequest};
 
 fn notification(number: usize) -> CallNotification {
@@ -24,7 +24,7 @@ fn poll(senders: &mut Vec<BoxFuture<'_, ()>>) -> usize {
 /// What the next notice carries.
 fn next(event_queue: &EventQueue) -> Option<String> {
     match event_queue.poll(Waker::noop(), false) {
-        Poll::Ready(Item::Notification(CallNotification::Progress(params))) => {
+        Poll::Ready(QueuedEvent::Notification(CallNotification::Progress(params))) => {
             Some(params.as_str().to_owned())
         }
         Poll::Ready(item) => panic!("{item:?}"),
@@ -39,24 +39,24 @@ fn all(event_queue: &EventQueue) -> Vec<String> {
 #[test]
 fn offers_beyond_the_limit_are_left_out() {
     let event_queue = EventQueue::new(3);
-    let taken: Vec<_> = (0..5).map(|number| event_queue.offer(notification(number))).collect();
+    let taken: Vec<_> = (0..5).map(|number| event_queue.try_push(notification(number))).collect();
     assert_eq!(taken, [true, true, true, false, false]);
     assert_eq!(all(&event_queue), ["0", "1", "2"]);
-    assert!(event_queue.offer(notification(5)), "there is room again");
+    assert!(event_queue.try_push(notification(5)), "there is room again");
 }
 
 #[test]
 fn a_limit_of_nothing_still_lets_one_pass() {
     let event_queue = EventQueue::new(0);
-    assert!(event_queue.offer(notification(0)));
-    assert!(!event_queue.offer(notification(1)));
+    assert!(event_queue.try_push(notification(0)));
+    assert!(!event_queue.try_push(notification(1)));
 }
 
 #[tokio::test]
 async fn a_sender_waits_for_room_and_none_is_forgotten() {
     let event_queue = EventQueue::new(2);
     let mut senders: Vec<_> =
-        (0..10).map(|number| event_queue.send(notification(number)).boxed()).collect();
+        (0..10).map(|number| event_queue.push(notification(number)).boxed()).collect();
     assert_eq!(poll(&mut senders), 2);
     assert_eq!(poll(&mut senders), 0, "there is no room");
     let mut heard = Vec::new();
@@ -73,9 +73,9 @@ async fn a_sender_waits_for_room_and_none_is_forgotten() {
 #[tokio::test]
 async fn a_sender_that_gives_up_leaves_its_place_to_the_next() {
     let event_queue = EventQueue::new(1);
-    assert!(event_queue.offer(notification(0)));
-    let mut first = Box::pin(event_queue.send(notification(1)));
-    let mut second = Box::pin(event_queue.send(notification(2)));
+    assert!(event_queue.try_push(notification(0)));
+    let mut first = Box::pin(event_queue.push(notification(1)));
+    let mut second = Box::pin(event_queue.push(notification(2)));
     assert!((&mut first).now_or_never().is_none());
     assert!((&mut second).now_or_never().is_none());
     assert_eq!(next(&event_queue).as_deref(), Some("0"));
@@ -89,18 +89,22 @@ fn questions_follow_the_notices_said_before_them() {
     let event_queue = EventQueue::new(4);
     let ask = |key: &str| {
         let (answer, answered) = oneshot::channel();
-        event_queue.ask(PendingInputRequest {
+        event_queue.push_input_request(PendingInputRequest {
             key: key.to_owned(),
-            ask: InputRequest::roots(),
+            request: InputRequest::roots(),
             answer,
         });
         answered
     };
     let _first = ask("one");
     let _second = ask("two");
-    assert!(event_queue.offer(notification(7)));
-    assert!(matches!(event_queue.poll(Waker::noop(), true), Poll::Ready(Item::Notification(_))));
-    let Poll::Ready(Item::InputRequests(input_requests)) = event_queue.poll(Waker::noop(), true)
+    assert!(event_queue.try_push(notification(7)));
+    assert!(matches!(
+        event_queue.poll(Waker::noop(), true),
+        Poll::Ready(QueuedEvent::Notification(_))
+    ));
+    let Poll::Ready(QueuedEvent::InputRequests(input_requests)) =
+        event_queue.poll(Waker::noop(), true)
     else {
         panic!("both questions at once")
     };
@@ -113,8 +117,8 @@ fn questions_follow_the_notices_said_before_them() {
 #[test]
 fn what_must_not_be_lost_has_room_always() {
     let event_queue = EventQueue::new(1);
-    assert!(event_queue.offer(notification(0)));
-    event_queue.insist(notification(1));
-    assert!(!event_queue.offer(notification(2)));
+    assert!(event_queue.try_push(notification(0)));
+    event_queue.push_beyond_limit(notification(1));
+    assert!(!event_queue.try_push(notification(2)));
     assert_eq!(all(&event_queue), ["0", "1"]);
 }

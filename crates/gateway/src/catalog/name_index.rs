@@ -9,33 +9,33 @@ use super::sorted_map::SortedMap;
 use crate::names::NameStyle;
 use crate::provider::Provider;
 
-/// Something listed, and who serves it.
+/// A listed entry and its provider.
 pub(super) struct Listed<T> {
     pub(super) entry: Arc<T>,
     pub(super) provider: Arc<dyn Provider>,
 }
 
-/// The things of one kind, by name.
+/// The tools or prompts of a catalog, by name.
 pub(super) struct NameIndex<T> {
     /// By the name that clients see.
     shown: SortedMap<IndexedEntry<T>>,
     /// The names that clients see by every other name.
     aliases: SortedMap<Arc<[Alias]>>,
-    /// Names that several things would have.
+    /// Names that several entries want.
     contested: Arc<HashSet<String>>,
 }
 
-/// A thing as its provider listed it and as it is shown.
+/// An entry as its provider listed it and as it is shown.
 struct IndexedEntry<T> {
     listed: Listed<T>,
     /// As the provider listed it.
     base: Arc<T>,
-    /// The same with its names, before a screen showed something else in its place.
+    /// The same with its names, before a publish hook replaced its definition.
     made: Arc<T>,
     registration: u64,
 }
 
-/// What another name means. Of several the least counts.
+/// What another name refers to. Of several the least wins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Alias {
     registration: u64,
@@ -43,7 +43,7 @@ struct Alias {
     shown: Arc<str>,
 }
 
-/// How well a name fits.
+/// Where an alias comes from, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AliasKind {
     /// It is the canonical name, or what the provider lists it as.
@@ -56,7 +56,7 @@ enum AliasKind {
     Contract,
 }
 
-/// A thing, and the name that it would have for clients.
+/// An entry, and the name that it wants for clients.
 struct Candidate<T> {
     name: String,
     registration: u64,
@@ -64,7 +64,7 @@ struct Candidate<T> {
     entry: Arc<T>,
 }
 
-/// One provider's things: its number in the order of all, and what it lists.
+/// What one provider lists, and the number of its registration.
 pub(super) type ProviderEntries<T> = (u64, Arc<dyn Provider>, Vec<Arc<T>>);
 
 impl<T: Named> Candidate<T> {

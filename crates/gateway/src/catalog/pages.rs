@@ -51,13 +51,13 @@ impl ListKind {
     }
 }
 
-/// How many forms of a page are kept: one for each dialect a door may speak.
+/// How many forms of a page are cached: one for each revision that a listener may speak.
 const VARIANTS: usize = 8;
 
 /// How long clients may keep a list, in milliseconds, while servers are being started.
 pub(crate) const STARTING_TTL_MS: u64 = 1000;
 
-/// A list result in the newest form, and the other forms that doors have made of it.
+/// A list result in the form of the newest revision, and cached forms of it for other revisions.
 #[derive(Debug)]
 pub struct Page {
     result: RawJson,
@@ -87,8 +87,8 @@ impl Page {
         self.brief.get_or_init(brief).clone()
     }
 
-    /// The form number `index`, made on first use. What the number stands for is the door's
-    /// business; the page only remembers.
+    /// The cached form with that index, made on first use. Which revision an index stands for is up to
+    /// the server crate.
     pub fn variant(&self, index: usize, make: impl FnOnce(&RawJson) -> RawJson) -> RawJson {
         match self.variants.get(index) {
             Some(slot) => slot.get_or_init(|| make(&self.result)).clone(),

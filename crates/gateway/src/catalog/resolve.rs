@@ -277,7 +277,7 @@ impl Catalog {
     }
 
     /// Waits until the lists are as complete as a client that lists should wait for.
-    pub(crate) async fn listed(&self) {
+    pub(crate) async fn wait_until_complete(&self) {
         let waits: Vec<_> = self.providers().iter().filter_map(|it| it.listed()).collect();
         join_all(waits).await;
     }
@@ -291,9 +291,9 @@ impl Catalog {
         limit: Duration,
     ) -> Result<Resolved, CallError> {
         match self.resolve(call.clone(), &sees) {
-            Err(_) if limit > Duration::ZERO && self.lacks(&call) => {
+            Err(_) if limit > Duration::ZERO && self.is_missing(&call) => {
                 // On the heap: few calls come here, and it would make every call larger.
-                let _ = Box::pin(timeout(limit, self.arrival(&call))).await;
+                let _ = Box::pin(timeout(limit, self.wait_until_listed(&call))).await;
                 self.resolve(call, &sees)
             }
             resolved => resolved,
@@ -301,12 +301,12 @@ impl Catalog {
     }
 
     /// Waits until what a call names is listed, or nobody is about to list it any more.
-    pub(crate) async fn arrival(&self, call: &Call) {
+    pub(crate) async fn wait_until_listed(&self, call: &Call) {
         loop {
             // Asked for before looking, so that no listing between the two is missed.
             let providers = self.providers();
             let next: Vec<_> = providers.iter().filter_map(|it| it.next_listing(call)).collect();
-            if next.is_empty() || !self.lacks(call) {
+            if next.is_empty() || !self.is_missing(call) {
                 return;
             }
             select_all(next).await;
@@ -314,7 +314,7 @@ impl Catalog {
     }
 
     /// Whether a call names, in good form, what nobody lists.
-    pub(crate) fn lacks(&self, call: &Call) -> bool {
+    pub(crate) fn is_missing(&self, call: &Call) -> bool {
         let Err(error) = self.find(call) else { return false };
         match error.kind {
             ErrorKind::ToolNotFound | ErrorKind::ResourceNotFound => true,

@@ -5,7 +5,7 @@ use std::task::{Poll, Waker};
 use gantry_protocol::Method;
 
 use super::*;
-use crate::call_stream::Item;
+use crate::call_stream::QueuedEvent;
 
 /// A line whose client wants progress and warnings, and what was said on it.
 async fn said(say: impl AsyncFnOnce(&CallContext)) -> Vec<String> {
@@ -15,7 +15,7 @@ async fn said(say: impl AsyncFnOnce(&CallContext)) -> Vec<String> {
     let context = CallContext::new(Arc::new(call), 8, Duration::from_secs(1));
     say(&context).await;
     let mut said = Vec::new();
-    while let Poll::Ready(Item::Notification(notification)) =
+    while let Poll::Ready(QueuedEvent::Notification(notification)) =
         context.event_queue().poll(Waker::noop(), false)
     {
         match notification {
@@ -74,7 +74,7 @@ fn a_number_is_no_name() {
     for (key, expected) in cases {
         let (answer, _) = oneshot::channel();
         let input_request =
-            PendingInputRequest { key: key.to_owned(), ask: InputRequest::roots(), answer };
+            PendingInputRequest { key: key.to_owned(), request: InputRequest::roots(), answer };
         assert_eq!(input_request.name(), expected, "{key}");
     }
 }

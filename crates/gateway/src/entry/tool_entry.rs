@@ -90,15 +90,15 @@ pub struct ToolEntry {
     /// Whether arguments that are missing are filled in from the schema. One whose provider passes
     /// calls on wants them as the client wrote them.
     pub fill_defaults: bool,
-    /// The server that offers it, if one does.
+    /// The upstream server that offers it, if any.
     pub origin: Option<Arc<Origin>>,
     /// Whether it says that it reaches outside: into a world that is not closed.
     pub open_world: bool,
-    /// What its calls may do, once somebody wanted to know.
+    /// What its calls may do, computed on first use.
     effect: OnceLock<Effect>,
-    /// What who offers it says of it.
+    /// The definition as its provider published it, before renaming.
     pub own: Arc<UpstreamDefinition>,
-    /// What who offers it says of it now, where an earlier definition is shown in its place.
+    /// The definition that its provider offers now, where an earlier (pinned) one is shown instead.
     pub offered: Option<Arc<UpstreamDefinition>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
@@ -252,7 +252,7 @@ impl ToolEntry {
     }
 
     /// The same tool as an earlier definition describes it, which clients see and calls are checked
-    /// against. What the configuration says of it, and the way of its calls, stay as they are. Schemas
+    /// against. What the configuration says of it, and how it is called, stay as they are. Schemas
     /// that were compiled for the same earlier definition are taken from `known`.
     pub fn defined_as(
         &self,

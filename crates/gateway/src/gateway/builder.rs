@@ -12,7 +12,7 @@ use crate::filter::{
 use crate::metrics::Metrics;
 use crate::pipeline::{CheckThreads, Deadline, InFlight, Policies};
 
-/// Puts a gateway together.
+/// Builds a gateway.
 pub struct GatewayBuilder {
     pub(super) identity: ServerInfo,
     pub(super) settings: Settings,
@@ -32,42 +32,42 @@ impl GatewayBuilder {
         self
     }
 
-    /// Adds a policy that is told of every call's end.
+    /// Adds an observer of calls.
     #[must_use]
     pub fn observer(mut self, observer: impl CallObserver + 'static) -> Self {
         self.observers.push(Box::new(observer));
         self
     }
 
-    /// Adds a policy that sees only the name.
+    /// Adds a filter that runs before the target is resolved.
     #[must_use]
     pub fn request_filter(mut self, request_filter: impl RequestFilter + 'static) -> Self {
         self.request_filters.push(Box::new(request_filter));
         self
     }
 
-    /// Adds a policy that sees what the call is for.
+    /// Adds a filter that runs after the target is resolved. Filters run in the order in which they are added.
     #[must_use]
     pub fn call_filter(mut self, call_filter: impl CallFilter + 'static) -> Self {
         self.call_filters.push(Box::new(call_filter));
         self
     }
 
-    /// Adds a policy that sees calls which were refused, or for what does not exist.
+    /// Adds a filter of calls that were refused, or whose target does not exist.
     #[must_use]
     pub fn refusal_filter(mut self, filter: impl RefusalFilter + 'static) -> Self {
         self.refusals.push(Box::new(filter));
         self
     }
 
-    /// Adds a policy that decides what a caller may know of.
+    /// Adds a filter of what a caller can see.
     #[must_use]
     pub fn visibility_filter(mut self, visibility_filter: impl VisibilityFilter + 'static) -> Self {
         self.visibility_filters.push(Box::new(visibility_filter));
         self
     }
 
-    /// Adds a policy that looks at what is listed before anyone sees it.
+    /// Adds a hook that sees what is listed before it is published.
     #[must_use]
     pub fn publish_hook(mut self, publish_hook: impl PublishHook + 'static) -> Self {
         self.publish_hooks.push(Arc::new(publish_hook));

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use crate::names::NameStyle;
 
-/// Every limit of the middle, with its default.
+/// Every limit of the gateway, with its default.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How long a provider may work on a call.
     pub deadline: Duration,
     /// How long it may work on one that runs by itself, as a task.
     pub task_deadline: Duration,
-    /// Calls under way at once.
+    /// Calls in flight at once.
     pub calls_in_flight: usize,
-    /// Notices a call may have waiting for its client.
+    /// Notifications that a call may have queued for its client.
     pub notifications: usize,
-    /// How long a client may take to answer a question.
+    /// How long a client may take to answer an input request.
     pub answer_within: Duration,
-    /// How often one call may ask its client for input by way of its reply.
+    /// How many rounds of input requests one call may have with its reply.
     pub input_rounds: usize,
     /// Threads for checks of large values against schemas.
     pub check_threads: usize,
@@ -41,7 +41,7 @@ pub struct Settings {
     pub tools_counted: usize,
     /// Calls in one batch.
     pub batch_calls: usize,
-    /// Calls of one batch under way at once.
+    /// Calls of one batch in flight at once.
     pub batch_parallel: usize,
     /// References to earlier results in one batch.
     pub batch_references: usize,

@@ -59,7 +59,7 @@ impl ToolMetrics {
         }
     }
 
-    /// Counts one call. One that ended with questions goes on later and is counted then.
+    /// Counts one call. One that ended with input requests is continued later and counted then.
     pub(crate) fn record(&self, outcome_class: OutcomeClass, took: Duration) {
         if outcome_class == OutcomeClass::InputRequired {
             return;

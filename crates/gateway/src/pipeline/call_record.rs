@@ -1,4 +1,4 @@
-//! The outermost stage: every call is counted and recorded once, however it ends.
+//! The outermost stage: every call is counted in the metrics and reported to the observers once, however it ends.
 
 use std::sync::Arc;
 
@@ -12,26 +12,30 @@ use crate::filter::{CallEnd, CallSummary, OnEnd, Permit};
 use crate::metrics::{OutcomeClass, ToolMetrics};
 use crate::provider::{Outcome, Resolved, Target};
 
-/// A call whose end is still to be recorded.
+/// The accounting of one call, until its end is recorded.
 ///
 /// A client that leaves ends its call by dropping it, so that this is the one thing that is
 /// recorded on drop: a tool may have done its work, and that must not go unseen.
-pub(super) struct Record<'a> {
+pub(super) struct CallRecord<'a> {
     policies: &'a Policies,
     call: Arc<Call>,
     target: Option<Target>,
     context: &'a CallContext,
     tool: Option<Arc<ToolMetrics>>,
-    /// What policies gave the call to hold until its end.
-    held: Vec<Box<dyn OnEnd>>,
+    /// The permits that filters gave.
+    permits: Vec<Box<dyn OnEnd>>,
     started: Instant,
-    /// Whether its provider was next.
+    /// Whether the provider was reached.
     is_begun: bool,
     open: bool,
 }
 
-impl<'a> Record<'a> {
-    pub(super) fn open(pipeline: &'a Pipeline, call: &Arc<Call>, context: &'a CallContext) -> Self {
+impl<'a> CallRecord<'a> {
+    pub(super) fn start(
+        pipeline: &'a Pipeline,
+        call: &Arc<Call>,
+        context: &'a CallContext,
+    ) -> Self {
         for observer in &pipeline.policies.observers {
             observer.arrived(call, context);
         }
@@ -41,47 +45,47 @@ impl<'a> Record<'a> {
             target: None,
             context,
             tool: None,
-            held: Vec::new(),
+            permits: Vec::new(),
             started: Instant::now(),
             is_begun: false,
             open: true,
         }
     }
 
-    /// Keeps what a policy gave, until the end.
-    pub(super) fn hold(&mut self, pass: Permit) {
-        self.held.extend(pass.held());
+    /// Keeps the permit of a filter until the call ends.
+    pub(super) fn keep_permit(&mut self, permit: Permit) {
+        self.permits.extend(permit.into_inner());
     }
 
-    /// Notes what the call is for, once that is known to be in the catalog.
-    pub(super) fn found(&mut self, target: &Target) {
+    /// Notes the target, once it is known to be in the catalog.
+    pub(super) fn set_target(&mut self, target: &Target) {
         self.target = Some(target.clone());
         if let Target::Tool(tool) = target {
             self.tool = Some(self.policies.metrics.tool(tool.canonical_name()));
         }
     }
 
-    /// Finds out what a refused call was for, if it was refused before that was known.
-    pub(super) fn identify(&mut self, find: impl FnOnce(&Call) -> Option<Target>) {
+    /// Resolves the target of a refused call, if it was refused before that.
+    pub(super) fn set_target_if_unknown(&mut self, find: impl FnOnce(&Call) -> Option<Target>) {
         if self.target.is_none() {
             self.target = find(&self.call);
         }
     }
 
-    /// The provider is next: whoever must know of the call before that knows now.
-    pub(super) async fn begun(&mut self, resolved: &Resolved) -> Result<(), CallError> {
+    /// The provider is called next: tells the observers, and waits for those that must record it first.
+    pub(super) async fn before_provider(&mut self, resolved: &Resolved) -> Result<(), CallError> {
         self.call = resolved.call.clone();
         for observer in &self.policies.observers {
-            if let Some(known) = observer.begun(&self.summary()) {
-                known.await?;
+            if let Some(recorded) = observer.begun(&self.summary()) {
+                recorded.await?;
             }
         }
         self.is_begun = true;
         Ok(())
     }
 
-    /// What the caller is told of a failure, which those see who count refusals.
-    pub(super) fn refused(&self, error: CallError) -> CallError {
+    /// Runs the refusal filters on an error.
+    pub(super) fn apply_refusal_filters(&self, error: CallError) -> CallError {
         if self.is_begun || !error.kind.is_refused_request() {
             return error;
         }
@@ -89,10 +93,10 @@ impl<'a> Record<'a> {
         filters.fold(error, |error, filter| filter.refused(&self.call, self.context, error))
     }
 
-    /// Gives back what the call held. A policy may still turn a good end into an error.
-    pub(super) fn release(&mut self, mut outcome: Outcome) -> Outcome {
-        for mut held in std::mem::take(&mut self.held) {
-            if let Err(error) = held.ended(&outcome) {
+    /// Releases the permits. A filter may still turn a success into an error.
+    pub(super) fn release_permits(&mut self, mut outcome: Outcome) -> Outcome {
+        for mut permit in std::mem::take(&mut self.permits) {
+            if let Err(error) = permit.ended(&outcome) {
                 outcome = outcome.and(Err(error));
             }
         }
@@ -112,23 +116,23 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Records how the call ended, and gives its end when everyone knows of it who must.
-    pub(super) async fn close(mut self, outcome: Outcome) -> Outcome {
+    /// Records how the call ended, and returns the outcome when all observers that must have recorded it have.
+    pub(super) async fn finish(mut self, outcome: Outcome) -> Outcome {
         self.open = false;
-        let end = self.count(&outcome);
+        let end = self.record_metrics(&outcome);
         for observer in &self.policies.observers {
-            if let Some(known) = observer.ended(&self.summary(), &end) {
-                known.await?;
+            if let Some(recorded) = observer.ended(&self.summary(), &end) {
+                recorded.await?;
             }
         }
         outcome
     }
 
-    fn count<'o>(&self, outcome: &'o Outcome) -> CallEnd<'o> {
+    fn record_metrics<'o>(&self, outcome: &'o Outcome) -> CallEnd<'o> {
         let took = self.started.elapsed();
         let outcome_class = OutcomeClass::of(outcome);
         self.policies.metrics.record(&self.call.method, outcome_class, took);
-        tracing::debug!(?took, error_type = outcome_class.error_type(), "a call has ended");
+        tracing::debug!(?took, error_type = outcome_class.error_type(), "call ended");
         if let Some(tool) = &self.tool {
             tool.record(outcome_class, took);
             if let Some(hit) = self.context.standby() {
@@ -143,13 +147,13 @@ impl<'a> Record<'a> {
     }
 }
 
-impl Drop for Record<'_> {
+impl Drop for CallRecord<'_> {
     fn drop(&mut self) {
         if self.open {
             let outcome = Err(CallError::new(ErrorKind::Cancelled, "the call was given up"));
-            let end = self.count(&outcome);
+            let end = self.record_metrics(&outcome);
             for observer in &self.policies.observers {
-                // Nobody is there to wait for it; the witness has been told.
+                // Nobody is left to wait for it; the observer has been told.
                 drop(observer.ended(&self.summary(), &end));
             }
         }

@@ -20,7 +20,7 @@ pub(crate) struct Deadline {
     pub(crate) task: Duration,
 }
 
-/// While a question is open the clock stands still, so it is looked at only this often.
+/// The deadline is paused while an input request is open, so it is checked only this often.
 const PAUSED: Duration = Duration::from_secs(1);
 
 impl Deadline {

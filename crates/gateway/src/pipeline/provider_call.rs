@@ -16,9 +16,9 @@ use crate::error::{CallError, ErrorKind};
 use crate::input_request::{InputRequest, InputRequestError};
 use crate::provider::{InputRequired, Outcome, Reply, Resolved};
 
-/// Calls the provider; when it answers with questions and the client cannot take those over,
-/// asks them here and calls again with the answers. One that only wants to be called again is,
-/// after a pause, for as long as the call has time.
+/// Calls the provider. If it needs input and the client cannot take the input requests with the reply, they
+/// are sent from here, and the provider is called again with the responses. One that replies with state and
+/// no requests is called again after a backoff, within the deadline; that is no round of input.
 pub(super) async fn call_provider(
     mut resolved: Resolved,
     context: &CallContext,
@@ -34,9 +34,9 @@ pub(super) async fn call_provider(
             Reply::InputRequired(required) => required,
             reply => return Ok(reply),
         };
-        // One that runs by itself has no reply left that could carry them.
+        // A task has no reply left that could carry them.
         if resolved.call.takes_input_requests && !context.is_task() {
-            // What the client cannot answer it must not be asked.
+            // The client must not get requests that it did not declare to answer.
             let client = &resolved.call.caller.capabilities;
             input_requests(&required).try_for_each(|(_, ask)| ask.check(client))?;
             return Ok(Reply::InputRequired(required));
@@ -58,7 +58,7 @@ pub(super) async fn call_provider(
     }
 }
 
-/// The questions by key.
+/// The input requests by key.
 fn input_requests(required: &InputRequired) -> impl Iterator<Item = (String, InputRequest)> {
     let requests = required.requests.iter().flat_map(|requests| requests.members());
     requests.map(|member| {
@@ -69,7 +69,7 @@ fn input_requests(required: &InputRequired) -> impl Iterator<Item = (String, Inp
     })
 }
 
-/// Asks every question at once and gathers the answers by key.
+/// Sends all input requests at once and collects the responses by key.
 async fn answer(required: InputRequired, context: &CallContext) -> Result<Input, CallError> {
     let asked = input_requests(&required)
         .map(async |(key, ask)| Ok::<_, InputRequestError>((context.ask(&key, ask).await?, key)));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gantry_protocol::{ClientCapabilities, Method, RawJson};
 
-use self::probe::{House, call_tool, ended, raw};
+use self::probe::{Fixture, call_tool, ended, raw};
 use super::STAGES;
 use crate::{Call, CallEvent, Caller, ErrorKind, Reply, Settings, TokenLease};
 
@@ -25,32 +25,68 @@ struct Case {
 
 /// Each case breaks the rules of a later stage too, where one can: the earlier one must win.
 const CASES: [Case; 11] = [
-    Case::new("meter and witness", "good", "{}", "gate ward begun provider held witness", "ok"),
+    Case::new(
+        "metrics and observers",
+        "good",
+        "{}",
+        "request-filter call-filter begun provider permit observer",
+        "ok",
+    ),
     Case {
         calls_in_flight: 0,
-        ..Case::new("in flight", "locked", "{}", "witness", "LimitExceeded")
+        ..Case::new("in flight", "locked", "{}", "observer", "LimitExceeded")
     },
-    Case::new("gates", "locked", "{}", "gate witness", "Refused"),
-    Case::new("resolve", "absent", "{}", "gate witness", "ToolNotFound"),
-    Case::new("defaults", "defaulted", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
-    Case::new("wards", "warded", r#"{"n":"no number"}"#, "gate ward witness", "Refused"),
+    Case::new("request filters", "locked", "{}", "request-filter observer", "Refused"),
+    Case::new("resolve", "absent", "{}", "request-filter observer", "ToolNotFound"),
+    Case::new(
+        "defaults",
+        "defaulted",
+        r#"{"n":"no number"}"#,
+        "request-filter call-filter observer",
+        "Refused",
+    ),
+    Case::new(
+        "call filters",
+        "warded",
+        r#"{"n":"no number"}"#,
+        "request-filter call-filter observer",
+        "Refused",
+    ),
     Case::new(
         "arguments",
         "hangs",
         r#"{"n":"no number"}"#,
-        "gate ward held witness",
+        "request-filter call-filter permit observer",
         "ValidationError",
     ),
-    Case::new("begun", "unrecorded", "{}", "gate ward begun held witness", "Internal"),
-    Case::new("deadline", "hangs", "{}", "gate ward begun provider held witness", "TimeoutError"),
+    Case::new(
+        "begun",
+        "unrecorded",
+        "{}",
+        "request-filter call-filter begun permit observer",
+        "Internal",
+    ),
+    Case::new(
+        "deadline",
+        "hangs",
+        "{}",
+        "request-filter call-filter begun provider permit observer",
+        "TimeoutError",
+    ),
     Case::new(
         "provider",
         "fails",
         "{}",
-        "gate ward begun provider held witness",
+        "request-filter call-filter begun provider permit observer",
         "ToolExecutionError",
     ),
-    Case::new("result", "lies", "{}", "gate ward begun provider held witness", "ValidationError"),
+    Case::new(
+        "result",
+        "lies",
+        "{}",
+        "request-filter call-filter begun provider permit observer",
+        "ValidationError",
+    ),
 ];
 
 impl Case {
@@ -69,7 +105,7 @@ impl Case {
 async fn a_face_has_the_same_stages() {
     for case in CASES {
         let settings = Settings { calls_in_flight: case.calls_in_flight, ..Settings::default() };
-        let main = House::new(settings);
+        let main = Fixture::new(settings);
         let virtual_server = main.virtual_server();
         let outcome = virtual_server.run(call_tool(case.tool, case.arguments)).await;
         assert_eq!(main.seen(), case.seen, "{}", case.stage);
@@ -79,7 +115,7 @@ async fn a_face_has_the_same_stages() {
 
 #[tokio::test(start_paused = true)]
 async fn a_face_shares_limits_and_numbers_but_no_tools() {
-    let main = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
+    let main = Fixture::new(Settings { calls_in_flight: 1, ..Settings::default() });
     let virtual_server = main.virtual_server();
     main.publisher.withdraw();
     assert_eq!(ended(&main.run(call_tool("good", "{}")).await), "ToolNotFound");
@@ -99,49 +135,49 @@ async fn the_stages_stand_in_their_order() {
     assert_eq!(CASES.map(|case| case.stage), STAGES);
     for case in CASES {
         let settings = Settings { calls_in_flight: case.calls_in_flight, ..Settings::default() };
-        let house = House::new(settings);
-        let outcome = house.run(call_tool(case.tool, case.arguments)).await;
-        assert_eq!(house.seen(), case.seen, "{}", case.stage);
+        let fixture = Fixture::new(settings);
+        let outcome = fixture.run(call_tool(case.tool, case.arguments)).await;
+        assert_eq!(fixture.seen(), case.seen, "{}", case.stage);
         assert_eq!(ended(&outcome), case.outcome, "{}", case.stage);
-        assert_eq!(house.witnessed(), [case.outcome], "{}", case.stage);
-        assert_eq!(house.gateway.metrics().total(), 1, "{} is metered", case.stage);
-        assert_eq!(house.gateway.calls_in_flight(), 0, "{} gives its place back", case.stage);
+        assert_eq!(fixture.witnessed(), [case.outcome], "{}", case.stage);
+        assert_eq!(fixture.gateway.metrics().total(), 1, "{} is metered", case.stage);
+        assert_eq!(fixture.gateway.calls_in_flight(), 0, "{} gives its place back", case.stage);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn lists_pass_the_limits_but_need_no_target() {
-    let house = House::new(Settings::default());
+    let fixture = Fixture::new(Settings::default());
     let caller = Arc::new(Caller::new("someone"));
     let call = Call::new(Method::ToolsList, RawJson::EMPTY_OBJECT, caller);
-    assert_eq!(ended(&house.run(call).await), "page");
-    assert_eq!(house.seen(), "gate witness");
+    assert_eq!(ended(&fixture.run(call).await), "page");
+    assert_eq!(fixture.seen(), "request-filter observer");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_the_failure_of_its_call_alone() {
-    let house = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
+    let fixture = Fixture::new(Settings { calls_in_flight: 1, ..Settings::default() });
     for tool in ["panics", "panics_at_once"] {
-        let outcome = house.run(call_tool(tool, "{}")).await;
+        let outcome = fixture.run(call_tool(tool, "{}")).await;
         assert_eq!(ended(&outcome), "ToolExecutionError", "{tool}");
         let Ok(Reply::Result(result)) = outcome else { panic!("a tool's failure is a result") };
         assert!(!result.as_str().contains("secret"), "the panic's text is private: {result:?}");
     }
-    assert_eq!(house.gateway.metrics().total(), 2);
-    assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok");
+    assert_eq!(fixture.gateway.metrics().total(), 2);
+    assert_eq!(ended(&fixture.run(call_tool("good", "{}")).await), "ok");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_given_up_is_metered_and_witnessed() {
-    let house = House::new(Settings { calls_in_flight: 1, ..Settings::default() });
-    let mut running = house.gateway.start(call_tool("hangs", "{}"));
+    let fixture = Fixture::new(Settings { calls_in_flight: 1, ..Settings::default() });
+    let mut running = fixture.gateway.start(call_tool("hangs", "{}"));
     let waiting = tokio::time::timeout(Duration::from_millis(1), running.next_event()).await;
     assert!(waiting.is_err(), "the call hangs");
     drop(running);
-    assert_eq!(house.witnessed(), ["Cancelled"]);
-    assert_eq!(house.gateway.metrics().total(), 1);
-    assert_eq!(house.gateway.calls_in_flight(), 0);
-    assert_eq!(ended(&house.run(call_tool("good", "{}")).await), "ok", "its place is free again");
+    assert_eq!(fixture.witnessed(), ["Cancelled"]);
+    assert_eq!(fixture.gateway.metrics().total(), 1);
+    assert_eq!(fixture.gateway.calls_in_flight(), 0);
+    assert_eq!(ended(&fixture.run(call_tool("good", "{}")).await), "ok", "its place is free again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,10 +192,10 @@ async fn the_deadline_counts_the_tools_time_only() {
     ];
     for (before, after, expected) in cases {
         let settings = Settings { deadline: Duration::from_secs(10), ..Settings::default() };
-        let house = House::new(settings);
+        let fixture = Fixture::new(settings);
         let arguments = format!(r#"{{"before":{before},"after":{after}}}"#);
         let mut asked = false;
-        let mut running = house.gateway.start(asking(call_tool("asks", &arguments)));
+        let mut running = fixture.gateway.start(asking(call_tool("asks", &arguments)));
         let outcome = loop {
             match running.next_event().await {
                 CallEvent::InputRequests(input_requests) => {
@@ -182,8 +218,8 @@ async fn the_deadline_counts_the_tools_time_only() {
 #[tokio::test(start_paused = true)]
 async fn a_question_open_while_stepped_stops_the_clock() {
     let settings = Settings { deadline: Duration::from_secs(10), ..Settings::default() };
-    let house = House::new(settings);
-    let mut running = house.gateway.start(asking(call_tool("asks", r#"{"before":4,"after":4}"#)));
+    let fixture = Fixture::new(settings);
+    let mut running = fixture.gateway.start(asking(call_tool("asks", r#"{"before":4,"after":4}"#)));
     let CallEvent::InputRequests(mut input_requests) = running.next_event().await else {
         panic!("it asks")
     };
@@ -198,9 +234,9 @@ async fn a_question_open_while_stepped_stops_the_clock() {
 #[tokio::test(start_paused = true)]
 async fn a_provider_may_ask_by_reply_so_often_and_no_more() {
     for (rounds, needed, expected) in [(3, 3, "ok"), (3, 4, "ToolExecutionError"), (0, 0, "ok")] {
-        let house = House::new(Settings { input_rounds: rounds, ..Settings::default() });
+        let fixture = Fixture::new(Settings { input_rounds: rounds, ..Settings::default() });
         let arguments = format!(r#"{{"rounds":{needed}}}"#);
-        let mut running = house.gateway.start(asking(call_tool("inquires", &arguments)));
+        let mut running = fixture.gateway.start(asking(call_tool("inquires", &arguments)));
         let outcome = loop {
             match running.next_event().await {
                 CallEvent::InputRequests(input_requests) => {
@@ -229,32 +265,32 @@ async fn a_provider_that_only_wants_to_be_called_again_is_after_longer_and_longe
     ];
     for (seconds, needed, calls, expected) in cases {
         let deadline = Duration::from_secs(seconds);
-        let house = House::new(Settings { deadline, input_rounds: 1, ..Settings::default() });
-        let outcome = house.run(call_tool("sheds", &format!(r#"{{"rounds":{needed}}}"#))).await;
+        let fixture = Fixture::new(Settings { deadline, input_rounds: 1, ..Settings::default() });
+        let outcome = fixture.run(call_tool("sheds", &format!(r#"{{"rounds":{needed}}}"#))).await;
         assert_eq!(ended(&outcome), expected, "{needed} in {seconds} s");
-        assert_eq!(house.seen().matches("provider").count(), calls, "{needed} in {seconds} s");
+        assert_eq!(fixture.seen().matches("provider").count(), calls, "{needed} in {seconds} s");
     }
-    let house = House::new(Settings::default());
+    let fixture = Fixture::new(Settings::default());
     let mut call = call_tool("sheds", r#"{"rounds":1}"#);
     call.takes_input_requests = true;
-    assert_eq!(ended(&house.run(call).await), "input required", "such a client waits itself");
+    assert_eq!(ended(&fixture.run(call).await), "input required", "such a client waits itself");
 }
 
 #[tokio::test(start_paused = true)]
 async fn questions_that_the_client_cannot_answer_are_not_handed_over() {
     for takes_input_requests in [true, false] {
-        let house = House::new(Settings::default());
+        let fixture = Fixture::new(Settings::default());
         let mut call = call_tool("inquires", r#"{"rounds":1}"#);
         call.takes_input_requests = takes_input_requests;
-        let outcome = house.run(call).await;
+        let outcome = fixture.run(call).await;
         let Err(error) = outcome else { panic!("{takes_input_requests}: {outcome:?}") };
         assert!(matches!(error.kind, ErrorKind::MissingCapability { .. }), "{error:?}");
     }
-    let house = House::new(Settings::default());
+    let fixture = Fixture::new(Settings::default());
     let mut call = asking(call_tool("inquires", r#"{"rounds":1}"#));
     call.takes_input_requests = true;
-    assert_eq!(ended(&house.run(call.clone()).await), "input required");
-    let mut running = house.gateway.start(call);
+    assert_eq!(ended(&fixture.run(call.clone()).await), "input required");
+    let mut running = fixture.gateway.start(call);
     running.run_by_itself();
     let next_event = running.next_event().await;
     assert!(
@@ -265,8 +301,8 @@ async fn questions_that_the_client_cannot_answer_are_not_handed_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_nobody_answers_ends_the_call() {
-    let house = House::new(Settings::default());
-    let mut running = house.gateway.start(asking(call_tool("asks", r#"{"before":0,"after":0}"#)));
+    let fixture = Fixture::new(Settings::default());
+    let mut running = fixture.gateway.start(asking(call_tool("asks", r#"{"before":0,"after":0}"#)));
     let CallEvent::InputRequests(input_requests) = running.next_event().await else {
         panic!("it asks")
     };
@@ -293,30 +329,30 @@ async fn a_member_that_stands_in_the_arguments_twice_is_refused() {
         ("[]", "InvalidParams"),
     ];
     for (arguments, expected) in cases {
-        let house = House::new(Settings::default());
-        let outcome = house.run(call_tool("good", arguments)).await;
+        let fixture = Fixture::new(Settings::default());
+        let outcome = fixture.run(call_tool("good", arguments)).await;
         assert_eq!(ended(&outcome), expected, "{arguments}");
-        assert_eq!(house.seen().contains("provider"), expected == "ok", "{arguments}");
+        assert_eq!(fixture.seen().contains("provider"), expected == "ok", "{arguments}");
     }
 }
 
-/// A credential that ends while a ward waits is good for nothing, however the call came.
+/// A credential that ends while a call filter waits is good for nothing, however the call came.
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_credential_ends_while_it_waits_is_refused() {
     for ends in [false, true] {
-        let house = House::new(Settings::default());
+        let fixture = Fixture::new(Settings::default());
         let lease = Arc::new(TokenLease::default());
         let caller = Caller { lease: Some(lease.clone()), ..Caller::new("someone") };
         let call = Call { caller: Arc::new(caller), ..call_tool("good", "{}") };
         let revocation = async {
-            // The ward waits for a day.
+            // The call filter waits for a day.
             tokio::time::sleep(Duration::from_secs(3600)).await;
             if ends {
                 lease.end();
             }
         };
-        let (outcome, ()) = tokio::join!(house.run(call), revocation);
+        let (outcome, ()) = tokio::join!(fixture.run(call), revocation);
         assert_eq!(ended(&outcome), if ends { "Refused" } else { "ok" });
-        assert_eq!(house.seen().contains("provider"), !ends);
+        assert_eq!(fixture.seen().contains("provider"), !ends);
     }
 }

@@ -1,5 +1,5 @@
-//! Arguments must fit the tool's schema before it runs, and its result after. What takes long is
-//! checked on a thread of its own, so that nobody else waits for it.
+//! Validates arguments before a tool runs and its result after. Validation that takes long runs on blocking threads of
+//! a bounded number, so that it delays nobody else: a validator cannot be interrupted.
 
 use std::sync::Arc;
 use std::time::Duration;

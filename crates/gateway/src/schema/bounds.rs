@@ -1,5 +1,5 @@
-//! Looks over a schema before it is compiled: its dialects, and how large it is once every
-//! reference stands for its target.
+//! Bounds of a schema, checked before it is compiled: its dialects, and how large it is once every reference is
+//! replaced by its target. Refuses exponential growth of `$ref`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// What a subschema amounts to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Survey {
+pub(super) struct SchemaSize {
     /// Subschemas, with every reference replaced by its target.
     subschemas: usize,
     /// References back to a subschema they are part of.
@@ -26,7 +26,7 @@ pub(super) struct Survey {
     weight: usize,
 }
 
-impl Survey {
+impl SchemaSize {
     /// Whether a value of that many bytes is surely checked within that many steps: without loops a
     /// subschema is held against each part of it once at most.
     pub(super) fn is_within(self, bytes: usize, steps: usize) -> bool {
@@ -35,24 +35,24 @@ impl Survey {
 }
 
 /// Surveys one document. Subschemas are told apart by where they stand in memory.
-pub(super) struct Surveyor {
+pub(super) struct BoundsChecker {
     limits: SchemaLimits,
     patterns: usize,
     /// `None` while a subschema is being surveyed.
-    seen: HashMap<usize, Option<Survey>>,
+    seen: HashMap<usize, Option<SchemaSize>>,
 }
 
-impl Surveyor {
+impl BoundsChecker {
     pub(super) fn new(limits: SchemaLimits) -> Self {
         Self { limits, patterns: 0, seen: HashMap::new() }
     }
 
-    pub(super) fn survey(
+    pub(super) fn size(
         mut self,
         document: &Value,
         resolver: &Resolver<'_>,
         draft: Draft,
-    ) -> Result<Survey, SchemaError> {
+    ) -> Result<SchemaSize, SchemaError> {
         self.visit(document, resolver, draft, self.limits.chain)
     }
 
@@ -62,12 +62,12 @@ impl Surveyor {
         resolver: &Resolver<'_>,
         draft: Draft,
         chain: usize,
-    ) -> Result<Survey, SchemaError> {
+    ) -> Result<SchemaSize, SchemaError> {
         let place = address(schema);
         match self.seen.get(&place) {
             Some(Some(known)) => return Ok(*known),
             Some(None) => {
-                return Ok(Survey { subschemas: 1, loops: 1, weight: 1 });
+                return Ok(SchemaSize { subschemas: 1, loops: 1, weight: 1 });
             }
             None => self.seen.insert(place, None),
         };
@@ -78,7 +78,7 @@ impl Surveyor {
             chain.checked_sub(1).ok_or(SchemaError::TooDeep { limit: self.limits.chain })?;
         self.count_patterns(schema)?;
         let weight = own_weight(schema, self.limits);
-        let mut sum = Survey { subschemas: 1, loops: 0, weight };
+        let mut sum = SchemaSize { subschemas: 1, loops: 0, weight };
         for reference in references(schema) {
             let (target, resolver, draft) = resolver.lookup(reference)?.into_inner();
             let found = self.visit(target, &resolver, draft, chain)?;
@@ -93,7 +93,7 @@ impl Surveyor {
         Ok(sum)
     }
 
-    fn add(&self, sum: &mut Survey, found: Survey) -> Result<(), SchemaError> {
+    fn add(&self, sum: &mut SchemaSize, found: SchemaSize) -> Result<(), SchemaError> {
         sum.subschemas += found.subschemas;
         sum.loops += found.loops;
         sum.weight = sum.weight.saturating_add(found.weight);

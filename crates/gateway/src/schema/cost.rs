@@ -1,5 +1,6 @@
-//! Counts the work of checking a value before it is done. A schema and a value are walked together
-//! as a validator walks them, no further than a budget allows: a validator cannot be interrupted.
+//! A cost model of validation: how many steps a value takes, counted before it is validated, since a validator
+//! cannot be interrupted. A value that exceeds the budget is refused. Most values are so small that the size of the
+//! schema alone shows that they need no counting.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +23,7 @@ const DEPTH: usize = 1000;
 
 /// A schema, reduced to what decides how long checking takes.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct CostModel {
     nodes: Vec<Node>,
 }
 
@@ -53,7 +54,7 @@ enum Place {
     Element(usize),
 }
 
-impl Work {
+impl CostModel {
     /// Reduces a document that is known to be a schema within the limits.
     pub(super) fn new(
         document: &Value,
@@ -85,7 +86,7 @@ impl Work {
 }
 
 struct Builder {
-    work: Work,
+    work: CostModel,
     /// Nodes by where their subschemas stand in memory.
     seen: HashMap<usize, usize>,
     limits: SchemaLimits,

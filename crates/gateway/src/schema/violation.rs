@@ -1,4 +1,4 @@
-//! What is wrong with a value, in words that a model can act on.
+//! Schema violations of a value, in words that a model can act on.
 
 use std::fmt;
 

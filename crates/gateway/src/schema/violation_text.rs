@@ -1,4 +1,4 @@
-//! Puts one fault of a value into words. Long values are cut: the reader has sent them itself.
+//! The text of one violation. Long values are cut: the reader sent them.
 
 use gantry_protocol::json::{FlatNode, JsonKind};
 use jsonschema::error::{TypeKind, ValidationErrorKind};

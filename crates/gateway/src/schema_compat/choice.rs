@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::comparison::{Comparison, Effect, is_compatible, is_same};
 use super::document::Budget;
 use super::kinds::Kinds;
 use super::node::Node;
 use super::place::{Place, Side};
-use super::walk::{Effect, Walk, is_compatible, is_same};
 use super::{ChangeClass, DefinitionChange};
 
 pub(super) const KNOWN: &[&str] = &["anyOf", "oneOf"];
@@ -20,198 +20,221 @@ struct Forms<'a> {
     nodes: Vec<Node<'a>>,
 }
 
-impl<'a> Walk<'a> {
-    /// Compares nodes of which at least one offers forms. Says whether that was all there is to
-    /// compare.
-    pub(super) fn choices(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) -> bool {
-        let before = forms(old, self.budget, |value| self.old_node(value));
-        let after = forms(new, self.budget, |value| self.new_node(value));
-        match (before, after) {
-            (None, None) => {
-                self.exclusive(old, new, place);
-                false
-            }
-            (Some(before), Some(after)) => {
-                let place_of_forms = place.within(after.keyword);
-                self.forms(&before.nodes, &after.nodes, &place_of_forms);
-                let (rest, new_rest) = (without(old, &before), without(new, &after));
-                self.nodes(&rest, &new_rest, place);
-                true
-            }
-            (Some(before), None) => {
-                let place = place.within(before.keyword);
-                let before = distribute(old, before, self.budget);
-                self.forms(&before, &split(new), &place);
-                true
-            }
-            (None, Some(after)) => {
-                let place = place.within(after.keyword);
-                let after = distribute(new, after, self.budget);
-                self.forms(&split(old), &after, &place);
-                true
-            }
+/// Compares nodes of which at least one offers forms. Says whether that was all there is to
+/// compare.
+pub(super) fn compare_choices<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &Node<'a>,
+    new: &Node<'a>,
+    place: &Place,
+) -> bool {
+    let before = forms(old, comparison.budget, |value| comparison.old_node(value));
+    let after = forms(new, comparison.budget, |value| comparison.new_node(value));
+    match (before, after) {
+        (None, None) => {
+            exclusive(comparison, old, new, place);
+            false
+        }
+        (Some(before), Some(after)) => {
+            let place_of_forms = place.within(after.keyword);
+            compare_forms(comparison, &before.nodes, &after.nodes, &place_of_forms);
+            let (rest, new_rest) = (without(old, &before), without(new, &after));
+            comparison.nodes(&rest, &new_rest, place);
+            true
+        }
+        (Some(before), None) => {
+            let place = place.within(before.keyword);
+            let before = distribute(old, before, comparison.budget);
+            compare_forms(comparison, &before, &split(new), &place);
+            true
+        }
+        (None, Some(after)) => {
+            let place = place.within(after.keyword);
+            let after = distribute(new, after, comparison.budget);
+            compare_forms(comparison, &split(old), &after, &place);
+            true
         }
     }
+}
 
-    /// Every form of the one side must fit a form of the other: for the input what was accepted
-    /// must still be, for the output what is promised must have been.
-    fn forms(&mut self, old: &[Node<'a>], new: &[Node<'a>], place: &Place) {
-        let (narrow, wide) = match self.side {
-            Side::Input => (old, new),
-            Side::Output => (new, old),
-        };
-        let mut used = vec![false; wide.len()];
-        for (index, form) in narrow.iter().enumerate() {
-            if self.budget.exhausted() {
-                return;
-            }
-            let there = place.within(&index.to_string());
-            let (found, partner) = self.partner(index, form, wide, &there);
-            if is_compatible(&found) {
-                used[partner] = true;
-                self.found.extend(found);
-            } else if wide.len() == 1 || narrow.len() == wide.len() {
-                self.found.extend(found);
-            } else {
-                let what = match self.side {
-                    Side::Input => "no longer accepts one of its forms",
-                    Side::Output => "has a form that it did not have before",
-                };
-                self.report(
-                    ChangeClass::Major,
-                    there.at(""),
-                    format!("{} {what}", place.subject()),
-                );
-            }
+/// Every form of the one side must fit a form of the other: for the input what was accepted
+/// must still be, for the output what is promised must have been.
+fn compare_forms<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &[Node<'a>],
+    new: &[Node<'a>],
+    place: &Place,
+) {
+    let (narrow, wide) = match comparison.side {
+        Side::Input => (old, new),
+        Side::Output => (new, old),
+    };
+    let mut used = vec![false; wide.len()];
+    for (index, form) in narrow.iter().enumerate() {
+        if comparison.budget.exhausted() {
+            return;
         }
-        for index in (0..wide.len()).filter(|index| !used[*index]) {
-            let what = match self.side {
-                Side::Input => "accepts one more form",
-                Side::Output => "no longer has one of its forms",
+        let there = place.within(&index.to_string());
+        let (found, partner) = partner(comparison, index, form, wide, &there);
+        if is_compatible(&found) {
+            used[partner] = true;
+            comparison.found.extend(found);
+        } else if wide.len() == 1 || narrow.len() == wide.len() {
+            comparison.found.extend(found);
+        } else {
+            let what = match comparison.side {
+                Side::Input => "no longer accepts one of its forms",
+                Side::Output => "has a form that it did not have before",
             };
-            let there = place.at(&index.to_string());
-            self.report(ChangeClass::Minor, there, format!("{} {what}", place.subject()));
+            comparison.report(
+                ChangeClass::Major,
+                there.at(""),
+                format!("{} {what}", place.subject()),
+            );
         }
     }
+    for index in (0..wide.len()).filter(|index| !used[*index]) {
+        let what = match comparison.side {
+            Side::Input => "accepts one more form",
+            Side::Output => "no longer has one of its forms",
+        };
+        let there = place.at(&index.to_string());
+        comparison.report(ChangeClass::Minor, there, format!("{} {what}", place.subject()));
+    }
+}
 
-    /// The form that fits best, first of all the one in the same place, and what differs. Without
-    /// any that fits, what differs from the one in the same place.
-    fn partner(
-        &mut self,
-        index: usize,
-        form: &Node<'a>,
-        wide: &[Node<'a>],
-        place: &Place,
-    ) -> (Vec<DefinitionChange>, usize) {
-        let first = index.min(wide.len() - 1);
-        let mut best = (self.pair(form, &wide[first], place), first);
-        for (other, candidate) in wide.iter().enumerate() {
-            if is_same(&best.0) || self.budget.exhausted() {
+/// The form that fits best, first of all the one in the same place, and what differs. Without
+/// any that fits, what differs from the one in the same place.
+fn partner<'a>(
+    comparison: &mut Comparison<'a>,
+    index: usize,
+    form: &Node<'a>,
+    wide: &[Node<'a>],
+    place: &Place,
+) -> (Vec<DefinitionChange>, usize) {
+    let first = index.min(wide.len() - 1);
+    let mut best = (pair(comparison, form, &wide[first], place), first);
+    for (other, candidate) in wide.iter().enumerate() {
+        if is_same(&best.0) || comparison.budget.exhausted() {
+            break;
+        }
+        if other == first {
+            continue;
+        }
+        let found = pair(comparison, form, candidate, place);
+        if is_same(&found) || (is_compatible(&found) && !is_compatible(&best.0)) {
+            best = (found, other);
+        }
+    }
+    best
+}
+
+fn pair<'a>(
+    comparison: &mut Comparison<'a>,
+    narrow: &Node<'a>,
+    wide: &Node<'a>,
+    place: &Place,
+) -> Vec<DefinitionChange> {
+    let (old, new) = match comparison.side {
+        Side::Input => (narrow, wide),
+        Side::Output => (wide, narrow),
+    };
+    comparison.aside(|comparison| comparison.nodes(old, new, place))
+}
+
+/// `oneOf` whose forms overlap: more of one form may be less of the whole.
+fn exclusive<'a>(comparison: &mut Comparison<'a>, old: &Node<'a>, new: &Node<'a>, place: &Place) {
+    for keyword in KNOWN {
+        let (before, after) =
+            (old.keywords.get(keyword).copied(), new.keywords.get(keyword).copied());
+        match (before, after) {
+            (None, None) => {}
+            (Some(Value::Array(one)), Some(Value::Array(two))) => {
+                if !paired(comparison, one, two, &place.within(keyword)) {
+                    comparison.note_keyword(Effect::Unclear, place, keyword, (before, after));
+                }
+            }
+            (Some(_), Some(_)) => comparison.opaque(keyword, old, new, place),
+            _ => {
+                let effect = Effect::of_constraint(before.is_some());
+                comparison.note_keyword(effect, place, keyword, (before, after));
+            }
+        }
+    }
+}
+
+/// Whether each form has one of its own on the other side that means exactly the same.
+fn paired<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &'a [Value],
+    new: &'a [Value],
+    place: &Place,
+) -> bool {
+    if old.len() != new.len() {
+        return false;
+    }
+    let mut free: BTreeSet<usize> = (0..new.len()).collect();
+    old.iter().enumerate().all(|(index, form)| {
+        let there = place.within(&index.to_string());
+        let same = Some(index).filter(|index| free.contains(index));
+        let mut others = same.into_iter().chain(free.iter().copied().filter(|it| *it != index));
+        let partner = others.find(|other| {
+            comparison.budget.spend(1)
+                && comparison
+                    .exactly(|comparison| comparison.schemas(Some(form), new.get(*other), &there))
+        });
+        partner.is_some_and(|partner| free.remove(&partner))
+    })
+}
+
+/// What must hold besides: each demand of the wide side must follow from one of the narrow.
+pub(super) fn compare_conjuncts<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &Node<'a>,
+    new: &Node<'a>,
+    place: &Place,
+) {
+    let (narrow, wide) = match comparison.side {
+        Side::Input => (&old.besides, &new.besides),
+        Side::Output => (&new.besides, &old.besides),
+    };
+    let place = place.within("allOf");
+    let mut used = vec![false; narrow.len()];
+    for (index, demand) in wide.iter().enumerate() {
+        if comparison.budget.exhausted() {
+            return;
+        }
+        let first = Some(index).filter(|it| *it < narrow.len());
+        let order = first.into_iter().chain((0..narrow.len()).filter(|it| *it != index));
+        let mut best: Option<(usize, Vec<DefinitionChange>)> = None;
+        for other in order {
+            let found = pair(comparison, &narrow[other], demand, &place);
+            if is_same(&found) {
+                best = Some((other, found));
                 break;
             }
-            if other == first {
-                continue;
+            if best.is_none() && is_compatible(&found) {
+                best = Some((other, found));
             }
-            let found = self.pair(form, candidate, place);
-            if is_same(&found) || (is_compatible(&found) && !is_compatible(&best.0)) {
-                best = (found, other);
+            if comparison.budget.exhausted() {
+                break;
             }
         }
-        best
-    }
-
-    fn pair(&mut self, narrow: &Node<'a>, wide: &Node<'a>, place: &Place) -> Vec<DefinitionChange> {
-        let (old, new) = match self.side {
-            Side::Input => (narrow, wide),
-            Side::Output => (wide, narrow),
-        };
-        self.aside(|walk| walk.nodes(old, new, place))
-    }
-
-    /// `oneOf` whose forms overlap: more of one form may be less of the whole.
-    fn exclusive(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) {
-        for keyword in KNOWN {
-            let (before, after) =
-                (old.keywords.get(keyword).copied(), new.keywords.get(keyword).copied());
-            match (before, after) {
-                (None, None) => {}
-                (Some(Value::Array(one)), Some(Value::Array(two))) => {
-                    if !self.paired(one, two, &place.within(keyword)) {
-                        self.note_keyword(Effect::Unclear, place, keyword, (before, after));
-                    }
-                }
-                (Some(_), Some(_)) => self.opaque(keyword, old, new, place),
-                _ => {
-                    let effect = Effect::of_constraint(before.is_some());
-                    self.note_keyword(effect, place, keyword, (before, after));
-                }
+        match best {
+            Some((partner, found)) => {
+                used[partner] = true;
+                comparison.found.extend(found);
             }
+            None => comparison.report(
+                ChangeClass::Major,
+                place.at(""),
+                format!("{} changed in what `allOf` demands of it", place.subject()),
+            ),
         }
     }
-
-    /// Whether each form has one of its own on the other side that means exactly the same.
-    fn paired(&mut self, old: &'a [Value], new: &'a [Value], place: &Place) -> bool {
-        if old.len() != new.len() {
-            return false;
-        }
-        let mut free: BTreeSet<usize> = (0..new.len()).collect();
-        old.iter().enumerate().all(|(index, form)| {
-            let there = place.within(&index.to_string());
-            let same = Some(index).filter(|index| free.contains(index));
-            let mut others = same.into_iter().chain(free.iter().copied().filter(|it| *it != index));
-            let partner = others.find(|other| {
-                self.budget.spend(1)
-                    && self.exactly(|walk| walk.schemas(Some(form), new.get(*other), &there))
-            });
-            partner.is_some_and(|partner| free.remove(&partner))
-        })
-    }
-
-    /// What must hold besides: each demand of the wide side must follow from one of the narrow.
-    pub(super) fn besides(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) {
-        let (narrow, wide) = match self.side {
-            Side::Input => (&old.besides, &new.besides),
-            Side::Output => (&new.besides, &old.besides),
-        };
-        let place = place.within("allOf");
-        let mut used = vec![false; narrow.len()];
-        for (index, demand) in wide.iter().enumerate() {
-            if self.budget.exhausted() {
-                return;
-            }
-            let first = Some(index).filter(|it| *it < narrow.len());
-            let order = first.into_iter().chain((0..narrow.len()).filter(|it| *it != index));
-            let mut best: Option<(usize, Vec<DefinitionChange>)> = None;
-            for other in order {
-                let found = self.pair(&narrow[other], demand, &place);
-                if is_same(&found) {
-                    best = Some((other, found));
-                    break;
-                }
-                if best.is_none() && is_compatible(&found) {
-                    best = Some((other, found));
-                }
-                if self.budget.exhausted() {
-                    break;
-                }
-            }
-            match best {
-                Some((partner, found)) => {
-                    used[partner] = true;
-                    self.found.extend(found);
-                }
-                None => self.report(
-                    ChangeClass::Major,
-                    place.at(""),
-                    format!("{} changed in what `allOf` demands of it", place.subject()),
-                ),
-            }
-        }
-        if used.contains(&false) {
-            let text =
-                format!("{} changed in what `allOf` demands of it, compatibly", place.subject());
-            self.report(ChangeClass::Minor, place.at(""), text);
-        }
+    if used.contains(&false) {
+        let text = format!("{} changed in what `allOf` demands of it, compatibly", place.subject());
+        comparison.report(ChangeClass::Minor, place.at(""), text);
     }
 }
 
@@ -302,53 +325,66 @@ fn split<'a>(node: &Node<'a>) -> Vec<Node<'a>> {
 pub(super) const KNOWN_CONDITIONS: &[&str] =
     &["not", "if", "then", "else", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"];
 
-impl<'a> Walk<'a> {
-    pub(super) fn conditions(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) {
-        self.fixed("not", old, new, place);
-        for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
-            self.fixed(keyword, old, new, place);
-        }
-        if self.fixed("if", old, new, place) {
-            for keyword in ["then", "else"] {
-                let read = |node: &Node<'a>| node.keywords.get(keyword).copied();
-                self.schemas(read(old), read(new), &place.within(keyword));
-            }
-        }
-        self.dependent_schemas(old, new, place);
+pub(super) fn compare_conditions<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &Node<'a>,
+    new: &Node<'a>,
+    place: &Place,
+) {
+    fixed(comparison, "not", old, new, place);
+    for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+        fixed(comparison, keyword, old, new, place);
     }
-
-    /// A subschema that has to stay as it is. Says whether it is there, before and after, and did.
-    fn fixed(&mut self, keyword: &str, old: &Node<'a>, new: &Node<'a>, place: &Place) -> bool {
-        let (before, after) =
-            (old.keywords.get(keyword).copied(), new.keywords.get(keyword).copied());
-        let effect = match (before, after) {
-            (None, None) => return false,
-            (Some(_), Some(_)) => {
-                let there = place.within(keyword);
-                if self.exactly(|walk| walk.schemas(before, after, &there)) {
-                    return true;
-                }
-                Effect::Unclear
-            }
-            _ => Effect::of_constraint(before.is_some()),
-        };
-        self.note_keyword(effect, place, keyword, (before, after));
-        false
-    }
-
-    fn dependent_schemas(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) {
-        let key = "dependentSchemas";
-        let read = |node: &Node<'a>| node.keywords.get(key).map(|value| value.as_object());
-        let (before, after) = match (read(old), read(new)) {
-            (None, None) => return,
-            (Some(None), _) | (_, Some(None)) => return self.opaque(key, old, new, place),
-            (before, after) => (before.flatten(), after.flatten()),
-        };
-        let names: BTreeSet<&String> =
-            [before, after].into_iter().flatten().flat_map(|it| it.keys()).collect();
-        for name in names {
-            let (one, two) = (old.named(key, name), new.named(key, name));
-            self.schemas(one, two, &place.within(&format!("{key}.{name}")));
+    if fixed(comparison, "if", old, new, place) {
+        for keyword in ["then", "else"] {
+            let read = |node: &Node<'a>| node.keywords.get(keyword).copied();
+            comparison.schemas(read(old), read(new), &place.within(keyword));
         }
+    }
+    dependent_schemas(comparison, old, new, place);
+}
+
+/// A subschema that has to stay as it is. Says whether it is there, before and after, and did.
+fn fixed<'a>(
+    comparison: &mut Comparison<'a>,
+    keyword: &str,
+    old: &Node<'a>,
+    new: &Node<'a>,
+    place: &Place,
+) -> bool {
+    let (before, after) = (old.keywords.get(keyword).copied(), new.keywords.get(keyword).copied());
+    let effect = match (before, after) {
+        (None, None) => return false,
+        (Some(_), Some(_)) => {
+            let there = place.within(keyword);
+            if comparison.exactly(|comparison| comparison.schemas(before, after, &there)) {
+                return true;
+            }
+            Effect::Unclear
+        }
+        _ => Effect::of_constraint(before.is_some()),
+    };
+    comparison.note_keyword(effect, place, keyword, (before, after));
+    false
+}
+
+fn dependent_schemas<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &Node<'a>,
+    new: &Node<'a>,
+    place: &Place,
+) {
+    let key = "dependentSchemas";
+    let read = |node: &Node<'a>| node.keywords.get(key).map(|value| value.as_object());
+    let (before, after) = match (read(old), read(new)) {
+        (None, None) => return,
+        (Some(None), _) | (_, Some(None)) => return comparison.opaque(key, old, new, place),
+        (before, after) => (before.flatten(), after.flatten()),
+    };
+    let names: BTreeSet<&String> =
+        [before, after].into_iter().flatten().flat_map(|it| it.keys()).collect();
+    for name in names {
+        let (one, two) = (old.named(key, name), new.named(key, name));
+        comparison.schemas(one, two, &place.within(&format!("{key}.{name}")));
     }
 }

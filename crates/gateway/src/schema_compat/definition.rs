@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use gantry_protocol::RawJson;
 use serde_json::{Map, Value};
 
+use super::comparison::compare;
 use super::document::Document;
 use super::place::{Side, cut};
-use super::walk::compare;
 use super::{ChangeClass, DefinitionChange};
 
 /// Members that only people read, or that say nothing about a call.

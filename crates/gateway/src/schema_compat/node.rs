@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::comparison::{BYTES, is_known};
 use super::document::{Budget, Dialect, Document};
 use super::kinds::Kinds;
-use super::walk::{BYTES, is_known};
 
 /// The longest chain of `$ref` and `allOf` that is followed in one place.
 const CHAIN: usize = 32;

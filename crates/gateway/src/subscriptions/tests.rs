@@ -28,7 +28,7 @@ impl Provider for Ears {
     fn watched(&self, uris: &BTreeSet<String>) {
         let uris: Vec<_> = uris.iter().map(String::as_str).collect();
         self.0.lock().unwrap().push(uris.join(" "));
-        assert!(!uris.contains(&"a:panic"), "told of something frightful");
+        assert!(!uris.contains(&"a:panic"), "reported of something frightful");
     }
 }
 

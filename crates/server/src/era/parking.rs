@@ -77,7 +77,7 @@ impl Parking {
         }
         let account = server_state.quota.account(&request_context.caller.principal);
         let number = account.take(Resource::Parked, 1)?;
-        let asked: usize = input_requests.iter().map(|it| it.ask.to_json().bytes().len()).sum();
+        let asked: usize = input_requests.iter().map(|it| it.request.to_json().bytes().len()).sum();
         let bytes = account.take(Resource::Held, request_context.params.bytes().len() + asked)?;
         let until = Instant::now() + server_state.settings.parked_for;
         let (answers, virtual_server) = (HashMap::new(), server_state.virtual_server.clone());
@@ -173,7 +173,7 @@ impl Parked {
         let mut requests = ObjectWriter::new();
         for input_request in &self.input_requests {
             if !self.answers.contains_key(&input_request.key) {
-                requests = requests.raw(&input_request.key, &input_request.ask.to_json());
+                requests = requests.raw(&input_request.key, &input_request.request.to_json());
             }
         }
         let state = State::of(server_state, request_context, Some(place.to_owned()), None);
@@ -193,10 +193,10 @@ impl Parked {
             let Some(answer) = responses.get(&input_request.key) else {
                 continue;
             };
-            if !fits(&input_request.ask.method, &answer) {
+            if !fits(&input_request.request.method, &answer) {
                 let text = format!(
                     "the answer `{}` is not a result of {}",
-                    input_request.key, input_request.ask.method
+                    input_request.key, input_request.request.method
                 );
                 return Err(CallError::invalid_params(text));
             }

@@ -183,7 +183,7 @@ impl Session {
     ) -> CallStream {
         if call.method == Method::ResourcesSubscribe {
             let (server_state, params) = (server_state.clone(), call.params.clone());
-            return server_state.clone().gateway.attend(&call, |_| async move {
+            return server_state.clone().gateway.start_local(&call, |_| async move {
                 if let Ok(uri) = uri(&params) {
                     server_state.gateway.watching(&uri).await;
                 }

@@ -100,7 +100,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     async fn ask(&mut self, input_request: PendingInputRequest, wire: &Wire) {
         let named = input_request.name().map(str::to_owned);
-        let PendingInputRequest { ask, answer, .. } = input_request;
+        let PendingInputRequest { request: ask, answer, .. } = input_request;
         let revision = self.session.revision;
         // Only a question that sends the user to a URL needs a name of its own.
         let name = random_name();

@@ -160,7 +160,7 @@ impl Task {
 
     /// The questions that nobody has answered yet.
     pub(super) fn input_requests(&self) -> Vec<(String, InputRequest)> {
-        self.state().requires_credentials().map(|it| (it.key.clone(), it.ask.clone())).collect()
+        self.state().requires_credentials().map(|it| (it.key.clone(), it.request.clone())).collect()
     }
 
     /// Hears of changes.
@@ -175,9 +175,9 @@ impl Task {
         let wrong = state.open.iter().find(|input_request| {
             responses
                 .get(&input_request.key)
-                .is_some_and(|it| !fits(&input_request.ask.method, &it))
+                .is_some_and(|it| !fits(&input_request.request.method, &it))
         });
-        if let Some(PendingInputRequest { key, ask, .. }) = wrong {
+        if let Some(PendingInputRequest { key, request: ask, .. }) = wrong {
             let text = format!("the answer `{key}` is not a result of {}", ask.method);
             return Err(CallError::invalid_params(text));
         }
@@ -269,7 +269,7 @@ impl State {
 
     fn requests(&self) -> RawJson {
         let write = |object: ObjectWriter, input_request: &PendingInputRequest| {
-            object.raw(&input_request.key, &input_request.ask.to_json())
+            object.raw(&input_request.key, &input_request.request.to_json())
         };
         self.requires_credentials().fold(ObjectWriter::new(), write).finish()
     }

@@ -1,4 +1,4 @@
-//! A gateway whose gate, ward, provider and witness write down that they were reached.
+//! A gateway whose filters, provider and observer note that they were reached.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,8 @@ use gantry_protocol::json::JsonLimits;
 use gantry_protocol::{Method, RawJson};
 
 use crate::filter::{
-    CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, OnEnd, Permit, RequestFilter,
+    CallEnd, CallFilter, CallObserver, CallSummary, Decision, OnEnd, Permit, Recorded,
+    RequestFilter,
 };
 use crate::{
     Call, CallContext, CallError, CallEvent, Caller, ErrorKind, Gateway, InputRequest,
@@ -27,7 +28,7 @@ struct Notes {
 }
 
 /// A gateway with probes in every place.
-pub(super) struct House {
+pub(super) struct Fixture {
     pub(super) gateway: Arc<Gateway>,
     pub(super) publisher: Publisher,
     probe: Probe,
@@ -50,7 +51,7 @@ const TOOLS: [&str; 13] = [
     "waited",
 ];
 
-impl House {
+impl Fixture {
     pub(super) fn new(settings: Settings) -> Self {
         let probe = Probe::default();
         let gateway = Gateway::builder(ServerInfo::new("probe", "1"))
@@ -62,7 +63,7 @@ impl House {
         Self::furnish(gateway, probe)
     }
 
-    /// A face of the same gateway, with the same tools.
+    /// A virtual server of the same gateway, with the same tools.
     pub(super) fn virtual_server(&self) -> Self {
         Self::furnish(self.gateway.virtual_server(ServerInfo::new("face", "1")), self.probe.clone())
     }
@@ -103,8 +104,8 @@ impl Probe {
 
 impl RequestFilter for Probe {
     fn check<'a>(&'a self, call: &'a Call, _: &'a CallContext) -> Decision<'a> {
-        self.saw("gate");
-        // Not a tool that is listed: the gate stands before the name is resolved.
+        self.saw("request-filter");
+        // Not a tool that is listed: the request filter runs before the name is resolved.
         match is_for(call, "locked") {
             true => Decision::refused(CallError::new(ErrorKind::Refused, "locked")),
             false => Decision::GRANTED,
@@ -114,7 +115,7 @@ impl RequestFilter for Probe {
 
 impl CallFilter for Probe {
     fn check<'a>(&'a self, resolved: &'a Resolved, _: &'a CallContext) -> Decision<'a> {
-        self.saw("ward");
+        self.saw("call-filter");
         Decision::Later(Box::pin(async move {
             // A person may take longer than any deadline.
             tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
@@ -130,22 +131,22 @@ impl CallFilter for Probe {
 
 impl OnEnd for Probe {
     fn ended(&mut self, _: &Outcome) -> Result<(), CallError> {
-        self.saw("held");
+        self.saw("permit");
         Ok(())
     }
 }
 
 impl CallObserver for Probe {
-    fn begun(&self, summary: &CallSummary<'_>) -> Known {
+    fn begun(&self, summary: &CallSummary<'_>) -> Recorded {
         self.saw("begun");
         let refusal = is_for(summary.call, "unrecorded")
             .then(|| CallError::new(ErrorKind::Internal, "no room for the record"));
         Some(Box::pin(async move { refusal.map_or(Ok(()), Err) }))
     }
 
-    fn ended(&self, summary: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
+    fn ended(&self, summary: &CallSummary<'_>, end: &CallEnd<'_>) -> Recorded {
         assert_eq!(&*summary.call.caller.principal, "someone");
-        self.saw("witness");
+        self.saw("observer");
         self.notes(|notes| notes.witnessed.push(ended(end.outcome)));
         None
     }

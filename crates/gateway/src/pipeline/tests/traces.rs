@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::probe::{House, call_tool, raw};
+use super::probe::{Fixture, call_tool, raw};
 use crate::filter::{
-    CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, PolicyDecision,
+    CallEnd, CallFilter, CallObserver, CallSummary, Decision, PolicyDecision, Recorded,
 };
 use crate::{
     Call, CallContext, CallError, CallEvent, ErrorKind, Gateway, Listing, Outcome, Provider, Reply,
@@ -47,7 +47,7 @@ impl Drop for Closing {
 
 impl CallFilter for Eyes {
     fn check<'a>(&'a self, _: &'a Resolved, _: &'a CallContext) -> Decision<'a> {
-        self.look("ward");
+        self.look("call-filter");
         Decision::GRANTED
     }
 }
@@ -57,7 +57,7 @@ impl CallObserver for Eyes {
         self.look("arrived");
     }
 
-    fn ended(&self, _: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
+    fn ended(&self, _: &CallSummary<'_>, _: &CallEnd<'_>) -> Recorded {
         self.look("ended");
         None
     }
@@ -104,7 +104,7 @@ async fn whatever_is_done_for_a_call_knows_which_one_it_is() {
     eyes.look("outside");
     let seen = eyes.seen();
     let places: Vec<_> = seen.iter().map(|(place, _)| *place).collect();
-    assert_eq!(places, ["arrived", "ward", "provider", "drop", "ended", "outside"]);
+    assert_eq!(places, ["arrived", "call-filter", "provider", "drop", "ended", "outside"]);
     let first = seen[0].1.clone().unwrap();
     assert!(first.starts_with("\"quick\" "), "{first}");
     for (place, current) in &seen[..5] {
@@ -186,7 +186,7 @@ async fn refused_calls_are_counted_by_policy() {
         let expected = format!("gantry_calls_refused_total{{policy=\"{label}\"}} 1");
         assert_eq!(count(&gateway), [expected], "one that is not found was not refused");
     }
-    let house = House::new(Settings { calls_in_flight: 0, ..Settings::default() });
-    let _ = house.run(call_tool("good", "{}")).await;
-    assert_eq!(count(&house.gateway), ["gantry_calls_refused_total{policy=\"in flight\"} 1"]);
+    let fixture = Fixture::new(Settings { calls_in_flight: 0, ..Settings::default() });
+    let _ = fixture.run(call_tool("good", "{}")).await;
+    assert_eq!(count(&fixture.gateway), ["gantry_calls_refused_total{policy=\"in flight\"} 1"]);
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Known};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Recorded};
 use gantry_gateway::{
     Absence, Call, CallEvent, Event, Gateway, Interest, ListKind, Listing, Outcome, Provider,
     Reply, ServerInfo, Subscription,
@@ -50,7 +50,7 @@ impl Provider for Away {
 struct Record(Arc<Mutex<Vec<String>>>);
 
 impl CallObserver for Record {
-    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, _: &CallEnd<'_>) -> Recorded {
         let word = |it: &PolicyDecision| format!("{} {} {}", it.policy, it.allowed, it.rule);
         let all: Vec<String> = call.context.decisions().iter().map(word).collect();
         self.0.lock().expect("nobody panicked").push(all.join(", "));

@@ -79,10 +79,10 @@ pub(crate) fn start(
             None => server_state.gateway.start(Call { wants_task: true, ..call }),
             Some(support) => {
                 let own = call.clone();
-                server_state.gateway.attend(&call, |_| request.create(support, own))
+                server_state.gateway.start_local(&call, |_| request.create(support, own))
             }
         },
-        false => server_state.gateway.attend(&call, |context| request.answer(context)),
+        false => server_state.gateway.start_local(&call, |context| request.answer(context)),
     }
 }
 

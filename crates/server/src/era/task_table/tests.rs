@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_gateway::filter::{
-    CallEnd, CallFilter, CallObserver, CallSummary, Decision, Known, View, VisibilityFilter,
+    CallEnd, CallFilter, CallObserver, CallSummary, Decision, Recorded, View, VisibilityFilter,
 };
 use gantry_gateway::{
     Call, CallContext, CallError, Caller, ErrorKind, Gateway, GatewayBuilder, InputRequest,
@@ -191,7 +191,7 @@ impl VisibilityFilter for Denying {
 struct Noting(Arc<Mutex<Vec<String>>>);
 
 impl CallObserver for Noting {
-    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Known {
+    fn ended(&self, call: &CallSummary<'_>, end: &CallEnd<'_>) -> Recorded {
         let name = call.call.head.name.as_ref().and_then(RawJson::to_text).unwrap_or_default();
         let how = if end.outcome.is_ok() { "ran" } else { "refused" };
         self.0.lock().unwrap().push(format!("{name} {how}"));

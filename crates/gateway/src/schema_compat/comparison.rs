@@ -1,8 +1,8 @@
-//! The walk through two schemas at once.
+//! The comparison of two schemas, which descends both at once.
 //!
-//! A schema is the conjunction of its keywords, so if every keyword of the new one accepts at
-//! least what that of the old one accepts, the whole does too. A reference that leads back to a
-//! pair of schemas under comparison is taken to hold; if that is wrong, the pair itself says so.
+//! A schema is the conjunction of its keywords, so if every keyword of the new one accepts at least what that of
+//! the old one accepts, the whole does too. A reference that leads back to a pair of schemas under comparison is
+//! assumed to hold; if that is wrong, the pair itself is reported.
 
 use serde_json::Value;
 
@@ -11,6 +11,7 @@ use super::kinds::Kinds;
 use super::node::Node;
 use super::place::{Place, Side, quote};
 use super::{ChangeClass, DefinitionChange};
+use super::{choice, number, object, value};
 
 /// The most steps of one comparison.
 const STEPS: usize = 200_000;
@@ -67,9 +68,9 @@ pub(super) fn compare(side: Side, old: &Document, new: &Document) -> Vec<Definit
         return major("the schema changed, and with its `$schema` the change cannot be judged");
     }
     let budget = Budget::new(STEPS);
-    let mut walk = Walk::new(side, old, new, &budget);
-    walk.root(&place);
-    let mut found = walk.found;
+    let mut comparison = Comparison::new(side, old, new, &budget);
+    comparison.root(&place);
+    let mut found = comparison.found;
     if texts_only {
         found.retain(|change| change.class == ChangeClass::Patch);
     } else if budget.exhausted() {
@@ -90,8 +91,8 @@ struct Pair {
     exact: bool,
 }
 
-/// The state of a walk.
-pub(super) struct Walk<'a> {
+/// The state of a comparison.
+pub(super) struct Comparison<'a> {
     pub(super) side: Side,
     pub(super) old: &'a Document,
     pub(super) new: &'a Document,
@@ -100,13 +101,13 @@ pub(super) struct Walk<'a> {
     pub(super) exact: bool,
     /// The pairs that led here, each with the descents at its beginning.
     open: Vec<(Pair, usize)>,
-    /// How often the walk went from a value into a part of it.
+    /// How often the comparison went from a value into a part of it.
     descents: usize,
     depth: usize,
     pub(super) found: Vec<DefinitionChange>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Comparison<'a> {
     fn new(side: Side, old: &'a Document, new: &'a Document, budget: &'a Budget) -> Self {
         let (open, found) = (Vec::new(), Vec::new());
         Self { side, old, new, budget, exact: false, open, descents: 0, depth: 0, found }
@@ -172,7 +173,7 @@ impl<'a> Walk<'a> {
             return;
         }
         self.depth += 1;
-        self.notes(old, new, place);
+        value::compare_annotations(self, old, new, place);
         match (old.is_never(), new.is_never()) {
             (true, true) => {}
             (true, false) => self.note(Effect::Wider, place, "", "is now allowed"),
@@ -184,22 +185,22 @@ impl<'a> Walk<'a> {
 
     fn constraints(&mut self, old: &Node<'a>, new: &Node<'a>, place: &Place) {
         if !self.exact && (old.has_unevaluated() || new.has_unevaluated()) {
-            if !self.exactly(|walk| walk.nodes(old, new, place)) {
+            if !self.exactly(|comparison| comparison.nodes(old, new, place)) {
                 let text = "changed beside `unevaluatedProperties` or `unevaluatedItems`, and what \
                             that does cannot be shown";
                 self.note(Effect::Unclear, place, "", text);
             }
             return;
         }
-        if self.choices(old, new, place) {
+        if choice::compare_choices(self, old, new, place) {
             return;
         }
-        self.values(old, new, place);
-        self.numbers(old, new, place);
-        self.object(old, new, place);
-        self.array(old, new, place);
-        self.conditions(old, new, place);
-        self.besides(old, new, place);
+        value::compare_values(self, old, new, place);
+        number::compare_numbers(self, old, new, place);
+        object::compare_objects(self, old, new, place);
+        object::compare_arrays(self, old, new, place);
+        choice::compare_conditions(self, old, new, place);
+        choice::compare_conjuncts(self, old, new, place);
         self.unknown(old, new, place);
     }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A gateway and what its tools did.
-pub(super) struct House {
+pub(super) struct Fixture {
     pub(super) gateway: Arc<Gateway>,
     notes: Workers,
 }
@@ -33,7 +33,7 @@ struct Notes {
 
 const TOOLS: [&str; 6] = ["echo", "fail", "slow", "ask", "inquire", "hang"];
 
-impl House {
+impl Fixture {
     pub(super) fn new(settings: Settings) -> Self {
         let gateway = Gateway::builder(ServerInfo::new("batch", "1")).settings(settings).build();
         let notes = Workers::default();
