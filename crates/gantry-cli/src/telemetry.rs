@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gantry_client::{ClientError, Post};
-use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, Recorded, PolicyDecision};
+use gantry_gateway::filter::{CallEnd, CallObserver, CallSummary, PolicyDecision, Recorded};
 use gantry_gateway::{Call, CallContext, CallNumber, Caller, Span, Target, Trace};
 use gantry_protocol::{Method, RawJson, TraceParent};
 use tokio::sync::{mpsc, oneshot};

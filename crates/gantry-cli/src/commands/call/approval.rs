@@ -85,7 +85,8 @@ impl ApprovalPrompt {
 
 /// Asks on the terminal. Only a clear yes is one.
 async fn ask(question: &PendingInputRequest) -> bool {
-    let message = question.request.params.as_ref().and_then(|params| params.get("message")?.to_text());
+    let message =
+        question.request.params.as_ref().and_then(|params| params.get("message")?.to_text());
     render::say(&message.unwrap_or_default());
     render::say("Run it? [y/N]");
     yes().await

@@ -99,7 +99,8 @@ async fn answer(
             params: asked.get("params"),
         };
         let (answer, answered) = oneshot::channel();
-        desk.answer(gantry_gateway::PendingInputRequest { key: key.clone(), request: ask, answer }).await;
+        desk.answer(gantry_gateway::PendingInputRequest { key: key.clone(), request: ask, answer })
+            .await;
         let response = match answered.await {
             Ok(Ok(response)) => response,
             _ if method == Method::Elicit.as_str() => {

@@ -18,7 +18,9 @@ pub(in crate::era) fn attend(
     call: &Call,
 ) -> CallStream {
     let (own, request_context) = (server_state.clone(), request_context.clone());
-    server_state.gateway.start_local(call, move |_| async move { answer(&own, &request_context).await })
+    server_state
+        .gateway
+        .start_local(call, move |_| async move { answer(&own, &request_context).await })
 }
 
 async fn answer(server_state: &ServerState, request_context: &RequestContext) -> Outcome {
