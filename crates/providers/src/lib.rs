@@ -1,6 +1,7 @@
 //! Where tools come from: handlers in code, scripts and binaries, and other MCP servers.
 
 pub mod file_fingerprint;
+pub mod files;
 pub mod handlers;
 pub mod scripts;
 pub mod suggestion;
