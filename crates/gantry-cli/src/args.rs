@@ -210,6 +210,10 @@ pub(crate) struct ServeOptions {
     #[arg(long)]
     pub(crate) stdio: bool,
 
+    /// The folder whose files are resources; without it and `workspace` in the configuration, none are.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, env = "GANTRY_WORKSPACE")]
+    pub(crate) workspace: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) origin: Origin,
 }

@@ -17,6 +17,7 @@ pub(crate) mod otlp;
 pub(crate) mod policy;
 pub(crate) mod read;
 pub(crate) mod reload;
+pub(crate) mod resources;
 pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod source;
@@ -49,6 +50,7 @@ pub use crate::config::limits::{CallLimits, ClientLimits, ToolLimits};
 pub use crate::config::otlp::Otlp;
 pub(crate) use crate::config::otlp::collector;
 pub use crate::config::policy::{Policy, TrustConfig};
+pub use crate::config::resources::ResourceConfig;
 pub use crate::config::show::transport;
 pub use crate::config::tools::Standby;
 pub use crate::config::variables::{ValueError, state_folder};
@@ -97,6 +99,8 @@ pub struct Config {
     pub places: BTreeMap<String, Place>,
     /// Selections of servers and tools.
     pub profiles: Vec<Profile>,
+    /// Which files are resources.
+    pub resources: ResourceConfig,
     /// How long lists wait for servers that are being started.
     pub startup_wait: Option<Duration>,
     /// Where `uv` is.

@@ -4,6 +4,7 @@ pub(crate) mod audit_log;
 pub(crate) mod callers;
 pub(crate) mod config_applier;
 pub(crate) mod control_socket;
+pub(crate) mod file_resources;
 pub(crate) mod instance_file;
 pub(crate) mod metrics;
 pub(crate) mod policies;
@@ -140,12 +141,14 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     if let Some(telemetry) = &telemetry {
         offer.builder = offer.builder.observer(TracingObserver(telemetry.clone()));
     }
+    let files = file_resources::open(options.workspace, config.as_ref())?;
     let shows_examples = offer.is_example;
     watch(&offer, config.as_ref());
     let folders = Some(offer.tools.clone()).filter(|_| options.origin.tools.is_empty());
     let server = offer.build()?;
     stop_on_signal(server.clone())?;
     let _trimmer = Trimmer::start();
+    let files = file_resources::serve(files, &server);
     let statistics_source = statistics_source::keep(server.clone(), store);
     let budgets = policies.keep_budgets().await;
     let time = policies.keep_time();
@@ -168,6 +171,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<(), Exit> {
     let approvals = policies.trust().approvals();
     let served = open_doors(server, &callers, approvals, controlled, address).await;
     applier.stop().await;
+    files.stop().await;
     webhook.stop().await;
     pinned.stop().await;
     callers.stop().await;

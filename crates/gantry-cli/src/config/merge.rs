@@ -3,7 +3,7 @@
 use gantry_server::AllowedHosts;
 
 use crate::config::source::LoadState;
-use crate::config::{ClientLimits, Config, ToolLimits, TrustConfig, servers};
+use crate::config::{ClientLimits, Config, ResourceConfig, ToolLimits, TrustConfig, servers};
 
 impl Config {
     /// Takes over what another file says and this one does not.
@@ -29,6 +29,9 @@ impl Config {
         }
         if self.client_limits == ClientLimits::default() {
             self.client_limits = other.client_limits;
+        }
+        if self.resources == ResourceConfig::default() {
+            self.resources = other.resources;
         }
         if self.trust == TrustConfig::default() {
             self.trust = other.trust;

@@ -12,7 +12,7 @@ use crate::config::source::{LoadState, Source};
 use crate::config::variables::{ValueError, expand};
 use crate::config::{
     ClientLimits, Config, ConfigError, Inline, Lookup, Place, Policy, ToolLimits, audit, dialect,
-    http, layers, limits, names, otlp, policy, servers, tools,
+    http, layers, limits, names, otlp, policy, resources, servers, tools,
 };
 
 const KEYS: &[&str] = &[
@@ -28,6 +28,8 @@ const KEYS: &[&str] = &[
     "profiles",
     "policy",
     "startupWait",
+    "workspace",
+    "resources",
     "uv",
     "standby",
     "toolNames",
@@ -47,7 +49,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Keys that have a meaning, but are not built yet.
-const NOT_YET: &[&str] = &["model", "workspace"];
+const NOT_YET: &[&str] = &["model"];
 
 /// One file, and what is needed to read it.
 pub(crate) struct Reader<'a> {
@@ -108,6 +110,7 @@ impl Reader<'_> {
             names: self.load_state.openly(|| names::read(self, document))?,
             state: self.state(document)?,
             startup_wait: self.startup_wait(document)?,
+            resources: resources::read(self, document)?,
             uv: self.uv(document)?,
             tool_names: document
                 .get("toolNames")

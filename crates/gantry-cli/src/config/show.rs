@@ -39,6 +39,8 @@ impl Config {
             .raw_some("mcpServers", Some(&servers.finish()).filter(|_| !self.servers.is_empty()))
             .raw_some("profiles", Some(&profiles.finish()).filter(|_| !self.profiles.is_empty()))
             .value_some("startupWait", self.startup_wait.map(|wait| wait.as_millis() as u64))
+            .value_some("workspace", self.resources.workspace.as_deref().map(path))
+            .raw_some("resources", self.resources.to_json().as_ref())
             .value_some("uv", self.uv.as_deref().map(path))
             .raw_some("standby", self.standby.as_ref().map(Standby::to_json).as_ref())
             .raw_some("toolNames", self.tool_names.as_ref().map(tools::to_json).as_ref())

@@ -138,6 +138,8 @@ fn needing_restart(before: &Config, config: &Config) -> Vec<&'static str> {
         ("metrics", before.metrics != config.metrics),
         ("state", before.state != config.state),
         ("startupWait", before.startup_wait != config.startup_wait),
+        ("workspace", before.resources.workspace != config.resources.workspace),
+        ("resources", before.resources != config.resources),
         ("uv", before.uv != config.uv),
         ("standby", before.standby != config.standby),
         ("telemetry", before.telemetry != config.telemetry),
