@@ -122,7 +122,7 @@ impl Upstreams {
         let log = |own: DedicatedConnection| {
             (own.name, server.redaction.text(&own.client.log()).into_owned())
         };
-        server.own().into_iter().flatten().map(log).collect()
+        server.dedicated().into_iter().flatten().map(log).collect()
     }
 
     /// Ends a server's connections and begins anew; false if there is no such server.

@@ -45,12 +45,12 @@ impl UpstreamCall {
         let server = &self.server;
         let client = server.client_for(self.context.caller())?;
         let redaction = server.redaction.clone();
-        let asker = self.is_one_of_many.then(|| server.clone());
+        let named_server = self.is_one_of_many.then(|| server.clone());
         let handler = CallRequestHandler::new(
             self.context.clone(),
             redaction,
             self.takes_input_requests,
-            asker,
+            named_server,
         );
         let answers = self.request.input.entries.as_ref();
         let outcome = match self.ask(&client, &handler).await {
@@ -68,7 +68,7 @@ impl UpstreamCall {
             }
         };
         if let Some(required) = handler.missing().filter(|_| is_failure(&outcome)) {
-            return Err(lacking(server, required));
+            return Err(missing_capability(server, required));
         }
         match outcome? {
             Reply::Result(result) => {
@@ -138,8 +138,8 @@ impl UpstreamCall {
             Answer::Task(created) => {
                 let (client, request) = (client.clone(), request.clone());
                 let (server, context) = (&self.server, &self.context);
-                let followed = task::follow(&created, server, client, request, handler, context);
-                Ok(Reply::result(followed.await?))
+                let result = task::follow(&created, server, client, request, handler, context);
+                Ok(Reply::result(result.await?))
             }
         }
     }
@@ -280,7 +280,7 @@ fn is_failure(outcome: &Outcome) -> bool {
 }
 
 /// A server that failed after the client could not be asked failed for that reason.
-fn lacking(server: &Upstream, required: RawJson) -> CallError {
+fn missing_capability(server: &Upstream, required: RawJson) -> CallError {
     let kinds: Vec<String> =
         required.members().map(|member| format!("`{}`", member.key())).collect();
     let text = format!(

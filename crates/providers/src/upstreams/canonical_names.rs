@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gantry_gateway::{AddressAlias, CanonicalName, NameStyle};
 
 use super::aliases::Aliases;
-use super::naming::{Given, LONGEST, Names, begins_with, fit};
+use super::naming::{AssignedName, LONGEST, NameTable, begins_with, fit};
 use super::publish::Part;
 
 /// The canonical names of all servers.
@@ -18,14 +18,14 @@ pub(super) struct CanonicalNames(BTreeMap<Arc<str>, ServerNames>);
 /// Those of one server, by its own names.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ServerNames {
-    tools: HashMap<String, Named>,
-    prompts: HashMap<String, Named>,
+    tools: HashMap<String, NamedExport>,
+    prompts: HashMap<String, NamedExport>,
     aliases: Option<Arc<Aliases>>,
 }
 
 /// A name that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedExport {
     pub(super) canonical: Arc<CanonicalName>,
     /// Why it is not the one that was to be expected.
     pub(super) clash: Option<String>,
@@ -34,15 +34,15 @@ pub(super) struct Named {
 impl CanonicalNames {
     /// Names all that these parts offer, which must be those of all servers, in the order of their
     /// names. What is withdrawn keeps its names.
-    pub(super) fn give(parts: &[Part], length: usize) -> Self {
-        let (mut tools, mut prompts) = (Names::new(length), Names::new(length));
+    pub(super) fn assign(parts: &[Part], length: usize) -> Self {
+        let (mut tools, mut prompts) = (NameTable::new(length), NameTable::new(length));
         let (mut uris, mut texts) = (HashSet::new(), HashSet::new());
         let mut all = BTreeMap::new();
         for part in parts {
             let contenders = contenders(part, parts, length);
-            let name = |names: &mut Names, own: &str| {
-                let given = names.give(&part.server, &part.prefix, own);
-                (own.to_owned(), Named::new(given, &contenders))
+            let name = |names: &mut NameTable, own: &str| {
+                let given = names.assign(&part.server, &part.prefix, own);
+                (own.to_owned(), NamedExport::new(given, &contenders))
             };
             let named = ServerNames {
                 tools: part.exports.tools.iter().map(|it| name(&mut tools, &it.own)).collect(),
@@ -59,11 +59,11 @@ impl CanonicalNames {
         Self(all)
     }
 
-    pub(super) fn tool(&self, server: &str, own: &str) -> Option<&Named> {
+    pub(super) fn tool(&self, server: &str, own: &str) -> Option<&NamedExport> {
         self.0.get(server)?.tools.get(own)
     }
 
-    pub(super) fn prompt(&self, server: &str, own: &str) -> Option<&Named> {
+    pub(super) fn prompt(&self, server: &str, own: &str) -> Option<&NamedExport> {
         self.0.get(server)?.prompts.get(own)
     }
 
@@ -79,9 +79,9 @@ impl CanonicalNames {
     }
 }
 
-impl Named {
-    fn new(given: Given, contenders: &[&str]) -> Self {
-        let Given { name, full, clash } = given;
+impl NamedExport {
+    fn new(given: AssignedName, contenders: &[&str]) -> Self {
+        let AssignedName { name, full, clash } = given;
         // What clients see has no dots, and may begin like the names of another server only then.
         let begins = |text: &str| {
             let shown = NameStyle { dots: false, length: LONGEST }.clean(text);

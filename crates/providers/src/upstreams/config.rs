@@ -75,14 +75,14 @@ impl UpstreamConfig {
 
     /// How long a call may take. A little longer than its client allows, so that the client's
     /// error, which names the server, comes first.
-    pub(super) fn patience(&self) -> Option<Duration> {
+    pub(super) fn call_timeout(&self) -> Option<Duration> {
         self.client.at_most.checked_add(self.client.connect_within)
     }
 
     /// Whether it is configured in the same way.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         // The settings hold no secrets, so that their print tells all of them.
-        let print = |upstream: &Self| format!("{:?}", upstream.client);
+        let print = |config: &Self| format!("{:?}", config.client);
         self.name == other.name
             && self.source == other.source
             && self.target == other.target

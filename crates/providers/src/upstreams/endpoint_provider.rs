@@ -47,7 +47,7 @@ impl EndpointProvider {
     }
 
     /// Shows what the servers offer now, and gives what is wrong with their names.
-    pub(super) fn show(
+    pub(super) fn publish(
         &self,
         (servers, parts): (&[Arc<Upstream>], &[Part]),
         scope: Scope<'_>,
@@ -62,7 +62,7 @@ impl EndpointProvider {
             .swap(Arc::new(View { servers: names.zip(servers.iter().cloned()).collect(), routes }));
         // The way is there before anyone can be sent on it.
         publisher.publish(listing);
-        self.pass_on(&before);
+        self.forward_watches(&before);
         problems
     }
 
@@ -89,7 +89,7 @@ impl EndpointProvider {
     }
 
     /// Tells every server, and those of `before` too, what is watched of it here.
-    fn pass_on(&self, before: &View) {
+    fn forward_watches(&self, before: &View) {
         let view = self.view.load();
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let mut by_server: HashMap<&Arc<str>, BTreeSet<String>> = HashMap::default();
@@ -201,7 +201,7 @@ impl Provider for EndpointProvider {
     }
 
     fn timeout(&self, target: &Target) -> Option<Duration> {
-        self.view.load().server_of(target)?.upstream.patience()
+        self.view.load().server_of(target)?.config.call_timeout()
     }
 
     fn completeness(&self) -> Completeness {
@@ -222,22 +222,22 @@ impl Provider for EndpointProvider {
         match self.upstream_call(resolved, context) {
             Some(upstream_call) => Box::pin(async move { upstream_call.run().await }),
             None => {
-                let gone = gone(resolved);
-                Box::pin(async { Err(gone) })
+                let error = target_removed(resolved);
+                Box::pin(async { Err(error) })
             }
         }
     }
 
     fn watched(&self, uris: &BTreeSet<String>) {
         uris.clone_into(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner));
-        self.pass_on(&View::default());
+        self.forward_watches(&View::default());
     }
 
     fn absence(&self, tool: &str) -> Option<Absence> {
         let view = self.view.load();
-        let keeper = view.routes.keeper_of(tool);
-        let is_meant = |server: &&Arc<Upstream>| match keeper {
-            Some(keeper) => **keeper == *server.name(),
+        let reserved_for = view.routes.reserved_for(tool);
+        let is_meant = |server: &&Arc<Upstream>| match reserved_for {
+            Some(reserved_for) => **reserved_for == *server.name(),
             None => {
                 self.name.as_deref() == Some(server.name())
                     || naming::begins_with(tool, server.prefix())
@@ -250,7 +250,7 @@ impl Provider for EndpointProvider {
             "the tool `{tool}` cannot be called, for the server `{name}` offers nothing: {reason}; \
              `gantry status` shows how it stands"
         );
-        let origin = server.upstream.origin();
+        let origin = server.config.origin();
         Some(Absence { origin, error: CallError::new(ErrorKind::Unavailable, text) })
     }
 
@@ -275,7 +275,7 @@ impl Provider for EndpointProvider {
 }
 
 /// What a call was for has gone since it was found.
-fn gone(resolved: &Resolved) -> CallError {
+fn target_removed(resolved: &Resolved) -> CallError {
     let name = resolved.target.name();
     let kind = match resolved.call.method {
         Method::ToolsCall => ErrorKind::ToolNotFound,

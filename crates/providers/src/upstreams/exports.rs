@@ -57,8 +57,8 @@ pub(super) struct ExportedTool {
 impl Exports {
     /// What a server offers that takes the place of another, until it has spoken itself.
     pub(super) fn after(server: &Upstream, before: &Upstream) -> Self {
-        let (now, then) = (&server.upstream, &before.upstream);
-        let kind = |upstream: &UpstreamConfig| matches!(upstream.target, Ok(Target::Http(..)));
+        let (now, then) = (&server.config, &before.config);
+        let kind = |config: &UpstreamConfig| matches!(config.target, Ok(Target::Http(..)));
         let is_alike = now.overrides == then.overrides
             && now.task == then.task
             && now.validation == then.validation
@@ -77,11 +77,11 @@ impl Exports {
     }
 
     /// Reads the lists. What `before` has read already is taken from there.
-    pub(super) fn read(upstream: &UpstreamConfig, lists: &Lists, before: &Self) -> Self {
-        let origin = upstream.origin();
+    pub(super) fn read(config: &UpstreamConfig, lists: &Lists, before: &Self) -> Self {
+        let origin = config.origin();
         let mut problems: Vec<String> = lists.troubles().map(str::to_owned).collect();
         let mut exports = Self {
-            tools: tools(upstream, &origin, lists, before, &mut problems),
+            tools: tools(config, &origin, lists, before, &mut problems),
             prompts: entries(
                 lists.of(List::Prompts),
                 |it| {
@@ -98,7 +98,7 @@ impl Exports {
                 |it| &it.uri,
                 &mut problems,
             ),
-            templates: templates(upstream, &origin, lists, &mut problems),
+            templates: templates(config, &origin, lists, &mut problems),
             instructions: lists.instructions.clone(),
             problems: Vec::new(),
             is_withdrawn: false,
@@ -116,7 +116,7 @@ impl Exports {
 }
 
 fn tools(
-    upstream: &UpstreamConfig,
+    config: &UpstreamConfig,
     origin: &Arc<Origin>,
     lists: &Lists,
     before: &Exports,
@@ -135,7 +135,7 @@ fn tools(
             problems.push("a tool without a name is left out".to_owned());
             continue;
         };
-        if !chosen(&upstream.include, &upstream.exclude, &own) {
+        if !chosen(&config.include, &config.exclude, &own) {
             continue;
         }
         if !seen.insert(own.clone()) {
@@ -146,9 +146,9 @@ fn tools(
             tools.push((*tool).clone());
             continue;
         }
-        let tasks = Tasks::read(upstream, &own, source);
+        let tasks = Tasks::read(config, &own, source);
         let execution = tasks.shown(source, lists.makes_tasks);
-        match tool(upstream, origin, &own, source, tasks, execution) {
+        match tool(config, origin, &own, source, tasks, execution) {
             Ok((mut entry, tasks)) => {
                 entry.is_cached = is_cached;
                 let (entry, source) = (Arc::new(entry), source.clone());
@@ -162,14 +162,14 @@ fn tools(
 }
 
 fn tool(
-    upstream: &UpstreamConfig,
+    config: &UpstreamConfig,
     origin: &Arc<Origin>,
     own: &str,
     source: &RawJson,
     tasks: Tasks,
     execution: Option<RawJson>,
 ) -> Result<(ToolEntry, Tasks), EntryError> {
-    let instead = upstream.overrides.get(own);
+    let instead = config.overrides.get(own);
     let text = |pick: fn(&Override) -> &Option<String>| {
         instead.and_then(|it| pick(it).as_deref()).map(RawJson::string)
     };
@@ -183,14 +183,14 @@ fn tool(
         .apply();
     // Annotations for HTTP headers bind only those who speak HTTP to the server.
     let mut limits = SchemaLimits::default();
-    limits.steps = upstream.validation.unwrap_or(limits.steps);
-    let mut entry = match &upstream.target {
+    limits.steps = config.validation.unwrap_or(limits.steps);
+    let mut entry = match &config.target {
         Ok(Target::Http(..)) => ToolEntry::within(definition, limits)?,
         _ => ToolEntry::within(definition.clone(), limits)
             .or_else(|_| ToolEntry::ignoring_headers(definition, limits))?,
     };
     // The client keeps the time itself, and can say more about who took too long.
-    entry.timeout = upstream.patience();
+    entry.timeout = config.call_timeout();
     entry.fill_defaults = false;
     entry.origin = Some(origin.clone());
     // What is configured here is no word of the server's.
@@ -202,7 +202,7 @@ fn tool(
 }
 
 fn templates(
-    upstream: &UpstreamConfig,
+    config: &UpstreamConfig,
     origin: &Arc<Origin>,
     lists: &Lists,
     problems: &mut Vec<String>,
@@ -210,7 +210,7 @@ fn templates(
     let list = lists.of(List::Templates);
     let read = |it| Ok(TemplateEntry { origin: Some(origin.clone()), ..TemplateEntry::new(it)? });
     let entries = entries(list, read, |it| &it.uri_template, problems);
-    let (most, mut used) = (upstream.templates, 0);
+    let (most, mut used) = (config.templates, 0);
     let mut parse = |entry: Arc<TemplateEntry>| {
         // Nothing is compiled any more once the memory is used up: compiling costs time too.
         let parsed = (used <= most).then(|| Template::parse(&entry.uri_template));
@@ -261,9 +261,9 @@ pub(in crate::upstreams) struct Tasks {
 }
 
 impl Tasks {
-    fn read(upstream: &UpstreamConfig, own: &str, source: &RawJson) -> Self {
-        let said = upstream.overrides.get(own).and_then(|it| it.task);
-        Self { support: TaskSupport::read(source), is_long: said.unwrap_or(upstream.task) }
+    fn read(config: &UpstreamConfig, own: &str, source: &RawJson) -> Self {
+        let said = config.overrides.get(own).and_then(|it| it.task);
+        Self { support: TaskSupport::read(source), is_long: said.unwrap_or(config.task) }
     }
 
     /// Whether the server is asked to make a task of this client's call.

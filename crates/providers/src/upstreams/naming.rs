@@ -10,14 +10,14 @@ pub(super) const LONGEST: usize = LONGEST_NAME;
 
 /// The names given so far, and to whose thing each.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct NameTable {
     given: HashMap<String, (String, String)>,
     length: usize,
 }
 
 /// A name that was given.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct AssignedName {
     /// The name.
     pub(super) name: String,
     /// What it would be if that were not too long, or another's already.
@@ -26,7 +26,7 @@ pub(super) struct Given {
     pub(super) clash: Option<String>,
 }
 
-impl Names {
+impl NameTable {
     /// No names yet; none will be longer than `length`.
     pub(super) fn new(length: usize) -> Self {
         Self { given: HashMap::new(), length: length.clamp(SHORTEST_NAME, LONGEST) }
@@ -34,21 +34,27 @@ impl Names {
 
     /// Gives a name to what a server calls `own`. Must be called in the same order for the names
     /// to come out the same.
-    pub(super) fn give(&mut self, server: &str, prefix: &str, own: &str) -> Given {
+    pub(super) fn assign(&mut self, server: &str, prefix: &str, own: &str) -> AssignedName {
         let full = match prefix {
             "" => own.to_owned(),
             prefix => format!("{prefix}_{own}"),
         };
         let name = fit(&full, self.length);
-        self.give_as(server, own, name, &full)
+        self.assign_exact(server, own, name, &full)
     }
 
     /// Gives a name that fits already, if nobody has it.
-    pub(super) fn give_as(&mut self, server: &str, own: &str, name: String, full: &str) -> Given {
+    pub(super) fn assign_exact(
+        &mut self,
+        server: &str,
+        own: &str,
+        name: String,
+        full: &str,
+    ) -> AssignedName {
         let Some((other, theirs)) = self.given.get(&name) else {
             self.keep(&name, server, own);
             let full = Some(clean(full)).filter(|full| *full != name);
-            return Given { name, full, clash: None };
+            return AssignedName { name, full, clash: None };
         };
         let clash = format!("`{theirs}` of the server `{other}` has the name `{name}` already");
         let mut number = 0u32;
@@ -61,7 +67,7 @@ impl Names {
         };
         self.keep(&name, server, own);
         let clash = format!("`{own}` is offered as `{name}`, since {clash}; set a `prefix`");
-        Given { name, full: Some(clean(full)), clash: Some(clash) }
+        AssignedName { name, full: Some(clean(full)), clash: Some(clash) }
     }
 
     fn keep(&mut self, name: &str, server: &str, own: &str) {
@@ -120,13 +126,13 @@ mod tests {
     use super::*;
 
     fn given(wanted: &[(&str, &str, &str)], length: usize) -> Vec<String> {
-        let mut names = Names::new(length);
-        let give = |(server, prefix, own): &(&str, &str, &str)| {
-            let given = names.give(server, prefix, own);
+        let mut names = NameTable::new(length);
+        let assign = |(server, prefix, own): &(&str, &str, &str)| {
+            let given = names.assign(server, prefix, own);
             assert!(given.name.len() <= length, "{given:?}");
             given.name
         };
-        wanted.iter().map(give).collect()
+        wanted.iter().map(assign).collect()
     }
 
     #[test]
@@ -156,13 +162,13 @@ mod tests {
 
     #[test]
     fn of_two_that_are_alike_the_later_gets_a_suffix() {
-        let mut names = Names::new(64);
-        assert_eq!(names.give("a", "a", "b_c").clash, None);
-        let later = names.give("a_b", "a_b", "c");
+        let mut names = NameTable::new(64);
+        assert_eq!(names.assign("a", "a", "b_c").clash, None);
+        let later = names.assign("a_b", "a_b", "c");
         assert!(later.name.starts_with("a_b_c_") && later.name.len() == 14, "{later:?}");
         let clash = later.clash.unwrap();
         assert!(clash.contains("`b_c` of the server `a`") && clash.contains(&later.name));
-        let third = names.give("z", "", "a_b_c");
+        let third = names.assign("z", "", "a_b_c");
         assert_ne!(third.name, later.name);
     }
 

@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// How long a connection that nobody uses is kept.
-const IDLE: Duration = Duration::from_secs(10 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Into so many parts the connections of a server are divided where several principals share them.
-const SHARES: usize = 4;
+const PRINCIPAL_SHARES: usize = 4;
 
 /// The connections by whose they are.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Pool {
     limit: usize,
     state: Mutex<PoolState>,
     /// Where the connections live: longer than the threads that serve those who need them.
-    home: Handle,
+    runtime: Handle,
     /// What they say beside their calls goes there, with whose they are.
     events: mpsc::Sender<(Arc<str>, Event)>,
 }
@@ -35,7 +35,7 @@ struct PoolState {
     /// What clients watch. Who of them does is seen when there is news.
     watched: BTreeSet<String>,
     /// How many were ever made.
-    made: u64,
+    created: u64,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct PooledConnection {
     /// Who is accountable for it.
     principal: Box<str>,
     used: Instant,
-    _hearing: JoinSet<()>,
+    _event_task: JoinSet<()>,
 }
 
 /// The connection of one user or session.
@@ -66,24 +66,24 @@ impl Pool {
     ) -> Self {
         // It is made because it is needed; once lost it is made again when it is needed again.
         let settings = Settings { start: Start::Lazy, ..settings };
-        let (limit, home) = (limit.max(1), Handle::current());
-        Self { target, settings, limit, state: Mutex::default(), home, events }
+        let (limit, runtime) = (limit.max(1), Handle::current());
+        Self { target, settings, limit, state: Mutex::default(), runtime, events }
     }
 
     /// The connection of that name, for a principal; none if there are too many that work on
     /// something. One principal may have a part of them only where there may be others.
-    pub(super) fn get(&self, whose: &str, principal: &str, is_shared: bool) -> Option<Client> {
+    pub(super) fn get(&self, key: &str, principal: &str, is_shared: bool) -> Option<Client> {
         let now = Instant::now();
         let mut state = self.lock();
-        if let Some(pooled) = state.clients.get_mut(whose) {
+        if let Some(pooled) = state.clients.get_mut(key) {
             pooled.used = now;
             return Some(pooled.own.client.clone());
         }
         let clients = &mut state.clients;
-        clients.retain(|_, pooled| pooled.is_wanted(now));
-        let most = if is_shared { (self.limit / SHARES).max(1) } else { self.limit };
+        clients.retain(|_, pooled| pooled.is_in_use(now));
+        let most = if is_shared { (self.limit / PRINCIPAL_SHARES).max(1) } else { self.limit };
         if clients.values().filter(|pooled| *pooled.principal == *principal).count() >= most {
-            rest(clients, |pooled| *pooled.principal == *principal)?;
+            evict_idle(clients, |pooled| *pooled.principal == *principal)?;
         } else if clients.len() >= self.limit {
             // Whoever has the most gives way: nobody loses a connection to one who makes many.
             let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -92,38 +92,38 @@ impl Pool {
             }
             let largest = counts.values().copied().max()?;
             counts.retain(|_, count| *count == largest);
-            let holders: BTreeSet<Box<str>> = counts.into_keys().map(Into::into).collect();
-            rest(clients, |pooled| holders.contains(&pooled.principal))?;
+            let largest_holders: BTreeSet<Box<str>> = counts.into_keys().map(Into::into).collect();
+            evict_idle(clients, |pooled| largest_holders.contains(&pooled.principal))?;
         }
-        state.made += 1;
-        let pooled = self.make(whose, principal, &state);
+        state.created += 1;
+        let pooled = self.connect(key, principal, &state);
         let client = pooled.own.client.clone();
-        state.clients.insert(whose.into(), pooled);
+        state.clients.insert(key.into(), pooled);
         Some(client)
     }
 
-    fn make(&self, whose: &str, principal: &str, state: &PoolState) -> PooledConnection {
-        let _at_home = self.home.enter();
+    fn connect(&self, key: &str, principal: &str, state: &PoolState) -> PooledConnection {
+        let _guard = self.runtime.enter();
         let (sender, mut said) = mpsc::channel(self.settings.queue.max(1));
         let client = Client::new(self.target.clone(), self.settings.clone(), sender);
         client.watch(state.watched.clone());
-        let (whose, events) = (Arc::<str>::from(whose), self.events.clone());
-        let mut hearing = JoinSet::new();
-        hearing.spawn(async move {
+        let (key, events) = (Arc::<str>::from(key), self.events.clone());
+        let mut event_task = JoinSet::new();
+        event_task.spawn(async move {
             while let Some(event) = said.recv().await {
-                if events.send((whose.clone(), event)).await.is_err() {
+                if events.send((key.clone(), event)).await.is_err() {
                     return;
                 }
             }
         });
-        let number = state.made;
+        let number = state.created;
         let name = format!("{principal} {number}");
         let own = DedicatedConnection { client, name, number };
         PooledConnection {
             own,
             principal: principal.into(),
             used: Instant::now(),
-            _hearing: hearing,
+            _event_task: event_task,
         }
     }
 
@@ -137,7 +137,7 @@ impl Pool {
     /// Ends connections that nobody has used for long.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        self.lock().clients.retain(|_, pooled| pooled.is_wanted(now));
+        self.lock().clients.retain(|_, pooled| pooled.is_in_use(now));
     }
 
     /// All connections there are, in the order in which they were made.
@@ -149,7 +149,7 @@ impl Pool {
     }
 
     /// Forgets all connections, and gives them to whoever ends them.
-    pub(super) fn empty(&self) -> Vec<Client> {
+    pub(super) fn drain(&self) -> Vec<Client> {
         self.lock().clients.drain().map(|(_, pooled)| pooled.own.client).collect()
     }
 
@@ -159,7 +159,7 @@ impl Pool {
 }
 
 /// Ends the connection that has rested longest among these; none if all work on something.
-fn rest(
+fn evict_idle(
     clients: &mut HashMap<Arc<str>, PooledConnection>,
     is_meant: impl Fn(&PooledConnection) -> bool,
 ) -> Option<()> {
@@ -170,8 +170,8 @@ fn rest(
 }
 
 impl PooledConnection {
-    fn is_wanted(&self, now: Instant) -> bool {
-        now.duration_since(self.used) < IDLE || self.is_busy()
+    fn is_in_use(&self, now: Instant) -> bool {
+        now.duration_since(self.used) < IDLE_TIMEOUT || self.is_busy()
     }
 
     fn is_busy(&self) -> bool {
@@ -199,10 +199,10 @@ mod tests {
             assert_eq!(names(&pool).join(" "), expected);
             tokio::time::advance(Duration::from_secs(60)).await;
         }
-        tokio::time::advance(IDLE - Duration::from_secs(90)).await;
+        tokio::time::advance(IDLE_TIMEOUT - Duration::from_secs(90)).await;
         pool.sweep();
         assert_eq!(names(&pool), ["c"]);
-        assert_eq!((pool.all().len(), pool.empty().len(), pool.all().len()), (1, 1, 0));
+        assert_eq!((pool.all().len(), pool.drain().len(), pool.all().len()), (1, 1, 0));
     }
 
     #[tokio::test(start_paused = true)]

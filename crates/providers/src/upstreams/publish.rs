@@ -15,10 +15,10 @@ use gantry_protocol::RawJson;
 use gantry_protocol::headers::HeaderParam;
 
 use super::aliases::Aliases;
-use super::canonical_names::{CanonicalNames, Named};
+use super::canonical_names::{CanonicalNames, NamedExport};
 use super::config::Profile;
 use super::exports::{ExportedTool, Exports, Tasks};
-use super::naming::{LONGEST, Names};
+use super::naming::{LONGEST, NameTable};
 
 /// A server's part.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ pub(super) struct Routes {
     templates: BTreeMap<String, (Arc<str>, Matcher)>,
     aliases: HashMap<Arc<str>, Arc<Aliases>>,
     /// Whose tools the names are that are kept for servers that are away.
-    kept: HashMap<String, Arc<str>>,
+    reserved: HashMap<String, Arc<str>>,
 }
 
 /// Whose it is, and what its server calls it.
@@ -106,8 +106,8 @@ impl Routes {
     }
 
     /// The server that is away and has a tool of that name.
-    pub(super) fn keeper_of(&self, tool: &str) -> Option<&Arc<str>> {
-        self.kept.get(tool)
+    pub(super) fn reserved_for(&self, tool: &str) -> Option<&Arc<str>> {
+        self.reserved.get(tool)
     }
 
     /// Whose template that is.
@@ -134,7 +134,7 @@ pub(super) fn compose(
     let mut composed = Composed::default();
     name_tools(parts, scope, names, before, &mut composed);
     name_prompts(parts, scope, names, &mut composed);
-    addresses::give(parts, scope, names, &mut composed);
+    addresses::assign(parts, scope, names, &mut composed);
     composed
 }
 
@@ -145,7 +145,7 @@ fn name_tools(
     before: &Routes,
     composed: &mut Composed,
 ) {
-    let mut own_names = Names::new(LONGEST);
+    let mut own_names = NameTable::new(LONGEST);
     for part in parts {
         for tool in &part.exports.tools {
             // All parts were named; what were not could not be told from others, and is not listed.
@@ -154,15 +154,15 @@ fn name_tools(
                 // Names of one server that were made alike are kept apart all the same.
                 Scope::Alone => {
                     let name = tool.entry.name.clone();
-                    let given = own_names.give_as(&part.server, &tool.own, name, &tool.own);
+                    let given = own_names.assign_exact(&part.server, &tool.own, name, &tool.own);
                     (given.name, given.clash)
                 }
                 _ => (named.canonical.name.to_string(), named.clash.clone()),
             };
             let is_wanted = scope.has_server(&part.server) && scope.has_tool(&name);
             if part.exports.is_withdrawn {
-                let kept = is_wanted.then(|| (name, part.server.clone()));
-                composed.routes.kept.extend(kept);
+                let reserved = is_wanted.then(|| (name, part.server.clone()));
+                composed.routes.reserved.extend(reserved);
                 continue;
             }
             composed.note(&part.server, clash);
@@ -184,7 +184,7 @@ fn tool_route(
     part: &Part,
     tool: &ExportedTool,
     name: &str,
-    named: &Named,
+    named: &NamedExport,
     before: &Routes,
 ) -> Result<ToolRoute, String> {
     let canonical = named.beside(name);

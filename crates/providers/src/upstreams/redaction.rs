@@ -8,9 +8,9 @@ use super::UpstreamConfig;
 
 /// Hides what a server is configured with: the values of references wherever they stand, and the
 /// values of headers, of variables, and in an address.
-pub(super) fn of(upstream: &UpstreamConfig) -> Redactor {
-    let references = upstream.secrets.iter().map(Secret::expose);
-    let values: Vec<&str> = match &upstream.target {
+pub(super) fn of(config: &UpstreamConfig) -> Redactor {
+    let references = config.secrets.iter().map(Secret::expose);
+    let values: Vec<&str> = match &config.target {
         Ok(Target::Program(program)) => of_variables(&program.env).collect(),
         Ok(Target::Http(endpoint, _) | Target::WebSocket(endpoint)) => of_endpoint(endpoint),
         Err(_) => Vec::new(),

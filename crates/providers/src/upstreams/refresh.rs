@@ -20,16 +20,16 @@ use self::freshness::{ChangeRateLimit, Freshness};
 use super::lists;
 use super::lists::Lists;
 use super::registry::UpstreamRegistry;
-use super::upstream::{Heard, Upstream};
+use super::upstream::{Upstream, UpstreamEvents};
 
 /// Changes that come close together are looked at once.
-const SETTLE: Duration = Duration::from_millis(50);
+const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// How often connections that nobody uses are looked for.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The waits before a list that could not be had is asked for again.
-const AGAIN: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duration::from_secs(300) };
+const RETRY: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duration::from_secs(300) };
 
 type Listing = BoxFuture<'static, (List, Result<Listed, ClientError>)>;
 
@@ -43,18 +43,18 @@ pub(super) struct UpstreamTask {
     due_at: Option<Instant>,
     /// Lists that were asked for.
     listing: FuturesUnordered<Listing>,
-    asked: HashSet<List>,
+    requested: HashSet<List>,
     failures: u32,
     is_ready: bool,
     /// When to withdraw what the server offers.
     withdraw_at: Option<Instant>,
-    is_saved: bool,
+    is_cached: bool,
     /// When to ask again for lists whose changes the server does not tell.
     freshness: Freshness,
     /// How often lists are asked for that are said to have changed.
     change_rate: ChangeRateLimit,
     /// When they are asked for next because of that.
-    paced_until: Instant,
+    rate_limited_until: Instant,
 }
 
 impl UpstreamTask {
@@ -72,44 +72,44 @@ impl UpstreamTask {
             due: HashSet::new(),
             due_at: None,
             listing: FuturesUnordered::new(),
-            asked: HashSet::new(),
+            requested: HashSet::new(),
             failures: 0,
             is_ready: false,
             withdraw_at: None,
-            is_saved: true,
+            is_cached: true,
             freshness: Freshness::new(refresh),
             change_rate: ChangeRateLimit::default(),
-            paced_until: Instant::now(),
+            rate_limited_until: Instant::now(),
         }
     }
 
     /// Attends until the server is stopped.
-    pub(in crate::upstreams) async fn attend(mut self, mut heard: Heard) {
-        self.recall().await;
+    pub(in crate::upstreams) async fn run(mut self, mut events: UpstreamEvents) {
+        self.load_cache().await;
         let mut states = self.client.states();
         states.mark_changed();
-        let mut sweep = interval(SWEEP);
+        let mut sweep = interval(SWEEP_INTERVAL);
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                event = heard.shared.recv() => match event {
-                    Some(event) => self.hear(event),
+                event = events.shared.recv() => match event {
+                    Some(event) => self.on_event(event),
                     None => return,
                 },
-                Some((whose, event)) = heard.own.recv() => self.hear_own(&whose, event),
+                Some((key, event)) = events.dedicated.recv() => self.on_dedicated_event(&key, event),
                 Ok(()) = states.changed() => {
                     let state = states.borrow_and_update().clone();
-                    self.heed(&state);
-                    self.tell();
+                    self.on_state(&state);
+                    self.notify();
                 }
-                Some((list, listed)) = self.listing.next() => self.take(list, listed).await,
-                () = at(self.due_at) => self.ask(),
-                () = at(self.withdraw_at) => {
+                Some((list, listed)) = self.listing.next() => self.on_listed(list, listed).await,
+                () = sleep_until_some(self.due_at) => self.request_due(),
+                () = sleep_until_some(self.withdraw_at) => {
                     self.withdraw_at = None;
                     export_list::withdraw(&self.server, &self.registry).await;
                 }
-                () = at(self.freshness.ends_at()) => self.refresh(),
-                () = self.server.stale_hint.notified() => self.doubt(),
+                () = sleep_until_some(self.freshness.next_check()) => self.refresh(),
+                () = self.server.stale_hint.notified() => self.on_stale_hint(),
                 _ = sweep.tick() => self.server.sweep(),
             }
         }
@@ -117,30 +117,30 @@ impl UpstreamTask {
 
     /// Offers what was known of the server when it ran last. One that is started when it is needed
     /// and of which nothing is known is started once, to learn it.
-    async fn recall(&mut self) {
-        export_list::recall(&self.server, &self.registry).await;
-        if self.server.upstream.client.start != Start::Lazy {
+    async fn load_cache(&mut self) {
+        export_list::load_cached(&self.server, &self.registry).await;
+        if self.server.config.client.start != Start::Lazy {
             return;
         }
         if !self.server.is_known() {
-            self.demand(lists::ALL, Duration::ZERO);
+            self.schedule(lists::ALL, Duration::ZERO);
         } else {
-            self.server.settle();
-            self.tell();
+            self.server.mark_settled();
+            self.notify();
         }
     }
 
     /// Tells whoever waits that something has changed.
-    fn tell(&self) {
+    fn notify(&self) {
         if let Some(registry) = self.registry.upgrade() {
             registry.changes.send_modify(|changes| *changes += 1);
         }
     }
 
-    fn hear(&mut self, event: Event) {
+    fn on_event(&mut self, event: Event) {
         match event {
-            Event::Reconnected => self.demand_soon(lists::ALL.to_vec()),
-            Event::ListChanged(changed) => self.demand_soon(lists::of(changed)),
+            Event::Reconnected => self.schedule_rate_limited(lists::ALL.to_vec()),
+            Event::ListChanged(changed) => self.schedule_rate_limited(lists::of(changed)),
             Event::ResourceUpdated { uri, params } => self.updated(&uri, &params, None),
             Event::Log(level, params) => {
                 let (server, params) = (self.server.name(), self.server.redaction.json(params));
@@ -151,20 +151,21 @@ impl UpstreamTask {
 
     /// Hears what is said on the connection of one user or session. Its resources are theirs alone;
     /// its lists are taken for a hint that those of all may have changed.
-    fn hear_own(&mut self, whose: &Arc<str>, event: Event) {
+    fn on_dedicated_event(&mut self, key: &Arc<str>, event: Event) {
         match event {
             Event::Reconnected => {}
             Event::ListChanged(changed) => {
                 let changed = lists::of(changed);
                 changed.iter().for_each(|list| self.client.forget(*list));
-                self.demand_soon(changed);
+                self.schedule_rate_limited(changed);
             }
             Event::ResourceUpdated { uri, params } => {
-                let (server, whose) = (self.server.clone(), whose.clone());
-                let are = move |caller: &Caller| server.whose(caller).as_deref() == Some(&*whose);
+                let (server, key) = (self.server.clone(), key.clone());
+                let are =
+                    move |caller: &Caller| server.connection_key(caller).as_deref() == Some(&*key);
                 self.updated(&uri, &params, Some(&Recipients::new(are)));
             }
-            event @ Event::Log(..) => self.hear(event),
+            event @ Event::Log(..) => self.on_event(event),
         }
     }
 
@@ -174,7 +175,7 @@ impl UpstreamTask {
         }
     }
 
-    fn heed(&mut self, state: &State) {
+    fn on_state(&mut self, state: &State) {
         let was_ready = self.is_ready;
         self.is_ready = matches!(state, State::Ready | State::Degraded(_));
         if !self.is_ready {
@@ -186,7 +187,7 @@ impl UpstreamTask {
                 if !was_ready {
                     // A server that is new is waited for; one that came back is known already.
                     let is_new = *self.server.lists.load_full() == Lists::default();
-                    self.demand(lists::ALL, if is_new { Duration::ZERO } else { SETTLE });
+                    self.schedule(lists::ALL, if is_new { Duration::ZERO } else { DEBOUNCE });
                 }
             }
             State::BackingOff { .. } | State::Disabled(_) => {
@@ -201,9 +202,9 @@ impl UpstreamTask {
                     );
                 }
                 let keep = self.registry.upgrade().map_or(Duration::ZERO, |it| it.settings.keep);
-                self.server.settle();
+                self.server.mark_settled();
                 let is_offered = !self.server.exports.load().is_withdrawn;
-                if is_offered && self.server.upstream.client.start != Start::Lazy {
+                if is_offered && self.server.config.client.start != Start::Lazy {
                     self.withdraw_at.get_or_insert_with(|| Instant::now() + keep);
                 }
             }
@@ -212,44 +213,45 @@ impl UpstreamTask {
     }
 
     /// Has lists asked for that are said to have changed: soon, unless that is said all the time.
-    fn demand_soon(&mut self, lists: Vec<List>) {
+    fn schedule_rate_limited(&mut self, lists: Vec<List>) {
         let now = Instant::now();
         self.due.extend(lists.iter().copied());
         // One reading is enough for all that changes until then.
-        if self.paced_until > now {
+        if self.rate_limited_until > now {
             return;
         }
         let wait = self.change_rate.next(now);
         if wait > Duration::ZERO {
             self.server.note_listing_storm();
         }
-        self.paced_until = now + wait.max(SETTLE);
-        self.demand(lists, wait.max(SETTLE));
+        self.rate_limited_until = now + wait.max(DEBOUNCE);
+        self.schedule(lists, wait.max(DEBOUNCE));
     }
 
     /// Has lists asked for after a while.
-    fn demand(&mut self, lists: impl IntoIterator<Item = List>, after: Duration) {
+    fn schedule(&mut self, lists: impl IntoIterator<Item = List>, after: Duration) {
         self.due.extend(lists);
         let at = Instant::now() + after;
         self.due_at = Some(self.due_at.map_or(at, |due_at| due_at.min(at)));
     }
 
     /// Asks for what is due. What is being asked for stays due: it may have changed since.
-    fn ask(&mut self) {
+    fn request_due(&mut self) {
         self.due_at = None;
-        let asked = &self.asked;
-        let now: Vec<List> = self.due.iter().copied().filter(|it| !asked.contains(it)).collect();
+        let requested = &self.requested;
+        let now: Vec<List> =
+            self.due.iter().copied().filter(|it| !requested.contains(it)).collect();
         for list in now {
             self.due.remove(&list);
-            self.asked.insert(list);
+            self.requested.insert(list);
             let client = self.client.clone();
             self.listing.push(Box::pin(async move { (list, client.list(list).await) }));
         }
     }
 
     /// Takes a list, or the reason why there is none.
-    async fn take(&mut self, list: List, listed: Result<Listed, ClientError>) {
-        self.asked.remove(&list);
+    async fn on_listed(&mut self, list: List, listed: Result<Listed, ClientError>) {
+        self.requested.remove(&list);
         let mut lists = Lists::clone(&self.server.lists.load());
         let is_away = self.server.exports.load().is_withdrawn;
         let is_back = listed.is_ok() && is_away;
@@ -257,7 +259,7 @@ impl UpstreamTask {
             Ok(listed) => {
                 self.freshness.listed(list, listed.ttl);
                 lists.replace(list, listed);
-                lists.bound(self.server.upstream.client.lists.total);
+                lists.bound(self.server.config.client.lists.total);
             }
             // Many declare a capability and do not know all of its lists.
             Err(ClientError::Answered(error)) if error.code == code::METHOD_NOT_FOUND => {
@@ -267,7 +269,7 @@ impl UpstreamTask {
                 let reason = self.server.redaction.text(&error.to_string()).into_owned();
                 lists.note(list, format!("{} could not be had: {reason}", list.method()));
                 self.failures = self.failures.saturating_add(1);
-                self.demand([list], AGAIN.after(self.failures));
+                self.schedule([list], RETRY.after(self.failures));
             }
         }
         if let Some(peer) = self.client.known() {
@@ -278,28 +280,28 @@ impl UpstreamTask {
             self.due_at = Some(Instant::now());
         }
         if is_back || lists != **self.server.lists.load() {
-            self.warn(&lists);
+            self.log_troubles(&lists);
             self.server.lists.store(Arc::new(lists));
-            self.is_saved = false;
+            self.is_cached = false;
             if is_back || !is_away {
-                export_list::exports(&self.server, &self.registry).await;
+                export_list::publish(&self.server, &self.registry).await;
             }
         }
         if self.listing.is_empty() {
             if self.failures == 0 || **self.server.lists.load() != Lists::default() {
-                self.server.know();
+                self.server.mark_known();
             }
-            self.server.settle();
+            self.server.mark_settled();
             if self.due.is_empty() {
                 self.failures = 0;
-                self.save().await;
+                self.write_cache().await;
             }
         }
-        self.tell();
+        self.notify();
     }
 
     /// Tells the log, in one line, what is newly wrong with the lists.
-    fn warn(&self, lists: &Lists) {
+    fn log_troubles(&self, lists: &Lists) {
         let troubles = |lists: &Lists| lists.troubles().collect::<Vec<_>>().join("; ");
         let (now, before) = (troubles(lists), troubles(&self.server.lists.load()));
         if !now.is_empty() && now != before {
@@ -312,27 +314,27 @@ impl UpstreamTask {
     fn refresh(&mut self) {
         let stale = self.freshness.stale(|list| self.client.is_told(list));
         if !stale.is_empty() {
-            self.demand(stale, Duration::ZERO);
+            self.schedule(stale, Duration::ZERO);
         }
     }
 
     /// A call was refused as if there were no such tool.
-    fn doubt(&mut self) {
+    fn on_stale_hint(&mut self) {
         if !self.client.is_told(List::Tools) {
             self.client.forget(List::Tools);
-            self.freshness.doubt(List::Tools);
+            self.freshness.hint_stale(List::Tools);
         }
     }
 
-    async fn save(&mut self) {
+    async fn write_cache(&mut self) {
         let folder = self.registry.upgrade().and_then(|registry| registry.settings.folder.clone());
-        let Some(folder) = folder.filter(|_| !self.is_saved) else { return };
-        self.is_saved = true;
+        let Some(folder) = folder.filter(|_| !self.is_cached) else { return };
+        self.is_cached = true;
         let server = self.server.clone();
         let saving = tokio::task::spawn_blocking(move || {
             let lists = server.lists.load_full();
-            let file = folder.join(server.upstream.cache_file());
-            if let Err(error) = lists.save(&file, &server.upstream.identity()) {
+            let file = folder.join(server.config.cache_file());
+            if let Err(error) = lists.save(&file, &server.config.identity()) {
                 let server = server.name();
                 tracing::warn!(server, %error, "what a server lists cannot be kept");
             }
@@ -342,7 +344,7 @@ impl UpstreamTask {
 }
 
 /// Waits until then; for ever if it is not said when.
-async fn at(instant: Option<Instant>) {
+async fn sleep_until_some(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,
         None => std::future::pending().await,

@@ -27,14 +27,14 @@ pub(super) struct UpstreamRegistry {
     pub(super) names: watch::Sender<BTreeSet<String>>,
     /// Counts what may matter to those who wait: states, lists.
     pub(super) changes: watch::Sender<u64>,
-    rooms: Mutex<Rooms>,
+    state: Mutex<RegistryState>,
 }
 
 #[derive(Debug, Default)]
-struct Rooms {
+struct RegistryState {
     servers: BTreeMap<String, SupervisedUpstream>,
     profiles: BTreeMap<String, Profile>,
-    shown: Vec<Shown>,
+    endpoints: Vec<AttachedEndpoint>,
     /// The canonical names that were shown last.
     names: CanonicalNames,
     /// What is wrong with names where everything is shown, by server.
@@ -42,7 +42,7 @@ struct Rooms {
     /// The number of the last face.
     last: u64,
     /// Servers that may finish their work before they end.
-    leaving: JoinSet<()>,
+    retiring: JoinSet<()>,
 }
 
 /// A server, and who attends to it.
@@ -54,7 +54,7 @@ struct SupervisedUpstream {
 
 /// A face, and where it is shown.
 #[derive(Debug)]
-struct Shown {
+struct AttachedEndpoint {
     virtual_server: Arc<EndpointProvider>,
     gateway: Arc<Gateway>,
     publisher: Publisher,
@@ -63,26 +63,31 @@ struct Shown {
 impl UpstreamRegistry {
     pub(super) fn new(settings: UpstreamSettings) -> Self {
         let names = watch::Sender::new(BTreeSet::new());
-        Self { settings, names, changes: watch::Sender::new(0), rooms: Mutex::default() }
+        Self { settings, names, changes: watch::Sender::new(0), state: Mutex::default() }
     }
 
     /// Shows everything, or what has that name, through a gateway.
     pub(super) fn attach(self: &Arc<Self>, name: Option<&str>, gateway: &Arc<Gateway>) {
-        let mut rooms = self.rooms();
-        rooms.last += 1;
+        let mut state = self.state();
+        state.last += 1;
         let registry = Arc::downgrade(self);
         let virtual_server =
-            Arc::new(EndpointProvider::new(registry, name.map(str::to_owned), rooms.last));
+            Arc::new(EndpointProvider::new(registry, name.map(str::to_owned), state.last));
         let publisher = gateway.attach(virtual_server.clone());
-        rooms.shown.push(Shown { virtual_server, gateway: gateway.clone(), publisher });
-        self.show_in(&mut rooms, None);
+        state.endpoints.push(AttachedEndpoint {
+            virtual_server,
+            gateway: gateway.clone(),
+            publisher,
+        });
+        self.publish_locked(&mut state, None);
     }
 
     /// Shows no longer what has that name.
     pub(super) fn detach(&self, name: &str) {
-        let mut rooms = self.rooms();
-        let is_meant = |shown: &mut Shown| shown.virtual_server.name.as_deref() == Some(name);
-        for shown in rooms.shown.extract_if(.., is_meant) {
+        let mut state = self.state();
+        let is_meant =
+            |endpoint: &mut AttachedEndpoint| endpoint.virtual_server.name.as_deref() == Some(name);
+        for shown in state.endpoints.extract_if(.., is_meant) {
             shown.publisher.withdraw();
         }
     }
@@ -93,102 +98,104 @@ impl UpstreamRegistry {
         servers: Vec<UpstreamConfig>,
         profiles: Vec<Profile>,
     ) {
-        let mut rooms = self.rooms();
-        let mut before = std::mem::take(&mut rooms.servers);
-        for upstream in servers {
-            let name = upstream.name.clone();
+        let mut state = self.state();
+        let mut before = std::mem::take(&mut state.servers);
+        for config in servers {
+            let name = config.name.clone();
             let supervised = match before.remove(&name) {
-                Some(supervised) if supervised.server.upstream.is_same(&upstream) => supervised,
+                Some(supervised) if supervised.server.config.is_same(&config) => supervised,
                 Some(changed) => {
-                    let supervised = self.begin(upstream, Some(&changed.server));
-                    rooms.dismiss(&changed);
+                    let supervised = self.spawn(config, Some(&changed.server));
+                    state.retire(&changed);
                     supervised
                 }
-                None => self.begin(upstream, None),
+                None => self.spawn(config, None),
             };
-            rooms.servers.insert(name, supervised);
+            state.servers.insert(name, supervised);
         }
-        before.values().for_each(|removed| rooms.dismiss(removed));
+        before.values().for_each(|removed| state.retire(removed));
         drop(before);
-        rooms.profiles =
+        state.profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect();
-        for name in rooms.profiles.keys().filter(|name| rooms.servers.contains_key(*name)) {
+        for name in state.profiles.keys().filter(|name| state.servers.contains_key(*name)) {
             tracing::warn!(name, "a profile has the name of a server and is not shown; rename it");
         }
-        let names = rooms.servers.keys().chain(rooms.profiles.keys()).cloned().collect();
-        self.show_in(&mut rooms, None);
-        drop(rooms);
+        let names = state.servers.keys().chain(state.profiles.keys()).cloned().collect();
+        self.publish_locked(&mut state, None);
+        drop(state);
         self.names.send_if_modified(|old| std::mem::replace(old, names) != *old);
     }
 
     /// Ends all servers, those that are leaving too.
     pub(super) async fn stop(&self) {
         let servers = self.servers();
-        let mut leaving = std::mem::take(&mut self.rooms().leaving);
+        let mut retiring = std::mem::take(&mut self.state().retiring);
         join_all(servers.iter().map(|server| server.stop())).await;
-        leaving.shutdown().await;
+        retiring.shutdown().await;
     }
 
     /// Begins to attend to a server. What it listed under its former settings counts until it has
     /// spoken itself.
-    fn begin(
+    fn spawn(
         self: &Arc<Self>,
-        upstream: UpstreamConfig,
+        config: UpstreamConfig,
         before: Option<&Upstream>,
     ) -> SupervisedUpstream {
-        let is_same = before.is_some_and(|before| before.upstream.is_same_server(&upstream));
+        let is_same = before.is_some_and(|before| before.config.is_same_server(&config));
         let same = before.filter(|_| is_same);
         let lists = same.map(|before| before.lists.load_full());
-        let (server, heard) = Upstream::new(upstream, &self.settings, lists.unwrap_or_default());
+        let (server, events) = Upstream::new(config, &self.settings, lists.unwrap_or_default());
         if same.is_some_and(Upstream::is_known) {
-            server.know();
+            server.mark_known();
         }
-        if let Some(before) = before.filter(|_| !server.upstream.disabled) {
+        if let Some(before) = before.filter(|_| !server.config.disabled) {
             let exports = Exports::after(&server, before);
             // Of another server only the names are kept.
             let is_offered = is_same && server.shared().is_some();
             server.exports.store(Arc::new(if is_offered { exports } else { exports.withdrawn() }));
         }
         let registry = Arc::downgrade(self);
-        let upstream_task = match server.shared().cloned().zip(heard) {
-            Some((client, heard)) => {
-                let refresh = server.upstream.refresh.unwrap_or(self.settings.refresh);
+        let upstream_task = match server.shared().cloned().zip(events) {
+            Some((client, events)) => {
+                let refresh = server.config.refresh.unwrap_or(self.settings.refresh);
                 let upstream_task = UpstreamTask::new(registry, server.clone(), client, refresh);
-                Some(tokio::spawn(upstream_task.attend(heard)))
+                Some(tokio::spawn(upstream_task.run(events)))
             }
             None if server.is_recalled() => None,
             None => {
                 let server = server.clone();
-                Some(tokio::spawn(async move { export_list::recall(&server, &registry).await }))
+                Some(tokio::spawn(
+                    async move { export_list::load_cached(&server, &registry).await },
+                ))
             }
         };
         SupervisedUpstream { server, upstream_task }
     }
 
     /// Shows anew what has changed: a server's offer, or everything.
-    pub(super) fn show(&self, changed: Option<&str>) {
-        self.show_in(&mut self.rooms(), changed);
+    pub(super) fn publish(&self, changed: Option<&str>) {
+        self.publish_locked(&mut self.state(), changed);
     }
 
-    fn show_in(&self, rooms: &mut Rooms, changed: Option<&str>) {
+    fn publish_locked(&self, state: &mut RegistryState, changed: Option<&str>) {
         let servers: Vec<Arc<Upstream>> =
-            rooms.servers.values().map(|it| it.server.clone()).collect();
+            state.servers.values().map(|it| it.server.clone()).collect();
         let part = |server: &Arc<Upstream>| Part {
             server: server.name().into(),
             prefix: server.prefix().to_owned(),
             exports: server.exports.load_full(),
         };
         let parts: Vec<Part> = servers.iter().map(part).collect();
-        let names = CanonicalNames::give(&parts, self.settings.name_length);
+        let names = CanonicalNames::assign(&parts, self.settings.name_length);
         // A server that takes a name may change the canonical name of another one's tool, which
         // every endpoint must know of.
-        let renamed = names.changed_since(&rooms.names);
+        let renamed = names.changed_since(&state.names);
         // A name must not be given away before it is known whose it is.
         let is_all_known = servers.iter().all(|server| server.is_recalled());
-        for Shown { virtual_server, gateway, publisher } in &rooms.shown {
+        for AttachedEndpoint { virtual_server, gateway, publisher } in &state.endpoints {
             let is_meant = |name: &str| servers.iter().position(|server| server.name() == name);
             let alone = virtual_server.name.as_deref().and_then(is_meant);
-            let profile = virtual_server.name.as_deref().and_then(|name| rooms.profiles.get(name));
+            let profile = virtual_server.name.as_deref().and_then(|name| state.profiles.get(name));
             let (range, scope) = match (&virtual_server.name, alone, profile) {
                 (None, ..) => (0..servers.len(), Scope::Everything),
                 (_, Some(alone), _) => (alone..alone + 1, Scope::Alone),
@@ -203,14 +210,14 @@ impl UpstreamRegistry {
             {
                 continue;
             }
-            let problems = virtual_server.show((shown, parts), scope, &names, publisher);
+            let problems = virtual_server.publish((shown, parts), scope, &names, publisher);
             if virtual_server.name.is_none() {
                 let text = |(name, texts): (Arc<str>, _)| (name.to_string(), texts);
-                rooms.problems = problems.into_iter().map(text).collect();
+                state.problems = problems.into_iter().map(text).collect();
             }
-            instruct(gateway, shown, scope);
+            set_instructions(gateway, shown, scope);
         }
-        rooms.names = names;
+        state.names = names;
     }
 
     /// Tells clients everywhere, or some of them, that a resource of a server has new content.
@@ -221,23 +228,23 @@ impl UpstreamRegistry {
         metadata: Option<&RawJson>,
         recipients: Option<&Recipients>,
     ) {
-        for Shown { virtual_server, publisher, .. } in &self.rooms().shown {
+        for AttachedEndpoint { virtual_server, publisher, .. } in &self.state().endpoints {
             virtual_server.updated(server, uri, metadata.cloned(), recipients, publisher);
         }
     }
 
     /// The servers that a face shows: all, the one of that name, or those of a profile.
     pub(super) fn servers_of(&self, virtual_server: Option<&str>) -> Vec<Arc<Upstream>> {
-        let rooms = self.rooms();
+        let state = self.state();
         let Some(name) = virtual_server else {
-            return rooms.servers.values().map(|it| it.server.clone()).collect();
+            return state.servers.values().map(|it| it.server.clone()).collect();
         };
-        if let Some(alone) = rooms.servers.get(name) {
+        if let Some(alone) = state.servers.get(name) {
             return vec![alone.server.clone()];
         }
-        let Some(profile) = rooms.profiles.get(name) else { return Vec::new() };
+        let Some(profile) = state.profiles.get(name) else { return Vec::new() };
         let scope = Scope::Selected(profile);
-        let chosen = rooms.servers.values().filter(|it| scope.has_server(it.server.name()));
+        let chosen = state.servers.values().filter(|it| scope.has_server(it.server.name()));
         chosen.map(|it| it.server.clone()).collect()
     }
 
@@ -249,34 +256,34 @@ impl UpstreamRegistry {
 
     /// The servers in the order of their names.
     pub(super) fn servers(&self) -> Vec<Arc<Upstream>> {
-        self.rooms().servers.values().map(|it| it.server.clone()).collect()
+        self.state().servers.values().map(|it| it.server.clone()).collect()
     }
 
     pub(super) fn server(&self, name: &str) -> Option<Arc<Upstream>> {
-        self.rooms().servers.get(name).map(|it| it.server.clone())
+        self.state().servers.get(name).map(|it| it.server.clone())
     }
 
     /// What is wrong with names where everything is shown, by server.
     pub(super) fn problems(&self) -> BTreeMap<String, Vec<String>> {
-        self.rooms().problems.clone()
+        self.state().problems.clone()
     }
 
-    fn rooms(&self) -> MutexGuard<'_, Rooms> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, RegistryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Rooms {
+impl RegistryState {
     /// Lets a server go, once it has done what it works on.
-    fn dismiss(&mut self, supervised: &SupervisedUpstream) {
-        while self.leaving.try_join_next().is_some() {}
+    fn retire(&mut self, supervised: &SupervisedUpstream) {
+        while self.retiring.try_join_next().is_some() {}
         let server = supervised.server.clone();
-        self.leaving.spawn(async move { server.retire().await });
+        self.retiring.spawn(async move { server.retire().await });
     }
 }
 
 /// Says through a gateway what the servers say of their use.
-fn instruct(gateway: &Gateway, servers: &[Arc<Upstream>], scope: Scope<'_>) {
+fn set_instructions(gateway: &Gateway, servers: &[Arc<Upstream>], scope: Scope<'_>) {
     let own = gateway.identity().instructions.as_deref();
     let offers: Vec<_> = servers
         .iter()

@@ -44,7 +44,7 @@ pub struct Status {
 impl Status {
     /// How a server stands now. `problems` are those of its names.
     pub(super) fn of(server: &Upstream, problems: &[String]) -> Self {
-        let (mut state, exports, own) = (server.state(), server.offered(), server.own());
+        let (mut state, exports, own) = (server.state(), server.offered(), server.dedicated());
         let unlisted = || server.lists.load().troubles().next().map(str::to_owned);
         let trouble = match state {
             State::Ready => {
@@ -57,7 +57,7 @@ impl Status {
         let mut health = server.shared().map(Client::health).unwrap_or_default();
         own.iter().flatten().for_each(|own| add(&mut health, &own.client.health()));
         let peer = server.shared().and_then(Client::known);
-        let (transport, place) = match &server.upstream.target {
+        let (transport, place) = match &server.config.target {
             Ok(target) => place(target, &server.redaction),
             Err(_) => ("", String::new()),
         };

@@ -23,24 +23,24 @@ use super::redaction;
 use super::config::{Share, UpstreamConfig, UpstreamSettings};
 
 /// Things that may be waiting to be told to a server after the calls they belong to.
-const AFTERWORDS: usize = 256;
+const MAX_FOLLOWUPS: usize = 256;
 
 /// How long one of them may take.
-const AFTERWORD: Duration = Duration::from_secs(10);
+const FOLLOWUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long it counts that a server said too often that its lists changed.
-const STORM: Duration = Duration::from_secs(5);
+const STORM_WINDOW: Duration = Duration::from_secs(5);
 
 /// Longer than anything waits.
 pub(super) const FOREVER: Duration = Duration::from_secs(24 * 3600);
 
 /// How often a server that is to end is asked whether it still works on something.
-const LOOK: Duration = Duration::from_millis(200);
+const DRAIN_POLL: Duration = Duration::from_millis(200);
 
 /// One server.
 #[derive(Debug)]
 pub(super) struct Upstream {
-    pub(super) upstream: UpstreamConfig,
+    pub(super) config: UpstreamConfig,
     pub(super) redaction: Redactor,
     /// What it lists and who it serves are told over this one; none if it is not to be reached.
     connections: Option<Connections>,
@@ -69,11 +69,11 @@ pub(super) struct Upstream {
 
 /// What a server says beside its calls.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct UpstreamEvents {
     /// On the connection that all share.
     pub(super) shared: mpsc::Receiver<Event>,
     /// On those of single users or sessions, with whose it is.
-    pub(super) own: mpsc::Receiver<(Arc<str>, Event)>,
+    pub(super) dedicated: mpsc::Receiver<(Arc<str>, Event)>,
 }
 
 #[derive(Debug)]
@@ -84,36 +84,36 @@ struct Connections {
 
 /// What a server with handshake is told that it may ask for: everything that can be asked of any
 /// client. Whether the client of a call can answer is seen when it is asked.
-const BRIDGED: RawJson = RawJson::from_static(
+const ALL_INPUT_CAPABILITIES: RawJson = RawJson::from_static(
     r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#,
 );
 
 impl Upstream {
     /// A server, and what it says beside its calls; nothing if it is not to be reached.
     pub(super) fn new(
-        upstream: UpstreamConfig,
+        config: UpstreamConfig,
         settings: &UpstreamSettings,
         lists: Arc<Lists>,
-    ) -> (Arc<Self>, Option<Heard>) {
-        let target = upstream.target.as_ref().ok().filter(|_| !upstream.disabled).cloned();
-        let redaction = redaction::of(&upstream);
+    ) -> (Arc<Self>, Option<UpstreamEvents>) {
+        let target = config.target.as_ref().ok().filter(|_| !config.disabled).cloned();
+        let redaction = redaction::of(&config);
         let connected = target.map(|target| {
-            let (sender, shared_events) = mpsc::channel(upstream.client.queue.max(1));
-            let (own_sender, own_events) = mpsc::channel(upstream.client.queue.max(1));
-            let mut client = upstream.client.clone();
+            let (sender, shared_events) = mpsc::channel(config.client.queue.max(1));
+            let (own_sender, own_events) = mpsc::channel(config.client.queue.max(1));
+            let mut client = config.client.clone();
             if client.capabilities == RawJson::EMPTY_OBJECT {
-                client.capabilities = BRIDGED;
+                client.capabilities = ALL_INPUT_CAPABILITIES;
             }
             let shared = Client::new(target.clone(), client.clone(), sender);
             let pool = Pool::new(target, client, settings.connections, own_sender);
-            let heard = Heard { shared: shared_events, own: own_events };
-            (Connections { shared, pool }, heard)
+            let events = UpstreamEvents { shared: shared_events, dedicated: own_events };
+            (Connections { shared, pool }, events)
         });
-        let (connections, heard) = connected.unzip();
+        let (connections, events) = connected.unzip();
         let has_nothing_to_recall =
-            upstream.disabled || settings.folder.is_none() || *lists != Lists::default();
+            config.disabled || settings.folder.is_none() || *lists != Lists::default();
         let server = Self {
-            upstream,
+            config,
             redaction,
             connections,
             lists: ArcSwap::new(lists),
@@ -122,22 +122,22 @@ impl Upstream {
             followups: Mutex::default(),
             stale_hint: Notify::new(),
             shown: watch::Sender::new([true; 2]),
-            settled: AtomicBool::new(heard.is_none()),
+            settled: AtomicBool::new(events.is_none()),
             is_recalled: AtomicBool::new(has_nothing_to_recall),
             is_known: AtomicBool::new(false),
             began: Instant::now(),
             listing_storm: Mutex::default(),
         };
-        (Arc::new(server), heard)
+        (Arc::new(server), events)
     }
 
     pub(super) fn name(&self) -> &str {
-        &self.upstream.name
+        &self.config.name
     }
 
     /// What its names begin with.
     pub(super) fn prefix(&self) -> &str {
-        self.upstream.prefix.as_deref().unwrap_or(&self.upstream.name)
+        self.config.prefix.as_deref().unwrap_or(&self.config.name)
     }
 
     /// The connection that all share; none if the server is not to be reached.
@@ -152,10 +152,10 @@ impl Upstream {
             let text = format!("the server `{name}` is disabled; `gantry status` says why");
             return Err(CallError::new(ErrorKind::Unavailable, text));
         };
-        let Some(whose) = self.whose(caller) else { return Ok(connections.shared.clone()) };
+        let Some(key) = self.connection_key(caller) else { return Ok(connections.shared.clone()) };
         // Who has no credential is the only one here.
         let is_shared = caller.lease.is_some();
-        connections.pool.get(&whose, &caller.principal, is_shared).ok_or_else(|| {
+        connections.pool.get(&key, &caller.principal, is_shared).ok_or_else(|| {
             let kind = ErrorKind::LimitExceeded { retry_after: Some(Duration::from_secs(1)) };
             let text = format!(
                 "all connections that the server `{name}` may have for you are busy; wait, or let \
@@ -166,8 +166,8 @@ impl Upstream {
     }
 
     /// Under which name a caller has a connection; none for the one that all share.
-    pub(super) fn whose(&self, caller: &Caller) -> Option<String> {
-        match self.upstream.share {
+    pub(super) fn connection_key(&self, caller: &Caller) -> Option<String> {
+        match self.config.share {
             Share::Process => None,
             Share::User => Some(caller.principal.to_string()),
             Share::Session => {
@@ -180,14 +180,14 @@ impl Upstream {
 
     /// The connections of single users or sessions, in the order in which they were made; none if
     /// all share one.
-    pub(super) fn own(&self) -> Option<Vec<DedicatedConnection>> {
+    pub(super) fn dedicated(&self) -> Option<Vec<DedicatedConnection>> {
         let connections = self.connections.as_ref()?;
-        (self.upstream.share != Share::Process).then(|| connections.pool.all())
+        (self.config.share != Share::Process).then(|| connections.pool.all())
     }
 
     /// How it stands.
     pub(super) fn state(&self) -> State {
-        match (&self.connections, &self.upstream.target) {
+        match (&self.connections, &self.config.target) {
             (Some(connections), _) => connections.shared.state(),
             (None, Err(reason)) => State::Disabled(reason.clone()),
             (None, Ok(_)) => State::Disabled("the configuration says so".to_owned()),
@@ -265,11 +265,11 @@ impl Upstream {
         self.is_recalled.load(Ordering::Acquire)
     }
 
-    pub(super) fn recalled(&self) {
+    pub(super) fn mark_recalled(&self) {
         self.is_recalled.store(true, Ordering::Release);
     }
 
-    pub(super) fn settle(&self) {
+    pub(super) fn mark_settled(&self) {
         self.settled.store(true, Ordering::Release);
     }
 
@@ -278,7 +278,7 @@ impl Upstream {
         self.is_known.load(Ordering::Acquire)
     }
 
-    pub(super) fn know(&self) {
+    pub(super) fn mark_known(&self) {
         self.is_known.store(true, Ordering::Release);
     }
 
@@ -309,7 +309,7 @@ impl Upstream {
     /// What it says too often of its lists now.
     pub(super) fn listing_storm(&self) -> Option<String> {
         let storm = *self.listing_storm.lock().unwrap_or_else(PoisonError::into_inner);
-        storm.filter(|at| at.elapsed() < STORM).map(|_| {
+        storm.filter(|at| at.elapsed() < STORM_WINDOW).map(|_| {
             "it says all the time that its lists changed; they are read once a second".to_owned()
         })
     }
@@ -341,13 +341,14 @@ impl Upstream {
     }
 
     /// Tells the server something after the call it belongs to has gone.
-    pub(super) fn send_after(&self, client: Client, request: Request) {
+    pub(super) fn spawn_followup(&self, client: Client, request: Request) {
         let mut followups = self.followups.lock().unwrap_or_else(PoisonError::into_inner);
         while followups.try_join_next().is_some() {}
-        if followups.len() < AFTERWORDS {
+        if followups.len() < MAX_FOLLOWUPS {
             followups.spawn(async move {
                 let _ =
-                    tokio::time::timeout(AFTERWORD, client.request(&request, &NoopHandler)).await;
+                    tokio::time::timeout(FOLLOWUP_TIMEOUT, client.request(&request, &NoopHandler))
+                        .await;
             });
         }
     }
@@ -368,10 +369,10 @@ impl Upstream {
     pub(super) async fn retire(&self) {
         let finished = async {
             while self.in_flight() > 0 {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(DRAIN_POLL).await;
             }
         };
-        let _ = tokio::time::timeout(self.upstream.client.at_most, finished).await;
+        let _ = tokio::time::timeout(self.config.client.at_most, finished).await;
         self.stop().await;
     }
 
@@ -382,7 +383,7 @@ impl Upstream {
     /// Ends the connections for good.
     pub(super) async fn stop(&self) {
         if let Some(Connections { shared, pool }) = &self.connections {
-            let others = pool.empty();
+            let others = pool.drain();
             join_all(others.iter().chain([shared]).map(Client::stop)).await;
         }
     }

@@ -15,7 +15,7 @@ use crate::upstreams::upstream::Upstream;
 
 /// How long a question waits for others that a server asks at the same time, when the client must
 /// take them all at once. A person who is asked does not see it.
-const TOGETHER: Duration = Duration::from_millis(20);
+const BATCH_WINDOW: Duration = Duration::from_millis(20);
 
 /// The client of one call.
 #[derive(Debug)]
@@ -26,12 +26,12 @@ pub(super) struct CallRequestHandler {
     identity: OnceLock<String>,
     redaction: Redactor,
     /// The server, where there are others that may ask.
-    asker: Option<Arc<Upstream>>,
-    said: Mutex<Said>,
+    named_server: Option<Arc<Upstream>>,
+    inputs: Mutex<InputState>,
 }
 
 #[derive(Debug, Default)]
-struct Said {
+struct InputState {
     /// Names that questions of this call had.
     keys: HashSet<String>,
     /// What the client would have had to declare to answer a question.
@@ -47,64 +47,68 @@ impl CallRequestHandler {
         context: CallContext,
         redaction: Redactor,
         at_once: bool,
-        asker: Option<Arc<Upstream>>,
+        named_server: Option<Arc<Upstream>>,
     ) -> Self {
-        let (identity, said) = (OnceLock::new(), Mutex::default());
-        Self { context, at_once, identity, redaction, asker, said }
+        let (identity, inputs) = (OnceLock::new(), Mutex::default());
+        Self { context, at_once, identity, redaction, named_server, inputs }
     }
 
     /// What the client would have had to declare, if the server asked for more than that.
     pub(super) fn missing(&self) -> Option<RawJson> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).missing.clone()
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).missing.clone()
     }
 
     /// Asks the client. A name that was used before would bring the answer of then.
-    pub(super) async fn put(
+    pub(super) async fn request_input(
         &self,
         key: Option<String>,
         ask: InputRequest,
     ) -> Result<RawJson, InputRequestError> {
-        let key = self.key(key, &ask.method);
-        self.put_as(&key, ask).await
+        let key = self.unique_key(key, &ask.method);
+        self.request_input_as(&key, ask).await
     }
 
-    async fn put_as(&self, key: &str, ask: InputRequest) -> Result<RawJson, InputRequestError> {
+    async fn request_input_as(
+        &self,
+        key: &str,
+        ask: InputRequest,
+    ) -> Result<RawJson, InputRequestError> {
         let InputRequest { method, params } = ask;
-        let params = match &self.asker {
+        let params = match &self.named_server {
             Some(server) => params.map(|params| with_server_name(server.name(), &method, params)),
             None => params,
         };
         let ask = InputRequest { method, params };
         let answer = self.context.ask(key, ask).await;
         if let Err(InputRequestError::Unsupported { required }) = &answer {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            said.missing.get_or_insert_with(|| required.clone());
+            let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+            inputs.missing.get_or_insert_with(|| required.clone());
         }
         answer
     }
 
     /// Waits for other questions. All that come within the time go out together.
-    async fn gather(&self) {
+    async fn wait_for_batch(&self) {
         if !self.at_once {
             return;
         }
         let release = {
             let now = Instant::now();
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            let release = said.release.filter(|at| *at > now).unwrap_or(now + TOGETHER);
-            *said.release.insert(release)
+            let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+            let release = inputs.release.filter(|at| *at > now).unwrap_or(now + BATCH_WINDOW);
+            *inputs.release.insert(release)
         };
         sleep_until(release).await;
     }
 
-    fn key(&self, hint: Option<String>, method: &Method) -> String {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(hint) = hint.filter(|hint| said.keys.insert(hint.clone())) {
+    fn unique_key(&self, hint: Option<String>, method: &Method) -> String {
+        let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hint) = hint.filter(|hint| inputs.keys.insert(hint.clone())) {
             return hint;
         }
         loop {
             let key = self.context.number_input_request(method);
-            if said.keys.insert(key.clone()) {
+            if inputs.keys.insert(key.clone()) {
                 return key;
             }
         }
@@ -129,10 +133,10 @@ impl RequestHandler for CallRequestHandler {
         input_request: gantry_client::InputRequest,
     ) -> BoxFuture<'_, Result<RawJson, InputRefusal>> {
         let gantry_client::InputRequest { method, params, key } = input_request;
-        let key = self.key(key, &method);
+        let key = self.unique_key(key, &method);
         Box::pin(async move {
-            self.gather().await;
-            let answer = self.put_as(&key, InputRequest { method, params }).await;
+            self.wait_for_batch().await;
+            let answer = self.request_input_as(&key, InputRequest { method, params }).await;
             answer.map_err(|error| refusal(&error))
         })
     }

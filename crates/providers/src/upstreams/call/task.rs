@@ -45,7 +45,7 @@ impl From<ClientError> for TaskError {
 }
 
 /// A task under way. When it is dropped before its end, the server is told that nobody waits.
-pub(super) struct Followed<'a> {
+pub(super) struct FollowedTask<'a> {
     server: &'a Upstream,
     client: Client,
     request: Request,
@@ -67,14 +67,14 @@ pub(super) async fn follow(
         let text = "the server made the call a task without a name".to_owned();
         return Err(ClientError::Malformed(text).into());
     };
-    let mut followed = Followed { server, client, request, id, handler, over: false };
-    let result = followed.to_end(task(created), context).await;
+    let mut followed = FollowedTask { server, client, request, id, handler, over: false };
+    let result = followed.run(task(created), context).await;
     followed.over = !matches!(result, Err(TaskError::Call(_)));
     result
 }
 
-impl Followed<'_> {
-    async fn to_end(&self, mut task: RawJson, context: &CallContext) -> Result<RawJson, TaskError> {
+impl FollowedTask<'_> {
+    async fn run(&self, mut task: RawJson, context: &CallContext) -> Result<RawJson, TaskError> {
         let (mut asked, mut looks) = (HashSet::new(), 0.0);
         loop {
             looks += 1.0;
@@ -91,11 +91,11 @@ impl Followed<'_> {
                 },
                 _ => {}
             }
-            task = self.look_again(&task, looks).await?;
+            task = self.poll(&task, looks).await?;
         }
     }
 
-    async fn look_again(&self, task: &RawJson, looks: f64) -> Result<RawJson, TaskError> {
+    async fn poll(&self, task: &RawJson, looks: f64) -> Result<RawJson, TaskError> {
         let wait = wait(task);
         let wait = if runs_long(task) { wait } else { wait.min(SHORTEST.mul_f64(looks)) };
         tokio::time::sleep(wait).await;
@@ -111,7 +111,7 @@ impl Followed<'_> {
         let watch = async {
             let mut looks = 1.0;
             while !runs_long(&task) {
-                match self.look_again(&task, looks).await {
+                match self.poll(&task, looks).await {
                     Ok(seen) => task = seen,
                     // The one who waits for the result hears of it too.
                     Err(_) => return pending().await,
@@ -159,7 +159,7 @@ impl Followed<'_> {
         }
         let asking = input_requests.into_iter().map(async |(key, ask)| {
             let can_cancel = ask.method == Method::Elicit;
-            let answer = self.handler.put(Some(key.clone()), ask).await;
+            let answer = self.handler.request_input(Some(key.clone()), ask).await;
             let answer = match answer {
                 Err(error) if can_cancel && error != InputRequestError::Gone => Ok(CANCEL),
                 answer => answer,
@@ -198,11 +198,11 @@ impl Followed<'_> {
     }
 }
 
-impl Drop for Followed<'_> {
+impl Drop for FollowedTask<'_> {
     fn drop(&mut self) {
         if !self.over {
             let request = self.request("tasks/cancel", None);
-            self.server.send_after(self.client.clone(), request);
+            self.server.spawn_followup(self.client.clone(), request);
         }
     }
 }
@@ -214,7 +214,7 @@ fn task(result: &RawJson) -> RawJson {
 
 /// Whether the server has not said otherwise of the call that became a task.
 fn runs_long(task: &RawJson) -> bool {
-    task.at(&[key::META, key::RUNS_LONG]).is_none_or(|said| said.as_str() != "false")
+    task.at(&[key::META, key::RUNS_LONG]).is_none_or(|inputs| inputs.as_str() != "false")
 }
 
 /// A client that can come back for the result need not wait here either.
@@ -233,14 +233,15 @@ fn report(task: &RawJson, looks: f64, context: &CallContext) {
 }
 
 fn wait(task: &RawJson) -> Duration {
-    let said = milliseconds(task, "pollIntervalMs").or_else(|| milliseconds(task, "pollInterval"));
-    let wait = said.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
+    let inputs =
+        milliseconds(task, "pollIntervalMs").or_else(|| milliseconds(task, "pollInterval"));
+    let wait = inputs.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST);
     wait.mul_f64(rand::rng().random_range(1.0..=1.1))
 }
 
 fn milliseconds(task: &RawJson, member: &str) -> Option<Duration> {
-    let said = task.get(member)?.read::<f64>().filter(|value| *value >= 0.0)?;
-    Some(Duration::from_secs_f64((said / 1000.0).min(MOST)))
+    let inputs = task.get(member)?.read::<f64>().filter(|value| *value >= 0.0)?;
+    Some(Duration::from_secs_f64((inputs / 1000.0).min(MOST)))
 }
 
 fn cancelled() -> ClientError {

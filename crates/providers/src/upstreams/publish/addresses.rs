@@ -14,7 +14,7 @@ use crate::uri_template::Template;
 
 /// The addresses of servers that are away, by which nobody else is to be reached.
 #[derive(Debug, Default)]
-struct Kept {
+struct Reserved {
     uris: HashSet<String>,
     templates: BTreeMap<String, Cover>,
 }
@@ -28,14 +28,14 @@ struct Cover {
 
 /// Gives every resource and template the address that no other has, or where a server is shown
 /// alone its own.
-pub(super) fn give(
+pub(super) fn assign(
     parts: &[Part],
     scope: Scope<'_>,
     names: &CanonicalNames,
     composed: &mut Composed,
 ) {
     let is_shown = !matches!(scope, Scope::Alone);
-    let (mut kept, mut offered) = (Kept::default(), Vec::new());
+    let (mut reserved, mut offered) = (Reserved::default(), Vec::new());
     for part in parts {
         let aliases = names.aliases(&part.server);
         let is_wanted = scope.has_server(&part.server);
@@ -45,7 +45,7 @@ pub(super) fn give(
                 Some(aliases) => Arc::new(readdressed(resource, aliases, is_shown)),
             };
             if is_wanted && part.exports.is_withdrawn {
-                kept.uris.insert(entry.uri.clone());
+                reserved.uris.insert(entry.uri.clone());
             } else if is_wanted {
                 composed.routes.resources.insert(entry.uri.clone(), part.server.clone());
                 composed.listing.resources.push(entry);
@@ -61,7 +61,7 @@ pub(super) fn give(
             let prefix = entry.uri_template[..prefix].to_owned();
             let cover = Cover { prefix, parsed: parsed.clone() };
             if is_wanted && part.exports.is_withdrawn {
-                kept.templates.insert(entry.uri_template.clone(), cover);
+                reserved.templates.insert(entry.uri_template.clone(), cover);
             } else if is_wanted {
                 offered.push((part.server.clone(), entry, cover));
             }
@@ -70,11 +70,12 @@ pub(super) fn give(
             composed.routes.aliases.insert(part.server.clone(), aliases.clone());
         }
     }
-    let kept = Arc::new(kept);
+    let reserved = Arc::new(reserved);
     for (server, entry, cover) in offered {
-        let (text, kept) = (entry.uri_template.clone(), kept.clone());
-        let is_covered =
-            move |uri: &str| cover.has(uri) && !kept.uris.contains(uri) && !kept.covers(&text, uri);
+        let (text, reserved) = (entry.uri_template.clone(), reserved.clone());
+        let is_covered = move |uri: &str| {
+            cover.has(uri) && !reserved.uris.contains(uri) && !reserved.covers(&text, uri)
+        };
         composed.list_template(&server, entry, Arc::new(is_covered));
     }
 }
@@ -86,7 +87,7 @@ impl Cover {
     }
 }
 
-impl Kept {
+impl Reserved {
     /// Whether a template covers an address that comes before this one, as it would if its server
     /// were there.
     fn covers(&self, text: &str, uri: &str) -> bool {

@@ -14,7 +14,7 @@ fn part(server: &str, given: &[(List, &str)]) -> Part {
 
 /// A listing of parts that are all there are.
 fn composed(parts: &[Part], scope: Scope<'_>, before: &Routes) -> Composed {
-    compose(parts, scope, &CanonicalNames::give(parts, 64), before)
+    compose(parts, scope, &CanonicalNames::assign(parts, 64), before)
 }
 
 fn everything(parts: &[Part]) -> Composed {
@@ -162,7 +162,7 @@ fn what_is_away_keeps_its_names_and_addresses() {
     let composed = everything(&[away(), other()]);
     let prompts: Vec<_> = composed.routes.prompts.keys().collect();
     assert!(prompts.len() == 1 && prompts[0].starts_with("p_"), "{prompts:?}");
-    assert_eq!(composed.routes.keeper_of("x").map(|it| &**it), Some("a"));
+    assert_eq!(composed.routes.reserved_for("x").map(|it| &**it), Some("a"));
     assert_eq!(composed.listing.resources.len(), 1);
 }
 
@@ -177,7 +177,7 @@ fn canonical_names_are_the_same_at_every_endpoint() {
             &[(List::Tools, &*tools(&["c"])), (List::Prompts, r#"[{"name":"p"}]"#), given[0]],
         ),
     ];
-    let names = CanonicalNames::give(&parts, 64);
+    let names = CanonicalNames::assign(&parts, 64);
     let profile = Profile::default();
     let all = compose(&parts, Scope::Everything, &names, &Routes::default());
     let selected = compose(&parts, Scope::Selected(&profile), &names, &Routes::default());
@@ -222,10 +222,10 @@ fn a_name_that_another_server_takes_is_noticed() {
     let one = || part("a", &[(List::Tools, &tools(&["x"]))]);
     let grown = || part("a", &[(List::Tools, &tools(&["b_c", "x"]))]);
     let other = || part("a_b", &[(List::Tools, &tools(&["c"]))]);
-    let before = CanonicalNames::give(&[one(), other()], 64);
-    let same = CanonicalNames::give(&[one(), other()], 64);
+    let before = CanonicalNames::assign(&[one(), other()], 64);
+    let same = CanonicalNames::assign(&[one(), other()], 64);
     assert!(same.changed_since(&before).is_empty());
-    let after = CanonicalNames::give(&[grown(), other()], 64);
+    let after = CanonicalNames::assign(&[grown(), other()], 64);
     let changed: Vec<_> = after.changed_since(&before).into_iter().collect();
     assert_eq!(changed, ["a".into(), "a_b".into()] as [Arc<str>; 2]);
 }

@@ -11,23 +11,23 @@ use crate::upstreams::upstream::Upstream;
 
 /// Finds out what the server listed when it ran last, and offers that. Until then nobody knows
 /// which names are the server's.
-pub(in crate::upstreams) async fn recall(
+pub(in crate::upstreams) async fn load_cached(
     server: &Arc<Upstream>,
     registry: &Weak<UpstreamRegistry>,
 ) {
     let is_unknown = *server.lists.load_full() == Lists::default();
     if is_unknown && let Some(folder) = registry.upgrade().and_then(|it| it.settings.folder.clone())
     {
-        let file = folder.join(server.upstream.cache_file());
-        let limit = server.upstream.client.lists.total;
+        let file = folder.join(server.config.cache_file());
+        let limit = server.config.client.lists.total;
         let loading = spawn_blocking(move || {
             let (identity, mut lists) = Lists::load(&file)?;
             lists.bound(limit);
             Some((identity, lists))
         });
         match loading.await.ok().flatten() {
-            Some((identity, lists)) if identity == server.upstream.identity() => {
-                server.know();
+            Some((identity, lists)) if identity == server.config.identity() => {
+                server.mark_known();
                 server.lists.store(Arc::new(lists));
             }
             // Another server had this entry. Its names stay reserved until this one has spoken.
@@ -35,15 +35,15 @@ pub(in crate::upstreams) async fn recall(
             None => {}
         }
     } else if is_unknown && server.exports.load().is_withdrawn {
-        return server.recalled();
+        return server.mark_recalled();
     }
-    exports(server, registry).await;
+    publish(server, registry).await;
 }
 
 /// Keeps the names of what another server listed, and offers nothing.
 async fn reserve(server: &Arc<Upstream>, registry: &Weak<UpstreamRegistry>, lists: Lists) {
-    let reserving = show(server, registry, move |server| {
-        Exports::read(&server.upstream, &lists, &server.exports.load()).withdrawn()
+    let reserving = update_exports(server, registry, move |server| {
+        Exports::read(&server.config, &lists, &server.exports.load()).withdrawn()
     });
     if let Err(error) = reserving.await {
         tracing::error!(server = server.name(), %error, "what a server listed could not be read");
@@ -51,13 +51,13 @@ async fn reserve(server: &Arc<Upstream>, registry: &Weak<UpstreamRegistry>, list
 }
 
 /// Offers what is listed. Of a server that is not to be reached only the names are kept.
-pub(in crate::upstreams) async fn exports(
+pub(in crate::upstreams) async fn publish(
     server: &Arc<Upstream>,
     registry: &Weak<UpstreamRegistry>,
 ) {
-    let offering = show(server, registry, |server| {
+    let offering = update_exports(server, registry, |server| {
         let lists = server.lists.load_full();
-        let exports = Exports::read(&server.upstream, &lists, &server.exports.load());
+        let exports = Exports::read(&server.config, &lists, &server.exports.load());
         if server.shared().is_some() { exports } else { exports.withdrawn() }
     });
     if let Err(error) = offering.await {
@@ -71,11 +71,11 @@ pub(in crate::upstreams) async fn withdraw(
     registry: &Weak<UpstreamRegistry>,
 ) {
     tracing::warn!(server = server.name(), "a server stays away; its tools are withdrawn");
-    let _ = show(server, registry, |server| server.exports.load().withdrawn()).await;
+    let _ = update_exports(server, registry, |server| server.exports.load().withdrawn()).await;
 }
 
 /// Shows another offer. Reading many schemas takes a while, in which others must go on.
-async fn show(
+async fn update_exports(
     server: &Arc<Upstream>,
     registry: &Weak<UpstreamRegistry>,
     make: impl FnOnce(&Upstream) -> Exports + Send + 'static,
@@ -83,9 +83,9 @@ async fn show(
     let (server, registry) = (server.clone(), registry.clone());
     let showing = spawn_blocking(move || {
         server.exports.store(Arc::new(make(&server)));
-        server.recalled();
+        server.mark_recalled();
         if let Some(registry) = registry.upgrade() {
-            registry.show(Some(server.name()));
+            registry.publish(Some(server.name()));
             registry.changes.send_modify(|changes| *changes += 1);
         }
         server.shown.send_replace(server.exports.load().cached);

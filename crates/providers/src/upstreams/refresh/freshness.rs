@@ -25,12 +25,12 @@ pub(super) struct Freshness {
     every: Duration,
     /// One for all lists, so that they are asked for together.
     jitter: f64,
-    lists: HashMap<List, Known>,
+    lists: HashMap<List, ListAge>,
 }
 
 /// A list that was had or asked for.
 #[derive(Debug)]
-struct Known {
+struct ListAge {
     since: Instant,
     /// None while it is on its way, and for never.
     stale_at: Option<Instant>,
@@ -48,38 +48,38 @@ impl Freshness {
         let wait = if ttl.is_zero() { self.every } else { ttl.clamp(OFTEN, SELDOM) };
         let wait = wait.saturating_add(wait.mul_f64(self.jitter));
         let since = Instant::now();
-        self.lists.insert(list, Known { since, stale_at: since.checked_add(wait) });
+        self.lists.insert(list, ListAge { since, stale_at: since.checked_add(wait) });
     }
 
     /// A list may have changed, whatever was said of it.
-    pub(super) fn doubt(&mut self, list: List) {
+    pub(super) fn hint_stale(&mut self, list: List) {
         let now = Instant::now();
-        let known = self.lists.entry(list).or_insert(Known { since: now, stale_at: Some(now) });
+        let known = self.lists.entry(list).or_insert(ListAge { since: now, stale_at: Some(now) });
         let at = now.max(known.since + DOUBTED);
         known.stale_at = Some(known.stale_at.map_or(at, |stale_at| stale_at.min(at)));
     }
 
     /// When the first list becomes stale.
-    pub(super) fn ends_at(&self) -> Option<Instant> {
+    pub(super) fn next_check(&self) -> Option<Instant> {
         self.lists.values().filter_map(|known| known.stale_at).min()
     }
 
     /// The lists that are stale now and are to be asked for. Those whose changes are told are not,
     /// and are looked at again later: whoever tells may fall silent.
-    pub(super) fn stale(&mut self, is_told: impl Fn(List) -> bool) -> Vec<List> {
+    pub(super) fn stale(&mut self, is_notified: impl Fn(List) -> bool) -> Vec<List> {
         let now = Instant::now();
-        let is_stale = |known: &Known| known.stale_at.is_some_and(|at| at <= now);
+        let is_stale = |known: &ListAge| known.stale_at.is_some_and(|at| at <= now);
         let stale = self.lists.iter().filter(|(_, known)| is_stale(known));
         let stale: Vec<List> = stale.map(|(list, _)| *list).collect();
-        let (told, untold): (Vec<List>, Vec<List>) =
-            stale.into_iter().partition(|list| is_told(*list));
-        for list in told {
+        let (notified, unnotified): (Vec<List>, Vec<List>) =
+            stale.into_iter().partition(|list| is_notified(*list));
+        for list in notified {
             self.listed(list, Duration::ZERO);
         }
-        for list in &untold {
-            self.lists.insert(*list, Known { since: now, stale_at: None });
+        for list in &unnotified {
+            self.lists.insert(*list, ListAge { since: now, stale_at: None });
         }
-        untold
+        unnotified
     }
 
     /// Nothing is asked of a server that is not there; all is when it comes back.
@@ -121,11 +121,11 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// After how many seconds a list is stale.
-    async fn stale_after(freshness: &mut Freshness, is_told: bool) -> Option<u64> {
+    async fn stale_after(freshness: &mut Freshness, is_notified: bool) -> Option<u64> {
         let begin = Instant::now();
         for _ in 0..8 {
-            advance(freshness.ends_at()?.duration_since(Instant::now())).await;
-            if freshness.stale(|_| is_told) == [List::Tools] {
+            advance(freshness.next_check()?.duration_since(Instant::now())).await;
+            if freshness.stale(|_| is_notified) == [List::Tools] {
                 return Some(begin.elapsed().as_secs());
             }
         }
@@ -144,12 +144,12 @@ mod tests {
             (SECOND, Duration::ZERO, false, Some(1..=1)),
             (Duration::MAX, Duration::ZERO, false, None),
         ];
-        for (every, ttl, is_told, expected) in cases {
+        for (every, ttl, is_notified, expected) in cases {
             let mut freshness = Freshness::new(every);
-            assert_eq!(freshness.ends_at(), None);
+            assert_eq!(freshness.next_check(), None);
             freshness.listed(List::Tools, ttl);
-            let after = stale_after(&mut freshness, is_told).await;
-            let case = format!("{every:?} {ttl:?} {is_told}: {after:?}");
+            let after = stale_after(&mut freshness, is_notified).await;
+            let case = format!("{every:?} {ttl:?} {is_notified}: {after:?}");
             match expected {
                 Some(expected) => assert!(after.is_some_and(|it| expected.contains(&it)), "{case}"),
                 None => assert_eq!(after, None, "{case}"),
@@ -160,18 +160,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_list_that_is_doubted_is_asked_for_soon_and_not_again_and_again() {
         let mut freshness = Freshness::new(EVERY);
-        freshness.doubt(List::Tools);
+        freshness.hint_stale(List::Tools);
         assert_eq!(stale_after(&mut freshness, false).await, Some(0), "nothing is known of it");
-        freshness.doubt(List::Tools);
+        freshness.hint_stale(List::Tools);
         assert_eq!(stale_after(&mut freshness, false).await, Some(5), "it is on its way");
         freshness.listed(List::Tools, 60 * SECOND);
         advance(2 * SECOND).await;
-        freshness.doubt(List::Tools);
-        freshness.doubt(List::Tools);
+        freshness.hint_stale(List::Tools);
+        freshness.hint_stale(List::Tools);
         assert_eq!(stale_after(&mut freshness, false).await, Some(3));
         freshness.listed(List::Tools, 60 * SECOND);
         advance(20 * SECOND).await;
-        freshness.doubt(List::Tools);
+        freshness.hint_stale(List::Tools);
         assert_eq!(stale_after(&mut freshness, false).await, Some(0));
         freshness.listed(List::Tools, 60 * SECOND);
         freshness.clear();
