@@ -1,4 +1,4 @@
-//! Tells one state of a file from the next without reading it.
+//! The fingerprint of a file: tells whether it has changed without reading it.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

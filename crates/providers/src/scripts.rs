@@ -1,4 +1,5 @@
-//! Tools as programs: a registry of scripts and binaries, filled from folders and at run time.
+//! Tools that are scripts and binaries: a registry that is filled from folders, with hot reload,
+//! and at run time.
 
 mod contract;
 pub(crate) mod folders;
@@ -24,7 +25,7 @@ use gantry_gateway::{
 use gantry_protocol::RawJson;
 use tokio::sync::Notify;
 
-use folders::{Folders, Reading};
+use folders::{Folders, ScanResult};
 use manifest::{Manifest, Problem};
 use registry::{Refusal, Registry};
 use runner::Runner;
@@ -100,14 +101,14 @@ impl Tools {
             publisher: OnceLock::new(),
             served: Notify::new(),
         }));
-        tools.0.look();
+        tools.0.scan();
         tools
     }
 
     /// Takes the tools of these folders from now on, in the place of those before.
     pub fn set_folders(&self, folders: Vec<PathBuf>) {
         self.0.sources().folders.replace(folders);
-        self.0.look();
+        self.0.scan();
     }
 
     /// What is wrong with the tools that were left out.
@@ -143,7 +144,7 @@ impl Tools {
         let known = sources.added.get(name).into_iter().flatten();
         let others = known.filter(|it| it.version != manifest.version).cloned();
         let added: Vec<_> = others.chain([manifest.clone()]).collect();
-        let refused = self.0.renew_one(&mut sources, name, &added);
+        let refused = self.0.rebuild_one(&mut sources, name, &added);
         if let Some((_, problem)) = refused.into_iter().find(|it| Arc::ptr_eq(&it.0, &manifest)) {
             return Err(problem);
         }
@@ -167,7 +168,7 @@ impl Tools {
             sources.added.insert(name.to_owned(), kept.clone());
         }
         if !gone.is_empty() {
-            self.0.renew_one(&mut sources, name, &kept);
+            self.0.rebuild_one(&mut sources, name, &kept);
             self.0.publish_one(name);
         }
         !gone.is_empty()
@@ -180,7 +181,7 @@ impl Tools {
         let mut sources = self.0.sources();
         sources.served.restore(documents);
         self.0.registry.store(Arc::default());
-        self.0.renew(&mut sources);
+        self.0.rebuild(&mut sources);
         self.0.problems.load().as_ref().clone()
     }
 
@@ -221,7 +222,7 @@ impl Tools {
             }
             let inner = self.0.clone();
             // Looking at files may block, and must not hold up calls.
-            let looked = tokio::task::spawn_blocking(move || inner.look()).await;
+            let looked = tokio::task::spawn_blocking(move || inner.scan()).await;
             if let Err(error) = looked {
                 tracing::error!(%error, "looking at the tool folders failed");
             }
@@ -231,13 +232,13 @@ impl Tools {
 
 impl Inner {
     /// Looks at the folders, and publishes when something has changed.
-    fn look(&self) {
+    fn scan(&self) {
         let mut sources = self.sources();
-        if !sources.folders.look() {
+        if !sources.folders.scan() {
             return;
         }
         let before = self.problems.load_full();
-        self.renew(&mut sources);
+        self.rebuild(&mut sources);
         let problems = self.problems.load_full();
         // When the first look is over, whoever opened the registry tells of the problems.
         if self.publisher.get().is_some() {
@@ -256,15 +257,15 @@ impl Inner {
     }
 
     /// Puts a new registry in force, of all that the folders hold and all that was added.
-    fn renew(&self, sources: &mut Sources) {
+    fn rebuild(&self, sources: &mut Sources) {
         let Sources { folders, found, added, served } = sources;
-        let Reading { manifests, problems } = folders.latest();
+        let ScanResult { manifests, problems } = folders.latest();
         found.clear();
         for manifest in manifests {
             found.entry(manifest.name.clone()).or_default().push(manifest.clone());
         }
         let all: Vec<_> = manifests.iter().chain(added.values().flatten()).cloned().collect();
-        let (registry, refused) = self.registry.load().renew(&all, served, &self.settings);
+        let (registry, refused) = self.registry.load().rebuild(&all, served, &self.settings);
         self.registry.store(Arc::new(registry));
         let refused = refused.into_iter().map(|(_, problem)| problem);
         self.problems.store(Arc::new(problems.iter().cloned().chain(refused).collect()));
@@ -275,7 +276,7 @@ impl Inner {
 
     /// Puts a registry in force in which only the tools of one name may differ, unless the last one
     /// that was added is refused.
-    fn renew_one(
+    fn rebuild_one(
         &self,
         sources: &mut Sources,
         name: &str,
@@ -284,7 +285,7 @@ impl Inner {
         let found = sources.found.get(name).into_iter().flatten();
         let all: Vec<_> = found.chain(added).cloned().collect();
         let registry = self.registry.load();
-        let (next, refused) = registry.renew_one(name, &all, &mut sources.served, &self.settings);
+        let (next, refused) = registry.rebuild_one(name, &all, &mut sources.served, &self.settings);
         if added.last().is_none_or(|new| !refused.iter().any(|it| Arc::ptr_eq(&it.0, new))) {
             self.registry.store(Arc::new(next));
         }

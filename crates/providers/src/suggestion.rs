@@ -1,4 +1,4 @@
-//! The known word that a misspelt one most likely means.
+//! Did you mean: the known word that is nearest to a misspelt one.
 
 /// The nearest of the known words, unless none is near.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {

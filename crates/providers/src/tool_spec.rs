@@ -1,7 +1,7 @@
-//! Specification documents, `MCP_TOOL_SPECIFICATION.md`: eight sections in Markdown that tell people
-//! what a tool does, and from which it can be registered.
+//! Tool specification documents, `MCP_TOOL_SPECIFICATION.md`: eight sections in Markdown that
+//! describe a tool for people, and from which it can be registered.
 //!
-//! What a document registers is a manifest; how one is read is [`crate::scripts::manifest`]'s.
+//! A document is read into a manifest ([`crate::scripts::manifest`]).
 
 mod check;
 mod document;

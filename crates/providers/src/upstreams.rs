@@ -1,7 +1,9 @@
-//! Other MCP servers, on any revision and transport, offered as if their tools were ours.
+//! Upstream MCP servers, on any revision and transport, aggregated into the catalog of one gateway
+//! or of a virtual server at `/mcp/NAME`.
 //!
-//! Each server is attended by one task, so that none waits for another. What all of them offer is
-//! composed anew for every gateway that shows it when one of them changes.
+//! One task refreshes each server, so that no server waits for another and no list of the gateway
+//! ever asks one. When the exports of a server change, the listing of every endpoint that shows it
+//! is composed again and published.
 
 mod aliases;
 mod call;

@@ -1,8 +1,10 @@
-//! The record of calls: lines of JSON in volumes, chained so that no line can be changed, removed
-//! or moved unseen by who has not the key.
+//! The audit log: one JSON line for each call, in segment files, with a hash chain (HMAC) that
+//! shows every line that was changed, removed or moved by someone without the key.
 //!
-//! Lines are taken by a [`AuditLog`], whose own thread chains and writes them. What a line says is
-//! left to who writes it; here it is the members of an object.
+//! It is not in the database, where a row costs more than a whole call: [`AuditLog`] puts lines
+//! into a bounded queue, and a thread chains, writes and syncs them. A call that must not proceed
+//! unrecorded waits for the sync, and all that wait share one. The members of a line are up to the
+//! caller.
 
 mod chain;
 mod index;
@@ -29,7 +31,7 @@ pub use reader::{Follower, SegmentFile, segments};
 pub use retention::Removal;
 pub use verify::{Condition, Finding, Report, SegmentReport, Span, verify};
 
-/// The record of this program. Nothing is made on the disk before there is a line to write.
+/// The audit log of this program. Nothing is made on the disk before there is a line to write.
 #[derive(Debug)]
 pub struct AuditLog {
     queue: Arc<Queue>,
@@ -41,11 +43,11 @@ pub struct AuditLog {
 /// What became of the lines so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// Lines in the record.
+    /// Lines in the audit log.
     pub written: u64,
     /// Lines that were lost, because there was no room to keep them until they could be written.
     pub dropped: u64,
-    /// Whether the record can not be written at present.
+    /// Whether the audit log can not be written at present.
     pub is_failing: bool,
     /// Whether the log is larger than it may be, and too young to be removed.
     pub is_over: bool,
@@ -64,7 +66,7 @@ struct Counters {
     position: Mutex<Option<Position>>,
 }
 
-/// Where a record is kept and how it is told apart.
+/// Where an audit log is kept and how it is told apart.
 #[derive(Clone)]
 struct AuditDir {
     folder: PathBuf,
@@ -79,7 +81,7 @@ struct AuditDir {
 
 impl AuditLog {
     /// A record in a folder. The key is what makes it hard to change; the program is named at the
-    /// head of each volume. The anchors say how far the log was, as far as that is known.
+    /// head of each segment. The anchors say how far the log was, as far as that is known.
     pub fn open(
         folder: PathBuf,
         key: &[u8; 32],
@@ -110,7 +112,7 @@ impl AuditLog {
         async move { told.await.unwrap_or(Err(AuditError::Closed)) }
     }
 
-    /// Changes how long and how much is kept, from the next volume on.
+    /// Changes how long and how much is kept, from the next segment on.
     pub fn configure(&self, change: impl FnOnce(&mut AuditSettings)) {
         change(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -137,12 +139,12 @@ impl AuditLog {
         self.counters.position.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Writes what is left, ends the volume and waits for that. What comes later is lost.
+    /// Writes what is left, ends the segment and waits for that. What comes later is lost.
     pub fn close(&self) {
         self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the writer of the audit record ended early; records were lost");
+            tracing::error!("the audit log writer ended early; records were lost");
         }
     }
 }
@@ -154,7 +156,7 @@ impl Drop for AuditLog {
     }
 }
 
-/// Why the record cannot be written or read. Every call that waits for one write is told the same.
+/// Why the audit log cannot be written or read. Every call that waits for one write is told the same.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AuditError {
     /// A file cannot be written.
@@ -173,14 +175,14 @@ pub enum AuditError {
         /// Why.
         source: Arc<std::io::Error>,
     },
-    /// Another program holds the list of volumes for longer than we wait.
-    #[error("`{}` is held by another program; try again when it has ended", .0.display())]
+    /// Another program holds the list of segments for longer than we wait.
+    #[error("`{}` is locked by another program; retry when that one has ended", .0.display())]
     Locked(PathBuf),
     /// More waits to be written than may.
-    #[error("{0} bytes of records wait to be written, as many as may")]
+    #[error("{0} bytes of audit records wait to be written, which is the limit")]
     Crowded(usize),
-    /// The journal has been closed.
-    #[error("the record is closed")]
+    /// The audit log has been closed.
+    #[error("the audit log is closed")]
     Closed,
 }
 
@@ -196,21 +198,21 @@ impl AuditError {
     }
 }
 
-/// Every limit of the record, with its default.
+/// Every limit of the audit log, with its default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditSettings {
-    /// How long volumes are kept after they were closed.
+    /// How long segments are kept after they were closed.
     pub retain: Duration,
-    /// How many bytes all volumes may have together; the oldest go first.
+    /// How many bytes all segments may have together; the oldest go first.
     pub size: u64,
     /// How old a segment must be before it is removed for size: what a caller does in a few minutes
     /// must not remove what it did before.
     pub min_age: Duration,
     /// How often it is looked whether something can be removed, while there is too much.
     pub review: Duration,
-    /// How large a volume may become before the next is begun.
+    /// How large a segment may become before the next is begun.
     pub segment: u64,
-    /// How old a volume may become before the next is begun: only whole volumes can be removed.
+    /// How old a segment may become before the next is begun: only whole segments can be removed.
     pub age: Duration,
     /// Bytes of lines that may wait to be written.
     pub waiting: usize,
@@ -220,9 +222,9 @@ pub struct AuditSettings {
     pub batch: usize,
     /// How often what was written is made durable when nobody waits for it.
     pub sync: Duration,
-    /// How large the list of volumes may become before it is written anew.
+    /// How large the list of segments may become before it is written again.
     pub index: u64,
-    /// How long to wait for another program that changes the list of volumes.
+    /// How long to wait for another program that changes the list of segments.
     pub busy: Duration,
 }
 

@@ -15,7 +15,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// Another program holds it for longer than we wait.
-    #[error("`{place}` is locked by another program; it is tried again until that one lets go")]
+    #[error("`{place}` is locked by another program; retrying until it is released")]
     Locked {
         /// Where the store is.
         place: String,

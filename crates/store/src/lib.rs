@@ -1,8 +1,8 @@
-//! What outlives a restart, kept in a database.
+//! Persistence: a database for statistics, tasks and documents, and the audit log.
 //!
-//! Calls never wait for it: they are counted in memory, and a [`Writer`] adds what is new to the
-//! [`Store`] now and then. Only a call that becomes a task is written down first. This crate knows
-//! none of the others; who uses it brings its numbers in the form that is kept.
+//! Calls do not wait for the database: they are counted in memory, and a [`Writer`] flushes what
+//! is new to the [`Store`] periodically. Only a call that becomes a task is persisted first. This
+//! crate uses none of the others; callers convert their values.
 
 pub mod audit_log;
 mod error;

@@ -1,4 +1,4 @@
-//! A store in one file of this machine: opening, rights, schema, and what its errors mean.
+//! The SQLite backend: opening, permissions, schema migrations, documents, and its errors.
 
 mod statistics;
 mod tasks;

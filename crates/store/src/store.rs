@@ -1,4 +1,4 @@
-//! The store, wherever it is kept.
+//! The store, its settings, and what it keeps: documents, tasks, and statistics of tools.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What every backend must do. A backend's own tests give it an address where nothing is kept yet.
+//! The conformance suite of storage backends. Each backend runs it on an empty store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

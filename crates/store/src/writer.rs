@@ -1,4 +1,9 @@
-//! Brings what is counted in memory into the store, beside the calls and never in their way.
+//! Flushes statistics from memory to the store periodically, beside the calls.
+//!
+//! Counters in memory never fall, so a failed write needs no queue: the next one adds the
+//! difference to what the store has. Two programs can add to one row. The store is open only while
+//! there is something to write: an idle gateway holds no connection or journal, and a file that
+//! was moved away is made again without a restart.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,15 +35,15 @@ impl Writer {
     /// Starts to write what the source counts. The store is opened when there is something to write.
     pub fn start(address: String, settings: Settings, source: Arc<dyn Source>) -> Self {
         let (stop, stopped) = oneshot::channel();
-        let pen = StatsFlusher {
+        let flusher = StatsFlusher {
             address,
             settings,
             source,
             store: None,
             known: HashMap::new(),
-            told: None,
+            last_error: None,
         };
-        Self { stop, task: tokio::spawn(pen.run(stopped)) }
+        Self { stop, task: tokio::spawn(flusher.run(stopped)) }
     }
 
     /// Writes what is left and ends.
@@ -46,7 +51,7 @@ impl Writer {
         // A task that has ended does not need to be told.
         let _ = self.stop.send(());
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "the writer of the store ended early; counts were lost");
+            tracing::error!(%error, "the statistics writer ended early; counts were lost");
         }
     }
 }
@@ -63,7 +68,7 @@ struct StatsFlusher {
     /// What the store has of this source.
     known: HashMap<String, ToolStatistics>,
     /// The trouble that was told last.
-    told: Option<StoreError>,
+    last_error: Option<StoreError>,
 }
 
 impl StatsFlusher {
@@ -72,18 +77,18 @@ impl StatsFlusher {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = tick.tick() => self.write().await,
+                _ = tick.tick() => self.flush().await,
                 _ = &mut stopped => break,
             }
         }
-        self.write().await;
+        self.flush().await;
         self.close().await;
-        if self.told.is_some() {
-            tracing::warn!("stopping; what was counted since the last write is lost");
+        if self.last_error.is_some() {
+            tracing::warn!("stopping; statistics since the last write are lost");
         }
     }
 
-    async fn write(&mut self) {
+    async fn flush(&mut self) {
         let now = self.source.statistics();
         let nothing = ToolStatistics::default();
         let added: Vec<_> = now
@@ -97,12 +102,12 @@ impl StatsFlusher {
         match self.add(&added).await {
             Ok(()) => {
                 self.known = now.into_iter().map(|tool| (tool.tool.clone(), tool)).collect();
-                self.recovered();
+                self.report_recovery();
             }
             Err(error) => {
                 // Opened anew next time: the file may have been moved away meanwhile.
                 self.close().await;
-                self.failed(error);
+                self.report_failure(error);
             }
         }
     }
@@ -123,19 +128,19 @@ impl StatsFlusher {
         }
     }
 
-    fn recovered(&mut self) {
-        if self.told.take().is_some() {
-            tracing::info!("the store is written again; nothing that was counted is missing");
+    fn report_recovery(&mut self) {
+        if self.last_error.take().is_some() {
+            tracing::info!("the store is written again; no statistics were lost");
             self.source.written(true);
         }
     }
 
-    fn failed(&mut self, error: StoreError) {
-        if self.told.as_ref().is_some_and(|told| told.is_like(&error)) {
+    fn report_failure(&mut self, error: StoreError) {
+        if self.last_error.as_ref().is_some_and(|last_error| last_error.is_like(&error)) {
             return;
         }
-        tracing::warn!(%error, "statistics are not kept for now; calls go on");
-        if self.told.replace(error).is_none() {
+        tracing::warn!(%error, "statistics cannot be stored; calls continue");
+        if self.last_error.replace(error).is_none() {
             self.source.written(false);
         }
     }

@@ -1,4 +1,4 @@
-//! How a handler fails: in the result, where the model sees it, or with a code of its own.
+//! How a handler fails: in the result, where the model sees it, or with an error code of its own.
 
 use gantry_gateway::contract::ErrorType;
 use gantry_gateway::{

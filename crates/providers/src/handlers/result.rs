@@ -1,4 +1,4 @@
-//! What a tool gives back.
+//! What handlers return: content and tool results.
 
 use gantry_gateway::Reply;
 use gantry_protocol::RawJson;

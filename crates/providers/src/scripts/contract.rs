@@ -1,4 +1,5 @@
-//! What a program and the gateway say to each other: one JSON line in, one JSON line out.
+//! The contract between the gateway and a program: one line of JSON in, one line of JSON out.
+//! Reads the output as a tool result, MCP content, a failure or plain data.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub(super) fn request(arguments: &RawJson) -> Bytes {
 /// What a program that has ended means as the result of its tool. What it complains of is shown
 /// without its secrets.
 pub(super) fn read(
-    tool: &Printing<'_>,
+    tool: &PrintedValue<'_>,
     secrets: &[Secret],
     timeout: Duration,
     finished: &Finished,
@@ -55,7 +56,7 @@ pub(super) fn read(
 
 /// The failure that a program printed before it ended with a status other than 0. It says more than
 /// the status does.
-fn own_failure(tool: &Printing<'_>, finished: &Finished) -> Option<RawJson> {
+fn own_failure(tool: &PrintedValue<'_>, finished: &Finished) -> Option<RawJson> {
     let result = line(finished).and_then(|value| tool.result(value)).ok()?;
     result.get("isError").is_some_and(|flag| flag.as_str() == "true").then_some(result)
 }
@@ -142,7 +143,7 @@ type Fault = (ErrorKind, String);
 
 /// What is known of the tool that prints.
 #[derive(Clone, Copy)]
-pub(crate) struct Printing<'a> {
+pub(crate) struct PrintedValue<'a> {
     /// Its name.
     pub(crate) name: &'a str,
     /// Its output schema as it was written; none for a tool that answers with content.
@@ -151,7 +152,7 @@ pub(crate) struct Printing<'a> {
     pub(crate) schema: Option<&'a Schema>,
 }
 
-impl Printing<'_> {
+impl PrintedValue<'_> {
     /// The result of `tools/call` that a value means.
     fn result(&self, value: RawJson) -> Result<RawJson, Fault> {
         let fits = |value: &RawJson| self.fits(value);

@@ -1,5 +1,5 @@
-//! The folders of tools. A file is read again only when it has changed, so that a look at
-//! thousands of tools costs little more than asking for their times.
+//! Scans tool folders: finds the files that may be tools, and reads those that changed since the
+//! last scan. Comparing fingerprints keeps a scan of thousands of tools cheap.
 
 use std::collections::HashMap;
 use std::fs::DirEntry;
@@ -21,14 +21,14 @@ const CACHE_TTL: Duration = Duration::from_secs(300);
 #[derive(Debug)]
 pub(crate) struct Folders {
     folders: Vec<PathBuf>,
-    read: HashMap<PathBuf, Page>,
+    read: HashMap<PathBuf, CachedFile>,
     /// What the last look brought.
-    latest: Reading,
+    latest: ScanResult,
 }
 
 /// What the folders hold.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ScanResult {
     /// The tools that are in order, in the order of their files. Those that did not change are
     /// the same as before.
     pub(crate) manifests: Vec<Arc<Manifest>>,
@@ -38,7 +38,7 @@ pub(crate) struct Reading {
 
 /// What one file held.
 #[derive(Debug)]
-struct Page {
+struct CachedFile {
     /// None if the file could not be looked at.
     fingerprint: Option<FileFingerprint>,
     manifests: Vec<Arc<Manifest>>,
@@ -49,7 +49,7 @@ struct Page {
 
 impl Folders {
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders, read: HashMap::new(), latest: Reading::default() }
+        Self { folders, read: HashMap::new(), latest: ScanResult::default() }
     }
 
     /// Looks at these folders from the next look on.
@@ -62,59 +62,61 @@ impl Folders {
     }
 
     /// What the last look brought.
-    pub(crate) fn latest(&self) -> &Reading {
+    pub(crate) fn latest(&self) -> &ScanResult {
         &self.latest
     }
 
     /// Looks at the folders; tells whether anything has changed since the last look.
-    pub(crate) fn look(&mut self) -> bool {
+    pub(crate) fn scan(&mut self) -> bool {
         let mut problems = Vec::new();
         let files = self.folders.iter().flat_map(|folder| candidates(folder, &mut problems));
         let files: Vec<PathBuf> = files.collect();
-        let mut pages = HashMap::with_capacity(files.len());
-        let mut reading = Reading { manifests: Vec::with_capacity(files.len()), problems };
+        let mut cached_files = HashMap::with_capacity(files.len());
+        let mut scan = ScanResult { manifests: Vec::with_capacity(files.len()), problems };
         for file in &files {
-            let page = self.page(file);
-            reading.manifests.extend(page.manifests.iter().cloned());
-            reading.problems.extend(page.problems.iter().cloned());
-            pages.insert(file.clone(), page);
+            let cached_file = self.cached_file(file);
+            scan.manifests.extend(cached_file.manifests.iter().cloned());
+            scan.problems.extend(cached_file.problems.iter().cloned());
+            cached_files.insert(file.clone(), cached_file);
         }
-        reading.problems.extend(unregistered(&files, &reading.manifests));
-        let warnings = reading.manifests.iter().flat_map(|it| it.warnings.iter().cloned());
-        reading.problems.extend(warnings);
-        self.read = pages;
-        let changed = !self.latest.same(&reading);
-        self.latest = reading;
+        scan.problems.extend(unregistered(&files, &scan.manifests));
+        let warnings = scan.manifests.iter().flat_map(|it| it.warnings.iter().cloned());
+        scan.problems.extend(warnings);
+        self.read = cached_files;
+        let changed = !self.latest.same(&scan);
+        self.latest = scan;
         changed
     }
 
     /// What a file holds: from the last look, if nothing happened to it. What was wrong with a
     /// file may have been mended elsewhere, so such a file is read each time.
-    fn page(&mut self, file: &Path) -> Page {
+    fn cached_file(&mut self, file: &Path) -> CachedFile {
         let Ok(fingerprint) = FileFingerprint::of(file).map(Some) else {
-            return Page::read(file, None);
+            return CachedFile::read(file, None);
         };
         let kept = self.read.remove(file);
-        let kept = kept.filter(|page| page.fingerprint == fingerprint && page.problems.is_empty());
-        match kept.filter(Page::programs_are_there) {
-            Some(page) if page.is_fresh() => page,
-            Some(page) => page.read_again(file, fingerprint),
-            None => Page::read(file, fingerprint),
+        let kept = kept.filter(|cached_file| {
+            cached_file.fingerprint == fingerprint && cached_file.problems.is_empty()
+        });
+        match kept.filter(CachedFile::programs_are_there) {
+            Some(cached_file) if cached_file.is_fresh() => cached_file,
+            Some(cached_file) => cached_file.read_again(file, fingerprint),
+            None => CachedFile::read(file, fingerprint),
         }
     }
 }
 
-impl Page {
+impl CachedFile {
     fn read(file: &Path, fingerprint: Option<FileFingerprint>) -> Self {
         let (manifests, problems) = (Vec::new(), Vec::new());
-        let mut page = Self { fingerprint, manifests, problems, read: Instant::now() };
+        let mut cached_file = Self { fingerprint, manifests, problems, read: Instant::now() };
         for read in read_file(file, &|name| std::env::var(name).ok()) {
             match read {
-                Ok(manifest) => page.manifests.push(Arc::new(manifest)),
-                Err(problem) => page.problems.push(problem),
+                Ok(manifest) => cached_file.manifests.push(Arc::new(manifest)),
+                Err(problem) => cached_file.problems.push(problem),
             }
         }
-        page
+        cached_file
     }
 
     /// Whether what was read may be kept for now: for as long as its tools say, or the usual time.
@@ -125,10 +127,10 @@ impl Page {
 
     /// Reads the file again. If it says the same, the tools stay what they are.
     fn read_again(self, file: &Path, fingerprint: Option<FileFingerprint>) -> Self {
-        let page = Self::read(file, fingerprint);
-        match page.manifests == self.manifests && page.problems.is_empty() {
-            true => Self { read: page.read, ..self },
-            false => page,
+        let cached_file = Self::read(file, fingerprint);
+        match cached_file.manifests == self.manifests && cached_file.problems.is_empty() {
+            true => Self { read: cached_file.read, ..self },
+            false => cached_file,
         }
     }
 
@@ -137,7 +139,7 @@ impl Page {
     }
 }
 
-impl Reading {
+impl ScanResult {
     fn same(&self, other: &Self) -> bool {
         let pairs = self.manifests.iter().zip(&other.manifests);
         self.manifests.len() == other.manifests.len()

@@ -1,4 +1,4 @@
-//! What a tool says of itself: its name, its version, its schemas and how to start it.
+//! The manifest of a tool that is a program: name, version, schemas, and how to start it.
 
 mod draft;
 pub(crate) mod json;

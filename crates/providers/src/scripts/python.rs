@@ -1,5 +1,5 @@
-//! The environments of Python scripts. `uv` makes one when a script is first called and when it
-//! has changed; every other call starts the interpreter without asking `uv`.
+//! Environments of Python scripts. `uv` makes one when a script is first called or has changed;
+//! every other call starts the interpreter without `uv`.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,19 +1,28 @@
-//! The registered tools, by name and version, and the rules by which a tool gets in: the same
-//! again changes nothing, and another definition needs a version that has risen as the change
-//! demands.
+//! The registry of tools that are programs, by name and version. It is an immutable value: a
+//! change makes a new one.
+//!
+//! The rules, in order of version for each name: registering the same definition again changes
+//! nothing; two files that describe one version must agree; under one version only texts may
+//! change; any other change needs a version bump of the size that `gateway/schema_compat` demands.
+//! Versions that were served before count as if they were in force, also those of earlier runs. A
+//! refused version leaves its predecessor in force and touches no other tool.
+
+mod refusals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gantry_gateway::{
-    ChangeClass, DefinitionChange, EntryError, Listing, SortedMap, ToolEntry, ToolVersions,
-    Version, changes, demanded, suffices,
+    ChangeClass, Listing, SortedMap, ToolEntry, ToolVersions, Version, changes, suffices,
 };
 use gantry_protocol::RawJson;
 
 use super::ToolSettings;
-use super::manifest::{Manifest, Problem, line_of};
+use super::manifest::{Manifest, Problem};
 use super::served_versions::{ServedTools, command};
+use refusals::{
+    differs_from_served, invalid_entry, other_command, version_fell, version_taken, version_too_low,
+};
 
 /// The registered tools. It never changes; a change makes a new one.
 #[derive(Debug, Default)]
@@ -82,7 +91,7 @@ impl Registry {
 
     /// The registry that holds just these. What may not get in is refused, and what it wanted to
     /// replace stays.
-    pub(super) fn renew(
+    pub(super) fn rebuild(
         &self,
         manifests: &[Arc<Manifest>],
         served: &mut ServedTools,
@@ -94,7 +103,7 @@ impl Registry {
         }
         let (mut tools, mut refused) = (Vec::new(), Vec::new());
         for (name, group) in groups {
-            let kept = self.admit(name, &group, served, settings, &mut refused);
+            let kept = self.accept_versions(name, &group, served, settings, &mut refused);
             if !kept.is_empty() {
                 tools.push((name.into(), kept.into()));
             }
@@ -104,7 +113,7 @@ impl Registry {
 
     /// The same where only the tools of one name may have changed. That costs the same however many
     /// there are.
-    pub(super) fn renew_one(
+    pub(super) fn rebuild_one(
         &self,
         name: &str,
         manifests: &[Arc<Manifest>],
@@ -112,7 +121,7 @@ impl Registry {
         settings: &ToolSettings,
     ) -> (Self, Vec<Refusal>) {
         let (mut tools, mut refused) = (self.tools.clone(), Vec::new());
-        let kept = self.admit(name, manifests, served, settings, &mut refused);
+        let kept = self.accept_versions(name, manifests, served, settings, &mut refused);
         match kept.is_empty() {
             true => drop(tools.remove(name)),
             false => drop(tools.insert(name.into(), kept.into())),
@@ -121,7 +130,7 @@ impl Registry {
     }
 
     /// The versions of one tool that get in.
-    fn admit(
+    fn accept_versions(
         &self,
         name: &str,
         manifests: &[Arc<Manifest>],
@@ -135,13 +144,13 @@ impl Registry {
         group.sort_by(|(one, _), (other, _)| one.cmp(other));
         let newest = group.last().map(|(version, _)| version.clone());
         let (before, accepted) = (self.before(name), Vec::new());
-        let mut race = Race { before, accepted, newest, served, settings };
+        let mut admission = VersionAdmission { before, accepted, newest, served, settings };
         for (version, manifest) in group {
-            if let Err(problem) = race.enter(version, manifest) {
+            if let Err(problem) = admission.add(version, manifest) {
                 refused.push((manifest.clone(), problem));
             }
         }
-        race.finish()
+        admission.finish()
     }
 
     fn before(&self, name: &str) -> &[Arc<Registered>] {
@@ -150,7 +159,7 @@ impl Registry {
 }
 
 /// The versions of one tool that want to get in, the lowest first.
-struct Race<'a> {
+struct VersionAdmission<'a> {
     before: &'a [Arc<Registered>],
     accepted: Vec<Arc<Registered>>,
     /// The newest that wants to get in.
@@ -160,23 +169,23 @@ struct Race<'a> {
 }
 
 /// A version that is or was in force.
-struct Known {
+struct KnownVersion {
     version: Version,
     command: String,
     definition: RawJson,
 }
 
-impl Race<'_> {
-    fn enter(&mut self, version: Version, manifest: &Arc<Manifest>) -> Result<(), Problem> {
+impl VersionAdmission<'_> {
+    fn add(&mut self, version: Version, manifest: &Arc<Manifest>) -> Result<(), Problem> {
         if let Some(other) = self.accepted.iter().find(|it| it.version == version) {
-            return other.is_told_again_by(manifest);
+            return other.check_same_definition(manifest);
         }
         let mut before = self.before.iter();
         if let Some(same) = before.find(|it| Arc::ptr_eq(&it.manifest, manifest)) {
             self.accepted.push(same.clone());
             return Ok(());
         }
-        let judged = self.judge(version, manifest);
+        let judged = self.check(version, manifest);
         let stays = || self.before.iter().find(|it| it.manifest.source == manifest.source);
         match &judged {
             Ok(registered) => self.accepted.push(registered.clone()),
@@ -189,7 +198,7 @@ impl Race<'_> {
         self.accepted.iter().any(|it| it.version == *version)
     }
 
-    fn judge(
+    fn check(
         &self,
         version: Version,
         manifest: &Arc<Manifest>,
@@ -200,7 +209,7 @@ impl Race<'_> {
             new.check_same(same)?;
             return Ok(Arc::new(new));
         }
-        let newest = |one: &&Known, other: &&Known| one.version.cmp(&other.version);
+        let newest = |one: &&KnownVersion, other: &&KnownVersion| one.version.cmp(&other.version);
         let below = known.iter().filter(|it| it.version < new.version).max_by(newest);
         let above = known.iter().filter(|it| it.version > new.version).min_by(newest);
         if let Some(below) = below {
@@ -211,7 +220,7 @@ impl Race<'_> {
             let replaced = self.before.iter().chain(&self.accepted);
             let mut replaced = replaced.filter(|it| it.version > new.version);
             if replaced.any(|it| it.manifest.source == manifest.source) {
-                return Err(fallen(manifest, &above.version));
+                return Err(version_fell(manifest, &above.version));
             }
             new.check_fits_below(above)?;
             let top = known.iter().max_by(newest).unwrap_or(above);
@@ -223,14 +232,14 @@ impl Race<'_> {
     }
 
     /// The versions that are in force, those that got in already, and those that were served.
-    fn known(&self, manifest: &Manifest) -> Vec<Known> {
-        let mut known: Vec<Known> = Vec::new();
-        let in_force = self.accepted.iter().chain(self.before).map(|it| Known {
+    fn known(&self, manifest: &Manifest) -> Vec<KnownVersion> {
+        let mut known: Vec<KnownVersion> = Vec::new();
+        let in_force = self.accepted.iter().chain(self.before).map(|it| KnownVersion {
             version: it.version.clone(),
             command: command(&it.manifest),
             definition: it.entry.definition.clone(),
         });
-        let served = self.served.of(manifest).iter().map(|it| Known {
+        let served = self.served.of(manifest).iter().map(|it| KnownVersion {
             version: it.version.clone(),
             command: it.command.clone(),
             definition: it.definition.clone(),
@@ -266,7 +275,7 @@ impl Registered {
             return Err(Problem { is_warning: false, ..warning.clone() });
         }
         let entry = ToolEntry::new(manifest.definition());
-        let mut entry = entry.map_err(|error| unfit(manifest, &error))?;
+        let mut entry = entry.map_err(|error| invalid_entry(manifest, &error))?;
         entry.timeout = Some(settings.deadline_of(manifest));
         entry.written = manifest.written.as_deref().map(Arc::from);
         entry.cache_ttl = manifest.cache_ttl();
@@ -275,16 +284,16 @@ impl Registered {
 
     /// Two files may tell of one tool, such as a script and its specification document. Neither
     /// is in the way of the other when they agree.
-    fn is_told_again_by(&self, manifest: &Manifest) -> Result<(), Problem> {
+    fn check_same_definition(&self, manifest: &Manifest) -> Result<(), Problem> {
         let told = &self.manifest;
         let same = told.command == manifest.command
             && told.args == manifest.args
             && changes(&self.entry.definition, &manifest.definition()).is_empty();
-        if same { Ok(()) } else { Err(taken(manifest, told)) }
+        if same { Ok(()) } else { Err(version_taken(manifest, told)) }
     }
 
     /// Whether this is what was served under the version. Texts may differ: no caller notices.
-    fn check_same(&self, served: &Known) -> Result<(), Problem> {
+    fn check_same(&self, served: &KnownVersion) -> Result<(), Problem> {
         if command(&self.manifest) != served.command {
             return Err(other_command(&self.manifest, served));
         }
@@ -292,7 +301,7 @@ impl Registered {
         match changes.first() {
             None => Ok(()),
             Some(worst) if worst.class > ChangeClass::Patch => {
-                Err(unrisen(&self.manifest, served, worst.class, &changes))
+                Err(version_too_low(&self.manifest, served, worst.class, &changes))
             }
             Some(change) => {
                 let (name, version, what) =
@@ -304,113 +313,36 @@ impl Registered {
     }
 
     /// Whether the version has risen as the change demands.
-    fn check_rise(&self, before: &Known) -> Result<(), Problem> {
+    fn check_rise(&self, before: &KnownVersion) -> Result<(), Problem> {
         let changes = changes(&before.definition, &self.entry.definition);
         let class = changes.first().map(|worst| worst.class);
         if suffices(&before.version, &self.version, class) {
             return Ok(());
         }
-        Err(unrisen(&self.manifest, before, class.unwrap_or(ChangeClass::Patch), &changes))
+        Err(version_too_low(&self.manifest, before, class.unwrap_or(ChangeClass::Patch), &changes))
     }
 
     /// Whether an older version is one from which the newer one has risen as the change demands.
-    fn check_fits_below(&self, above: &Known) -> Result<(), Problem> {
+    fn check_fits_below(&self, above: &KnownVersion) -> Result<(), Problem> {
         let changes = changes(&self.entry.definition, &above.definition);
         let class = changes.first().map(|worst| worst.class);
         if suffices(&self.version, &above.version, class) {
             return Ok(());
         }
-        Err(differs(&self.manifest, above, &changes))
+        Err(differs_from_served(&self.manifest, above, &changes))
     }
 
     /// Whether an older version can be listed in the place of a newer one: callers of that must be
     /// able to go on.
-    fn check_replaces(&self, newer: &Known) -> Result<(), Problem> {
+    fn check_replaces(&self, newer: &KnownVersion) -> Result<(), Problem> {
         let changes = changes(&newer.definition, &self.entry.definition);
         match changes.first() {
             Some(worst) if worst.class == ChangeClass::Major => {
-                Err(differs(&self.manifest, newer, &changes))
+                Err(differs_from_served(&self.manifest, newer, &changes))
             }
             _ => Ok(()),
         }
     }
-}
-
-fn differs(manifest: &Manifest, newer: &Known, changes: &[DefinitionChange]) -> Problem {
-    let (name, version, served) = (&manifest.name, &manifest.version, &newer.version);
-    let what = changes.first().map_or("its definition differs", |it| it.text.as_str());
-    let text = format!(
-        "`{name}` {version} differs from {served}, which was served before, more than the versions \
-         say ({what})"
-    );
-    let class = changes.first().map_or(ChangeClass::Patch, |it| it.class);
-    let advice = format!("give it a version above {served}: {}", demanded(served, class));
-    Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
-}
-
-fn other_command(manifest: &Manifest, served: &Known) -> Problem {
-    let (name, version) = (&manifest.name, &manifest.version);
-    let text = format!(
-        "`{name}` {version} was served with another command: {} instead of {}",
-        served.command,
-        command(manifest)
-    );
-    let advice = format!(
-        "raise the version to {} or above, or restore the command",
-        demanded(&served.version, ChangeClass::Patch)
-    );
-    Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
-}
-
-fn taken(manifest: &Manifest, other: &Manifest) -> Problem {
-    let (name, version) = (&manifest.name, &manifest.version);
-    let text = format!("version {version} of `{name}` is taken by {}", other.source.display());
-    let advice = "give one of the two another name, or the newer one a higher version";
-    Problem::new(&manifest.source, line_of(manifest, "name"), text, advice)
-}
-
-fn fallen(manifest: &Manifest, above: &Version) -> Problem {
-    let (name, version) = (&manifest.name, &manifest.version);
-    let text = format!("the version of `{name}` fell from {above} to {version}");
-    let advice = format!("raise it above {above}; until then the old definition is in force");
-    Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
-}
-
-fn unrisen(
-    manifest: &Manifest,
-    before: &Known,
-    class: ChangeClass,
-    changes: &[DefinitionChange],
-) -> Problem {
-    let what = changes.first().map_or("its definition changed", |change| change.text.as_str());
-    let more = match changes.len() {
-        0 | 1 => String::new(),
-        count => format!(" and {} more", count - 1),
-    };
-    let (name, version) = (&manifest.name, &manifest.version);
-    let text = if *version == before.version.to_string() {
-        format!("`{name}` has changed ({what}{more}), but its version is still {version}")
-    } else {
-        let earlier = &before.version;
-        format!(
-            "from {earlier} to {version} `{name}` changes more than its version says ({what}{more})"
-        )
-    };
-    let advice = format!(
-        "raise the version to {} or above; until then the new definition is not in force",
-        demanded(&before.version, class)
-    );
-    Problem::new(&manifest.source, line_of(manifest, "version"), text, advice)
-}
-
-fn unfit(manifest: &Manifest, error: &EntryError) -> Problem {
-    let member = match error {
-        EntryError::Schema { member, .. } => member,
-        EntryError::Header { .. } => "inputSchema",
-        _ => "name",
-    };
-    let text = error.to_string();
-    Problem::new(&manifest.source, line_of(manifest, member), text, "correct it there")
 }
 
 #[cfg(test)]

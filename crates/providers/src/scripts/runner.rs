@@ -1,4 +1,8 @@
-//! Runs the program of a tool for one call.
+//! Runs the program of a tool for one call: waits for a slot, takes a standby process or starts a
+//! new one, relays its notifications, and reads its output.
+//!
+//! A fair semaphore bounds the programs that run. Standby processes count against the same number
+//! and give way to calls.
 
 #[cfg(test)]
 mod tests;
@@ -14,40 +18,40 @@ use gantry_protocol::RawJson;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, timeout};
 
-use super::contract::Printing;
+use super::contract::PrintedValue;
 use super::manifest::{Answer, Manifest, Runtime};
 use super::python::{Environments, Interpreter};
-use super::warm_pool::Standby;
+use super::warm_pool::WarmPool;
 use super::{Processes, ToolSettings, contract};
 
 /// Runs programs, no more at once than the settings allow.
 #[derive(Debug)]
 pub(super) struct Runner {
     settings: ToolSettings,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     launcher: Arc<Launcher>,
-    standby: Arc<Standby>,
+    warm_pool: Arc<WarmPool>,
 }
 
 /// Replaces the process that a call took when the call is over or dropped: most calls are short, and
 /// the start of another process would take time from them. If one is long, the standby sees to it.
-struct Replacement<'a> {
-    standby: &'a Arc<Standby>,
+struct RefillOnDrop<'a> {
+    warm_pool: &'a Arc<WarmPool>,
     manifest: &'a Arc<Manifest>,
 }
 
-impl Drop for Replacement<'_> {
+impl Drop for RefillOnDrop<'_> {
     fn drop(&mut self) {
-        self.standby.refill(self.manifest);
+        self.warm_pool.refill(self.manifest);
     }
 }
 
 impl Runner {
     pub(super) fn new(settings: ToolSettings) -> Self {
-        let places = Arc::new(Semaphore::new(settings.children));
+        let slots = Arc::new(Semaphore::new(settings.children));
         let launcher = Arc::new(Launcher::new(&settings));
-        let standby = Standby::new(settings.clone(), launcher.clone(), places.clone());
-        Self { settings, places, launcher, standby }
+        let warm_pool = WarmPool::new(settings.clone(), launcher.clone(), slots.clone());
+        Self { settings, slots, launcher, warm_pool }
     }
 
     /// Serves one call with one process.
@@ -59,43 +63,44 @@ impl Runner {
         context: CallContext,
     ) -> Outcome {
         // Dropped last: by then the place is free for the one that will wait.
-        let _replacement = Replacement { standby: &self.standby, manifest };
-        let place = Arc::new(self.place(manifest).await?);
-        let service = Service { manifest, settings: &self.settings, context: &context, place };
+        let _refill = RefillOnDrop { warm_pool: &self.warm_pool, manifest };
+        let slot = Arc::new(self.acquire_slot(manifest).await?);
+        let process_call =
+            ProcessCall { manifest, settings: &self.settings, context: &context, slot };
         let input = contract::request(&arguments);
-        let waiting = self.standby.take(manifest);
-        if self.standby.serves(manifest) {
+        let waiting = self.warm_pool.take(manifest);
+        if self.warm_pool.serves(manifest) {
             context.note_standby(waiting.is_some());
         }
         let waited = match waiting {
-            Some(child) => Some(service.serve(child, input.clone()).await),
+            Some(child) => Some(process_call.run(child, input.clone()).await),
             None => None,
         };
-        let finished = match waited.filter(|finished| !died_waiting(finished)) {
+        let finished = match waited.filter(|finished| !exited_before_call(finished)) {
             Some(finished) => finished,
-            None => service.serve(self.start(manifest).await?, input).await,
+            None => process_call.run(self.start(manifest).await?, input).await,
         };
-        self.standby.learn(manifest, finished.input_read);
+        self.warm_pool.record_input_read(manifest, finished.input_read);
         let (name, source) = (&manifest.name, manifest.output_schema.as_ref());
-        let tool = Printing { name, source, schema: output.as_deref() };
+        let tool = PrintedValue { name, source, schema: output.as_deref() };
         let timeout = self.settings.timeout_of(manifest);
         contract::read(&tool, &manifest.secrets, timeout, &finished)
     }
 
     /// How many processes there are.
     pub(super) fn processes(&self) -> Processes {
-        Processes { running: self.standby.running(), standby: self.standby.len() }
+        Processes { running: self.warm_pool.running(), standby: self.warm_pool.len() }
     }
 
     /// Takes up what the folders hold now: what waits for other tools, or for what these were
     /// before, ends; what must always wait is started. Needs a runtime.
     pub(super) fn refresh_one(&self, name: &str, tools: &[Arc<Manifest>]) {
-        self.standby.refresh_one(name, tools);
+        self.warm_pool.refresh_one(name, tools);
     }
 
     /// The same where all of them may have changed.
     pub(super) fn refresh(&self, tools: &[Arc<Manifest>]) {
-        self.standby.refresh(tools);
+        self.warm_pool.refresh(tools);
         let scripts: std::collections::HashSet<&Path> =
             tools.iter().map(|it| it.command.as_path()).collect();
         self.launcher.environments.retain(|script| scripts.contains(script));
@@ -103,17 +108,17 @@ impl Runner {
 
     /// Takes no more calls, and ends the processes that wait. Those that run are their calls' own.
     pub(super) fn stop(&self) {
-        self.places.close();
-        self.standby.stop();
+        self.slots.close();
+        self.warm_pool.stop();
     }
 
     /// Waits for its turn. Turns come in the order of the calls.
-    async fn place(&self, manifest: &Manifest) -> Result<OwnedSemaphorePermit, CallError> {
+    async fn acquire_slot(&self, manifest: &Manifest) -> Result<OwnedSemaphorePermit, CallError> {
         let stopping = |_| CallError::new(ErrorKind::ShuttingDown, "the server is stopping");
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return Ok(place);
+        if let Ok(slot) = self.slots.clone().try_acquire_owned() {
+            return Ok(slot);
         }
-        match timeout(self.settings.queue, self.places.clone().acquire_owned()).await {
+        match timeout(self.settings.queue, self.slots.clone().acquire_owned()).await {
             Ok(acquired) => acquired.map_err(stopping),
             Err(_) => {
                 let text = format!(
@@ -140,13 +145,13 @@ impl Drop for Runner {
 
 /// Whether a process that waited ended before it could know of its call. Only then may another one
 /// do the work: what has read its input may have done it already.
-fn died_waiting(finished: &Finished) -> bool {
+fn exited_before_call(finished: &Finished) -> bool {
     let ended_itself = matches!(finished.end, End::Exited(_) | End::Signalled(_));
     ended_itself && !finished.input_read && finished.stdout.is_empty()
 }
 
 /// What of our own environment every program may see.
-const SAFE: [&str; 11] = [
+const INHERITED_VARIABLES: [&str; 11] = [
     "PATH",
     "HOME",
     "USER",
@@ -190,7 +195,7 @@ impl Launcher {
         if manifest.runtime == Runtime::PythonUvScript {
             let resolved = self.environments.interpreter(manifest, &program.env).await;
             let interpreter = resolved.map_err(|error| not_started(manifest, &error))?;
-            interpret(&mut program, &interpreter);
+            run_with_interpreter(&mut program, &interpreter);
         }
         Ok(program)
     }
@@ -202,7 +207,7 @@ impl Launcher {
 }
 
 /// Lets an interpreter run the program, in the surroundings that `uv run` would give it.
-fn interpret(program: &mut Program, interpreter: &Interpreter) {
+fn run_with_interpreter(program: &mut Program, interpreter: &Interpreter) {
     let script = std::mem::replace(&mut program.program, interpreter.python.clone());
     program.args.insert(0, script.to_string_lossy().into_owned());
     let Some(folder) = interpreter.python.parent().and_then(Path::to_str) else { return };
@@ -224,22 +229,24 @@ pub(in crate::scripts) fn not_started(
 }
 
 fn environment(manifest: &Manifest) -> Vec<(String, String)> {
-    let safe = SAFE.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let safe = INHERITED_VARIABLES
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     safe.chain(manifest.env.iter().cloned()).collect()
 }
 
 /// What a process needs to know of the call it serves.
-struct Service<'a> {
+struct ProcessCall<'a> {
     manifest: &'a Arc<Manifest>,
     settings: &'a ToolSettings,
     context: &'a CallContext,
     /// Held until the process has ended, which may be after the call.
-    place: Arc<OwnedSemaphorePermit>,
+    slot: Arc<OwnedSemaphorePermit>,
 }
 
-impl Service<'_> {
+impl ProcessCall<'_> {
     /// Gives a process its input, passes on what it says, and waits for its answer.
-    async fn serve(&self, mut child: Child, input: Bytes) -> Finished {
+    async fn run(&self, mut child: Child, input: Bytes) -> Finished {
         let mut notifications = child.notices();
         let deadline = Instant::now() + self.settings.timeout_of(self.manifest);
         if self.manifest.answer == Answer::End {
@@ -247,10 +254,10 @@ impl Service<'_> {
         }
         let first = {
             let first = pin!(child.first_line(input, deadline - Instant::now()));
-            self.listen(first, &mut notifications).await
+            self.relay_until(first, &mut notifications).await
         };
         match first {
-            Some(line) => self.part_with(child, line),
+            Some(line) => self.detach(child, line),
             None => self.finish(child, Bytes::new(), deadline, &mut notifications).await,
         }
     }
@@ -263,11 +270,11 @@ impl Service<'_> {
         notifications: &mut mpsc::Receiver<Bytes>,
     ) -> Finished {
         let left = deadline.saturating_duration_since(Instant::now());
-        self.listen(pin!(child.finish(input, left)), notifications).await
+        self.relay_until(pin!(child.finish(input, left)), notifications).await
     }
 
     /// Waits for something while passing on notices.
-    async fn listen<T>(
+    async fn relay_until<T>(
         &self,
         mut awaited: Pin<&mut impl Future<Output = T>>,
         notifications: &mut mpsc::Receiver<Bytes>,
@@ -286,12 +293,12 @@ impl Service<'_> {
 
     /// Lets a process end on its own time. Its tool has said that the line is its answer, whatever
     /// comes after it.
-    fn part_with(&self, child: Child, line: Bytes) -> Finished {
-        let (place, name) = (self.place.clone(), self.manifest.name.clone());
+    fn detach(&self, child: Child, line: Bytes) -> Finished {
+        let (slot, name) = (self.slot.clone(), self.manifest.name.clone());
         let grace = self.settings.child.grace;
         tokio::spawn(async move {
             let finished = child.finish(Bytes::new(), grace).await;
-            drop(place);
+            drop(slot);
             if finished.end != End::Exited(0) {
                 let (end, stderr) = (finished.end, finished.stderr);
                 tracing::warn!(name, ?end, stderr, "a tool ended badly after its answer");

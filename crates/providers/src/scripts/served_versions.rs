@@ -1,5 +1,7 @@
-//! What was served before: versions of tools with their commands and definitions, also of earlier
-//! runs. A tool that was changed while nobody looked is held to it.
+//! The versions that were served before, with command and definition, also by earlier runs (kept
+//! in the store). A tool that was changed while the gateway was down is held to them. After a
+//! restart a refused tool has no predecessor in force, since the old file is gone: it is left out
+//! until its version rises.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,12 @@
-//! Processes that were started ahead and wait to be called, over all tools: how many there may be,
-//! who gives way when there are too many, and when they end.
+//! The warm pool: standby processes that were started before they are called, over all tools.
+//! Bounds their number and memory, evicts those of tools that were called longest ago, and ends
+//! idle ones.
+//!
+//! A process may wait only if its manifest says so, or if it is Python and its last call read its
+//! input: a program that reads no input would do its work without being called. One process still
+//! serves one call.
 
-mod queue;
+mod tool_pool;
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -11,11 +16,11 @@ use std::time::{Duration, Instant};
 use gantry_gateway::CallError;
 use gantry_process::Child;
 use gantry_protocol::RawJson;
-use queue::{Queue, Waiter};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
+use tool_pool::{StandbyProcess, ToolPool};
 
 use super::ToolSettings;
 use super::manifest::{Manifest, Runtime};
@@ -24,38 +29,38 @@ use crate::file_fingerprint::FileFingerprint;
 
 /// How long the start of a process that will wait is put off. It is most often begun by the end of
 /// a call, whose answer should be on its way before the machine has more to do.
-const BREATH: Duration = Duration::from_millis(2);
+const START_DELAY: Duration = Duration::from_millis(2);
 
 /// All processes that wait.
 #[derive(Debug)]
-pub(super) struct Standby {
+pub(super) struct WarmPool {
     settings: ToolSettings,
     launcher: Arc<Launcher>,
     /// Those that run hold one each; what waits and what runs share the same number.
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    queues: HashMap<Key, Queue>,
+    queues: HashMap<Key, ToolPool>,
     /// Looks after those that wait, for as long as there are any.
-    keeper: Option<AbortHandle>,
+    maintenance: Option<AbortHandle>,
     stopped: bool,
     /// Why a process could last not be started.
-    told: Option<String>,
+    last_error: Option<String>,
 }
 
 /// A name and a version: older versions of a tool may be called too.
 type Key = (String, String);
 
-impl Standby {
+impl WarmPool {
     pub(super) fn new(
         settings: ToolSettings,
         launcher: Arc<Launcher>,
-        places: Arc<Semaphore>,
+        slots: Arc<Semaphore>,
     ) -> Arc<Self> {
-        Arc::new(Self { settings, launcher, places, state: Mutex::default() })
+        Arc::new(Self { settings, launcher, slots, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -64,22 +69,23 @@ impl Standby {
 
     /// Whether processes of this tool may wait at all.
     pub(super) fn serves(&self, manifest: &Manifest) -> bool {
-        self.settings.standby && Wish::of(manifest) != Wish::Off
+        self.settings.standby && StandbyMode::of(manifest) != StandbyMode::Off
     }
 
     /// A process that has waited for a call of this tool. It lives, and runs the code that is there
     /// now. If there is none, a place is made for one that must be started.
     pub(super) fn take(&self, manifest: &Arc<Manifest>) -> Option<Child> {
-        let (mut taken, mut old) = (None, Vec::new());
+        let (mut acquired, mut old) = (None, Vec::new());
         if self.serves(manifest) {
             let fingerprint = FileFingerprint::of(&manifest.command).ok();
             let mut state = self.state();
             let queue = state.queue(manifest);
-            old = queue.compare(manifest, fingerprint);
-            taken = queue.take(self.settings.standby_per_tool);
+            old = queue.discard_outdated(manifest, fingerprint);
+            acquired = queue.take(self.settings.standby_per_tool);
         }
         // Asked first without the lock: most often there is room for all that may wait.
-        if taken.is_none() && self.running() + self.settings.standby_total > self.settings.children
+        if acquired.is_none()
+            && self.running() + self.settings.standby_total > self.settings.children
         {
             let mut state = self.state();
             if self.running() + state.len() > self.settings.children {
@@ -88,13 +94,13 @@ impl Standby {
         }
         // To end a process takes its time, and is done without the lock.
         drop(old);
-        taken
+        acquired
     }
 
     /// Remembers whether the tool read its input, without which it must not be started ahead.
-    pub(super) fn learn(&self, manifest: &Arc<Manifest>, input_read: bool) {
+    pub(super) fn record_input_read(&self, manifest: &Arc<Manifest>, input_read: bool) {
         if self.serves(manifest) {
-            self.state().queue(manifest).learn(input_read);
+            self.state().queue(manifest).record_input_read(input_read);
         }
     }
 
@@ -142,11 +148,13 @@ impl Standby {
                 old.extend(queue.waiting.drain(..));
                 return false;
             };
-            old.extend(queue.compare(manifest, FileFingerprint::of(&manifest.command).ok()));
+            old.extend(
+                queue.discard_outdated(manifest, FileFingerprint::of(&manifest.command).ok()),
+            );
             true
         });
         drop(old);
-        for manifest in tools.iter().filter(|it| Wish::of(it).floor() > 0) {
+        for manifest in tools.iter().filter(|it| StandbyMode::of(it).minimum() > 0) {
             self.refill(manifest);
         }
     }
@@ -156,11 +164,11 @@ impl Standby {
         let mut state = self.state();
         state.stopped = true;
         let queues = std::mem::take(&mut state.queues);
-        let keeper = state.keeper.take();
+        let maintenance = state.maintenance.take();
         drop(state);
         drop(queues);
-        if let Some(keeper) = keeper {
-            keeper.abort();
+        if let Some(maintenance) = maintenance {
+            maintenance.abort();
         }
     }
 
@@ -178,13 +186,13 @@ impl Standby {
 
     /// How many serve a call.
     pub(super) fn running(&self) -> usize {
-        self.settings.children.saturating_sub(self.places.available_permits())
+        self.settings.children.saturating_sub(self.slots.available_permits())
     }
 
     /// Whether one more may wait.
     fn has_room(&self, state: &State, manifest: &Manifest) -> bool {
         let len = state.len();
-        let memory: u64 = state.queues.values().map(Queue::memory).sum();
+        let memory: u64 = state.queues.values().map(ToolPool::memory).sum();
         // It will be about as large as its like.
         let more = state.queues.get(&key(manifest)).map_or(0, |queue| queue.size);
         len < self.settings.standby_total
@@ -201,17 +209,17 @@ impl Standby {
         state.queue(manifest).starting += 1;
         let (standby, manifest) = (self.clone(), manifest.clone());
         runtime.spawn(async move {
-            sleep(BREATH).await;
+            sleep(START_DELAY).await;
             let started = standby.launch(&manifest).await;
-            standby.arrive(&manifest, started);
+            standby.on_started(&manifest, started);
         });
-        if state.keeper.is_none() {
-            let keeper = runtime.spawn(keep(Arc::downgrade(self)));
-            state.keeper = Some(keeper.abort_handle());
+        if state.maintenance.is_none() {
+            let maintenance = runtime.spawn(maintain(Arc::downgrade(self)));
+            state.maintenance = Some(maintenance.abort_handle());
         }
     }
 
-    async fn launch(&self, manifest: &Manifest) -> Result<Waiter, CallError> {
+    async fn launch(&self, manifest: &Manifest) -> Result<StandbyProcess, CallError> {
         // Looked at first: what is written while the process starts counts as a change.
         let fingerprint = FileFingerprint::of(&manifest.command);
         let program = self.launcher.program(manifest).await?;
@@ -220,27 +228,27 @@ impl Standby {
         let child = start.await.map_err(|error| not_started(manifest, &error))?;
         let child = child.map_err(|error| not_started(manifest, &error))?;
         let fingerprint = fingerprint.map_err(|error| not_started(manifest, &error))?;
-        Ok(Waiter { child, fingerprint, since: Instant::now(), memory: 0 })
+        Ok(StandbyProcess { child, fingerprint, since: Instant::now(), memory: 0 })
     }
 
     /// Lets a process wait, if it is still wanted.
-    fn arrive(&self, manifest: &Arc<Manifest>, started: Result<Waiter, CallError>) {
+    fn on_started(&self, manifest: &Arc<Manifest>, started: Result<StandbyProcess, CallError>) {
         let mut state = self.state();
         let stopped = state.stopped;
         let Some(queue) = state.queues.get_mut(&key(manifest)).filter(|_| !stopped) else { return };
         queue.starting = queue.starting.saturating_sub(1);
         match started {
-            Ok(waiter) if queue.manifest == *manifest => queue.waiting.push_back(waiter),
-            Ok(waiter) => {
+            Ok(process) if queue.manifest == *manifest => queue.waiting.push_back(process),
+            Ok(process) => {
                 drop(state);
-                drop(waiter);
+                drop(process);
             }
             Err(error) => {
-                queue.died();
+                queue.record_early_exit();
                 // One cause, such as `uv` that is missing, is told once for all tools.
-                if state.told.as_ref() != Some(&error.public) {
+                if state.last_error.as_ref() != Some(&error.public) {
                     tracing::warn!(reason = %error.public, "no process can wait for a tool");
-                    state.told = Some(error.public);
+                    state.last_error = Some(error.public);
                 }
             }
         }
@@ -248,17 +256,17 @@ impl Standby {
 }
 
 impl State {
-    fn queue(&mut self, manifest: &Arc<Manifest>) -> &mut Queue {
-        self.queues.entry(key(manifest)).or_insert_with(|| Queue::new(manifest.clone()))
+    fn queue(&mut self, manifest: &Arc<Manifest>) -> &mut ToolPool {
+        self.queues.entry(key(manifest)).or_insert_with(|| ToolPool::new(manifest.clone()))
     }
 
     fn len(&self) -> usize {
-        self.queues.values().map(Queue::len).sum()
+        self.queues.values().map(ToolPool::len).sum()
     }
 
     /// One that waits for the tool whose last call is longest ago, and before that time if one is
     /// given.
-    fn evict(&mut self, before: Option<Instant>) -> Option<Waiter> {
+    fn evict(&mut self, before: Option<Instant>) -> Option<StandbyProcess> {
         let queues = self.queues.values_mut().filter(|queue| !queue.waiting.is_empty());
         let queues = queues.filter(|queue| before.is_none_or(|before| queue.last_call < before));
         queues.min_by_key(|queue| queue.last_call)?.waiting.pop_front()
@@ -274,33 +282,35 @@ const LONGEST: Duration = Duration::from_millis(500);
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// Looks after those that wait, until there are none.
-async fn keep(standby: Weak<Standby>) {
+async fn maintain(standby: Weak<WarmPool>) {
     loop {
         let Some(idle) = standby.upgrade().map(|it| it.settings.standby_idle) else { return };
         sleep((idle / 8).clamp(SHORTEST, LONGEST)).await;
         let Some(standby) = standby.upgrade() else { return };
         // To look at processes takes some system calls each, which is too little to leave for.
-        if !standby.tend() {
+        if !standby.maintain_once() {
             return;
         }
     }
 }
 
-impl Standby {
+impl WarmPool {
     /// Replaces those that died or were taken by calls that still run, and ends those that are not
     /// needed. Says whether there is more to look after.
-    fn tend(self: &Arc<Self>) -> bool {
+    fn maintain_once(self: &Arc<Self>) -> bool {
         let mut old = Vec::new();
         let mut state = self.state();
         let mut short = Vec::new();
         for queue in state.queues.values_mut() {
-            queue.bury();
+            queue.remove_dead();
             old.extend(queue.shrink(self.settings.standby_idle));
             queue.measure();
             let missing = queue.missing(self.settings.standby_per_tool);
             short.extend(repeat_n(queue.manifest.clone(), missing));
         }
-        while state.queues.values().map(Queue::memory).sum::<u64>() > self.settings.standby_memory {
+        while state.queues.values().map(ToolPool::memory).sum::<u64>()
+            > self.settings.standby_memory
+        {
             old.extend(state.evict(None));
         }
         for manifest in short {
@@ -311,7 +321,7 @@ impl Standby {
         let most = self.settings.standby_per_tool;
         let any = state.queues.values().any(|queue| queue.len() > 0 || queue.missing(most) > 0);
         if !any {
-            state.keeper = None;
+            state.maintenance = None;
         }
         drop(state);
         drop(old);
@@ -321,7 +331,7 @@ impl Standby {
 
 /// Whether processes of a tool wait to be called, and since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum StandbyMode {
     /// Never.
     Off,
     /// Once a call has shown that the tool reads its input. A tool that does not would do its work
@@ -333,7 +343,7 @@ enum Wish {
     AtLeast(usize),
 }
 
-impl Wish {
+impl StandbyMode {
     fn of(manifest: &Manifest) -> Self {
         let stated = manifest.metadata.as_ref().and_then(|it| it.get("standby"));
         let flag = stated.as_ref().and_then(RawJson::read::<bool>);
@@ -348,7 +358,7 @@ impl Wish {
     }
 
     /// How many wait even if nobody calls.
-    fn floor(self) -> usize {
+    fn minimum(self) -> usize {
         match self {
             Self::AtLeast(number) => number,
             _ => 0,

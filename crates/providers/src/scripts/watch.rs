@@ -1,5 +1,5 @@
-//! Hears of changes in folders from the kernel, so that a new tool is there at once, and a new
-//! configuration in force.
+//! Watches folders with inotify, for hot reload of tools and of the configuration. inotify says
+//! that something happened, not what; the caller compares fingerprints.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Whether a document is as it should be. Every problem is told, with its line; none hides the next.
+//! Checks a document and reports every problem with its line; none hides the next.
 
 mod examples;
 

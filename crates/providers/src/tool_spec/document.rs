@@ -1,4 +1,4 @@
-//! A document as its tools and their sections.
+//! A document as its tools and their eight sections, and how headings are recognised.
 
 use gantry_protocol::RawJson;
 

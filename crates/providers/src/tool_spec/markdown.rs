@@ -1,5 +1,5 @@
-//! Markdown as a row of pieces: headings, code blocks and lines of text. Only what the sections of a
-//! document are found by is understood; all else is text.
+//! Markdown as headings, code blocks, tables of parameters and lines of text. Nothing else is
+//! understood.
 
 /// One piece of a document. Lines are counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! From a document to the manifests of its tools.
+//! Reads a document into the manifests of its tools: the `Runtime` block, the schemas, and the
+//! line of each value.
 
 use std::collections::HashSet;
 use std::path::Path;

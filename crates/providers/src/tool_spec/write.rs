@@ -1,4 +1,4 @@
-//! From a manifest to its document. What is written can be read again and gives the same manifest.
+//! Writes the document of a tool. Reading it again gives the same manifest.
 
 mod description;
 mod example;

@@ -1,4 +1,5 @@
-//! Other addresses for resources whose own address another server has too.
+//! Aliases for resource URIs that another server has too: `gantry://SERVER/` before the server's
+//! own URI, which leads back without a table and keeps templates valid.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

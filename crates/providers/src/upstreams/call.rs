@@ -1,4 +1,4 @@
-//! One call on its way to the server that has what it is for, and back.
+//! One forwarded call: builds the request for the server, sends it, and maps the response.
 
 mod request_handler;
 mod task;

@@ -1,6 +1,8 @@
-//! The canonical names of all that servers offer: those in the list of all servers. Every endpoint
-//! has them from here, also one that shows a server alone under names of its own, so that policies
-//! and the audit log mean the same thing by a name wherever it is called.
+//! The canonical name of each export: the one that it has in the list of all servers.
+//!
+//! Every endpoint takes them from here, also one that shows a single server under its own names,
+//! so that rules, pins, limits and the audit log mean the same thing by a name wherever it is
+//! called.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

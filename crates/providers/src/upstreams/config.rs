@@ -1,4 +1,4 @@
-//! What the configuration says of servers.
+//! The configuration of upstream servers and profiles, and the identity key of a server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! What one gateway shows of the servers, and the way of its calls to them.
+//! The provider that one endpoint (the main one, or a virtual server) has for its upstream
+//! servers: routes calls, subscriptions and completions to the server that owns the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

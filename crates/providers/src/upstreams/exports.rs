@@ -1,5 +1,8 @@
-//! What one server has to offer, read from its lists: what can be offered, and what is wrong with
-//! the rest.
+//! What one server exports, read from its lists, and the problems with what cannot be exported.
+//!
+//! A definition that did not change keeps its entry, so that its schema is not compiled again.
+//! Arguments are checked against the server's schema, but defaults are left to the server, and so
+//! is the timeout: the client can say who took too long.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

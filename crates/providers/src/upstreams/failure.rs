@@ -1,4 +1,5 @@
-//! What a server's failures mean for the call that it failed.
+//! Maps failures of a server to the error of the call: names the server, says what happened, and
+//! whether the call may have been carried out.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! What a server listed last, as it said it; kept in a file, so that it is known before the server
-//! is started again.
+//! What a server listed last, verbatim, with a cache file on disk: tools are listed before a
+//! server is started again. A list that comes from the cache is stale: it is shown, but never
+//! pinned, and calls wait for the server's own list.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! The names under which the things of many servers stand in one list: prefixed, of characters
-//! that every client takes, not too long, and no two alike.
+//! Names in an aggregated list: prefixed with the server, of characters that every client accepts,
+//! shortened with a stable hash, and unique.
 
 use std::collections::HashMap;
 

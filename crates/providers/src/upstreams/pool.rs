@@ -1,4 +1,5 @@
-//! Connections of one server for single users or sessions, made when they are first needed.
+//! The connection pool of one server: dedicated connections for single users or sessions
+//! (`share`), made on first use, bounded, with the least recently used idle one evicted.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

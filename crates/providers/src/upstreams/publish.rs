@@ -1,5 +1,7 @@
-//! Many servers' offers as one listing, with the way back from every name. What a server that is
-//! away would offer keeps its names and addresses, so that nobody else is taken for it.
+//! Composes the exports of many servers into one listing, with the route back from each name.
+//!
+//! The exports of a server that is away are withdrawn after a while, but its names and addresses
+//! stay reserved, so that no other server can take its place.
 
 mod addresses;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Keeps the secrets of a server's configuration out of what is said of it.
+//! The redactor of one server: hides the secrets of its configuration in errors, logs and status.
 
 use gantry_client::{Endpoint, Secret, Target};
 use gantry_protocol::Redactor;

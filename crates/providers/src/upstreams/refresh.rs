@@ -1,5 +1,6 @@
-//! Attends to one server: asks for its lists when they may have changed, offers what it lists, and
-//! withdraws that when the server stays away.
+//! The task that refreshes one server: reacts to its events and connection states, requests its
+//! lists when they may be stale, publishes its exports, and withdraws them when the server stays
+//! away.
 
 pub(super) mod export_list;
 mod freshness;

@@ -1,4 +1,10 @@
-//! All servers, and all gateways that show them.
+//! The registry of upstream servers and of the endpoints that show them: applies configuration
+//! changes, publishes listings, and waits for servers that are starting.
+//!
+//! A client that lists once should see the tools of servers that are being started. So lists wait
+//! for servers of which nothing is cached, each for `startup_wait` after it was configured: a slow
+//! or unreachable server delays nobody twice. A call of a name with a server's prefix waits for
+//! that server as long as a call may take. Handshakes never wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

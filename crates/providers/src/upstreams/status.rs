@@ -1,4 +1,4 @@
-//! How a server stands, for people.
+//! The status of a server, as `gantry status` and the administration show it.
 
 use gantry_client::{Client, Endpoint, Health, HttpKind, State, Target};
 use gantry_protocol::{RawJson, Redactor};

@@ -1,4 +1,5 @@
-//! One server: its connections, what it offers, and what clients watch of it.
+//! One upstream server: its connections, its exports, and the resources that clients subscribed
+//! to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The parts of a template.
+//! The parts of a template, and percent-encoding.
 
 use std::fmt::Write;
 

@@ -1,4 +1,9 @@
-//! How lines are chained: each carries the authentication code of itself and of the one before.
+//! The hash chain: each line carries the authentication code (HMAC) of itself and of the line
+//! before.
+//!
+//! An [`Anchor`] notes, outside of the log, how far it was: a log that is shorter than its anchor
+//! was emptied, cut or put back. Anchors are never ahead of the disk, so that a crash is no false
+//! alarm.
 
 use std::sync::Arc;
 
@@ -170,7 +175,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 pub struct Anchor {
     /// The name of the file: a segment, or the list of segments.
     pub file: String,
-    /// How often the file was written anew: only the list of segments is.
+    /// How often the file was written again: only the list of segments is.
     pub generation: u64,
     /// How many lines it had.
     pub lines: u64,
@@ -210,7 +215,7 @@ impl Anchor {
         (mac.as_ref() != Some(&self.mac)).then_some(Finding::Replaced { line: last })
     }
 
-    /// Whether a list of segments goes on from where it was. A list that was written anew counts
+    /// Whether a list of segments goes on from where it was. A list that was written again counts
     /// only if every line of it was made with the key.
     pub(super) fn is_extended_by(&self, seal: &Seal, text: &[u8]) -> bool {
         let generation = Contents::read(text).generation;

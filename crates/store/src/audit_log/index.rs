@@ -1,5 +1,6 @@
-//! The list of volumes, itself a chain: what was opened, closed and removed, so that a volume that
-//! is gone or shorter than it was is missed. Programs that share it take turns.
+//! The index of segments, itself a hash chain: what was opened, closed and removed, so that a
+//! segment that is missing or shorter than it was is noticed. Programs that share a folder lock it
+//! in turn.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -105,7 +106,7 @@ impl Index {
         self.length
     }
 
-    /// Writes the list anew, with nothing but the volumes that are left.
+    /// Writes the list again, with nothing but the segments that are left.
     pub(super) fn renew(&mut self, at: &str) -> Result<(), AuditError> {
         let mut contents = self.contents.clone();
         let mut chain = Chain::new(self.seal.clone());
@@ -147,7 +148,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// What happened to a volume.
+/// What happened to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Event {
@@ -159,7 +160,7 @@ pub(super) enum Event {
     Left,
     /// It was removed, because it was too old or there was too much.
     Removed,
-    /// The list was written anew, with the volumes that are left.
+    /// The list was written again, with the segments that are left.
     Renewed,
 }
 
@@ -195,7 +196,7 @@ pub(super) struct Entry {
     pub(super) removed: Vec<Removal>,
 }
 
-/// Where a volume ends.
+/// Where a segment ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct End {
     pub(super) lines: u64,
@@ -207,7 +208,7 @@ pub(super) struct End {
     pub(super) rest: Option<String>,
 }
 
-/// What the list says of a volume.
+/// What the list says of a segment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fate {
     pub(super) end: Option<End>,

@@ -1,4 +1,4 @@
-//! Checks one chain: fast while all is well, and then exactly.
+//! Checks the chain of one segment: fast while it is intact, then exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ fn examine<'a>(seal: &Seal, text: &'a [u8]) -> Inspection<'a> {
 /// Lines whose own number cannot be trusted but whose neighbours say which they are, by place.
 fn evident(lines: &[Option<Line<'_>>]) -> BTreeMap<usize, u64> {
     let number = |at: usize| lines.get(at).copied().flatten().map(|line| line.number);
-    let place = |at: usize| {
+    let offset = |at: usize| {
         let before = match at {
             0 => Some(0),
             _ => number(at - 1).map(|it| it + 1),
@@ -79,7 +79,7 @@ fn evident(lines: &[Option<Line<'_>>]) -> BTreeMap<usize, u64> {
         (number(at) != Some(before) && fits).then_some((at, before))
     };
     let is_alone = |at: &usize| number(*at).is_none() || number(at + 1).is_some();
-    (0..lines.len()).filter(is_alone).filter_map(place).collect()
+    (0..lines.len()).filter(is_alone).filter_map(offset).collect()
 }
 
 /// The other lines by number.

@@ -1,5 +1,5 @@
-//! Lines on their way from the calls to the thread that writes them: bounded, and gathered so that
-//! a call wakes nobody in the usual case.
+//! The bounded queue between the calls and the writer thread. Lines are gathered, so that a call
+//! usually wakes no thread.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Reads a record: which volumes there are, what they say, and what is added to them.
+//! Reads an audit log: its segments, their records, and what is appended to them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use super::chain::Line;
 use super::verify::segment_names;
 use super::writer::is_left;
 
-/// A volume on the disk.
+/// A segment on the disk.
 #[derive(Debug, Clone)]
 pub struct SegmentFile {
     /// Its name.
@@ -23,7 +23,7 @@ pub struct SegmentFile {
     path: PathBuf,
 }
 
-/// The volumes in a folder, sorted by name, which is by the time at which they were begun.
+/// The segments in a folder, sorted by name, which is by the time at which they were begun.
 pub fn segments(folder: &Path) -> Result<Vec<SegmentFile>, AuditError> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -46,7 +46,7 @@ impl SegmentFile {
         }
     }
 
-    /// The records in the text of a volume, without number and code: the inside of an object each.
+    /// The records in the text of a segment, without number and code: the inside of an object each.
     pub fn records(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
         let lines = text.split_inclusive(|byte| *byte == b'\n');
         let whole = lines.filter(|line| line.ends_with(b"\n"));
@@ -54,18 +54,18 @@ impl SegmentFile {
     }
 }
 
-/// Sees what is added to a record, in old and new volumes.
+/// Sees what is added to a record, in old and new segments.
 #[derive(Debug)]
 pub struct Follower {
     folder: PathBuf,
-    /// How far each volume has been read.
-    places: HashMap<String, u64>,
+    /// How far each segment has been read.
+    offsets: HashMap<String, u64>,
 }
 
 impl Follower {
-    /// Follows a record from now on.
+    /// Follows an audit log from now on.
     pub fn new(folder: &Path) -> Result<Self, AuditError> {
-        let mut follower = Self { folder: folder.to_owned(), places: HashMap::new() };
+        let mut follower = Self { folder: folder.to_owned(), offsets: HashMap::new() };
         follower.added()?;
         Ok(follower)
     }
@@ -77,12 +77,12 @@ impl Follower {
             return Ok(added);
         }
         let names = segment_names(&self.folder)?;
-        self.places.retain(|name, _| names.contains(name));
+        self.offsets.retain(|name, _| names.contains(name));
         for name in names {
-            let place = self.places.entry(name.clone()).or_default();
-            let text = beyond(&self.folder.join(name), *place)?;
+            let offset = self.offsets.entry(name.clone()).or_default();
+            let text = read_from(&self.folder.join(name), *offset)?;
             let whole = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
-            *place += whole as u64;
+            *offset += whole as u64;
             added.extend_from_slice(&text[..whole]);
         }
         Ok(added)
@@ -90,11 +90,11 @@ impl Follower {
 }
 
 /// What stands in a file after that many bytes.
-fn beyond(path: &Path, place: u64) -> Result<Vec<u8>, AuditError> {
+fn read_from(path: &Path, offset: u64) -> Result<Vec<u8>, AuditError> {
     let mut text = Vec::new();
     let read = File::open(path).and_then(|mut file| {
-        if file.metadata()?.len() > place {
-            file.seek(SeekFrom::Start(place))?;
+        if file.metadata()?.len() > offset {
+            file.seek(SeekFrom::Start(offset))?;
             file.read_to_end(&mut text)?;
         }
         Ok(())

@@ -1,4 +1,6 @@
-//! Which volumes have been kept for long enough.
+//! Retention: which segments are old enough, or too many, to be removed, and what was removed.
+//! Nothing younger than a minimum age is removed for size: what a caller does in a few minutes
+//! must not remove the evidence of what it did before.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -8,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::AuditSettings;
 use super::index::Entry;
 
-/// A volume that has ended, or one that has not.
+/// A segment that has ended, or one that has not.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) name: String,

@@ -1,5 +1,5 @@
-//! One volume of the record while it is written: a file that only grows, by whole lines or not at
-//! all, and that is locked for as long as its program lives.
+//! One segment while it is written: a file that only grows, by whole lines or not at all, and that
+//! stays locked as long as its program lives.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -12,10 +12,10 @@ use super::chain::{Anchor, Chain, Seal, to_hex};
 use super::index::End;
 use super::{AuditError, AuditSettings};
 
-/// What the name of every volume ends with.
+/// What the name of every segment ends with.
 pub(super) const EXTENSION: &str = ".jsonl";
 
-/// A volume that is open.
+/// A segment that is open.
 pub(super) struct Segment {
     pub(super) name: String,
     path: PathBuf,
@@ -24,13 +24,13 @@ pub(super) struct Segment {
     /// Bytes of whole lines.
     length: u64,
     /// Since when it is written.
-    begun: Instant,
+    opened: Instant,
     /// What is about to be written; kept for its room.
     draft: Vec<u8>,
 }
 
 impl Segment {
-    /// Makes a volume, with its first line.
+    /// Makes a segment, with its first line.
     pub(super) fn create(
         folder: &Path,
         name: String,
@@ -45,14 +45,14 @@ impl Segment {
         // Nobody else knows of it yet; who finds it unlocked later knows that its program is gone.
         file.lock().map_err(failed())?;
         let chain = Chain::new(seal);
-        let (begun, draft) = (Instant::now(), Vec::new());
-        let mut segment = Self { name, path, file, chain, length: 0, begun, draft };
-        let begun = segment.append(&[header, b"\n"].concat(), 0);
-        if begun.is_err() {
-            // It holds nothing, and must not be taken for a volume.
+        let (opened, draft) = (Instant::now(), Vec::new());
+        let mut segment = Self { name, path, file, chain, length: 0, opened, draft };
+        let opened = segment.append(&[header, b"\n"].concat(), 0);
+        if opened.is_err() {
+            // It holds nothing, and must not be taken for a segment.
             let _ = std::fs::remove_file(&segment.path);
         }
-        begun.map(|()| segment)
+        opened.map(|()| segment)
     }
 
     /// Writes lines, each with a line's end: all of them or none. The first says how many were lost
@@ -98,7 +98,7 @@ impl Segment {
 
     /// Whether the next one is to be begun.
     pub(super) fn is_full(&self, settings: &AuditSettings) -> bool {
-        self.length >= settings.segment || self.begun.elapsed() >= settings.age
+        self.length >= settings.segment || self.opened.elapsed() >= settings.age
     }
 
     /// How far it is.
@@ -118,7 +118,7 @@ impl Segment {
     }
 }
 
-/// A name for a volume that begins now: sorted by name they are sorted by time.
+/// A name for a segment that begins now: sorted by name they are sorted by time.
 pub(super) fn name(stamp: &str) -> String {
     let stamp: String = stamp.chars().filter(|it| !matches!(it, '-' | ':')).collect();
     let process = std::process::id();
@@ -126,7 +126,7 @@ pub(super) fn name(stamp: &str) -> String {
     format!("{stamp}-{process}-{chance:08x}{EXTENSION}")
 }
 
-/// Whether the file of that name is a volume.
+/// Whether the file of that name is a segment.
 pub(super) fn is_name(name: &str) -> bool {
     name.ends_with(EXTENSION) && name.starts_with(|it: char| it.is_ascii_digit())
 }

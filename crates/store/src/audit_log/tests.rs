@@ -1,4 +1,4 @@
-//! The record on a disk: what is written, what is found when someone has changed it, what happens
+//! the audit log on a disk: what is written, what is found when someone has changed it, what happens
 //! when it cannot be written.
 
 mod anchors;
@@ -64,7 +64,7 @@ impl Folder {
         report.index.iter().chain(segments).map(ToString::to_string).collect()
     }
 
-    /// The records of all volumes.
+    /// The records of all segments.
     pub(super) fn records(&self) -> Vec<String> {
         let mut records = Vec::new();
         for segment in segments(&self.0).expect("a folder") {

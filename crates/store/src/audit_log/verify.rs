@@ -1,4 +1,5 @@
-//! Checks a whole record: every volume, and the list of volumes against what is there.
+//! Verifies a whole audit log: every segment, and the index against the files, and what can be
+//! wrong.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,9 +20,9 @@ use super::{AuditError, index, segment};
 /// What was found in a record.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// The volumes, sorted by name.
+    /// The segments, sorted by name.
     pub segments: Vec<SegmentReport>,
-    /// What is wrong with the list of volumes.
+    /// What is wrong with the list of segments.
     pub index: Vec<Finding>,
     /// What retention removed, by reason. That is nothing wrong.
     pub removals: Vec<Removal>,
@@ -29,7 +30,7 @@ pub struct Report {
     pub is_anchored: bool,
 }
 
-/// What was found in a volume.
+/// What was found in a segment.
 #[derive(Debug, Clone)]
 pub struct SegmentReport {
     /// Its name.
@@ -44,7 +45,7 @@ pub struct SegmentReport {
     pub findings: Vec<Finding>,
 }
 
-/// How a volume stands.
+/// How a segment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// A program writes it.
@@ -67,7 +68,7 @@ impl Report {
     }
 }
 
-/// Checks the record in a folder. Programs may write it meanwhile: the anchors must have been read
+/// Checks the audit log in a folder. Programs may write it meanwhile: the anchors must have been read
 /// before.
 pub fn verify(folder: &Path, key: &[u8; 32], anchors: &[Anchor]) -> Result<Report, AuditError> {
     let seal = Seal::new(key);
@@ -75,7 +76,7 @@ pub fn verify(folder: &Path, key: &[u8; 32], anchors: &[Anchor]) -> Result<Repor
     if !folder.exists() && !is_anchored {
         return Ok(Report::default());
     }
-    // Under the lock no volume is made. A copy that may not be written is nobody's to change.
+    // Under the lock no segment is made. A copy that may not be written is nobody's to change.
     let lock = index::lock(folder, Duration::from_secs(10)).ok();
     let names = segment_names(folder)?;
     let text = match std::fs::read(folder.join(index::FILE)) {
@@ -99,7 +100,7 @@ pub fn verify(folder: &Path, key: &[u8; 32], anchors: &[Anchor]) -> Result<Repor
     Ok(Report { segments, index, removals, is_anchored })
 }
 
-/// The names of the volumes in a folder, sorted.
+/// The names of the segments in a folder, sorted.
 pub(super) fn segment_names(folder: &Path) -> Result<Vec<String>, AuditError> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -117,13 +118,13 @@ fn absent(name: &str, fate: &Fate) -> SegmentReport {
     SegmentReport { name, condition: Condition::Absent, lines, bytes: 0, findings }
 }
 
-/// What is known of the volumes from elsewhere.
+/// What is known of the segments from elsewhere.
 struct Known<'a> {
     fates: &'a BTreeMap<String, Fate>,
     anchors: &'a [Anchor],
 }
 
-/// Inspects all volumes, as many at once as there are cores.
+/// Inspects all segments, as many at once as there are cores.
 fn inspect_all(
     folder: &Path,
     seal: &Seal,
@@ -149,7 +150,7 @@ fn inspect_all(
     reports.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Inspects a volume; none if it was removed just now.
+/// Inspects a segment; none if it was removed just now.
 fn inspect_segment(
     path: &Path,
     name: &str,
@@ -184,16 +185,16 @@ fn inspect_segment(
     Ok(Some(SegmentReport { name: name.to_owned(), condition, lines, bytes, findings }))
 }
 
-/// The name that a volume was begun with, if it has another now.
+/// The name that a segment was begun with, if it has another now.
 fn renamed(name: &str, text: &[u8]) -> Option<Finding> {
     let first = text.split(|byte| *byte == b'\n').next()?;
     Line::parse(first)?;
     let header: serde_json::Value = serde_json::from_slice(first).ok()?;
-    let begun = header.get("volume")?.as_str()?;
-    (begun != name).then(|| Finding::Renamed(begun.to_owned()))
+    let opened = header.get("volume")?.as_str()?;
+    (opened != name).then(|| Finding::Renamed(opened.to_owned()))
 }
 
-/// Whether a volume ends where it ended.
+/// Whether a segment ends where it ended.
 fn compare(seal: &Seal, found: &Inspection<'_>, bytes: u64, end: &End) -> Option<Finding> {
     if found.lines < end.lines {
         return Some(Finding::Cut(Span { first: found.lines, last: end.lines - 1 }));
@@ -223,7 +224,7 @@ pub struct Span {
     pub last: u64,
 }
 
-/// Something that is wrong with a volume or with the list of volumes.
+/// Something that is wrong with a segment or with the list of segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// Records do not say what was written.
@@ -242,11 +243,11 @@ pub enum Finding {
     Added,
     /// No record at all was made with this key.
     OtherKey,
-    /// The volume was begun under another name.
+    /// The segment was begun under another name.
     Renamed(String),
-    /// The file of a volume is gone, and nobody has noted that it was removed.
+    /// The file of a segment is gone, and nobody has noted that it was removed.
     Gone,
-    /// A volume that is in no list.
+    /// A segment that is in no list.
     Unlisted,
     /// The file has fewer lines than it had when the store noted how far it was.
     Shorter {
@@ -313,7 +314,7 @@ impl fmt::Display for Finding {
             ),
             Self::Replaced { line } => write!(
                 formatter,
-                "record {line}: not the one that the store knows; another log stands in its place"
+                "record {line}: not the one that the store knows; another log stands in its offset"
             ),
         }
     }

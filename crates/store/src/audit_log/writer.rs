@@ -1,5 +1,5 @@
-//! The thread that writes: gathers lines, chains them, makes them durable, and keeps them when they
-//! cannot be written now.
+//! The writer thread: gathers lines, appends and syncs them, and keeps them when they cannot be
+//! written now.
 
 mod rotation;
 
@@ -30,8 +30,8 @@ pub(super) struct AuditWriter {
     dropped: u64,
     /// Since when something is written and not durable.
     unsynced: Option<Instant>,
-    /// Whether the name of the volume is durable.
-    is_named: bool,
+    /// Whether the name of the segment is durable.
+    is_directory_synced: bool,
     /// What the list of segments said when it was last in hand.
     contents: Option<Arc<Contents>>,
     /// When to look again whether something can be removed, while there is too much.
@@ -54,7 +54,7 @@ impl AuditWriter {
             backlog: Vec::new(),
             dropped: 0,
             unsynced: None,
-            is_named: false,
+            is_directory_synced: false,
             contents: None,
             review_at: None,
         }
@@ -64,14 +64,14 @@ impl AuditWriter {
     pub(super) fn run(mut self) {
         loop {
             let settings = self.settings();
-            let (batch, is_last) = self.queue.take(self.patience(&settings), settings.gather);
-            let waiters = self.absorb(batch, settings.waiting);
+            let (batch, is_last) = self.queue.take(self.max_wait(&settings), settings.gather);
+            let waiters = self.accept_batch(batch, settings.waiting);
             let is_due = self.unsynced.is_some_and(|since| since.elapsed() >= settings.sync);
             let written = match waiters.is_empty() {
                 true => self.write(&settings, is_due),
-                false => self.write(&settings, true).and_then(|()| self.name_durably()),
+                false => self.write(&settings, true).and_then(|()| self.sync_directory()),
             };
-            self.tell(&written);
+            self.report_state(&written);
             if self.review_at.is_some_and(|at| Instant::now() >= at) {
                 self.review_at = Some(Instant::now() + settings.review);
                 if let Err(error) = self.review(&settings) {
@@ -89,7 +89,7 @@ impl AuditWriter {
     }
 
     /// How long nothing has to be done if no line comes.
-    fn patience(&self, settings: &AuditSettings) -> Option<Duration> {
+    fn max_wait(&self, settings: &AuditSettings) -> Option<Duration> {
         if !self.backlog.is_empty() {
             return Some(RETRY);
         }
@@ -99,7 +99,7 @@ impl AuditWriter {
     }
 
     /// Takes over what was gathered, if there is room for it; who waits in vain is told so.
-    fn absorb(&mut self, batch: Batch, room: usize) -> Vec<Waiter> {
+    fn accept_batch(&mut self, batch: Batch, room: usize) -> Vec<Waiter> {
         let mut lost = batch.dropped;
         let mut waiters = batch.waiters;
         // What is gathered is bounded by itself; only what could not be written adds up.
@@ -115,7 +115,9 @@ impl AuditWriter {
         }
         if lost > 0 {
             if self.dropped == 0 {
-                tracing::error!("audit records are being lost: they cannot be written in time");
+                tracing::error!(
+                    "audit records are being dropped: the audit log cannot be written fast enough"
+                );
             }
             self.dropped += lost;
             self.counters.dropped.fetch_add(lost, Ordering::Relaxed);
@@ -126,7 +128,7 @@ impl AuditWriter {
     /// Writes what there is, and makes it durable if that is wanted.
     fn write(&mut self, settings: &AuditSettings, sync: bool) -> Result<(), AuditError> {
         if !self.backlog.is_empty() {
-            self.ready(settings)?;
+            self.ensure_segment(settings)?;
             let segment = self.segment.as_mut().ok_or(AuditError::Closed)?;
             segment.append(&self.backlog, self.dropped)?;
             let lines = memchr::memchr_iter(b'\n', &self.backlog).count() as u64;
@@ -140,7 +142,7 @@ impl AuditWriter {
                 let synced = segment.sync();
                 self.unsynced = None;
                 if synced.is_err() {
-                    // What the kernel could not write it may have forgotten: another volume is
+                    // What the kernel could not write it may have forgotten: another segment is
                     // begun, and this one is judged as one that was left.
                     self.segment = None;
                 } else {
@@ -152,13 +154,13 @@ impl AuditWriter {
         }
     }
 
-    fn tell(&self, written: &Result<(), AuditError>) {
+    fn report_state(&self, written: &Result<(), AuditError>) {
         let was_failing = self.counters.is_failing.swap(written.is_err(), Ordering::Relaxed);
         match written {
             Err(error) if !was_failing => {
-                tracing::error!(%error, "the audit record cannot be written; make room or repair it");
+                tracing::error!(%error, "the audit log cannot be written; free disk space or repair the folder");
             }
-            Ok(()) if was_failing => tracing::info!("the audit record is written again"),
+            Ok(()) if was_failing => tracing::info!("the audit log is written again"),
             _ => {}
         }
     }
@@ -169,7 +171,7 @@ impl AuditWriter {
             tracing::error!(records = lost, "stopping; audit records were lost");
         }
         if let Err(error) = self.close() {
-            tracing::error!(%error, "the audit record was not ended in good order");
+            tracing::error!(%error, "the audit log was not closed cleanly");
         }
         self.publish();
     }

@@ -1,4 +1,4 @@
-//! Statistics of tools: added in one transaction, read as a whole.
+//! Tool statistics in SQLite: added in one transaction, read in one state.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Tasks: one row each, written over when it changes. The oldest go when there are too many.
+//! Tasks in SQLite: one row each; the oldest are removed when there are too many.
 
 use sqlx::{Connection, Row, SqliteConnection};
 

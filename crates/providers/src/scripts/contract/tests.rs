@@ -9,10 +9,10 @@ use gantry_protocol::RawJson;
 
 use gantry_protocol::Secret;
 
-use super::{Printing, read, request};
+use super::{PrintedValue, read, request};
 
 /// A tool that answers with content.
-const TOOL: Printing<'_> = Printing { name: "text.count", source: None, schema: None };
+const TOOL: PrintedValue<'_> = PrintedValue { name: "text.count", source: None, schema: None };
 
 fn finished(stdout: &'static [u8], end: End) -> Finished {
     let stdout = Bytes::from_static(stdout);
@@ -25,7 +25,7 @@ fn outcome(stdout: &'static [u8], end: End) -> Result<String, (ErrorKind, String
 }
 
 fn printed(
-    tool: &Printing<'_>,
+    tool: &PrintedValue<'_>,
     stdout: &'static [u8],
     end: End,
 ) -> Result<String, (ErrorKind, String)> {
@@ -118,7 +118,7 @@ fn everything_else_is_a_failure_that_says_what_to_do() {
 #[test]
 fn a_string_that_a_schema_promises_is_structured_too() {
     let source = RawJson::from_static(r#"{"type":"string"}"#);
-    let tool = Printing { source: Some(&source), ..TOOL };
+    let tool = PrintedValue { source: Some(&source), ..TOOL };
     let expected =
         r#"{"content":[{"type":"text","text":"hi"}],"structuredContent":"hi","isError":false}"#;
     assert_eq!(printed(&tool, b"\"hi\"", End::Exited(0)).as_deref(), Ok(expected));
@@ -131,7 +131,7 @@ fn content_is_lifted_where_it_fits_the_output_schema() {
         r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#,
     );
     let schema = Schema::compile(&source, SchemaLimits::default()).expect("a schema");
-    let tool = Printing { source: Some(&source), schema: Some(&schema), ..TOOL };
+    let tool = PrintedValue { source: Some(&source), schema: Some(&schema), ..TOOL };
     let text = r#"{"type":"text","text":"{\"n\": 1}"}"#;
     let (word, number) = (r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"1"}"#);
     let cases = [
@@ -186,7 +186,7 @@ fn an_object_that_says_it_is_an_error_is_one() {
     }
     // An output schema that describes `isError` makes it data.
     let source = RawJson::from_static(r#"{"type":"object","properties":{"isError":{}}}"#);
-    let tool = Printing { source: Some(&source), ..TOOL };
+    let tool = PrintedValue { source: Some(&source), ..TOOL };
     let result = printed(&tool, br#"{"isError":true,"n":1}"#, End::Exited(0)).expect("a result");
     assert!(result.ends_with(r#""isError":false}"#), "{result}");
 }

@@ -16,9 +16,9 @@ fn tool(name: &str) -> String {
 }
 
 /// The names of the tools that a look finds, and the problems with paths seen from the folder.
-fn look(folder: &Folder) -> (Vec<String>, Vec<String>) {
+fn scan(folder: &Folder) -> (Vec<String>, Vec<String>) {
     let mut folders = Folders::new(vec![folder.0.clone()]);
-    folders.look();
+    folders.scan();
     let place = format!("{}/", folder.0.display());
     let problems = folders.latest().problems.iter();
     let problems = problems.map(|it| it.to_string().replace(&place, "")).collect();
@@ -51,7 +51,7 @@ fn a_folder() {
     link(folder.0.join(".hidden.tool.json"), "inside.tool.json");
     link(folder.0.join("nowhere"), "broken.tool.json");
     fs::create_dir(folder.0.join("folder.py")).unwrap();
-    let (names, problems) = look(&folder);
+    let (names, problems) = scan(&folder);
     assert_eq!(names, ["text.count", "x.b", "x.c", "x.hidden"]);
     let expected = [
         "f.tool.json:1: the manifest is not valid JSON: EOF while parsing an object; correct the \
@@ -64,21 +64,21 @@ fn a_folder() {
 fn a_socket_is_passed_over() {
     let folder = Folder::new();
     let socket = UnixListener::bind(folder.0.join("a.py")).unwrap();
-    assert_eq!(look(&folder), (Vec::new(), Vec::new()));
+    assert_eq!(scan(&folder), (Vec::new(), Vec::new()));
     drop(socket);
 }
 
 #[test]
 fn folders_that_cannot_be_read_whole() {
     let mut gone = Folders::new(vec!["/no/such/folder".into()]);
-    gone.look();
+    gone.scan();
     let problem = gone.latest().problems[0].to_string();
     assert!(problem.starts_with("/no/such/folder: the folder cannot be read: "), "{problem}");
     let crowded = Folder::new();
     for number in 0..=10_000 {
         fs::write(crowded.0.join(number.to_string()), "").unwrap();
     }
-    let (_, problems) = look(&crowded);
+    let (_, problems) = scan(&crowded);
     assert!(problems[0].contains("has more than 10000 files"), "{problems:?}");
 }
 
@@ -88,23 +88,23 @@ fn only_what_changed_is_read_again() {
     let own = json_with(&json!({"name": "x.own", "command": "./count"}));
     let folder = folder.with("a.tool.json", tool("x.a")).with("own.tool.json", own);
     let mut folders = Folders::new(vec![folder.0.clone()]);
-    assert!(folders.look());
-    assert!(!folders.look(), "nothing happened");
+    assert!(folders.scan());
+    assert!(!folders.scan(), "nothing happened");
     let before = folders.latest().manifests.clone();
 
     let folder = folder.with("b.tool.json", tool("x.b"));
-    assert!(folders.look());
+    assert!(folders.scan());
     assert_eq!(names(&folders), ["x.a", "x.b", "x.own"]);
     assert!(Arc::ptr_eq(&before[0], &folders.latest().manifests[0]), "it was not read again");
 
     fs::remove_file(folder.0.join("count")).unwrap();
-    assert!(folders.look(), "its program is gone");
+    assert!(folders.scan(), "its program is gone");
     assert_eq!((names(&folders).len(), folders.latest().problems.len()), (2, 1));
     let folder = folder.program("count");
-    assert!(folders.look(), "its program is back");
+    assert!(folders.scan(), "its program is back");
     assert_eq!(names(&folders), ["x.a", "x.b", "x.own"]);
 
     fs::remove_file(folder.0.join("a.tool.json")).unwrap();
-    assert!(folders.look());
+    assert!(folders.scan());
     assert_eq!(names(&folders), ["x.b", "x.own"]);
 }

@@ -1,4 +1,5 @@
-//! A manifest as it was written, whatever its notation: keys, values and their lines.
+//! The fields of a manifest as they were written, whatever the notation: keys, values and lines,
+//! with variables (`${VAR}`, `${VAR:-default}`, `${env:VAR}`) and the checks of single fields.
 
 use std::cell::RefCell;
 use std::path::Path;

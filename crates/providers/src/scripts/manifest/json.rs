@@ -1,4 +1,6 @@
-//! A manifest in JSON: `NAME.tool.json` beside an executable, or `tool.json` in a folder.
+//! Manifests in JSON: `NAME.tool.json` beside an executable, or `tool.json` in a folder. Duplicate
+//! keys are refused, however deep: parsers disagree on which of the two counts, so a schema would
+//! mean one thing to a client and another here.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What is wrong with a tool, where, and what to do about it.
+//! A problem with a tool: file, line, what is wrong, and what to do about it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The `tool.json` of mcp-registrar: `{id, entry, schema: {parameters, returns}, policy}`, brought
-//! into the form of our own manifests.
+//! Reads the `tool.json` of mcp-registrar, `{id, entry, schema: {parameters, returns}, policy}`,
+//! as a manifest.
 
 use std::path::Path;
 

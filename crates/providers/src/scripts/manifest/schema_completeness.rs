@@ -1,4 +1,5 @@
-//! What a schema must say at least, so that a caller knows what to give and what it gets.
+//! The least that an input or output schema must say, so that a caller knows what to send and what
+//! it gets.
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::JsonKind;

@@ -1,4 +1,4 @@
-//! A Python script that carries its manifest: `[tool.gantry]` in the PEP 723 block.
+//! Manifests inside Python scripts: `[tool.gantry]` in the metadata block of PEP 723.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Schemas written as TOML tables, and TOML values as JSON.
+//! JSON Schemas written as TOML tables, and TOML values as JSON.
 
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;

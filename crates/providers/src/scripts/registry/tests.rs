@@ -46,7 +46,7 @@ fn steps(steps: &[Vec<Arc<Manifest>>]) -> (Vec<String>, Vec<String>) {
     let settings = ToolSettings { older_versions: 2, ..ToolSettings::default() };
     let (mut registry, mut refused) = (Registry::default(), Vec::new());
     for manifests in steps {
-        (registry, refused) = registry.renew(manifests, &mut ServedTools::default(), &settings);
+        (registry, refused) = registry.rebuild(manifests, &mut ServedTools::default(), &settings);
     }
     let held = registry.manifests().map(|it| it.version.clone()).collect();
     let refused = refused.iter().map(|(_, problem)| problem.to_string()).collect();
@@ -108,7 +108,7 @@ fn who_gets_in() {
             "one version twice",
             vec![two("1.0.0", &["x"], "1.0.0", &["y"])],
             &["1.0.0"],
-            &["/tools/a: version 1.0.0 of `text.count` is taken by /tools/b"],
+            &["/tools/a: version 1.0.0 of `text.count` is version_taken by /tools/b"],
         ),
         (
             "an older one comes later",
@@ -150,11 +150,11 @@ fn after_restart(first: &[Arc<Manifest>], then: &[Arc<Manifest>]) -> (Vec<String
     let settings = ToolSettings::default();
     let mut served = ServedTools::default();
     served.restore(Vec::new());
-    Registry::default().renew(first, &mut served, &settings);
+    Registry::default().rebuild(first, &mut served, &settings);
     let written = served.take_changes().into_iter();
     let mut served = ServedTools::default();
     served.restore(written.filter_map(|(key, content)| Some((key, content?))).collect());
-    let (registry, refused) = Registry::default().renew(then, &mut served, &settings);
+    let (registry, refused) = Registry::default().rebuild(then, &mut served, &settings);
     let held = registry.manifests().map(|it| it.version.clone()).collect();
     (held, refused.iter().map(|(_, problem)| problem.to_string()).collect())
 }

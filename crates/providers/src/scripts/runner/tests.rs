@@ -37,7 +37,7 @@ async fn one_process_serves_one_call() {
     let calls = (0..100).map(|number| bench.process(["one", "two", "one"][number % 3]));
     let processes: HashSet<u32> = join_all(calls).await.into_iter().collect();
     assert_eq!(processes.len(), 100);
-    assert!(bench.runner.standby.len() <= 4);
+    assert!(bench.runner.warm_pool.len() <= 4);
     bench.runner.stop();
     for process in processes {
         until(|| !alive(process)).await;
@@ -51,7 +51,7 @@ async fn none_waits_unless_it_is_wanted() {
         let bench = Bench::new(settings).shell("one", WHO, wish).open();
         bench.process("one").await;
         bench.process("one").await;
-        assert_eq!(bench.runner.standby.len(), 0, "{wish}");
+        assert_eq!(bench.runner.warm_pool.len(), 0, "{wish}");
     }
 }
 
@@ -140,8 +140,8 @@ async fn nobody_waits_for_a_tool_that_is_not_called() {
     let idle = ToolSettings { standby_idle: Duration::from_secs(1), ..settings() };
     let bench = Bench::new(idle).shell("one", &format!("echo $$ >> log; {WHO}"), "true").open();
     join_all((0..4).map(|_| bench.process("one"))).await;
-    assert!(bench.runner.standby.len() > 0);
-    until(|| bench.runner.standby.len() == 0).await;
+    assert!(bench.runner.warm_pool.len() > 0);
+    until(|| bench.runner.warm_pool.len() == 0).await;
     for process in bench.read("log").lines() {
         until(|| !alive(process.parse().unwrap())).await;
     }
@@ -158,7 +158,7 @@ async fn those_that_wait_are_bounded() {
         until(|| bench.waiting().len() == 2).await;
         bench.process("one").await;
         until(|| bench.waiting().len() == 2).await;
-        assert_eq!(bench.runner.standby.len(), 2, "{settings:?}");
+        assert_eq!(bench.runner.warm_pool.len(), 2, "{settings:?}");
     }
 }
 
@@ -194,16 +194,16 @@ async fn memory_is_bounded() {
     let settings = ToolSettings { standby_idle: Duration::from_millis(80), ..settings };
     let bench = Bench::new(settings).shell("one", &format!("echo run >> log; {WHO}"), "1").open();
     bench.refresh();
-    until(|| bench.runner.standby.len() == 0 && bench.read("log") == "run\n").await;
+    until(|| bench.runner.warm_pool.len() == 0 && bench.read("log") == "run\n").await;
     bench.process("one").await;
-    assert_eq!(bench.runner.standby.len(), 0, "none is started that would be too much");
+    assert_eq!(bench.runner.warm_pool.len(), 0, "none is started that would be too much");
 }
 
 #[tokio::test]
 async fn a_tool_that_does_not_wait_is_left_alone() {
     let bench = Bench::new(settings()).shell("one", "echo run >> log; echo 1", "1").open();
     bench.refresh();
-    until(|| bench.runner.standby.len() == 0 && bench.read("log").len() >= 12).await;
+    until(|| bench.runner.warm_pool.len() == 0 && bench.read("log").len() >= 12).await;
     let before = bench.read("log");
     for calls in 1..=3 {
         assert!(bench.call("one").await.contains("\"isError\":false"));

@@ -1,4 +1,4 @@
-//! The examples: tool calls and tool results that fit the schemas.
+//! Checks that the examples fit the schemas.
 
 use gantry_gateway::{Schema, Subject};
 use gantry_protocol::RawJson;

@@ -242,7 +242,7 @@ fn a_document_registers_its_tools_from_a_folder_and_from_one_below() {
     folder.put("README.md", SMALL);
     folder.put(&format!("third.{FILE_NAME}"), &SMALL.replace("text.count", "third.other"));
     let mut folders = Folders::new(vec![folder.0.clone()]);
-    folders.look();
+    folders.scan();
     let (tools, problems) = (&folders.latest().manifests, &folders.latest().problems);
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["text.count", "text.other", "below.count", "third.other"]);

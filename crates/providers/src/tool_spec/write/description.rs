@@ -1,4 +1,5 @@
-//! What the hints of a tool say about repeating it, and about the harm it can do.
+//! What a document says of a tool, whoever provides it, and the texts on idempotency and security
+//! that follow from its hints.
 
 use gantry_gateway::TOOL_META;
 use gantry_protocol::RawJson;

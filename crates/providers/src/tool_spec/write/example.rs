@@ -1,5 +1,5 @@
-//! A value made up from a schema: what the schema itself gives as an example, or else the smallest
-//! that can be guessed.
+//! Makes up an example value from a schema: what the schema itself gives as an example, or the
+//! smallest value that fits.
 
 use std::collections::{BTreeSet, HashSet};
 

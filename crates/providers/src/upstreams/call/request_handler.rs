@@ -1,4 +1,6 @@
-//! The client of a call, as the server that works on it reaches it.
+//! Handles what a server sends during a call: progress, log messages, and input requests, which go
+//! to the client of that call. Where several servers may ask the same person, the message of an
+//! elicitation begins with the name of the server that asks.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

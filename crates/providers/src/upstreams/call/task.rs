@@ -1,5 +1,5 @@
-//! A call that its server made a task: followed to its end, so that to the client it is a call like
-//! any other.
+//! Follows a call that its server made a task to its end, so that the client sees an ordinary
+//! call.
 
 use std::collections::HashSet;
 use std::future::pending;

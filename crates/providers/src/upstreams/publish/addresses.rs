@@ -1,5 +1,5 @@
-//! The addresses of resources and templates in one listing: each server's own, or an alias where
-//! another has the same.
+//! Resource URIs and URI templates in one listing: the server's own, or an alias where another
+//! server has the same.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

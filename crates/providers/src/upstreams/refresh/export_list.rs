@@ -1,4 +1,4 @@
-//! Putting on offer what a server lists or listed last, and taking it back.
+//! Publishes the exports of one server from its lists or their cache, and withdraws them.
 
 use std::sync::{Arc, Weak};
 

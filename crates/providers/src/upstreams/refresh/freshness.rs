@@ -1,4 +1,5 @@
-//! When lists are asked for again whose changes a server does not tell.
+//! When lists are requested again: stale lists of servers that announce no changes, and a rate
+//! limit for servers that announce changes all the time.
 
 use std::time::Duration;
 

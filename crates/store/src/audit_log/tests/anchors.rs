@@ -33,7 +33,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[tokio::test]
 async fn a_log_that_was_emptied_cut_or_put_back_is_found() {
-    // The list is written anew now and then, which is nothing wrong.
+    // The list is written again now and then, which is nothing wrong.
     for programs in [1, 2, 5] {
         let (folder, earlier) = (Folder::new(), Folder::new());
         let mut anchors = Vec::new();

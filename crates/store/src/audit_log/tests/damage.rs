@@ -146,9 +146,9 @@ fn any_change_of_a_byte_is_found() {
     let files = [folder.path().join("index.jsonl"), folder.segments().remove(0)];
     let config = ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() };
     let changes = (0.0..1.0_f64, 1..=255_u8, 0..files.len());
-    let found = TestRunner::new(config).run(&changes, |(place, change, file)| {
+    let found = TestRunner::new(config).run(&changes, |(offset, change, file)| {
         let sound = fs::read(&files[file]).expect("a file");
-        let at = (place * sound.len() as f64) as usize;
+        let at = (offset * sound.len() as f64) as usize;
         let mut bytes = sound.clone();
         bytes[at] ^= change;
         fs::write(&files[file], &bytes).expect("a file");

@@ -1,4 +1,4 @@
-//! How lines come to the disk: batched or waited for, over volumes, with programs that end early.
+//! How lines come to the disk: batched or waited for, over segments, with programs that end early.
 
 use std::fs;
 use std::time::Duration;
@@ -86,7 +86,7 @@ async fn a_volume_is_ended_when_it_is_old() {
     assert_eq!(folder.complaints(), Vec::<String>::new());
 }
 
-/// Leaves a volume behind as a program does that is killed.
+/// Leaves a segment behind as a program does that is killed.
 fn leave(folder: &Folder, rest: &[u8]) {
     folder.write(5);
     let segment = folder.segments().remove(0);

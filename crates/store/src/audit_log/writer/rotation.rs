@@ -1,5 +1,5 @@
-//! Volumes come and go: begins one, ends it when it is full, judges those that were left, and
-//! removes what was kept for long enough.
+//! Rotation of segments: opens one, closes it when it is full, judges segments that other programs
+//! left, and applies retention.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -20,8 +20,8 @@ use crate::audit_log::segment::{Segment, name};
 use crate::audit_log::{AuditDir, AuditError, AuditSettings};
 
 impl AuditWriter {
-    /// Has a volume at hand that is not full.
-    pub(super) fn ready(&mut self, settings: &AuditSettings) -> Result<(), AuditError> {
+    /// Has a segment at hand that is not full.
+    pub(super) fn ensure_segment(&mut self, settings: &AuditSettings) -> Result<(), AuditError> {
         if self.segment.as_ref().is_some_and(|it| !it.is_full(settings)) {
             return Ok(());
         }
@@ -31,22 +31,22 @@ impl AuditWriter {
         let mut options = DirBuilder::new();
         let made = options.recursive(true).mode(0o700).create(folder);
         made.map_err(AuditError::write(folder))?;
-        let mut index = self.hold_index(settings)?;
-        self.judge_left(&mut index)?;
+        let mut index = self.lock_index(settings)?;
+        self.close_abandoned(&mut index)?;
         self.remove_outdated(&mut index, settings)?;
         if index.length() > settings.index {
             index.renew(&self.now())?;
         }
-        self.segment = Some(self.begin(&mut index, before.as_deref())?);
-        self.is_named = false;
-        self.listed(&index);
+        self.segment = Some(self.open_segment(&mut index, before.as_deref())?);
+        self.is_directory_synced = false;
+        self.remember_index(&index);
         Ok(())
     }
 
     /// Takes the list in hand. One that does not go on from where it was is told of once, and from
     /// then on nobody is told how far the log is: what is known of the log that was there must not
     /// be forgotten.
-    fn hold_index(&self, settings: &AuditSettings) -> Result<Index, AuditError> {
+    fn lock_index(&self, settings: &AuditSettings) -> Result<Index, AuditError> {
         let AuditDir { folder, seal, anchor, .. } = &self.dir;
         let held = Index::hold_after(folder, seal.clone(), settings.busy, anchor.as_ref());
         let (index, is_extended) = held?;
@@ -60,7 +60,7 @@ impl AuditWriter {
     }
 
     /// Remembers how far the list is.
-    fn listed(&mut self, index: &Index) {
+    fn remember_index(&mut self, index: &Index) {
         self.dir.anchor = Some(index.anchor());
         self.contents = Some(Arc::new(index.contents.clone()));
     }
@@ -69,7 +69,7 @@ impl AuditWriter {
     pub(super) fn publish(&mut self) {
         let Some(contents) = self.contents.clone() else { return };
         let is_cut = self.counters.is_cut.load(Ordering::Relaxed);
-        if !is_cut && self.name_durably().is_err() {
+        if !is_cut && self.sync_directory().is_err() {
             return;
         }
         let own = self.segment.as_ref().map(Segment::anchor);
@@ -80,13 +80,13 @@ impl AuditWriter {
 
     /// Looks again whether something can be removed, while there is too much.
     pub(super) fn review(&mut self, settings: &AuditSettings) -> Result<(), AuditError> {
-        let mut index = self.hold_index(settings)?;
+        let mut index = self.lock_index(settings)?;
         self.remove_outdated(&mut index, settings)?;
-        self.listed(&index);
+        self.remember_index(&index);
         Ok(())
     }
 
-    fn begin(&self, index: &mut Index, before: Option<&str>) -> Result<Segment, AuditError> {
+    fn open_segment(&self, index: &mut Index, before: Option<&str>) -> Result<Segment, AuditError> {
         let (now, folder) = (self.now(), &self.dir.folder);
         let name = name(&now);
         let header = serde_json::json!({
@@ -97,26 +97,27 @@ impl AuditWriter {
         let header = header.trim_start_matches('{').trim_end_matches('}');
         let seal = self.dir.seal.clone();
         let segment = Segment::create(folder, name.clone(), seal, header.as_bytes())?;
-        // A volume that is there and not in the list would be taken for one that was put there.
-        let noted = index.note(&Entry::new(now, Event::Opened, &name)).and_then(|()| index.sync());
-        if noted.is_err() {
+        // A segment that is there and not in the list would be taken for one that was put there.
+        let recorded =
+            index.note(&Entry::new(now, Event::Opened, &name)).and_then(|()| index.sync());
+        if recorded.is_err() {
             let _ = std::fs::remove_file(folder.join(&name));
         }
-        noted.map(|()| segment)
+        recorded.map(|()| segment)
     }
 
-    /// Makes the name of the volume durable too, once; a file without one is lost.
-    pub(super) fn name_durably(&mut self) -> Result<(), AuditError> {
+    /// Makes the name of the segment durable too, once; a file without one is lost.
+    pub(super) fn sync_directory(&mut self) -> Result<(), AuditError> {
         let folder = &self.dir.folder;
-        if !self.is_named {
+        if !self.is_directory_synced {
             let synced = File::open(folder).and_then(|folder| folder.sync_all());
             synced.map_err(AuditError::write(folder))?;
-            self.is_named = true;
+            self.is_directory_synced = true;
         }
         Ok(())
     }
 
-    /// Ends the volume that is open, if one is.
+    /// Ends the segment that is open, if one is.
     pub(super) fn close(&mut self) -> Result<(), AuditError> {
         let now = self.now();
         let Some(segment) = &mut self.segment else { return Ok(()) };
@@ -124,19 +125,19 @@ impl AuditWriter {
         segment.append(footer.as_bytes(), self.dropped)?;
         self.dropped = 0;
         segment.sync()?;
-        let mut index = self.hold_index(&self.settings())?;
+        let mut index = self.lock_index(&self.settings())?;
         if let Some(segment) = self.segment.take() {
             let end = Some(segment.end());
             index.note(&Entry { end, ..Entry::new(now, Event::Closed, &segment.name) })?;
             index.sync()?;
         }
         self.unsynced = None;
-        self.listed(&index);
+        self.remember_index(&index);
         Ok(())
     }
 
-    /// Notes where those volumes end whose program is gone, so that they cannot become shorter.
-    fn judge_left(&self, index: &mut Index) -> Result<(), AuditError> {
+    /// Notes where those segments end whose program is gone, so that they cannot become shorter.
+    fn close_abandoned(&self, index: &mut Index) -> Result<(), AuditError> {
         let segments = &index.contents.segments;
         let unended = segments.iter().filter(|(_, it)| it.end.is_none() && !it.is_removed);
         let unended: Vec<String> = unended.map(|(name, _)| name.clone()).collect();
@@ -183,13 +184,13 @@ impl AuditWriter {
         let Outdated { gone, is_over } =
             outdated(candidates.collect(), settings, SystemTime::now());
         for (name, why) in gone {
-            // Noted first: a volume that is gone and not noted would be missed.
+            // Noted first: a segment that is gone and not noted would be missed.
             index.note(&self.removal(index, &name, why))?;
             index.sync()?;
             let path = self.dir.folder.join(&name);
             std::fs::remove_file(&path).map_err(AuditError::write(path))?;
         }
-        self.tell_size(is_over, settings);
+        self.report_size(is_over, settings);
         Ok(())
     }
 
@@ -205,7 +206,7 @@ impl AuditWriter {
         }
     }
 
-    fn tell_size(&mut self, is_over: bool, settings: &AuditSettings) {
+    fn report_size(&mut self, is_over: bool, settings: &AuditSettings) {
         self.review_at = is_over.then(|| Instant::now() + settings.review);
         let was_over = self.counters.is_over.swap(is_over, Ordering::Relaxed);
         if is_over && !was_over {
@@ -221,7 +222,7 @@ impl AuditWriter {
     }
 }
 
-/// Whether the program that wrote a volume is gone: a living one has it locked.
+/// Whether the program that wrote a segment is gone: a living one has it locked.
 pub(in crate::audit_log) fn is_left(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
 }

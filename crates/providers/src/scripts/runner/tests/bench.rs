@@ -139,7 +139,7 @@ impl Bench {
 
     /// The processes that wait.
     pub(super) fn waiting(&self) -> Vec<u32> {
-        self.runner.standby.waiting()
+        self.runner.warm_pool.waiting()
     }
 
     /// Writes a file that may be executed, in one step as an editor does.

@@ -48,7 +48,7 @@ async fn a_script_that_does_not_read_is_not_started_ahead() {
     bench.write("uv", UV);
     for _ in 0..3 {
         bench.process("one").await;
-        assert_eq!(bench.runner.standby.len(), 0);
+        assert_eq!(bench.runner.warm_pool.len(), 0);
     }
 }
 
@@ -72,7 +72,7 @@ async fn an_interpreter_that_went_away_is_found_again() {
     bench.write("uv", &format!("#!/bin/sh\necho $1 >> log\n{link}\necho {}\n", python.display()));
     bench.process("one").await;
     std::fs::remove_file(&python).unwrap();
-    until(|| bench.runner.standby.len() == bench.waiting().len()).await;
+    until(|| bench.runner.warm_pool.len() == bench.waiting().len()).await;
     bench.refresh();
     for _ in 0..3 {
         bench.process("one").await;
