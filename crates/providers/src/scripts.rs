@@ -84,7 +84,7 @@ pub enum Registration {
 }
 
 impl Tools {
-    /// The tools of these folders. Those that are not in order are left out, each with the reason.
+    /// The tools of these folders. Those that are not valid are left out, each with the reason.
     pub fn open(folders: Vec<PathBuf>, settings: ToolSettings) -> Self {
         let sources = Sources {
             folders: Folders::new(folders),
@@ -202,11 +202,11 @@ impl Tools {
         self.0.publish();
     }
 
-    /// Looks at the folders when something happens in them, and now and then besides, for as long
+    /// Scans the folders when something happens in them, and periodically besides, for as long
     /// as this is polled, and publishes what changed.
     pub async fn watch(&self) {
         let watch = Watch::new().inspect_err(|error| {
-            tracing::warn!(%error, "changes of tool folders are seen only now and then");
+            tracing::warn!(%error, "tool folders cannot be watched; changes are seen at the next rescan");
         });
         let mut tick = tokio::time::interval(self.0.settings.rescan);
         loop {
@@ -224,7 +224,7 @@ impl Tools {
             // Looking at files may block, and must not hold up calls.
             let looked = tokio::task::spawn_blocking(move || inner.scan()).await;
             if let Err(error) = looked {
-                tracing::error!(%error, "looking at the tool folders failed");
+                tracing::error!(%error, "scanning the tool folders failed");
             }
         }
     }
@@ -249,9 +249,9 @@ impl Inner {
                 tracing::warn!("{problem}");
             }
             for problem in Problem::by_cause(left_out) {
-                tracing::warn!(problem, "a tool is not valid and was left out");
+                tracing::warn!(problem, "invalid tool left out");
             }
-            tracing::info!(tools = self.registry.load().count(), "the tool folders have changed");
+            tracing::info!(tools = self.registry.load().count(), "tool folders reloaded");
         }
         self.publish();
     }

@@ -101,7 +101,7 @@ impl Upstreams {
         }
     }
 
-    /// How each server stands, in the order of their names.
+    /// The status of each server, in the order of their names.
     pub fn status(&self) -> Vec<Status> {
         let problems = self.0.problems();
         let status = |server: &Arc<upstream::Upstream>| {
@@ -127,7 +127,7 @@ impl Upstreams {
         server.dedicated().into_iter().flatten().map(log).collect()
     }
 
-    /// Ends a server's connections and begins anew; false if there is no such server.
+    /// Ends a server's connections and begins again; false if there is no such server.
     pub async fn restart(&self, name: &str) -> bool {
         match self.0.server(name) {
             Some(server) => {
@@ -138,7 +138,7 @@ impl Upstreams {
         }
     }
 
-    /// Ends all connections for good.
+    /// Ends all connections permanently.
     pub async fn stop(&self) {
         self.0.stop().await;
     }

@@ -16,7 +16,7 @@ pub struct Context {
     input: Input,
 }
 
-/// How the user answered a question.
+/// How the user answered an input request.
 #[derive(Debug, Clone)]
 pub struct Elicitation {
     /// `accept`, `decline` or `cancel`.

@@ -29,7 +29,7 @@ pub(crate) struct Folders {
 /// What the folders hold.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScanResult {
-    /// The tools that are in order, in the order of their files. Those that did not change are
+    /// The valid tools, in the order of their files. Those that did not change are
     /// the same as before.
     pub(crate) manifests: Vec<Arc<Manifest>>,
     /// What is wrong with the others.

@@ -33,7 +33,7 @@ pub(in crate::scripts) struct Interpreter {
 /// Why there is no interpreter for a script.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::scripts) enum ResolveError {
-    #[error("`{}` is not installed; `pip install uv` does it", .0.display())]
+    #[error("`{}` is not installed; install it with `pip install uv`", .0.display())]
     NoUv(PathBuf),
     #[error("`uv` cannot be used: {0}")]
     Start(StartError),

@@ -306,7 +306,7 @@ impl Registered {
             Some(change) => {
                 let (name, version, what) =
                     (&self.manifest.name, &self.manifest.version, &change.text);
-                tracing::info!("`{name}` {version} has another text from now on: {what}");
+                tracing::info!("`{name}` {version} has a new text: {what}");
                 Ok(())
             }
         }

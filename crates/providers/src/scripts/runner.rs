@@ -112,7 +112,7 @@ impl Runner {
         self.warm_pool.stop();
     }
 
-    /// Waits for its turn. Turns come in the order of the calls.
+    /// Acquires a slot. Slots are granted in the order of the calls.
     async fn acquire_slot(&self, manifest: &Manifest) -> Result<OwnedSemaphorePermit, CallError> {
         let stopping = |_| CallError::new(ErrorKind::ShuttingDown, "the server is stopping");
         if let Ok(slot) = self.slots.clone().try_acquire_owned() {
@@ -122,7 +122,7 @@ impl Runner {
             Ok(acquired) => acquired.map_err(stopping),
             Err(_) => {
                 let text = format!(
-                    "`{}` waited {:?} for its turn: {} programs may run at once, and all do; try \
+                    "`{}` waited {:?} for a slot: all {} programs that may run at once are running; try \
                      again later, or raise the limit `children`",
                     manifest.name, self.settings.queue, self.settings.children
                 );
@@ -301,7 +301,7 @@ impl ProcessCall<'_> {
             drop(slot);
             if finished.end != End::Exited(0) {
                 let (end, stderr) = (finished.end, finished.stderr);
-                tracing::warn!(name, ?end, stderr, "a tool ended badly after its answer");
+                tracing::warn!(name, ?end, stderr, "a tool failed after its response");
             }
         });
         let (stdout_overflow, input_read, stderr) = (false, true, String::new());

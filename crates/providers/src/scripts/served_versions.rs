@@ -45,7 +45,7 @@ impl ServedTools {
             match read(content) {
                 Some(versions) => drop(self.tools.insert(key, versions)),
                 None => {
-                    tracing::warn!(key, "the record of a served tool is damaged, and is not used");
+                    tracing::warn!(key, "ignoring the damaged record of a served tool");
                 }
             }
         }
@@ -64,7 +64,7 @@ impl ServedTools {
         }
         let (key, command) = (key(manifest), command(manifest));
         if self.tools.len() >= TOOLS && !self.tools.contains_key(&key) {
-            tracing::debug!(key, "too many tools are remembered for one more");
+            tracing::debug!(key, "too many served tools to remember one more");
             return;
         }
         let versions = self.tools.entry(key.clone()).or_default();

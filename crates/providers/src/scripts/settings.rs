@@ -10,9 +10,9 @@ use super::manifest::{Manifest, Runtime};
 /// Every limit of tools that are programs, with its default.
 #[derive(Debug, Clone)]
 pub struct ToolSettings {
-    /// Programs that may run at once; calls beyond that wait their turn.
+    /// Programs that may run at once; calls beyond that wait for a slot.
     pub children: usize,
-    /// How long a call may wait for its turn.
+    /// How long a call may wait for a slot.
     pub queue: Duration,
     /// How long a program may run that says nothing else in its manifest.
     pub timeout: Duration,
@@ -21,7 +21,7 @@ pub struct ToolSettings {
     pub memory: Option<u64>,
     /// What one program may write, and how long it may take to end when asked to.
     pub child: ChildLimits,
-    /// How often the folders are looked at when nothing is heard of them.
+    /// How often the folders are scanned besides the events of inotify, which may miss changes.
     pub rescan: Duration,
     /// Whether a manifest that leaves out its version or output schema is refused.
     pub strict: bool,
@@ -72,7 +72,7 @@ impl ToolSettings {
     }
 
     /// How long a call may take from its arrival on. The program's own time limit comes first, so
-    /// that it can be asked to end; waiting for a turn and for an environment is not its fault.
+    /// that it can be asked to end; waiting for a slot and for an environment is not its fault.
     pub(super) fn deadline_of(&self, manifest: &Manifest) -> Duration {
         let prepared = match manifest.runtime {
             Runtime::PythonUvScript => self.resolve,

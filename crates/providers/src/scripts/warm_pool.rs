@@ -159,7 +159,7 @@ impl WarmPool {
         }
     }
 
-    /// Ends all that wait, for good.
+    /// Ends all that wait, permanently.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.stopped = true;
@@ -247,7 +247,7 @@ impl WarmPool {
                 queue.record_early_exit();
                 // One cause, such as `uv` that is missing, is told once for all tools.
                 if state.last_error.as_ref() != Some(&error.public) {
-                    tracing::warn!(reason = %error.public, "no process can wait for a tool");
+                    tracing::warn!(reason = %error.public, "cannot start a standby process");
                     state.last_error = Some(error.public);
                 }
             }

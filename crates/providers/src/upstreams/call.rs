@@ -26,7 +26,7 @@ pub(super) struct UpstreamCall {
     pub(super) aliases: Option<Arc<Aliases>>,
     pub(super) request: Request,
     pub(super) context: CallContext,
-    /// Whether the client takes questions with a reply, and comes back.
+    /// Whether the client takes input requests with a reply, and comes back.
     pub(super) takes_input_requests: bool,
     /// Whether the call runs long, whatever the server makes of it.
     pub(super) runs_long: bool,
@@ -96,7 +96,7 @@ impl UpstreamCall {
     /// Asks the server. What few calls come to waits on the heap: each would have room for it.
     async fn ask(&self, client: &Client, handler: &CallRequestHandler) -> Result<Reply, TaskError> {
         let answer = match client.request(&self.request, handler).await {
-            // A client with handshake had no words for tasks. They are followed to their end here.
+            // A client of the legacy era had no words for tasks. They are followed to their end here.
             Err(error) if !self.takes_input_requests && demands_tasks(&error) => None,
             answer => Some(answer?),
         };

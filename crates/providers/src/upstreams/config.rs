@@ -26,7 +26,7 @@ pub struct UpstreamConfig {
     pub target: Result<Target, String>,
     /// How to speak to it.
     pub client: Settings,
-    /// Whether it is to be left alone.
+    /// Whether it is disabled.
     pub disabled: bool,
     /// What its names begin with, followed by `_`; its own name if none is given, nothing if empty.
     pub prefix: Option<String>,
@@ -142,7 +142,7 @@ pub struct Profile {
 pub struct UpstreamSettings {
     /// The longest name of a tool; longer ones are shortened with a stable suffix.
     pub name_length: usize,
-    /// How long the tools of a server that was lost stay listed.
+    /// How long the tools of a lost server stay listed.
     pub keep: Duration,
     /// Where the last known lists are kept, so that a server that is started late is listed early.
     pub folder: Option<PathBuf>,

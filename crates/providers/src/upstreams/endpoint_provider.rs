@@ -29,7 +29,7 @@ pub(super) struct EndpointProvider {
     pub(super) name: Option<String>,
     /// All servers, shown here or not.
     registry: Weak<UpstreamRegistry>,
-    /// Tells it from other faces.
+    /// Tells it from other endpoints.
     number: u64,
     view: ArcSwap<View>,
     watched: Mutex<BTreeSet<String>>,
@@ -110,7 +110,7 @@ impl EndpointProvider {
         }
     }
 
-    /// The errand that a call means; none if what it is for has just gone.
+    /// The forwarded call; none if what it is for has just gone.
     fn upstream_call(&self, resolved: &Resolved, context: &CallContext) -> Option<UpstreamCall> {
         let view = self.view.load();
         let (server, request) = view.request(resolved)?;

@@ -86,7 +86,7 @@ impl Exports {
         let mut exports = Self {
             tools: tools(config, &origin, lists, before, &mut problems),
             prompts: entries(
-                lists.of(List::Prompts),
+                lists.items(List::Prompts),
                 |it| {
                     let is_cached = lists.is_cached(List::Prompts);
                     let entry = PromptEntry::new(it)?;
@@ -96,7 +96,7 @@ impl Exports {
                 &mut problems,
             ),
             resources: entries(
-                lists.of(List::Resources),
+                lists.items(List::Resources),
                 |it| Ok(ResourceEntry { origin: Some(origin.clone()), ..ResourceEntry::new(it)? }),
                 |it| &it.uri,
                 &mut problems,
@@ -133,7 +133,7 @@ fn tools(
         tool.entry.origin.as_ref() == Some(origin) && tool.entry.is_cached == is_cached
     };
     let (mut seen, mut tools) = (HashSet::new(), Vec::new());
-    for source in lists.of(List::Tools) {
+    for source in lists.items(List::Tools) {
         let Some(own) = source.get("name").and_then(|name| name.to_text()) else {
             problems.push("a tool without a name is left out".to_owned());
             continue;
@@ -210,7 +210,7 @@ fn templates(
     lists: &Lists,
     problems: &mut Vec<String>,
 ) -> Vec<(Arc<TemplateEntry>, Option<Arc<Template>>)> {
-    let list = lists.of(List::Templates);
+    let list = lists.items(List::Templates);
     let read = |it| Ok(TemplateEntry { origin: Some(origin.clone()), ..TemplateEntry::new(it)? });
     let entries = entries(list, read, |it| &it.uri_template, problems);
     let (most, mut used) = (config.templates, 0);

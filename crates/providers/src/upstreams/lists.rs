@@ -23,7 +23,7 @@ const IDENTITY: &str = "identity";
 pub(super) const ALL: [List; 4] = [List::Tools, List::Resources, List::Templates, List::Prompts];
 
 /// The lists that one notification is about.
-pub(super) fn of(changed: ChangedList) -> Vec<List> {
+pub(super) fn changed_by(changed: ChangedList) -> Vec<List> {
     match changed {
         ChangedList::Tools => vec![List::Tools],
         ChangedList::Prompts => vec![List::Prompts],
@@ -46,18 +46,18 @@ pub(super) struct Lists {
 
 impl Lists {
     /// The definitions of one list.
-    pub(super) fn of(&self, list: List) -> &[RawJson] {
-        &self.items[place(list)]
+    pub(super) fn items(&self, list: List) -> &[RawJson] {
+        &self.items[index(list)]
     }
 
     /// Whether a list comes from a cache, and was not listed in this run.
     pub(super) fn is_cached(&self, list: List) -> bool {
-        self.cached[place(list)]
+        self.cached[index(list)]
     }
 
     /// What went wrong with one list.
     pub(super) fn trouble(&self, list: List) -> Option<&str> {
-        self.troubles[place(list)].as_deref()
+        self.troubles[index(list)].as_deref()
     }
 
     /// What went wrong with the lists.
@@ -67,9 +67,9 @@ impl Lists {
 
     /// Puts a list in the place of its predecessor.
     pub(super) fn replace(&mut self, list: List, listed: Listed) {
-        self.cached[place(list)] = false;
-        self.troubles[place(list)] = listed.truncated;
-        self.items[place(list)] = listed.items;
+        self.cached[index(list)] = false;
+        self.troubles[index(list)] = listed.truncated;
+        self.items[index(list)] = listed.items;
     }
 
     /// Keeps of all lists together no more than so many bytes, in the order tools, resources,
@@ -99,7 +99,7 @@ impl Lists {
 
     /// Notes that a list could not be had. What was known of it stays.
     pub(super) fn note(&mut self, list: List, trouble: String) {
-        self.troubles[place(list)] = Some(trouble);
+        self.troubles[index(list)] = Some(trouble);
     }
 
     /// Reads what was kept, and of which server; none if nothing was, or if it cannot be read. A
@@ -122,7 +122,7 @@ impl Lists {
     pub(super) fn save(&self, file: &Path, identity: &str) -> io::Result<()> {
         let mut kept = ObjectWriter::new().value(IDENTITY, identity);
         for list in ALL {
-            kept = kept.array(list.member(), self.of(list));
+            kept = kept.array(list.member(), self.items(list));
         }
         let kept = kept
             .value_some("instructions", self.instructions.as_deref())
@@ -135,7 +135,7 @@ impl Lists {
     }
 }
 
-fn place(list: List) -> usize {
+fn index(list: List) -> usize {
     match list {
         List::Tools => 0,
         List::Resources => 1,
@@ -167,7 +167,7 @@ mod tests {
                 lists.replace(list, Listed { items: items(sizes), ..Listed::default() });
             }
             lists.bound(100);
-            let left = [List::Tools, List::Prompts].map(|list| lists.of(list).len());
+            let left = [List::Tools, List::Prompts].map(|list| lists.items(list).len());
             assert_eq!(left, expected, "{tools:?}, {prompts:?}");
             let is_told = lists.troubles().any(|it| it.contains("limits.definitions"));
             assert_eq!(is_told, left != [tools.len(), prompts.len()], "{tools:?}, {prompts:?}");

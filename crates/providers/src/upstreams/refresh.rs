@@ -34,7 +34,7 @@ const RETRY: Backoff = Backoff { first: Duration::from_secs(1), at_most: Duratio
 
 type Listing = BoxFuture<'static, (List, Result<Listed, ClientError>)>;
 
-/// The one who attends.
+/// The refresh task of one server.
 pub(super) struct UpstreamTask {
     registry: Weak<UpstreamRegistry>,
     server: Arc<Upstream>,
@@ -59,7 +59,7 @@ pub(super) struct UpstreamTask {
 }
 
 impl UpstreamTask {
-    /// One who asks that often for lists whose changes the server does not tell.
+    /// A task that requests lists that often whose changes the server does not tell.
     pub(in crate::upstreams) fn new(
         registry: Weak<UpstreamRegistry>,
         server: Arc<Upstream>,
@@ -84,7 +84,7 @@ impl UpstreamTask {
         }
     }
 
-    /// Attends until the server is stopped.
+    /// Runs until the server is stopped.
     pub(in crate::upstreams) async fn run(mut self, mut events: UpstreamEvents) {
         self.load_cache().await;
         let mut states = self.client.states();
@@ -131,7 +131,7 @@ impl UpstreamTask {
         }
     }
 
-    /// Tells whoever waits that something has changed.
+    /// Notifies waiters that something has changed.
     fn notify(&self) {
         if let Some(registry) = self.registry.upgrade() {
             registry.changes.send_modify(|changes| *changes += 1);
@@ -141,11 +141,11 @@ impl UpstreamTask {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Reconnected => self.schedule_rate_limited(lists::ALL.to_vec()),
-            Event::ListChanged(changed) => self.schedule_rate_limited(lists::of(changed)),
+            Event::ListChanged(changed) => self.schedule_rate_limited(lists::changed_by(changed)),
             Event::ResourceUpdated { uri, params } => self.updated(&uri, &params, None),
             Event::Log(level, params) => {
                 let (server, params) = (self.server.name(), self.server.redaction.json(params));
-                tracing::debug!(server, ?level, %params, "a server says something");
+                tracing::debug!(server, ?level, %params, "log message of a server");
             }
         }
     }
@@ -156,7 +156,7 @@ impl UpstreamTask {
         match event {
             Event::Reconnected => {}
             Event::ListChanged(changed) => {
-                let changed = lists::of(changed);
+                let changed = lists::changed_by(changed);
                 changed.iter().for_each(|list| self.client.forget(*list));
                 self.schedule_rate_limited(changed);
             }
@@ -195,12 +195,7 @@ impl UpstreamTask {
                 if let State::BackingOff { reason, wait } = state {
                     let (server, reason) =
                         (self.server.name(), self.server.redaction.text(reason).into_owned());
-                    tracing::warn!(
-                        server,
-                        reason,
-                        ?wait,
-                        "a server cannot be reached; it is tried again"
-                    );
+                    tracing::warn!(server, reason, ?wait, "server unreachable; retrying");
                 }
                 let keep = self.registry.upgrade().map_or(Duration::ZERO, |it| it.settings.keep);
                 self.server.mark_settled();
@@ -307,7 +302,7 @@ impl UpstreamTask {
         let (now, before) = (troubles(lists), troubles(&self.server.lists.load()));
         if !now.is_empty() && now != before {
             let (server, reason) = (self.server.name(), self.server.redaction.text(&now));
-            tracing::warn!(server, %reason, "not everything that a server lists is offered");
+            tracing::warn!(server, %reason, "not everything that the server lists is exported");
         }
     }
 
@@ -337,7 +332,7 @@ impl UpstreamTask {
             let file = folder.join(server.config.cache_file());
             if let Err(error) = lists.save(&file, &server.config.identity()) {
                 let server = server.name();
-                tracing::warn!(server, %error, "what a server lists cannot be kept");
+                tracing::warn!(server, %error, "cannot write the cache of the lists of a server");
             }
         });
         let _ = saving.await;

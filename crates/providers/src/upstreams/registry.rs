@@ -25,7 +25,7 @@ use super::publish::{Part, Scope, merge_instructions};
 use super::refresh::{UpstreamTask, export_list};
 use super::upstream::{FOREVER, Upstream};
 
-/// All servers, and all gateways that show them.
+/// The registry of all servers and of the endpoints that show them.
 #[derive(Debug)]
 pub(super) struct UpstreamRegistry {
     pub(super) settings: UpstreamSettings,
@@ -43,22 +43,22 @@ struct RegistryState {
     endpoints: Vec<AttachedEndpoint>,
     /// The canonical names that were shown last.
     names: CanonicalNames,
-    /// What is wrong with names where everything is shown, by server.
+    /// Name clashes at the main endpoint, by server.
     problems: BTreeMap<String, Vec<String>>,
-    /// The number of the last face.
+    /// The number of the last endpoint.
     last: u64,
     /// Servers that may finish their work before they end.
     retiring: JoinSet<()>,
 }
 
-/// A server, and who attends to it.
+/// A server, and its refresh task.
 #[derive(Debug)]
 struct SupervisedUpstream {
     server: Arc<Upstream>,
     upstream_task: Option<JoinHandle<()>>,
 }
 
-/// A face, and where it is shown.
+/// An endpoint provider, and the gateway that it is attached to.
 #[derive(Debug)]
 struct AttachedEndpoint {
     virtual_server: Arc<EndpointProvider>,
@@ -124,7 +124,10 @@ impl UpstreamRegistry {
         state.profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect();
         for name in state.profiles.keys().filter(|name| state.servers.contains_key(*name)) {
-            tracing::warn!(name, "a profile has the name of a server and is not shown; rename it");
+            tracing::warn!(
+                name,
+                "a profile has the name of a server and is ignored; rename the profile"
+            );
         }
         let names = state.servers.keys().chain(state.profiles.keys()).cloned().collect();
         self.publish_locked(&mut state, None);
@@ -140,7 +143,7 @@ impl UpstreamRegistry {
         retiring.shutdown().await;
     }
 
-    /// Begins to attend to a server. What it listed under its former settings counts until it has
+    /// Starts a server and its refresh task. What it listed under its former settings counts until it has
     /// spoken itself.
     fn spawn(
         self: &Arc<Self>,
@@ -178,7 +181,7 @@ impl UpstreamRegistry {
         SupervisedUpstream { server, upstream_task }
     }
 
-    /// Shows anew what has changed: a server's offer, or everything.
+    /// Publishes again what has changed: the exports of one server, or everything.
     pub(super) fn publish(&self, changed: Option<&str>) {
         self.publish_locked(&mut self.state(), changed);
     }
@@ -239,7 +242,7 @@ impl UpstreamRegistry {
         }
     }
 
-    /// The servers that a face shows: all, the one of that name, or those of a profile.
+    /// The servers that an endpoint shows: all, the one of that name, or those of a profile.
     pub(super) fn servers_of(&self, virtual_server: Option<&str>) -> Vec<Arc<Upstream>> {
         let state = self.state();
         let Some(name) = virtual_server else {
@@ -254,7 +257,7 @@ impl UpstreamRegistry {
         chosen.map(|it| it.server.clone()).collect()
     }
 
-    /// How complete what a face shows is.
+    /// How complete what an endpoint shows is.
     pub(super) fn completeness(&self, virtual_server: Option<&str>) -> Completeness {
         let servers = self.servers_of(virtual_server);
         servers.iter().map(|server| server.completeness()).max().unwrap_or_default()
@@ -269,7 +272,7 @@ impl UpstreamRegistry {
         self.state().servers.get(name).map(|it| it.server.clone())
     }
 
-    /// What is wrong with names where everything is shown, by server.
+    /// Name clashes at the main endpoint, by server.
     pub(super) fn problems(&self) -> BTreeMap<String, Vec<String>> {
         self.state().problems.clone()
     }
@@ -280,7 +283,7 @@ impl UpstreamRegistry {
 }
 
 impl RegistryState {
-    /// Lets a server go, once it has done what it works on.
+    /// Stops a server once its calls in flight have ended.
     fn retire(&mut self, supervised: &SupervisedUpstream) {
         while self.retiring.try_join_next().is_some() {}
         let server = supervised.server.clone();
@@ -320,7 +323,7 @@ impl Drop for SupervisedUpstream {
 }
 
 impl UpstreamRegistry {
-    /// Waits until the servers of a face have listed what they have, or have been waited for long
+    /// Waits until the servers of an endpoint have listed what they have, or have been waited for long
     /// enough; none if they have.
     pub(super) fn listed(
         self: &Arc<Self>,
@@ -348,7 +351,7 @@ impl UpstreamRegistry {
         }))
     }
 
-    /// The next moment at which a server of a face may have listed what a call names; none if none of
+    /// The next moment at which a server of an endpoint may have listed what a call names; none if none of
     /// them is waited for.
     pub(super) fn next_listing(
         self: &Arc<Self>,

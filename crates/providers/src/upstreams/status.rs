@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::pool::DedicatedConnection;
 use super::upstream::Upstream;
 
-/// How a server stands.
+/// The status of one server.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
     /// What it is called here.
@@ -42,7 +42,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// How a server stands now. `problems` are those of its names.
+    /// The status of a server now. `problems` are those of its names.
     pub(super) fn of(server: &Upstream, problems: &[String]) -> Self {
         let (mut state, exports, own) = (server.state(), server.offered(), server.dedicated());
         let unlisted = || server.lists.load().troubles().next().map(str::to_owned);

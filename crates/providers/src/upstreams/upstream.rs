@@ -43,13 +43,13 @@ const DRAIN_POLL: Duration = Duration::from_millis(200);
 pub(super) struct Upstream {
     pub(super) config: UpstreamConfig,
     pub(super) redaction: Redactor,
-    /// What it lists and who it serves are told over this one; none if it is not to be reached.
+    /// What it lists and who it serves are told over this one; none if it is not connected.
     connections: Option<Connections>,
     /// What it listed last.
     pub(super) lists: ArcSwap<Lists>,
     /// What of that can be offered; [`Self::offered`] says whether it is.
     pub(super) exports: ArcSwap<Exports>,
-    /// What is watched, by the number of the face on which it is.
+    /// What is watched, by the number of the endpoint.
     watched: Mutex<BTreeMap<u64, BTreeSet<String>>>,
     followups: Mutex<JoinSet<()>>,
     /// Told when a call was refused as if there were no such tool.
@@ -83,14 +83,14 @@ struct Connections {
     pool: Pool,
 }
 
-/// What a server with handshake is told that it may ask for: everything that can be asked of any
+/// What a server of the legacy era is told that it may ask for: everything that can be asked of any
 /// client. Whether the client of a call can answer is seen when it is asked.
 const ALL_INPUT_CAPABILITIES: RawJson = RawJson::from_static(
     r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#,
 );
 
 impl Upstream {
-    /// A server, and what it says beside its calls; nothing if it is not to be reached.
+    /// A server, and what it says beside its calls; nothing if it is not connected.
     pub(super) fn new(
         config: UpstreamConfig,
         settings: &UpstreamSettings,
@@ -141,7 +141,7 @@ impl Upstream {
         self.config.prefix.as_deref().unwrap_or(&self.config.name)
     }
 
-    /// The connection that all share; none if the server is not to be reached.
+    /// The connection that all share; none if the server is not connected.
     pub(super) fn shared(&self) -> Option<&Client> {
         self.connections.as_ref().map(|it| &it.shared)
     }
@@ -186,7 +186,7 @@ impl Upstream {
         (self.config.share != Share::Process).then(|| connections.pool.all())
     }
 
-    /// How it stands.
+    /// Its connection state.
     pub(super) fn state(&self) -> State {
         match (&self.connections, &self.config.target) {
             (Some(connections), _) => connections.shared.state(),
@@ -195,13 +195,13 @@ impl Upstream {
         }
     }
 
-    /// What it offers now.
+    /// What it exports now.
     pub(super) fn offered(&self) -> Arc<Exports> {
         let exports = self.exports.load_full();
         if exports.is_withdrawn { Arc::default() } else { exports }
     }
 
-    /// Why it has no tools to offer; none if it has some, or if it is as it should be.
+    /// Why it has no tools to export; none if it has some, or if it is as it should be.
     pub(super) fn absence(&self) -> Option<String> {
         let exports = self.offered();
         if !exports.tools.is_empty() {
@@ -315,7 +315,7 @@ impl Upstream {
         })
     }
 
-    /// Sets what is watched on one face.
+    /// Sets what is watched on one endpoint.
     pub(super) fn watch(&self, virtual_server: u64, uris: BTreeSet<String>) {
         let Some(Connections { shared, pool }) = &self.connections else { return };
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -361,12 +361,12 @@ impl Upstream {
         }
     }
 
-    /// Ends the connections; they are made anew when they are needed.
+    /// Closes the connections; they are opened again when they are needed.
     pub(super) async fn restart(&self) {
         join_all(self.clients().iter().map(Client::restart)).await;
     }
 
-    /// Ends the connections for good, once what they work on is done.
+    /// Ends the connections permanently, once what they work on is done.
     pub(super) async fn retire(&self) {
         let finished = async {
             while self.in_flight() > 0 {
@@ -381,7 +381,7 @@ impl Upstream {
         self.clients().iter().map(|client| client.health().in_flight).sum()
     }
 
-    /// Ends the connections for good.
+    /// Ends the connections permanently.
     pub(super) async fn stop(&self) {
         if let Some(Connections { shared, pool }) = &self.connections {
             let others = pool.drain();

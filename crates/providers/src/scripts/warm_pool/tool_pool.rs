@@ -145,7 +145,7 @@ impl ToolPool {
         self.early_exits += 1;
         if self.early_exits == MAX_EARLY_EXITS {
             let tool = &self.manifest.name;
-            tracing::warn!(%tool, "its processes end before they are called; none will wait until it changes");
+            tracing::warn!(%tool, "standby processes exit before they are used; standby disabled for this tool until its manifest changes");
         }
     }
 

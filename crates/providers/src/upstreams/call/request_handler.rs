@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::upstreams::upstream::Upstream;
 
-/// How long a question waits for others that a server asks at the same time, when the client must
+/// How long an input request waits for others that a server asks at the same time, when the client must
 /// take them all at once. A person who is asked does not see it.
 const BATCH_WINDOW: Duration = Duration::from_millis(20);
 
@@ -23,7 +23,7 @@ const BATCH_WINDOW: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct CallRequestHandler {
     context: CallContext,
-    /// Whether the client takes all questions at once.
+    /// Whether the client takes all input requests at once.
     at_once: bool,
     identity: OnceLock<String>,
     redaction: Redactor,
@@ -34,11 +34,11 @@ pub(super) struct CallRequestHandler {
 
 #[derive(Debug, Default)]
 struct InputState {
-    /// Names that questions of this call had.
+    /// Names that input requests of this call had.
     keys: HashSet<String>,
-    /// What the client would have had to declare to answer a question.
+    /// What the client would have had to declare to answer an input request.
     missing: Option<RawJson>,
-    /// When the questions that wait for each other go out.
+    /// When the input requests that wait for each other go out.
     release: Option<Instant>,
 }
 
@@ -89,7 +89,7 @@ impl CallRequestHandler {
         answer
     }
 
-    /// Waits for other questions. All that come within the time go out together.
+    /// Waits for other input requests. All that come within the time go out together.
     async fn wait_for_batch(&self) {
         if !self.at_once {
             return;
@@ -164,7 +164,7 @@ fn refusal(error: &InputRequestError) -> InputRefusal {
     }
 }
 
-/// A question with the name of its server before what people read of it. Questions to programs stay
+/// An input request with the name of its server before what people read of it. Input requests to programs stay
 /// as they are.
 pub(super) fn with_server_name(server: &str, method: &Method, params: RawJson) -> RawJson {
     let message = params.get("message").and_then(|message| message.to_text());
@@ -177,7 +177,7 @@ pub(super) fn with_server_name(server: &str, method: &Method, params: RawJson) -
     }
 }
 
-/// The same for all questions of a reply, by key.
+/// The same for all input requests of a reply, by key.
 pub(super) fn with_server_names(server: &str, input_requests: &RawJson) -> RawJson {
     let mut named_all = ObjectWriter::with_capacity(input_requests.bytes().len() + 64);
     for member in input_requests.members() {

@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// No time that a server names is taken to be longer, in seconds.
 const MOST: f64 = 365.0 * 24.0 * 3600.0;
 
-/// A question to a user who cannot be asked has an answer that says so.
+/// An input request to a user who cannot be asked has an answer that says so.
 const CANCEL: RawJson = RawJson::from_static(r#"{"action":"cancel"}"#);
 
 /// Why a task has no result.
@@ -44,7 +44,7 @@ impl From<ClientError> for TaskError {
     }
 }
 
-/// A task under way. When it is dropped before its end, the server is told that nobody waits.
+/// A task in flight. When it is dropped before its end, the server is told that nobody waits.
 pub(super) struct FollowedTask<'a> {
     server: &'a Upstream,
     client: Client,
@@ -86,7 +86,7 @@ impl FollowedTask<'_> {
                 Some("cancelled") => return Err(cancelled().into()),
                 Some("input_required") => match task.get("inputRequests") {
                     Some(requests) => self.answer(&requests, &mut asked).await?,
-                    // A server with handshake asks while it is waited for.
+                    // A server of the legacy era asks while it is waited for.
                     None => return self.wait_for_result(task, context).await,
                 },
                 _ => {}
@@ -127,7 +127,7 @@ impl FollowedTask<'_> {
         }
     }
 
-    /// The result, which a server with handshake has to be asked for.
+    /// The result, which a server of the legacy era has to be asked for.
     async fn result(&self, task: &RawJson) -> Result<RawJson, TaskError> {
         if let Some(result) = task.get("result") {
             return Ok(result);

@@ -9,7 +9,7 @@ fn told(method: &Method, error: ClientError) -> CallError {
     told_by(true, method, error)
 }
 
-/// What a call is told of a server without or with handshake.
+/// What a call is told of a server of the modern or the legacy era.
 fn told_by(is_stateless: bool, method: &Method, error: ClientError) -> CallError {
     let mut aliases = Aliases::new("github", |_| false);
     aliases.add("a:b");

@@ -46,11 +46,11 @@ async fn reserve(server: &Arc<Upstream>, registry: &Weak<UpstreamRegistry>, list
         Exports::read(&server.config, &lists, &server.exports.load()).withdrawn()
     });
     if let Err(error) = reserving.await {
-        tracing::error!(server = server.name(), %error, "what a server listed could not be read");
+        tracing::error!(server = server.name(), %error, "reading the cached lists of a server failed");
     }
 }
 
-/// Offers what is listed. Of a server that is not to be reached only the names are kept.
+/// Offers what is listed. Of a server that is not connected only the names are kept.
 pub(in crate::upstreams) async fn publish(
     server: &Arc<Upstream>,
     registry: &Weak<UpstreamRegistry>,
@@ -61,7 +61,7 @@ pub(in crate::upstreams) async fn publish(
         if server.shared().is_some() { exports } else { exports.withdrawn() }
     });
     if let Err(error) = offering.await {
-        tracing::error!(server = server.name(), %error, "what a server lists could not be read");
+        tracing::error!(server = server.name(), %error, "reading the lists of a server failed");
     }
 }
 
@@ -70,7 +70,7 @@ pub(in crate::upstreams) async fn withdraw(
     server: &Arc<Upstream>,
     registry: &Weak<UpstreamRegistry>,
 ) {
-    tracing::warn!(server = server.name(), "a server stays away; its tools are withdrawn");
+    tracing::warn!(server = server.name(), "server still unreachable; its tools are withdrawn");
     let _ = update_exports(server, registry, |server| server.exports.load().withdrawn()).await;
 }
 

@@ -182,7 +182,7 @@ impl Bench {
         drop(running);
     }
 
-    /// The keys of what a tool asks first, as a client that takes all questions with a reply.
+    /// The keys of what a tool asks first, as a client that takes all input requests with a reply.
     pub(super) async fn asked_at_once(&self, params: &Value) -> Vec<String> {
         let mut running = self.gateway.start(standing_alone(params, capable()));
         let asked = input_requests(&mut running).await;

@@ -15,7 +15,7 @@ enum First {
     There,
     /// Its program cannot be started.
     Away,
-    /// Its entry is not in order.
+    /// Its entry is not valid.
     Wrong,
     Disabled,
     Removed,

@@ -56,7 +56,7 @@ async fn a_script_that_does_not_read_is_not_started_ahead() {
 async fn what_is_wrong_with_uv_is_told() {
     let bench = Bench::new(settings()).python("one", WHO).open();
     let missing = bench.call("one").await;
-    assert!(missing.contains("is not installed; `pip install uv` does it"), "{missing}");
+    assert!(missing.contains("is not installed; install it with `pip install uv`"), "{missing}");
     bench.write("uv", "#!/bin/sh\necho no such package >&2; exit 2\n");
     let failed = bench.call("one").await;
     assert!(failed.contains("no such package"), "{failed}");
