@@ -4,7 +4,7 @@
 mod fill;
 mod libraries;
 mod manifest;
-mod stage;
+mod run_fixture;
 mod turn;
 mod verdict;
 
@@ -17,7 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::provision::{self, Set};
 use crate::{build, steps, workspace};
 use manifest::{Scenario, Transport};
-use stage::Stage;
+use run_fixture::RunFixture;
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -108,10 +108,10 @@ fn run_agents(places: &Places, wishes: &Wishes) -> Outcome<Vec<Row>> {
         for transport in wishes.transports() {
             for scenario in scenarios.iter().filter(|scenario| wishes.plays(scenario)) {
                 let folder = folder_of(root, &agent.name, transport, &scenario.name);
-                let stage = Stage::prepare(places, &folder)?;
+                let fixture = RunFixture::prepare(places, &folder)?;
                 let settings = if scenario.approves { agent.approving.clone() } else { Map::new() };
-                stage.configure(&scenario.servers, settings)?;
-                let turn = turn::play(&stage, agent, transport, scenario)?;
+                fixture.configure(&scenario.servers, settings)?;
+                let turn = turn::play(&fixture, agent, transport, scenario)?;
                 let row = Row {
                     name: agent.name.clone(),
                     transport,

@@ -3,8 +3,8 @@
 //! files and has no list of expected failures.
 
 mod client;
-mod lanes;
 mod layout;
+mod parallel;
 mod probe;
 mod runs;
 mod server;
@@ -16,8 +16,8 @@ use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
 use crate::{build, provision, steps, workspace};
-use lanes::side_by_side;
 use layout::{Binaries, LAYOUTS, Layout};
+use parallel::side_by_side;
 use runs::{CLIENT_RUNS, ClientRun, RUNS, Run};
 use verdict::{HEADS, Verdict};
 
@@ -33,7 +33,7 @@ struct Options {
 }
 
 /// The runs to do.
-struct Plan {
+struct RunOptions {
     servers: Vec<(&'static Layout, &'static Run)>,
     clients: Vec<&'static ClientRun>,
 }
@@ -41,22 +41,22 @@ struct Plan {
 /// Starts what the chosen runs need, unless told a URL, and prints a table of all counts.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let options = parse(arguments)?;
-    let plan = Plan::of(&options)?;
+    let run_options = RunOptions::of(&options)?;
     provision::run()?;
     let mut verdicts = Vec::new();
     let folder = workspace::target(root).join("conformance");
     match &options.url {
         Some(url) => {
-            for (layout, run) in &plan.servers {
+            for (layout, run) in &run_options.servers {
                 verdicts.push(server::perform(layout, run, url, &folder)?);
             }
         }
-        None => verdicts.extend(plan.perform(&binaries(root, &options)?, &folder)?),
+        None => verdicts.extend(run_options.perform(&binaries(root, &options)?, &folder)?),
     }
     judge(verdicts)
 }
 
-impl Plan {
+impl RunOptions {
     fn of(options: &Options) -> Outcome<Self> {
         let is_chosen = |name: &str| options.only.as_ref().is_none_or(|part| name.contains(part));
         let mut servers = Vec::new();
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn only_selects_by_part_of_the_name() {
         let chosen = |url, part| {
-            let plan = Plan::of(&options(url, part)).ok()?;
-            Some((plan.servers.len(), plan.clients.len()))
+            let run_options = RunOptions::of(&options(url, part)).ok()?;
+            Some((run_options.servers.len(), run_options.clients.len()))
         };
         let cases = [
             (None, None, Some((13, 2))),

@@ -1,7 +1,7 @@
 //! Who is calling: tokens at every door, what belongs to whom, and what ends with a token.
 
+mod authentication;
 mod belongings;
-mod doors;
 mod exhaustion;
 mod hosts;
 mod program;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use super::manifest::{self, Library, Transport};
-use super::stage::{Stage, shown};
+use super::run_fixture::{RunFixture, shown};
 use super::{Places, Row, Wishes, folder_of, tell};
 use crate::failure::Outcome;
 use crate::process::Group;
@@ -46,34 +46,34 @@ fn perform(
     library: &Library,
     transport: Transport,
 ) -> Outcome<(Duration, Result<String, String>)> {
-    let stage = Stage::prepare(places, folder)?;
+    let fixture = RunFixture::prepare(places, folder)?;
     let journal = folder.join("journal.jsonl");
-    let web = stage.listen("server.mjs", &["web", &shown(&journal)], SERVER)?;
-    stage.configure(&servers(web.port), Map::new())?;
+    let web = fixture.listen("server.mjs", &["web", &shown(&journal)], SERVER)?;
+    fixture.configure(&servers(web.port), Map::new())?;
 
     let gateway = match transport {
-        Transport::Http => Some(stage.gateway()?),
+        Transport::Http => Some(fixture.gateway()?),
         Transport::Stdio => None,
     };
-    let script = stage.script(&library.script);
+    let script = fixture.script(&library.script);
     let is_python = script.extension().is_some_and(|ending| ending == "py");
     let interpreter = if is_python {
         provision::python(places.cache, &library.peer)
     } else {
         provision::node(places.cache)
     };
-    let mut command = stage.command(interpreter, &stage.home());
+    let mut command = fixture.command(interpreter, &fixture.home());
     command
         .arg(script)
         .env("GANTRY_MODULES", places.cache.join(&library.peer).join("node_modules"))
         .env("GANTRY_SDK", places.cache.join("ts-sdk-1/node_modules"))
-        .current_dir(stage.work())
+        .current_dir(fixture.work())
         .stdin(Stdio::null())
-        .stdout(stage.file("output.log")?)
-        .stderr(stage.file("errors.log")?);
+        .stdout(fixture.file("output.log")?)
+        .stderr(fixture.file("errors.log")?);
     match &gateway {
-        Some(gateway) => command.args(["http", &gateway.http(), &stage.token()?]),
-        None => command.arg("stdio").args(stage.serve()),
+        Some(gateway) => command.args(["http", &gateway.http(), &fixture.token()?]),
+        None => command.arg("stdio").args(fixture.serve()),
     };
     let begun = Instant::now();
     let mut group = Group::start(&mut command)?;
@@ -83,7 +83,7 @@ fn perform(
     drop(gateway);
 
     let output = workspace::read(&folder.join("output.log"))?;
-    let runs = stage.journal("journal.jsonl")?.len();
+    let runs = fixture.journal("journal.jsonl")?.len();
     let outcome = match ended {
         None => Err(format!("did not end within {} s; {output}", SCRIPT_LIMIT.as_secs())),
         Some(status) => judge(status.success(), &output, runs),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 
 use super::manifest::{Agent, Scenario, Transport};
-use super::stage::{Stage, write};
+use super::run_fixture::{RunFixture, write};
 use crate::failure::Outcome;
 use crate::process::{self, Group};
 
@@ -33,59 +33,59 @@ pub(super) struct Turn {
 
 /// Plays the scenario on the stage.
 pub(super) fn play(
-    stage: &Stage,
+    fixture: &RunFixture,
     agent: &Agent,
     transport: Transport,
     scenario: &Scenario,
 ) -> Outcome<Turn> {
-    let model = stage.model()?;
+    let model = fixture.model()?;
     let gateway = match transport {
-        Transport::Http => Some(stage.gateway()?),
+        Transport::Http => Some(fixture.gateway()?),
         Transport::Stdio => None,
     };
-    let mut values = stage.values();
+    let mut values = fixture.values();
     values.set("model", format!("http://127.0.0.1:{}", model.port));
     values.set("prompt", scenario.prompt.as_str());
-    let mut home = stage.home();
+    let mut home = fixture.home();
     if let Some(gateway) = &gateway {
         values.set("url", gateway.http());
-        values.set("token", stage.token()?);
-        home = stage.gateway_home();
+        values.set("token", fixture.token()?);
+        home = fixture.gateway_home();
     }
     let entry = agent.entry.get(transport.name()).map(|entry| values.fill(entry));
     values.set("entry", entry.unwrap_or_default());
     for (path, content) in &agent.files {
-        write_file(&stage.home().join(path), &values.fill(content))?;
+        write_file(&fixture.home().join(path), &values.fill(content))?;
     }
 
     let program = values.fill(&Value::from(format!(
         "{{cache}}/{}/node_modules/.bin/{}",
         agent.peer, agent.program
     )));
-    let mut command = stage.command(program.as_str().unwrap_or_default(), &stage.home());
+    let mut command = fixture.command(program.as_str().unwrap_or_default(), &fixture.home());
     command
         .args(values.words(&agent.arguments))
         .envs(values.pairs(&agent.environment))
-        .current_dir(stage.work())
-        .stdout(stage.file("output.log")?)
-        .stderr(stage.file("errors.log")?);
+        .current_dir(fixture.work())
+        .stdout(fixture.file("output.log")?)
+        .stderr(fixture.file("errors.log")?);
     let (begun, since) = (Instant::now(), SystemTime::now());
     let mut group = Group::start(&mut command)?;
     let status = wait(&mut group, begun, || {
         if scenario.approves {
-            approve(stage, &home);
+            approve(fixture, &home);
         }
     })?;
     let took = begun.elapsed();
     drop(group);
     drop(gateway);
-    let requests = stage.journal("model.jsonl")?;
+    let requests = fixture.journal("model.jsonl")?;
     Ok(Turn {
         took,
         before: until_first(&requests, since).min(took),
         status,
         requests,
-        runs: stage.journal("journal.jsonl")?,
+        runs: fixture.journal("journal.jsonl")?,
     })
 }
 
@@ -108,15 +108,16 @@ fn wait(group: &mut Group, begun: Instant, meanwhile: impl Fn()) -> Outcome<Opti
 
 /// Grants what is open, as a person at another terminal would. That nothing is open yet, or no gateway
 /// can be reached yet, is no failure: the next look may find it.
-fn approve(stage: &Stage, home: &Path) {
-    let Ok(text) = process::capture_quietly(stage.gantry(home).args(["approve", "--json"])) else {
+fn approve(fixture: &RunFixture, home: &Path) {
+    let Ok(text) = process::capture_quietly(fixture.gantry(home).args(["approve", "--json"]))
+    else {
         return;
     };
     let answer: Value = serde_json::from_str(&text).unwrap_or_default();
     let pending = answer.get("pending").and_then(Value::as_array);
     for open in pending.into_iter().flatten() {
         if let Some(id) = open.get("id").and_then(Value::as_str) {
-            let _ = process::capture_quietly(stage.gantry(home).args(["approve", id]));
+            let _ = process::capture_quietly(fixture.gantry(home).args(["approve", id]));
         }
     }
 }

@@ -19,12 +19,12 @@ use crate::{
 };
 
 /// A gateway with one registry in it.
-struct House {
+struct TestGateway {
     gateway: Arc<Gateway>,
     handlers: Handlers,
 }
 
-impl House {
+impl TestGateway {
     fn new() -> Self {
         let gateway = Gateway::builder(ServerInfo::new("handlers", "1")).build();
         let handlers = Handlers::default();
@@ -33,9 +33,9 @@ impl House {
     }
 
     fn with(tool: Tool) -> Self {
-        let house = Self::new();
-        house.handlers.add_tool(tool).unwrap();
-        house
+        let gateway_fixture = Self::new();
+        gateway_fixture.handlers.add_tool(tool).unwrap();
+        gateway_fixture
     }
 
     fn subscribe(&self) -> Subscription {
@@ -103,35 +103,35 @@ async fn told(subscription: &mut Subscription) -> Vec<ListKind> {
 
 #[tokio::test(start_paused = true)]
 async fn tools_come_and_go_at_run_time() {
-    let house = House::new();
-    let mut subscription = house.subscribe();
-    house.handlers.add_tool(says("b", "", "one")).unwrap();
-    house.handlers.add_tool(says("a", "", "two")).unwrap();
+    let gateway_fixture = TestGateway::new();
+    let mut subscription = gateway_fixture.subscribe();
+    gateway_fixture.handlers.add_tool(says("b", "", "one")).unwrap();
+    gateway_fixture.handlers.add_tool(says("a", "", "two")).unwrap();
     assert_eq!(told(&mut subscription).await, [ListKind::Tools]);
-    assert_eq!(house.list().await, ["a", "b"]);
-    assert_eq!(text(house.call_tool("b", json!({})).await), "one");
+    assert_eq!(gateway_fixture.list().await, ["a", "b"]);
+    assert_eq!(text(gateway_fixture.call_tool("b", json!({})).await), "one");
 
-    assert!(house.handlers.remove_tool("b"));
+    assert!(gateway_fixture.handlers.remove_tool("b"));
     assert_eq!(told(&mut subscription).await, [ListKind::Tools]);
-    assert!(!house.handlers.remove_tool("b"), "it is gone");
+    assert!(!gateway_fixture.handlers.remove_tool("b"), "it is gone");
     assert_eq!(told(&mut subscription).await, [], "and nothing changed");
-    let Err(error) = house.call_tool("b", json!({})).await else { panic!("an error") };
+    let Err(error) = gateway_fixture.call_tool("b", json!({})).await else { panic!("an error") };
     assert_eq!(error.kind, ErrorKind::ToolNotFound);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_same_definition_twice_is_no_change_and_another_is_refused() {
-    let house = House::with(says("a", "same", "first"));
-    let mut subscription = house.subscribe();
-    house.handlers.add_tool(says("a", "same", "second")).unwrap();
-    assert_eq!(text(house.call_tool("a", json!({})).await), "first", "the first stays");
-    let refused = house.handlers.add_tool(says("a", "other", "third"));
+    let gateway_fixture = TestGateway::with(says("a", "same", "first"));
+    let mut subscription = gateway_fixture.subscribe();
+    gateway_fixture.handlers.add_tool(says("a", "same", "second")).unwrap();
+    assert_eq!(text(gateway_fixture.call_tool("a", json!({})).await), "first", "the first stays");
+    let refused = gateway_fixture.handlers.add_tool(says("a", "other", "third"));
     assert!(matches!(refused, Err(RegisterError::Taken(name)) if name == "a"));
-    assert_eq!(text(house.call_tool("a", json!({})).await), "first");
+    assert_eq!(text(gateway_fixture.call_tool("a", json!({})).await), "first");
     assert_eq!(told(&mut subscription).await, []);
-    assert!(house.handlers.remove_tool("a"));
-    house.handlers.add_tool(says("a", "other", "third")).unwrap();
-    assert_eq!(text(house.call_tool("a", json!({})).await), "third");
+    assert!(gateway_fixture.handlers.remove_tool("a"));
+    gateway_fixture.handlers.add_tool(says("a", "other", "third")).unwrap();
+    assert_eq!(text(gateway_fixture.call_tool("a", json!({})).await), "third");
 }
 
 #[test]
@@ -166,18 +166,22 @@ fn what_cannot_be_served_is_not_registered() {
 
 #[tokio::test]
 async fn resources_and_prompts_come_and_go_too() {
-    let house = House::new();
+    let gateway_fixture = TestGateway::new();
     let resource =
         || Resource::new("test://a", "a").read(async |_, _| Ok::<_, Failure>("content".to_owned()));
     let prompt =
         || Prompt::new("p").render(async |_, _| Ok::<_, Failure>(PromptMessage::user("hello")));
-    let read = async || house.call(Method::ResourcesRead, json!({"uri": "test://a"})).await;
-    let get = async || house.call(Method::PromptsGet, json!({"name": "p"})).await;
+    let read =
+        async || gateway_fixture.call(Method::ResourcesRead, json!({"uri": "test://a"})).await;
+    let get = async || gateway_fixture.call(Method::PromptsGet, json!({"name": "p"})).await;
     assert!(read().await.is_err() && get().await.is_err());
-    house.handlers.add_resource(resource()).unwrap();
-    house.handlers.add_prompt(prompt()).unwrap();
+    gateway_fixture.handlers.add_resource(resource()).unwrap();
+    gateway_fixture.handlers.add_prompt(prompt()).unwrap();
     assert!(read().await.is_ok() && get().await.is_ok());
-    assert!(house.handlers.remove_resource("test://a") && house.handlers.remove_prompt("p"));
+    assert!(
+        gateway_fixture.handlers.remove_resource("test://a")
+            && gateway_fixture.handlers.remove_prompt("p")
+    );
     let Err(error) = read().await else { panic!("an error") };
     assert_eq!(error.kind, ErrorKind::ResourceNotFound);
     assert!(get().await.is_err());
@@ -185,9 +189,12 @@ async fn resources_and_prompts_come_and_go_too() {
 
 #[tokio::test]
 async fn handlers_may_change_the_registry_they_are_in() {
-    let house = House::new();
-    let (at_once, later, completing) =
-        (house.handlers.clone(), house.handlers.clone(), house.handlers.clone());
+    let gateway_fixture = TestGateway::new();
+    let (at_once, later, completing) = (
+        gateway_fixture.handlers.clone(),
+        gateway_fixture.handlers.clone(),
+        gateway_fixture.handlers.clone(),
+    );
     let grown = |handlers: &Handlers, name: &str| {
         handlers.add_tool(says(name, "", "grown")).map_err(|error| Failure::new(error.to_string()))
     };
@@ -200,8 +207,8 @@ async fn handlers_may_change_the_registry_they_are_in() {
         let handlers = later.clone();
         async move { grown(&handlers, "two").map(|()| "grew") }
     });
-    house.handlers.add_tool(grows_at_once).unwrap();
-    house.handlers.add_tool(grows_later).unwrap();
+    gateway_fixture.handlers.add_tool(grows_at_once).unwrap();
+    gateway_fixture.handlers.add_tool(grows_later).unwrap();
     let prompt = Prompt::new("p")
         .required("x", "")
         .complete("x", move |_| {
@@ -209,14 +216,14 @@ async fn handlers_may_change_the_registry_they_are_in() {
             vec!["grew".to_owned()]
         })
         .render(async |_, _| Ok::<_, Failure>(PromptMessage::user("")));
-    house.handlers.add_prompt(prompt).unwrap();
-    assert_eq!(text(house.call_tool("at_once", json!({})).await), "grew");
-    assert_eq!(text(house.call_tool("later", json!({})).await), "grew");
+    gateway_fixture.handlers.add_prompt(prompt).unwrap();
+    assert_eq!(text(gateway_fixture.call_tool("at_once", json!({})).await), "grew");
+    assert_eq!(text(gateway_fixture.call_tool("later", json!({})).await), "grew");
     let params =
         json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "x", "value": ""}});
-    let completed = value(house.call(Method::Complete, params).await);
+    let completed = value(gateway_fixture.call(Method::Complete, params).await);
     assert_eq!(completed["completion"]["values"], json!(["grew"]));
-    assert_eq!(house.list().await, ["at_once", "later", "one", "three", "two"]);
+    assert_eq!(gateway_fixture.list().await, ["at_once", "later", "one", "three", "two"]);
 }
 
 #[tokio::test]
@@ -240,7 +247,7 @@ async fn defaults_are_filled_in_before_the_handler_sees_them() {
             notes.lock().unwrap().push(arguments);
             async { Ok::<_, Failure>(()) }
         });
-    let house = House::with(tool);
+    let gateway_fixture = TestGateway::with(tool);
     let cases = [
         (json!({}), json!({"unit": "celsius", "days": 3, "deep": {"on": true}})),
         (json!(null), json!({"unit": "celsius", "days": 3, "deep": {"on": true}})),
@@ -254,10 +261,10 @@ async fn defaults_are_filled_in_before_the_handler_sees_them() {
         ),
     ];
     for (given, expected) in cases {
-        value(house.call_tool("t", given).await);
+        value(gateway_fixture.call_tool("t", given).await);
         assert_eq!(seen.lock().unwrap().pop(), Some(expected));
     }
-    let without = house.call(Method::ToolsCall, json!({"name": "t"})).await;
+    let without = gateway_fixture.call(Method::ToolsCall, json!({"name": "t"})).await;
     value(without);
     assert_eq!(seen.lock().unwrap().pop().unwrap()["days"], 3);
 }
@@ -285,14 +292,14 @@ async fn typed_arguments_are_checked_before_the_handler_runs() {
         let tags = typed.tags.unwrap_or_default().join("+");
         Ok::<_, Failure>(format!("{} {} {tags}", typed.name, typed.count))
     });
-    let house = House::with(tool);
+    let gateway_fixture = TestGateway::with(tool);
     let cases = [
         (json!({"name": "x"}), "x 1 "),
         (json!({"name": "x", "count": 2, "tags": ["a", "b"]}), "x 2 a+b"),
         (json!({"name": "x", "tags": null, "more": {}}), "x 1 "),
     ];
     for (given, expected) in cases {
-        assert_eq!(text(house.call_tool("t", given).await), expected);
+        assert_eq!(text(gateway_fixture.call_tool("t", given).await), expected);
     }
     let wrong = [
         json!({}),
@@ -303,7 +310,7 @@ async fn typed_arguments_are_checked_before_the_handler_runs() {
         json!({"name": "x", "tags": [1]}),
     ];
     for given in wrong {
-        let result = value(house.call_tool("t", given.clone()).await);
+        let result = value(gateway_fixture.call_tool("t", given.clone()).await);
         assert_eq!(result["isError"], true, "{given}");
         assert_eq!(result["_meta"]["gantry/error"]["error_type"], "ValidationError", "{given}");
     }
@@ -312,7 +319,7 @@ async fn typed_arguments_are_checked_before_the_handler_runs() {
 #[tokio::test]
 async fn a_typed_result_is_structured_and_text() {
     let tool = Tool::new("t", "").run(async |_: Value, _| Ok::<_, Failure>(Json(Sum { sum: 7 })));
-    let result = value(House::with(tool).call_tool("t", json!({})).await);
+    let result = value(TestGateway::with(tool).call_tool("t", json!({})).await);
     assert_eq!(result["structuredContent"], json!({"sum": 7}));
     assert_eq!(result["content"][0]["text"], r#"{"sum":7}"#);
 }
@@ -330,7 +337,7 @@ async fn a_handler_fails_as_it_says() {
         let tool = Tool::new("t", "")
             .input_schema(json!({"type": "object"}))
             .run(move |_: Value, _| async move { Err::<(), _>(fail()) });
-        match (House::with(tool).call_tool("t", json!({})).await, expected) {
+        match (TestGateway::with(tool).call_tool("t", json!({})).await, expected) {
             (Err(error), Err(kind)) => assert_eq!(error.kind, kind),
             (outcome, Ok(expected)) => {
                 let result = value(outcome);
@@ -344,18 +351,18 @@ async fn a_handler_fails_as_it_says() {
 
 #[tokio::test]
 async fn a_prompt_or_resource_has_no_result_to_fail_in() {
-    let house = House::new();
+    let gateway_fixture = TestGateway::new();
     let prompt = Prompt::new("p").render(async |_, _| Err::<PromptMessage, _>(Failure::new("no")));
     let resource =
         Resource::new("test://a", "a").read(async |_, _| Err::<String, _>(Failure::new("no")));
-    house.handlers.add_prompt(prompt).unwrap();
-    house.handlers.add_resource(resource).unwrap();
+    gateway_fixture.handlers.add_prompt(prompt).unwrap();
+    gateway_fixture.handlers.add_resource(resource).unwrap();
     let calls = [
         (Method::PromptsGet, json!({"name": "p"})),
         (Method::ResourcesRead, json!({"uri": "test://a"})),
     ];
     for (method, params) in calls {
-        let Err(error) = house.call(method, params).await else { panic!("an error") };
+        let Err(error) = gateway_fixture.call(method, params).await else { panic!("an error") };
         assert_eq!((error.kind, error.public.as_str()), (ErrorKind::Internal, "no"));
     }
 }
@@ -382,14 +389,15 @@ async fn a_tool_says_whether_and_when_it_runs_long() {
         (at_once(tool().long_running().task_required()), TaskSupport::Required, 1),
     ];
     for (number, (tool, support, expected)) in cases.into_iter().enumerate() {
-        let house = House::with(tool);
-        let entry = house.gateway.catalog().with(|it| it.tool("a").cloned()).unwrap();
+        let gateway_fixture = TestGateway::with(tool);
+        let entry = gateway_fixture.gateway.catalog().with(|it| it.tool("a").cloned()).unwrap();
         let hint = entry.definition.at(&["_meta", "gantry/tasks-only"]);
         assert_eq!(hint.is_some(), support == TaskSupport::Required, "case {number}");
         assert_eq!(entry.task_support, support, "case {number}");
         let params = raw(r#"{"name":"a","arguments":{}}"#);
         let caller = Arc::new(Caller::new("someone"));
-        let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));
+        let mut running =
+            gateway_fixture.gateway.start(Call::new(Method::ToolsCall, params, caller));
         let mut said = 0;
         while let CallEvent::Notification(notification) = running.next_event().await {
             assert!(matches!(notification, CallNotification::Task { .. }), "{notification:?}");
@@ -413,14 +421,15 @@ async fn a_tool_may_want_to_be_called_back() {
         ),
     ];
     for (tool, meta) in cases {
-        let house = House::with(tool.run(done));
-        let entry = house.gateway.catalog().with(|it| it.tool("a").cloned()).unwrap();
+        let gateway_fixture = TestGateway::with(tool.run(done));
+        let entry = gateway_fixture.gateway.catalog().with(|it| it.tool("a").cloned()).unwrap();
         assert_eq!(entry.definition.get("_meta").and_then(|it| it.read()), meta);
         let renamed = entry.renamed("b").unwrap();
         assert_eq!(renamed.call_back, meta.as_ref().map(|_| after));
         let params = raw(r#"{"name":"a","arguments":{}}"#);
         let caller = Arc::new(Caller::new("someone"));
-        let mut running = house.gateway.start(Call::new(Method::ToolsCall, params, caller));
+        let mut running =
+            gateway_fixture.gateway.start(Call::new(Method::ToolsCall, params, caller));
         let mut said = Vec::new();
         while let CallEvent::Notification(CallNotification::HangUp { retry }) =
             running.next_event().await

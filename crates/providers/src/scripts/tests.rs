@@ -123,7 +123,10 @@ async fn queue() {
     let (first, second) = tokio::join!(bench.call(), second);
     assert_eq!(first.get("isError").expect("a flag").as_str(), "false", "{first}");
     let text = second.unwrap_err().public;
-    assert!(text.starts_with("`test.tool` waited 0ns for a slot: all 1 programs that may run"), "{text}");
+    assert!(
+        text.starts_with("`test.tool` waited 0ns for a slot: all 1 programs that may run"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn make(schema: &RawJson, fits: impl Fn(&RawJson) -> bool) -> Option<
         let guesses = [Breadth::Told, Breadth::Required, Breadth::All].into_iter();
         guesses
             .filter_map(|breadth| {
-                Maker { root: schema, breadth, left: MOST_PARTS }.value(schema, 0)
+                ExampleBuilder { root: schema, breadth, left: MOST_PARTS }.value(schema, 0)
             })
             .find(&fits)
     })
@@ -46,13 +46,13 @@ fn given(schema: &RawJson) -> impl Iterator<Item = RawJson> {
     examples.chain(schema.get("const")).chain(list("enum"))
 }
 
-struct Maker<'a> {
+struct ExampleBuilder<'a> {
     root: &'a RawJson,
     breadth: Breadth,
     left: usize,
 }
 
-impl Maker<'_> {
+impl ExampleBuilder<'_> {
     fn value(&mut self, schema: &RawJson, depth: usize) -> Option<RawJson> {
         self.left = self.left.checked_sub(1)?;
         if depth > DEEPEST {

@@ -1,4 +1,4 @@
-//! Who asks, where several servers stand behind one endpoint.
+//! Elicitations name the server that asks, where several servers stand behind one endpoint.
 
 use gantry::client::{Endpoint, HttpKind, Target};
 use gantry::{Eras, UpstreamConfig, UpstreamSettings, Upstreams};

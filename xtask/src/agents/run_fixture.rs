@@ -16,7 +16,7 @@ use crate::process::{self, Group};
 use crate::{everything, provision, workspace};
 
 /// The places of one run. The homes go when it is dropped.
-pub(super) struct Stage {
+pub(super) struct RunFixture {
     /// What stays: journals, logs and what was printed.
     pub(super) folder: PathBuf,
     /// Where the homes are. Its path is short, since sockets in it may not have a long one.
@@ -33,13 +33,13 @@ pub(super) struct Listener {
     pub(super) port: u16,
 }
 
-impl Stage {
+impl RunFixture {
     /// Makes the folders and writes the tools.
     pub(super) fn prepare(places: &Places, folder: &Path) -> Outcome<Self> {
         let homes = env::temp_dir().join(format!("gantry-agents-{}", own::id()));
         workspace::fresh(folder)?;
         workspace::fresh(&homes)?;
-        let mut stage = Self {
+        let mut fixture = Self {
             folder: folder.to_path_buf(),
             cache: places.cache.to_path_buf(),
             tests: places.root.join("tests/agents"),
@@ -47,12 +47,12 @@ impl Stage {
             values: Values::default(),
             homes,
         };
-        for place in [stage.home(), stage.gateway_home(), stage.work()] {
+        for place in [fixture.home(), fixture.gateway_home(), fixture.work()] {
             fs::create_dir_all(&place).map_err(|source| Failure::file(&place, source))?;
         }
-        stage.values = stage.values_at_first();
-        stage.write_tools()?;
-        Ok(stage)
+        fixture.values = fixture.values_at_first();
+        fixture.write_tools()?;
+        Ok(fixture)
     }
 
     /// Writes the configuration of a gateway with the tools and these servers behind it, and with
@@ -219,7 +219,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for RunFixture {
     fn drop(&mut self) {
         // What cannot be removed lies among temporary files.
         let _ = fs::remove_dir_all(&self.homes);

@@ -1,4 +1,4 @@
-//! Every door asks, whatever is shown, and in whichever way.
+//! Authentication of every listener, whatever credential is shown, and in whichever way.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! Pages of others behind the HTTP door.
+//! Extra HTTP handlers that are mounted beside the MCP endpoint.
 
 use std::net::SocketAddr;
 use std::pin::Pin;

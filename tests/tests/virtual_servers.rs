@@ -1,4 +1,4 @@
-//! Servers of their own under `/mcp/NAME`: everything that the main endpoint has, for clients of
+//! Virtual servers under `/mcp/NAME`: everything that the main endpoint has, for clients of
 //! both eras, and nothing of one can be used at another.
 
 use std::sync::Arc;
