@@ -18,7 +18,7 @@ async fn a_line_made_for_a_call_names_it() {
     let lines: Vec<Value> = lines.filter(|line| line["call"].is_string()).collect();
     let about = lines.iter().find(|line| line["name"] == tool);
     let about = about.unwrap_or_else(|| panic!("no line names the call: {log}"));
-    assert_eq!(about["fields"]["message"], "a call has ended");
+    assert_eq!(about["fields"]["message"], "call ended");
     assert_eq!(about["method"], "tools/call");
     assert!(about["principal"].is_string(), "{about}");
     assert_eq!(about["trace_id"], "0af7651916cd43dd8448eb211c80319c");

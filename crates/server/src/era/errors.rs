@@ -8,7 +8,7 @@ use gantry_protocol::{RawJson, Revision, RpcError, code};
 fn log_private(error: &CallError) {
     if let Some(private) = &error.private {
         let (blame, retryable) = (error.blame(), error.is_retryable());
-        tracing::warn!(error = %error.public, private, ?blame, retryable, "a call failed");
+        tracing::warn!(error = %error.public, private, ?blame, retryable, "call failed");
     }
 }
 
