@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use gantry::{RawJson, Server};
 use gantry_policy::Pins;
-use gantry_policy::pins::{LockError, News};
+use gantry_policy::pins::{LARGEST_LOCK, LockError, News};
 use gantry_providers::scripts::Watch;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -46,6 +46,12 @@ pub(crate) enum Trouble {
     Wrong { file: PathBuf, error: LockError },
     #[error("the lock file {} cannot be read or written: {error}", .file.display())]
     Lost { file: PathBuf, error: io::Error },
+    #[error(
+        "the lock file {} is not written: it would have more than {LARGEST_LOCK} bytes, and could \
+         not be read again; remove pins with `gantry tools unpin NAME`",
+        .0.display()
+    )]
+    Large(PathBuf),
     #[error("the lock file {} is wrong and is not written over; mend or remove it", .0.display())]
     Left(PathBuf),
 }
@@ -106,7 +112,11 @@ impl LockFile {
         if self.known().is_wrong && file.is_file() {
             return Err(Trouble::Left(file));
         }
-        let written = edit::save(&file, &text(&pins.to_lock()))
+        let text = text(&pins.to_lock());
+        if text.len() > LARGEST_LOCK {
+            return Err(Trouble::Large(file));
+        }
+        let written = edit::save(&file, &text)
             .map_err(|error| Trouble::Lost { file: file.clone(), error })?;
         // Not as the file is by now: someone may have written it since.
         *self.known() = Known { stamp: Some(stamp_of(&file, &written)), is_wrong: false };
@@ -143,9 +153,36 @@ impl LockFile {
     }
 }
 
+/// A lock file up to this size is indented for people. Indentation may be a hundred times as large as
+/// what a server nests deeply.
+const INDENTED: usize = LARGEST_LOCK / 8;
+
 /// The pins as they stand in the file.
 fn text(lock: &RawJson) -> String {
-    render::pretty(lock) + "\n"
+    match indented_size(lock.bytes()) <= INDENTED {
+        true => render::pretty(lock) + "\n",
+        false => lock.compact().to_string() + "\n",
+    }
+}
+
+/// Bytes that the text may have when it is indented.
+fn indented_size(text: &[u8]) -> usize {
+    let (mut size, mut depth, mut is_inside, mut is_escaped) = (text.len(), 0_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_inside,
+            b'"' => is_inside = !is_inside,
+            _ if is_inside => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if !is_inside && matches!(byte, b'{' | b'[' | b'}' | b']' | b',' | b':') {
+            size = size.saturating_add(2 * depth + 2);
+        }
+    }
+    size
 }
 
 /// The name of a configuration's own file in the state directory: two projects may call different
@@ -279,6 +316,8 @@ fn report(done: Result<(), Trouble>) {
 
 #[cfg(test)]
 mod tests {
+    use gantry_protocol::JsonLimits;
+
     use super::*;
 
     /// What a person has written since counts, and is not written over.
@@ -297,6 +336,18 @@ mod tests {
         lock.save(&pins).expect("it is written");
         assert_ne!(std::fs::read_to_string(&state).expect("a file"), theirs);
         std::fs::remove_dir_all(&folder).expect("it is there");
+    }
+
+    /// What a server nests deeply must not make a file that cannot be read at the next start.
+    #[test]
+    fn what_is_deep_is_not_indented() {
+        let deep = format!("{}{}{}", "[".repeat(60), "1,".repeat(400_000) + "1", "]".repeat(60));
+        for (value, is_indented) in [("[1]", true), ("{\"a\":\"[,\\\"\"}", true), (&*deep, false)] {
+            let value = RawJson::parse(value.to_owned(), JsonLimits::default()).expect("JSON");
+            let text = text(&value);
+            assert_eq!(text.lines().count() > 1, is_indented);
+            assert!(text.len() <= INDENTED && text.len() <= indented_size(value.bytes()) + 1);
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ use self::table::{PinTable, Verdicts};
 use crate::injection::{InjectionFinding, Sort};
 
 pub use self::held::{Difference, HeldDefinition, Reason};
-pub use self::lock::LockError;
+pub use self::lock::{LARGEST_LOCK, LockError};
 pub use self::offered::Seen;
 pub use self::pin::{Digest, Key, Kind, Pin};
 pub use self::report::Line;
@@ -69,6 +69,11 @@ pub enum PinError {
     /// It has changed since the person looked.
     #[error("`{0}` has changed again since you looked; look at it anew before you accept it")]
     ChangedAgain(String),
+    /// All pins together would be more than a lock file may hold.
+    #[error(
+        "there are as many pins as the lock file may hold; `gantry tools unpin NAME` removes one"
+    )]
+    Full,
 }
 
 impl Pins {
@@ -201,7 +206,7 @@ impl Pins {
                 if digest.is_some_and(|digest| digest != seen.digest.to_string()) {
                     return Err(PinError::ChangedAgain(name.to_owned()));
                 }
-                table.accept(&seen, by);
+                table.accept(&seen, by)?;
                 Ok(seen.key.clone())
             });
             (accepted.is_ok(), true)
@@ -279,8 +284,10 @@ pub struct PinSettings {
     pub suspicious: Suspicious,
     /// Whether tools of the gateway's own are pinned too, and not only those of other servers.
     pub own: bool,
-    /// The most pins; what is new beyond that is held back.
+    /// The most pins of one server; what it offers beyond that is held back.
     pub most: usize,
+    /// The most bytes of what is pinned of one server; what it offers beyond that is held back.
+    pub most_bytes: usize,
 }
 
 /// What happens to what was never seen, and to what changes.
@@ -317,6 +324,7 @@ impl Default for PinSettings {
             suspicious: Suspicious::default(),
             own: false,
             most: 20_000,
+            most_bytes: 16 * 1024 * 1024,
         }
     }
 }

@@ -179,6 +179,7 @@ fn refused(error: &PinError) -> Answer {
     let (status, kind) = match error {
         PinError::Unknown(_) => (StatusCode::NOT_FOUND, ErrorType::ResourceNotFound),
         PinError::Ambiguous { .. } => (StatusCode::CONFLICT, ErrorType::ValidationError),
+        PinError::Full => (StatusCode::CONFLICT, ErrorType::ApiLimitExceeded),
         PinError::ChangedAgain(_) => (StatusCode::CONFLICT, ErrorType::PermissionError),
     };
     refuse(status, kind, (&error.to_string(), "GET /api/pins lists what there is"))

@@ -89,7 +89,7 @@ pub(crate) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<Policy, Confi
     Ok(Policy { rules, default_allows, written })
 }
 
-const PIN_KEYS: [&str; 4] = ["mode", "suspicious", "own", "most"];
+const PIN_KEYS: [&str; 5] = ["mode", "suspicious", "own", "most", "mostBytes"];
 
 const MODES: &str = "\"compatible\", \"hold\", \"locked\" or \"off\"";
 
@@ -105,6 +105,7 @@ pub(crate) fn read_pins(reader: &Reader<'_>, value: &RawJson) -> Result<PinSetti
             let sorts = "\"hidden\", \"flag\" or \"hold\"";
             let own = reader.value(value, "own", "true or false", RawJson::read)?;
             let most = reader.value(value, "most", "a number of pins", RawJson::read)?;
+            let most_bytes = reader.value(value, "mostBytes", "a number of bytes", RawJson::read)?;
             Ok(PinSettings {
                 mode: reader.value(value, "mode", MODES, mode)?.unwrap_or(usual.mode),
                 suspicious: reader
@@ -112,6 +113,7 @@ pub(crate) fn read_pins(reader: &Reader<'_>, value: &RawJson) -> Result<PinSetti
                     .unwrap_or(usual.suspicious),
                 own: own.unwrap_or(usual.own),
                 most: most.unwrap_or(usual.most),
+                most_bytes: most_bytes.unwrap_or(usual.most_bytes),
             })
         }
         _ => Err(reader.form(
@@ -137,5 +139,6 @@ pub(crate) fn to_json(pins: &PinSettings) -> RawJson {
         .value("suspicious", pins.suspicious.word())
         .value("own", &pins.own)
         .value("most", &pins.most)
+        .value("mostBytes", &pins.most_bytes)
         .finish()
 }

@@ -112,7 +112,10 @@ fn standby() {
 #[test]
 fn pins() {
     let all = |mode: &str, suspicious: &str, own: bool, most: usize| {
-        format!(r#"{{"mode":"{mode}","suspicious":"{suspicious}","own":{own},"most":{most}}}"#)
+        let bytes = if most == 5 { 1000 } else { 16 * 1024 * 1024 };
+        format!(
+            r#"{{"mode":"{mode}","suspicious":"{suspicious}","own":{own},"most":{most},"mostBytes":{bytes}}}"#
+        )
     };
     let cases = [
         (r#""off""#, all("off", "hidden", false, 20_000)),
@@ -122,7 +125,7 @@ fn pins() {
         (r#""hold""#, all("hold", "hidden", false, 20_000)),
         (r#""first-sight""#, all("hold", "hidden", false, 20_000)),
         (
-            r#"{"mode": "locked", "suspicious": "hold", "own": true, "most": 5}"#,
+            r#"{"mode": "locked", "suspicious": "hold", "own": true, "most": 5, "mostBytes": 1000}"#,
             all("locked", "hold", true, 5),
         ),
         (r#"{"suspicious": "flag"}"#, all("compatible", "flag", false, 20_000)),

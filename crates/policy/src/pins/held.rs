@@ -145,7 +145,8 @@ impl HeldDefinition {
                 format!("is held back, for its definition is suspicious{}", self.finding())
             }
             Reason::TooMany => {
-                "is held back, for there are as many pins as may be (`pins.most`)".to_owned()
+                "is held back, for its server has as many pins as it may (`pins.most`, \
+                 `pins.mostBytes`)".to_owned()
             }
         };
         format!(

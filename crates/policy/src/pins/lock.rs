@@ -11,7 +11,11 @@ use crate::canonical_json::canonical;
 const VERSION: u64 = 1;
 
 /// The most bytes that a lock file may have.
-const LARGEST: usize = 256 * 1024 * 1024;
+pub const LARGEST_LOCK: usize = 256 * 1024 * 1024;
+
+/// The most bytes of all pins together. A lock file that holds them can be read, with room for what is
+/// written otherwise by hand.
+pub(super) const LARGEST_PINS: usize = LARGEST_LOCK / 2;
 
 /// Why a lock file is not taken.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +82,7 @@ fn entry(pin: &Pin) -> RawJson {
 }
 
 fn read(text: Vec<u8>) -> Result<Vec<Pin>, LockError> {
-    let limits = JsonLimits { size: LARGEST, ..JsonLimits::default() };
+    let limits = JsonLimits { size: LARGEST_LOCK, ..JsonLimits::default() };
     let lock = RawJson::parse(text, limits)?;
     let pins = lock.get("pins").filter(|pins| pins.kind() == JsonKind::Array);
     let version = lock.get("version").and_then(|it| it.read::<u64>());

@@ -89,7 +89,24 @@ impl Key {
     }
 }
 
+/// Bytes that an entry of the lock file takes beside its definition and its names.
+const ENTRY: usize = 512;
+
+/// No fewer bytes than what is pinned takes in the lock file.
+pub(super) fn bytes_of(key: &Key, definition: &RawJson, former: Option<&str>) -> usize {
+    let names = [&*key.server, &*key.name, &*key.identity, former.unwrap_or_default()];
+    // A control character takes six in JSON.
+    let names: usize = names.iter().map(|it| 6 * it.len()).sum();
+    ENTRY + names + definition.bytes().len()
+}
+
 impl Pin {
+    /// Bytes for which it counts.
+    pub(super) fn bytes(&self) -> usize {
+        bytes_of(&self.key, &self.definition, self.renamed_from.as_deref())
+            + 6 * self.accepted_by.len()
+    }
+
     /// Whether no person has looked at it.
     pub fn is_by_first_sight(&self) -> bool {
         self.accepted_by == FIRST_SIGHT

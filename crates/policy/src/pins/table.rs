@@ -11,8 +11,9 @@ use gantry_protocol::RawJson;
 use super::definition_diff::compare;
 use super::filters::Pinned;
 use super::held::{HeldDefinition, Reason};
+use super::lock::LARGEST_PINS;
 use super::offered::{Seen, Subject};
-use super::pin::{Digest, FIRST_SIGHT, Key, Kind, Pin, day};
+use super::pin::{Digest, FIRST_SIGHT, Key, Kind, Pin, bytes_of, day};
 use super::report::{Told, lines};
 use super::{PinError, PinMode, PinSettings};
 
@@ -144,7 +145,11 @@ impl PinTable {
         };
         let mut new: Vec<Arc<Seen>> = self.seen.values().filter(is_new).cloned().collect();
         new.sort_by_key(|seen| seen.number);
-        new.truncate(self.settings.most.saturating_sub(self.pins.len()));
+        if new.is_empty() {
+            return false;
+        }
+        let mut room = Room::left(self.pins.values(), &self.settings);
+        new.retain(|seen| room.take(seen));
         if new.is_empty() {
             return false;
         }
@@ -299,8 +304,15 @@ impl PinTable {
     }
 
     /// Pins a thing as it is now.
-    pub(super) fn accept(&mut self, seen: &Seen, by: &str) {
-        self.pins.insert(seen.key.clone(), Arc::new(pin(seen, by)));
+    pub(super) fn accept(&mut self, seen: &Seen, by: &str) -> Result<(), PinError> {
+        let others = self.pins.values().filter(|it| it.key != seen.key);
+        let pin = pin(seen, by);
+        // More could not be read again at the next start.
+        if others.map(|it| it.bytes()).sum::<usize>() + pin.bytes() > LARGEST_PINS {
+            return Err(PinError::Full);
+        }
+        self.pins.insert(seen.key.clone(), Arc::new(pin));
+        Ok(())
     }
 
     /// What is offered now, by a name of it. The one seen last counts.
@@ -335,6 +347,44 @@ impl PinTable {
     /// What is offered, by what it is.
     pub(super) fn offer(&self, key: &Key) -> Option<&Arc<Seen>> {
         self.seen.values().find(|seen| seen.key == *key)
+    }
+}
+
+/// Room for pins of first sight. Each server has a share, so that one that names its tools otherwise in
+/// each list keeps nothing of others back. What has gone does not give way: a server could remove a tool,
+/// push its pin out with others, and offer it again with another definition, as if for the first time.
+struct Room<'a> {
+    settings: &'a PinSettings,
+    all: usize,
+    by_server: HashMap<Arc<str>, (usize, usize)>,
+}
+
+impl<'a> Room<'a> {
+    fn left<'p>(pins: impl Iterator<Item = &'p Arc<Pin>>, settings: &'a PinSettings) -> Self {
+        let mut room = Self { settings, all: 0, by_server: HashMap::default() };
+        for pin in pins {
+            room.add(&pin.key, pin.bytes());
+        }
+        room
+    }
+
+    fn add(&mut self, key: &Key, bytes: usize) {
+        let own = self.by_server.entry(key.server.clone()).or_default();
+        *own = (own.0 + 1, own.1.saturating_add(bytes));
+        self.all = self.all.saturating_add(bytes);
+    }
+
+    /// Takes room for a thing, if there is any.
+    fn take(&mut self, seen: &Seen) -> bool {
+        let bytes = bytes_of(&seen.key, &seen.own.definition, None);
+        let (pins, used) = self.by_server.get(&seen.key.server).copied().unwrap_or_default();
+        let fits = pins < self.settings.most
+            && used.saturating_add(bytes) <= self.settings.most_bytes
+            && self.all.saturating_add(bytes) <= LARGEST_PINS;
+        if fits {
+            self.add(&seen.key, bytes);
+        }
+        fits
     }
 }
 

@@ -327,6 +327,30 @@ async fn only_so_many_are_pinned() {
     assert_eq!(bench.pins.all().len(), 2, "there is room for one, and the oldest comes first");
 }
 
+/// A server that names its tools otherwise in each list fills its own share, and nothing else.
+#[tokio::test]
+async fn a_server_has_a_share_of_the_pins() {
+    let settings = [(30, usize::MAX), (usize::MAX, 30_000)];
+    for (most, most_bytes) in settings {
+        let bench = Bench::new(PinSettings { most, most_bytes, ..PinSettings::default() });
+        let other = bench.gateway.attach(Arc::new(Shop));
+        for round in 0..50 {
+            let tools: Vec<_> =
+                (0..10).map(|it| described(&format!("t{round}_{it}"), "Adds.")).collect();
+            bench.offer(&tools);
+        }
+        let (count, bytes) = (bench.pins.all().len(), bench.pins.to_lock().bytes().len());
+        assert!((20..=50).contains(&count) && bytes <= 30_000, "{count} pins, {bytes} bytes");
+        assert_eq!(bench.reasons().len(), 10, "all that is offered now");
+        let tool = tool("other", "program:2", &described("a", "Adds."));
+        other.publish(Listing { tools: vec![Arc::new(tool)], ..Listing::default() });
+        assert_eq!(bench.names().await, ["other_a"]);
+        assert_eq!(bench.pins.all().len(), count + 1);
+        let again = Pins::new(PinSettings::default());
+        again.read_lock(bench.pins.to_lock().as_str().as_bytes()).expect("a lock");
+    }
+}
+
 #[tokio::test]
 async fn one_acceptance_holds_for_all_faces() {
     let bench = Bench::usual();

@@ -304,6 +304,7 @@ impl PinClient {
             let code = match error {
                 PinError::Unknown(_) => Code::NotFound,
                 PinError::Ambiguous { .. } => Code::Usage,
+                PinError::Full => Code::Failed,
                 PinError::ChangedAgain(_) => Code::Refused,
             };
             Exit::new(code, error.to_string())
