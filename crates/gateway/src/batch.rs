@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use gantry_protocol::json::ObjectWriter;
-use gantry_protocol::{Method, RawJson};
+use gantry_protocol::{Method, ParamsHead, RawJson};
 use gantry_transport::offload;
 use tokio::time::Instant;
 
@@ -157,11 +157,11 @@ impl Batch {
         let whole = self.call.clone();
         async move {
             // A result may be large, and each reference into it is a search from its beginning.
-            let (method, params) = match offload(prepared.size(), move || prepared.fill()).await {
+            let (method, params, head) = match offload(prepared.size(), move || prepared.fill()).await {
                 Ok(filled) => filled,
                 Err(error) => return (index, BatchOutcome::not_started(&error)),
             };
-            let mut call = Call::new(method, params, whole.caller.clone());
+            let mut call = Call::with_head(method, params, head, whole.caller.clone());
             call.log_level = whole.log_level;
             call.trace = whole.trace.clone();
             let mut running = gateway.start(call);
@@ -226,10 +226,10 @@ impl PreparedCall {
     }
 
     /// The method and its parameters with everything filled in.
-    fn fill(self) -> Result<(Method, RawJson), CallError> {
+    fn fill(self) -> Result<(Method, RawJson, ParamsHead), CallError> {
         let settings = self.gateway.settings();
         let mut room = settings.batch_filled;
-        self.planned.params(&mut |reference: &Reference| {
+        let filled = self.planned.params(&mut |reference: &Reference| {
             let Reference { id, path } = reference;
             let mut searched = 0;
             let value = self.results.get(id).and_then(|it| pointed(it, path, &mut searched));
@@ -251,6 +251,10 @@ impl PreparedCall {
                 ))
             })?;
             Ok(value)
+        });
+        filled.map(|(method, params)| {
+            let head = ParamsHead::read(&params);
+            (method, params, head)
         })
     }
 }

@@ -65,3 +65,4 @@ pub use crate::subscriptions::{TooManyWatched, Watched};
 pub use crate::telemetry::{Span, with_current};
 pub use crate::version::{Version, VersionError};
 pub use gantry_protocol::Trace;
+pub use gantry_transport::{LARGE, Offload, offload};

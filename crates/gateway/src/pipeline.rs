@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gantry_protocol::Method;
+use gantry_transport::{LARGE, offload};
 
 use self::call_record::CallRecord;
 use self::provider_call::call_provider;
@@ -164,7 +165,11 @@ impl Pipeline {
             record.set_target(&resolved.target);
             resolved = Box::pin(self.relisted(resolved)).await?;
         }
-        let resolved = fill_defaults(resolved);
+        let size = resolved.size();
+        let resolved = match size > LARGE {
+            true => Box::pin(offload(size, move || fill_defaults(resolved))).await,
+            false => fill_defaults(resolved),
+        };
         record.set_target(&resolved.target);
         for call_filter in &policies.call_filters {
             let verdict = call_filter.check(&resolved, context).verdict().await;

@@ -119,6 +119,11 @@ pub enum Target {
 pub type Matcher = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Resolved {
+    /// Bytes of its arguments. What grows with them is done by [`crate::offload`].
+    pub fn size(&self) -> usize {
+        self.call.head.arguments.as_ref().map_or(0, |it| it.bytes().len())
+    }
+
     /// The arguments as policies must judge them: with the defaults with which the tool runs, also
     /// where its server fills them in and is sent only what the client gave. None for a call that
     /// has none.

@@ -16,8 +16,10 @@ mod rule_target;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use gantry_gateway::filter::{CallFilter, Decision, PolicyDecision, View, VisibilityFilter};
-use gantry_gateway::{CallContext, CallError, Caller, ErrorKind, Resolved, Target};
+use gantry_gateway::filter::{
+    CallFilter, Decision, Permit, PolicyDecision, Verdict, View, VisibilityFilter,
+};
+use gantry_gateway::{CallContext, CallError, Caller, ErrorKind, LARGE, Resolved, Target, offload};
 use gantry_protocol::Method;
 
 use self::compiled::Compiled;
@@ -62,25 +64,36 @@ impl CallFilter for Rules {
         if call.call.method == Method::Complete {
             return complete(&set, call, context);
         }
-        let shadow = |compiled| look_on(compiled, call, context);
-        // With the defaults of a server's tool too, which its server fills in: a condition must not
-        // be passed by leaving out what it asks for.
-        let arguments = set.asks_for_arguments.then(|| call.effective_arguments()).flatten();
-        let method = &call.call.method;
-        let ruling = set.rule(caller, &call.target, method, arguments.as_ref(), shadow);
-        let (allowed, rule) = match ruling {
-            RuleDecision::Unopposed => return Decision::GRANTED,
-            RuleDecision::By(compiled) => {
-                (compiled.rule.effect != RuleEffect::Deny, compiled.label.clone())
-            }
-            RuleDecision::Scope => (false, "token scope".into()),
-            RuleDecision::Default => (false, "default".into()),
-        };
-        context.note_decision(PolicyDecision { allowed, policy: POLICY, rule });
-        match allowed {
-            true => Decision::GRANTED,
-            false => Decision::refused(refusal(&ruling, caller, &call.target)),
+        if set.asks_for_arguments && call.size() > LARGE {
+            let (set, call, context) = (Arc::clone(&set), call.clone(), context.clone());
+            let judge = move || judge(&set, &call, &context);
+            return Decision::Later(Box::pin(offload(LARGE + 1, judge)));
         }
+        Decision::Now(judge(&set, call, context))
+    }
+}
+
+/// What the rules say of a call.
+fn judge(set: &RuleSet, call: &Resolved, context: &CallContext) -> Verdict {
+    let caller = &*call.call.caller;
+    let shadow = |compiled| look_on(compiled, call, context);
+    // With the defaults of a server's tool too, which its server fills in: a condition must not
+    // be passed by leaving out what it asks for.
+    let arguments = set.asks_for_arguments.then(|| call.effective_arguments()).flatten();
+    let method = &call.call.method;
+    let ruling = set.rule(caller, &call.target, method, arguments.as_ref(), shadow);
+    let (allowed, rule) = match ruling {
+        RuleDecision::Unopposed => return Ok(Permit::FREE),
+        RuleDecision::By(compiled) => {
+            (compiled.rule.effect != RuleEffect::Deny, compiled.label.clone())
+        }
+        RuleDecision::Scope => (false, "token scope".into()),
+        RuleDecision::Default => (false, "default".into()),
+    };
+    context.note_decision(PolicyDecision { allowed, policy: POLICY, rule });
+    match allowed {
+        true => Ok(Permit::FREE),
+        false => Err(refusal(&ruling, caller, &call.target)),
     }
 }
 

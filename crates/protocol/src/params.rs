@@ -27,6 +27,9 @@ pub struct ParamsHead {
     /// A duplicate key, or one that differs only in case, `name` and `Name`. Two
     /// readers could act on different values, so nobody should act on either.
     pub ambiguous: Option<Ambiguity>,
+    /// A member that an object in `arguments` has twice. Found here, where a large request is read on
+    /// a thread of its own.
+    pub doubled: Option<Box<str>>,
 }
 
 impl ParamsHead {
@@ -63,6 +66,7 @@ impl ParamsHead {
                 head.ambiguous = Some(Ambiguity::Twice(Duplicate(name)));
             }
         }
+        head.doubled = head.arguments.as_ref().and_then(RawJson::duplicate_key).map(Into::into);
         head
     }
 }

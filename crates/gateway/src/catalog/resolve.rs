@@ -47,7 +47,7 @@ impl Catalog {
             check_reference(&call.params)?;
         }
         // Two readers could act on different values: the rules on one, the tool on the other.
-        if let Some(key) = head.arguments.as_ref().and_then(RawJson::duplicate_key) {
+        if let Some(key) = &head.doubled {
             let text = format!("the member `{key}` in `arguments` appears more than once");
             return Err(CallError::invalid_params(format!("{text}; send it once")));
         }

@@ -1,10 +1,11 @@
 //! What an approval is asked for: who calls what, with which arguments.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gantry_gateway::{Call, Resolved};
 use gantry_protocol::RawJson;
-use gantry_protocol::json::JsonKind;
+use gantry_protocol::json::{FlatJson, FlatNode, JsonKind};
 use sha2::{Digest, Sha256};
 
 use crate::canonical_json::{fingerprint, hexadecimal};
@@ -45,7 +46,7 @@ impl Asking {
             tool: resolved.target.names().canonical().to_owned(),
             server: origin.map(|origin| origin.server.to_string()),
             bound: fingerprint(&resolved.target),
-            canonical: canonical(&arguments).map(|text| hexadecimal(&Sha256::digest(text))),
+            canonical: digest(&arguments),
             arguments,
             approvers,
             continues: is_carried || input.state.is_some(),
@@ -79,6 +80,62 @@ impl Asking {
     pub(super) fn is_again(&self, other: &Self) -> bool {
         self.session == other.session && self.is_same_call(other)
     }
+}
+
+/// A digest that is the same for equal arguments; none if they can be read in two ways. Nothing is
+/// copied: a caller sends megabytes of small members.
+fn digest(arguments: &RawJson) -> Option<String> {
+    // What cannot be indexed, such as a number that no float holds, is equal only as it is written.
+    let Ok(index) = FlatJson::new(arguments) else {
+        let text = arguments.compact();
+        return arguments.duplicate_key().is_none().then(|| hashed(&[b"written", text.bytes()]));
+    };
+    let mut hash = Sha256::new();
+    add(index.root(), &mut hash)?;
+    Some(hexadecimal(&hash.finalize()))
+}
+
+fn hashed(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    hexadecimal(&hash.finalize())
+}
+
+fn add(value: FlatNode<'_>, hash: &mut Sha256) -> Option<()> {
+    match value.kind() {
+        JsonKind::Object => {
+            hash.update(b"{");
+            let mut before: Option<Cow<'_, str>> = None;
+            for (key, value) in value.sorted_members() {
+                let key = key.as_text()?;
+                if before.as_ref() == Some(&key) {
+                    return None;
+                }
+                add_text(&key, hash);
+                add(value, hash)?;
+                before = Some(key);
+            }
+            hash.update(b"}");
+        }
+        JsonKind::Array => {
+            hash.update(b"[");
+            value.elements().try_for_each(|element| add(element, hash))?;
+            hash.update(b"]");
+        }
+        JsonKind::String => add_text(&value.as_text()?, hash),
+        _ => {
+            hash.update(value.written());
+            hash.update(b",");
+        }
+    }
+    Some(())
+}
+
+/// A text is told from what follows by its length.
+fn add_text(text: &str, hash: &mut Sha256) {
+    hash.update(b"\"");
+    hash.update((text.len() as u64).to_le_bytes());
+    hash.update(text.as_bytes());
 }
 
 /// JSON in which equal values are equal texts: sorted members, numbers as they were written. None
@@ -148,9 +205,12 @@ mod tests {
         for (one, other, expected) in cases {
             let text = |it| canonical(&RawJson::from_static(it)).unwrap();
             assert_eq!(text(one) == text(other), expected, "{one} {other}");
+            let digest = |it| digest(&RawJson::from_static(it)).unwrap();
+            assert_eq!(digest(one) == digest(other), expected, "{one} {other}");
         }
         for doubled in [r#"{"a":1,"a":2}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#] {
             assert_eq!(canonical(&RawJson::from_static(doubled)), None, "{doubled}");
+            assert_eq!(digest(&RawJson::from_static(doubled)), None, "{doubled}");
         }
     }
 

@@ -135,21 +135,7 @@ impl ApprovalQueue {
         token: Option<String>,
         settings: &ApprovalSettings,
     ) -> Result<Begun, Full> {
-        let own = || self.pending.values().filter(|it| it.asking.principal == asking.principal);
-        if self.pending.len() >= settings.pending {
-            return Err(Full::Number(settings.pending));
-        }
-        if own().count() >= settings.pending_of_principal {
-            return Err(Full::Number(settings.pending_of_principal));
-        }
-        let new = asking.arguments.bytes().len() + shown.arguments.len();
-        let share = settings.held / SHARES;
-        if new + own().map(Waiting::bytes).sum::<usize>() > share {
-            return Err(Full::Bytes(share));
-        }
-        if new + self.pending.values().map(Waiting::bytes).sum::<usize>() > settings.held {
-            return Err(Full::Bytes(settings.held));
-        }
+        self.room(asking, asking.arguments.bytes().len() + shown.arguments.len(), settings)?;
         let (sender, verdict) = watch::channel(None);
         let until = Instant::now() + settings.expires;
         // A part of the request would keep all of it in memory.
@@ -157,6 +143,30 @@ impl ApprovalQueue {
         let waiting = Waiting { shown: shown.clone(), asking, until, token, verdict: sender };
         self.pending.insert(shown.id.clone(), waiting);
         Ok(Begun { shown, until, verdict })
+    }
+
+    /// Whether another approval of so many bytes may be open.
+    pub(super) fn room(
+        &self,
+        asking: &Asking,
+        new: usize,
+        settings: &ApprovalSettings,
+    ) -> Result<(), Full> {
+        let own = || self.pending.values().filter(|it| it.asking.principal == asking.principal);
+        if self.pending.len() >= settings.pending {
+            return Err(Full::Number(settings.pending));
+        }
+        if own().count() >= settings.pending_of_principal {
+            return Err(Full::Number(settings.pending_of_principal));
+        }
+        let share = settings.held / SHARES;
+        if new + own().map(Waiting::bytes).sum::<usize>() > share {
+            return Err(Full::Bytes(share));
+        }
+        if new + self.pending.values().map(Waiting::bytes).sum::<usize>() > settings.held {
+            return Err(Full::Bytes(settings.held));
+        }
+        Ok(())
     }
 
     /// Takes the answer that is there for a call: to an approval that it waited for, or to an

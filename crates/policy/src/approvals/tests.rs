@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gantry_gateway::Caller;
 
@@ -47,6 +47,30 @@ async fn a_call_waits_for_a_person_and_tells_what_it_is() {
     );
     tokio::time::advance(Duration::from_secs(3601)).await;
     assert_eq!(approvals.past()[0].verdict, Verdict::Expired);
+}
+
+/// Work that grows with what a caller sends is not done where others are served.
+#[tokio::test]
+async fn large_arguments_keep_nobody_waiting() {
+    let test_gateway = TestGateway::open(TestPolicies::default()).await;
+    let members: Vec<_> = (0..150_000).map(|it| format!("\"k{it:06}\":0")).collect();
+    let large = call("destroys", &format!("{{{}}}", members.join(",")), Caller::new("me"));
+    let mut running = test_gateway.start(large);
+    let (started, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+    let watch = async {
+        while test_gateway.trust.approvals().pending().is_empty() {
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        outcome = ended(&mut running) => panic!("{outcome}"),
+        () = watch => {}
+    }
+    longest = longest.max(last.elapsed());
+    let took = started.elapsed();
+    assert!(longest < took / 4, "of {took:?} nobody else was served for {longest:?}");
 }
 
 /// The rows of the metrics, in their order.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gantry_gateway::filter::{OnEnd, Permit, PolicyDecision, Verdict as Leave};
 use gantry_gateway::{
     CallContext, CallError, Caller, ErrorKind, Outcome, Progress, Reply, Resolved,
-    check_arguments_early,
+    check_arguments_early, offload,
 };
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, RawJson};
@@ -72,7 +72,8 @@ impl Approvals {
         context: &CallContext,
         need: Need,
     ) -> Leave {
-        let asking = Asking::of(resolved, self.approvers_of(&need));
+        let (approvers, asked) = (self.approvers_of(&need), resolved.clone());
+        let asking = offload(resolved.size(), move || Asking::of(&asked, approvers)).await;
         if self.queue().continues(&asking) {
             note(context, true, "continues an approved call");
             return Ok(self.pass(asking));
@@ -147,7 +148,8 @@ impl Approvals {
         need: &Need,
         deadline: Instant,
     ) -> Result<Option<Waited>, CallError> {
-        let begun = self.begin(asking, need).inspect_err(|_| note(context, false, "too many"));
+        let begun = self.begin(asking, need).await;
+        let begun = begun.inspect_err(|_| note(context, false, "too many"));
         let Begun { shown, until, mut verdict } = begun?;
         let asked = async {
             let is_able = context.caller().capabilities.elicitation_form;
@@ -203,12 +205,28 @@ impl Approvals {
     }
 
     /// The open approval of the same call, or a new one.
-    fn begin(&self, asking: &Asking, need: &Need) -> Result<Begun, CallError> {
+    async fn begin(&self, asking: &Asking, need: &Need) -> Result<Begun, CallError> {
         self.sweep();
-        let settings = self.0.settings.load();
+        let settings = self.0.settings.load_full();
+        let full = |full| messages::too_many(&asking.tool, full);
+        let known = {
+            let queue = self.queue();
+            let known = queue.join(asking);
+            // Before work that grows with the arguments.
+            if known.is_none() {
+                queue.room(asking, asking.arguments.bytes().len(), &settings).map_err(full)?;
+            }
+            known
+        };
+        if let Some(begun) = known {
+            return Ok(begun);
+        }
+        let given = asking.arguments.clone();
+        let arguments = offload(given.bytes().len(), move || pending::shown(&given)).await;
         let since = self.clock().seconds();
         let token = settings.webhook.is_some().then(random::<32>);
         let mut queue = self.queue();
+        // The same call may have come meanwhile.
         if let Some(begun) = queue.join(asking) {
             return Ok(begun);
         }
@@ -225,7 +243,7 @@ impl Approvals {
             session: asking.session.as_deref().map(str::to_owned),
             tool: asking.tool.clone(),
             server: asking.server.clone(),
-            arguments: pending::shown(&asking.arguments),
+            arguments,
             reason: need.reason.to_string(),
             since,
             expires: since.saturating_add(settings.expires.as_secs()),
@@ -234,7 +252,7 @@ impl Approvals {
         };
         let begun = queue.begin(asking, shown, token.clone(), &settings);
         drop(queue);
-        let begun = begun.map_err(|full| messages::too_many(&asking.tool, full))?;
+        let begun = begun.map_err(full)?;
         tracing::info!(
             id = begun.shown.id,
             tool = asking.tool,

@@ -159,6 +159,17 @@ impl<'a> FlatNode<'a> {
         self.json
     }
 
+    /// A number or literal as it is written; nothing for any other kind of value.
+    pub fn written(self) -> &'a [u8] {
+        match self.kind() {
+            JsonKind::Object | JsonKind::Array | JsonKind::String => &[],
+            _ => {
+                let rest = self.rest();
+                &rest[..scan::value_end(rest, 0)]
+            }
+        }
+    }
+
     /// The string's value, when this is a string.
     pub fn as_text(self) -> Option<Cow<'a, str>> {
         if self.kind() != JsonKind::String {

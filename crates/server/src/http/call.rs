@@ -7,7 +7,7 @@ use gantry_gateway::contract::{
     ValidationKind, check_version,
 };
 use gantry_gateway::{Call, CallEvent, Caller, ErrorDetail, Outcome, Reply, Trace};
-use gantry_protocol::{Method, RawJson};
+use gantry_protocol::{Method, ParamsHead, RawJson};
 use gantry_transport::offload;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
@@ -31,8 +31,8 @@ pub(crate) async fn serve(
     body: Given,
 ) -> Answer {
     match read(http_state, &head.headers, body).await {
-        Ok((params, trace)) => {
-            let outcome = run(http_state, identity, params, trace).await;
+        Ok((params, head, trace)) => {
+            let outcome = run(http_state, identity, (params, head), trace).await;
             let size = match &outcome {
                 Ok(Reply::Result(result)) => result.bytes().len(),
                 _ => 0,
@@ -51,7 +51,7 @@ async fn read(
     http_state: &HttpState,
     headers: &Headers,
     body: Given,
-) -> Result<(RawJson, Option<Trace>), (StatusCode, String)> {
+) -> Result<(RawJson, ParamsHead, Option<Trace>), (StatusCode, String)> {
     let settings = &http_state.server_state.settings;
     let wrong = |error: ContractError| (StatusCode::BAD_REQUEST, error.to_string());
     check_headers(headers)?;
@@ -59,9 +59,13 @@ async fn read(
     let text = body.map_err(|unread| (unread.status, unread.reason))?;
     let text_size = text.len();
     let limits = settings.message;
-    let parse = move || ToolCall::parse(text, limits).map(|call| call.to_params());
-    let params = offload(text_size, parse).await.map_err(wrong)?;
-    Ok((params, named_trace(headers)))
+    let parse = move || {
+        let params = ToolCall::parse(text, limits)?.to_params();
+        let head = ParamsHead::read(&params);
+        Ok((params, head))
+    };
+    let (params, head) = offload(text_size, parse).await.map_err(wrong)?;
+    Ok((params, head, named_trace(headers)))
 }
 
 fn check_headers(headers: &Headers) -> Result<(), (StatusCode, String)> {
@@ -89,13 +93,13 @@ fn check_asked(headers: &Headers) -> Result<(), ContractError> {
 async fn run(
     http_state: &Arc<HttpState>,
     identity: &Identity,
-    params: RawJson,
+    (params, head): (RawJson, ParamsHead),
     trace: Option<Trace>,
 ) -> Outcome {
     let server_state = &http_state.server_state;
     let (scope, lease) = (identity.scope.clone(), identity.lease.clone());
     let caller = Caller { scope, lease, ..Caller::new(identity.principal.clone()) };
-    let mut call = Call::new(Method::ToolsCall, params, Arc::new(caller));
+    let mut call = Call::with_head(Method::ToolsCall, params, head, Arc::new(caller));
     call.trace = trace.map(Arc::new);
     let mut running = server_state.gateway.start(call);
     loop {
