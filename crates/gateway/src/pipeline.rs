@@ -194,7 +194,7 @@ impl Pipeline {
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
         let served = pin!(call_provider(resolved, context, policies.rounds));
         let reply = Deadline { usual, ..policies.deadline }.run(context, served).await?;
-        check_result(&policies.checks, &target, reply).await
+        check_result(&policies.checks, &caller.principal, &target, reply).await
     }
 
     /// A page of a list. Its first page waits for what is about to be listed; while that is not

@@ -1,7 +1,8 @@
 //! Validates arguments before a tool runs and its result after. Validation that takes long runs on blocking threads of
 //! a bounded number, so that it delays nobody else: a validator cannot be interrupted.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gantry_protocol::RawJson;
@@ -26,6 +27,27 @@ pub(crate) struct CheckThreads {
     /// Checks that run or wait for a thread.
     places: Arc<Semaphore>,
     limit: usize,
+    /// How many of them one principal may have.
+    share: usize,
+    by_principal: Arc<Mutex<HashMap<Arc<str>, usize>>>,
+}
+
+/// The place of a principal, given back when it is dropped.
+struct Share {
+    by_principal: Arc<Mutex<HashMap<Arc<str>, usize>>>,
+    principal: Arc<str>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut all = self.by_principal.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = all.get_mut(&self.principal) {
+            *held -= 1;
+            if *held == 0 {
+                all.remove(&self.principal);
+            }
+        }
+    }
 }
 
 impl CheckThreads {
@@ -34,23 +56,40 @@ impl CheckThreads {
         let threads = threads.clamp(1, Semaphore::MAX_PERMITS / 2);
         let limit = threads.saturating_add(queue).min(Semaphore::MAX_PERMITS);
         let [threads, places] = [threads, limit].map(|it| Arc::new(Semaphore::new(it)));
-        Self { threads, places, limit }
+        // A quarter: one caller must not fill the queue for everybody.
+        let share = (limit / 4).max(threads.available_permits() + 1);
+        Self { threads, places, limit, share, by_principal: Arc::default() }
+    }
+
+    fn share(&self, principal: &Arc<str>) -> Option<Share> {
+        let mut all = self.by_principal.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = all.entry(principal.clone()).or_default();
+        if *held >= self.share {
+            return None;
+        }
+        *held += 1;
+        let (by_principal, principal) = (self.by_principal.clone(), principal.clone());
+        Some(Share { by_principal, principal })
     }
 
     async fn run<T: Send + 'static>(
         &self,
+        principal: &Arc<str>,
         name: &str,
         check: impl FnOnce() -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
-            let limit = self.limit;
+        let place = self.share(principal).ok_or(self.share).and_then(|share| {
+            let place = self.places.clone().try_acquire_owned();
+            place.map(|place| (share, place)).map_err(|_| self.limit)
+        });
+        let place = place.map_err(|limit| {
             let text = format!(
                 "`{name}` is not checked against its schema: {limit} large values are being \
                  checked or wait for it; try again"
             );
             let kind = ErrorKind::LimitExceeded { retry_after: Some(RETRY) };
-            return Err(CallError::new(kind, text));
-        };
+            CallError::new(kind, text)
+        })?;
         let thread = self.threads.clone().acquire_owned().await;
         // A check goes on when its call is dropped, and takes its place until it has ended.
         let checking = spawn_blocking(move || {
@@ -90,7 +129,8 @@ pub(crate) async fn check_arguments(
         false => {
             let (name, resolved) = (resolved.target.name().to_owned(), resolved.clone());
             // On the heap, like all that few calls do: it would make every call larger.
-            Box::pin(threads.run(&name, move || check_arguments_now(&resolved))).await
+            let principal = resolved.call.caller.principal.clone();
+            Box::pin(threads.run(&principal, &name, move || check_arguments_now(&resolved))).await
         }
     }
 }
@@ -126,6 +166,7 @@ fn check_arguments_now(resolved: &Resolved) -> Result<(), CallError> {
 /// Checks a tool's structured result against the schema it promised.
 pub(crate) async fn check_result(
     threads: &CheckThreads,
+    principal: &Arc<str>,
     target: &Target,
     reply: Reply,
 ) -> Result<Reply, CallError> {
@@ -145,7 +186,7 @@ pub(crate) async fn check_result(
         let (tool, schema) = (tool.clone(), schema.clone());
         let name = tool.name.clone();
         let check = move || check_structured(&tool, &schema, structured);
-        Box::pin(threads.run(&name, check)).await?;
+        Box::pin(threads.run(principal, &name, check)).await?;
     }
     Ok(reply)
 }
@@ -204,11 +245,11 @@ mod tests {
         for _ in 0..2 {
             let (threads, begun) = (threads.clone(), begun.clone());
             let (end, ended) = mpsc::channel();
-            let run = async move { threads.run("t", check(begun, ended)).await };
+            let run = async move { threads.run(&"me".into(), "t", check(begun, ended)).await };
             running.push((tokio::spawn(run), end));
             tokio::task::yield_now().await;
         }
-        let refused = threads.run("t", || Ok(())).await.expect_err("no place is left");
+        let refused = threads.run(&"me".into(), "t", || Ok(())).await.expect_err("no place is left");
         assert!(refused.public.contains("2 large values"), "{}", refused.public);
         begins.recv().expect("the first runs");
         assert!(begins.try_recv().is_err(), "the second waits");
@@ -216,7 +257,31 @@ mod tests {
             end.send(()).expect("it runs or will");
             running.await.expect("no panic").expect("it is checked");
         }
-        assert!(threads.run("t", || Ok(())).await.is_ok());
+        assert!(threads.run(&"me".into(), "t", || Ok(())).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn one_principal_leaves_places_to_others() {
+        let threads = Arc::new(CheckThreads::new(1, 7));
+        let (begun, _begins) = mpsc::channel();
+        let mut ends = Vec::new();
+        let mut start = |principal: &str| {
+            let (threads, begun, principal) = (threads.clone(), begun.clone(), principal.into());
+            let (end, ended) = mpsc::channel();
+            ends.push(end);
+            tokio::spawn(async move { threads.run(&principal, "t", check(begun, ended)).await })
+        };
+        let mut running = vec![start("me"), start("me")];
+        tokio::task::yield_now().await;
+        let refused = threads.run(&"me".into(), "t", || Ok(())).await.expect_err("a share is used");
+        assert!(refused.public.contains("2 large values"), "{}", refused.public);
+        running.push(start("you"));
+        tokio::task::yield_now().await;
+        drop(ends);
+        for running in running {
+            running.await.expect("no panic").expect("it is checked");
+        }
+        assert!(threads.by_principal.lock().unwrap().is_empty(), "all places are given back");
     }
 
     #[tokio::test]
@@ -225,13 +290,13 @@ mod tests {
         let ((begun, begins), (end, ended)) = (mpsc::channel(), mpsc::channel());
         let running = {
             let threads = threads.clone();
-            tokio::spawn(async move { threads.run("t", check(begun, ended)).await })
+            tokio::spawn(async move { threads.run(&"me".into(), "t", check(begun, ended)).await })
         };
         tokio::task::yield_now().await;
         begins.recv().expect("it runs");
         running.abort();
         let _ = running.await;
-        assert!(threads.run("t", || Ok(())).await.is_err(), "the thread is still busy");
+        assert!(threads.run(&"me".into(), "t", || Ok(())).await.is_err(), "the thread is still busy");
         end.send(()).expect("it runs");
         let _place = threads.places.acquire().await.expect("a place when it has ended");
     }
