@@ -100,6 +100,9 @@ pub struct ToolEntry {
     pub own: Arc<UpstreamDefinition>,
     /// The definition that its provider offers now, where an earlier (pinned) one is shown instead.
     pub offered: Option<Arc<UpstreamDefinition>>,
+    /// The schema of the arguments as its server defines them now, where clients see another one. The
+    /// server runs with the defaults of this one.
+    offered_input: Option<Arc<Schema>>,
     /// Its canonical name, where there is more to say than `name`.
     pub canonical: Option<Arc<CanonicalName>>,
     /// Whether the definition comes from a cache: its server has not listed it in this run.
@@ -195,6 +198,7 @@ impl ToolEntry {
                 definition: definition.clone(),
             }),
             offered: None,
+            offered_input: None,
             canonical: None,
             is_cached: false,
             cache_ttl: None,
@@ -243,6 +247,7 @@ impl ToolEntry {
             effect: OnceLock::new(),
             own: self.own.clone(),
             offered: self.offered.clone(),
+            offered_input: self.offered_input.clone(),
             canonical,
             is_cached: self.is_cached,
             cache_ttl: self.cache_ttl,
@@ -288,6 +293,7 @@ impl ToolEntry {
             effect: OnceLock::new(),
             own: earlier.clone(),
             offered: Some(self.offered.as_ref().unwrap_or(&self.own).clone()),
+            offered_input: Some(self.offered_input.as_ref().unwrap_or(&self.input).clone()),
             canonical: self.canonical.clone(),
             is_cached: self.is_cached,
             cache_ttl: self.cache_ttl,
@@ -305,7 +311,12 @@ impl ToolEntry {
     /// whoever fills them in.
     pub fn effective_arguments(&self, given: Option<&RawJson>) -> RawJson {
         let given = given.filter(|given| !given.is_null());
-        self.input.fill_defaults(given.unwrap_or(&RawJson::EMPTY_OBJECT))
+        let filled = self.input.fill_defaults(given.unwrap_or(&RawJson::EMPTY_OBJECT));
+        // Where the gateway fills them in, the tool runs with what it is sent.
+        match &self.offered_input {
+            Some(offered) if !self.fill_defaults => offered.fill_defaults(&filled),
+            _ => filled,
+        }
     }
 
     /// Its name in the list of all servers, whichever endpoint shows it.

@@ -88,6 +88,11 @@ pub(super) fn compare(key: &Key, before: &RawJson, now: &RawJson) -> Vec<Definit
         return prompt(before, now);
     }
     let mut found = changes(&in_one_form(before), &in_one_form(now));
+    // The server runs with its new default while people and rules were shown the pinned one.
+    for change in found.iter_mut().filter(|it| is_other_default(it)) {
+        change.class = ChangeClass::Major;
+    }
+    found.sort_by_key(|change| std::cmp::Reverse(change.class));
     let effect = |definition| Effect::of(definition, !key.server.is_empty());
     let is_told = |change: &DefinitionChange| {
         change.class == ChangeClass::Major && change.place.starts_with("annotations.")
@@ -102,6 +107,14 @@ pub(super) fn compare(key: &Key, before: &RawJson, now: &RawJson) -> Vec<Definit
         );
     }
     found
+}
+
+/// Whether an input has another default. None and `null` are the same to those who run without it.
+fn is_other_default(change: &DefinitionChange) -> bool {
+    let is_same = ["from none to null:", "from null to none:"].iter().any(|it| change.text.contains(it));
+    change.place.starts_with("inputSchema")
+        && change.text.starts_with("the default of ")
+        && !is_same
 }
 
 /// A prompt has no schemas to compare: its texts are for people, its arguments for callers.

@@ -66,6 +66,22 @@ async fn what_clients_see_and_call() {
             true,
         ),
         (with(json!({"inputSchema": schema(json!({"n": {"type": "string"}}))})), "changed", false),
+        // The server would run with it, and rules and people would not see it.
+        (
+            with(json!({"inputSchema": schema(json!({"n": {"type": "integer", "default": 1}}))})),
+            "changed",
+            false,
+        ),
+        (
+            with(json!({"inputSchema": schema(json!({"n": {"type": "integer", "default": null}}))})),
+            "compatible",
+            true,
+        ),
+        (
+            with(json!({"inputSchema": schema(json!({"n": {"type": "integer"}, "m": {"default": 1}}))})),
+            "compatible",
+            true,
+        ),
         (with(json!({"annotations": {"destructiveHint": true}})), "changed", false),
         (with(json!({"annotations": {}})), "changed", false),
         (with(json!({"outputSchema": schema(json!({}))})), "compatible", true),
@@ -219,4 +235,17 @@ async fn what_is_configured_here_stays() {
         (&listed["description"], &listed["title"]),
         (&json!("Our own words."), &json!(null))
     );
+}
+
+/// A server runs with the defaults that it offers now, also where clients see an earlier definition.
+#[tokio::test]
+async fn rules_judge_the_defaults_that_a_server_runs_with() {
+    let schema = |properties: Value| json!({"inputSchema": {"type": "object", "properties": properties}});
+    let bench = Bench::compatible();
+    bench.offer(&[with(schema(json!({"n": {"default": 1}})))]);
+    bench.offer(&[with(schema(json!({"n": {"default": 1}, "force": {"default": true}})))]);
+    assert_eq!(bench.pins.held().len(), 0);
+    let tool = bench.gateway.visible_tool("s_a", &Caller::new("local")).expect("it is listed");
+    assert!(!tool.definition.as_str().contains("force"), "{}", tool.definition);
+    assert_eq!(tool.effective_arguments(None).as_str(), r#"{"n":1,"force":true}"#);
 }
