@@ -51,7 +51,7 @@ async fn told(request: &Request, fixture: &UpstreamFixture) -> Result<String, St
 
 /// What a caller is told whose line is full.
 fn is_full(told: &Result<String, String>, queue: usize) -> bool {
-    let words = format!("the limit `tool far_turn 1 at once` is reached, and {queue} calls wait");
+    let words = format!("the limit `tool 1 at once` is reached, and {queue} calls wait");
     told.as_ref().is_err_and(|text| text.starts_with(&words))
 }
 

@@ -186,11 +186,13 @@ impl Limits {
         let time = (self.wall)();
         self.budget.charge(&draws, time, settings.keys).map_err(|at| {
             let QuotaCharge { scope, limit, .. } = draws[at];
-            let rule = scope.rule(patterns[at], &format!("{limit} a day"));
+            let limit = format!("{limit} a day");
+            let rule = scope.rule(patterns[at], &limit);
+            let told = scope.told(&call.call.caller, patterns[at], &limit);
             let wait = until_tomorrow(time);
             let again = spoken(wait);
             let text = format!(
-                "the budget `{rule}` is used up; a new day begins at 00:00 UTC, in {again}"
+                "the budget `{told}` is used up; a new day begins at 00:00 UTC, in {again}"
             );
             self.refusals.refuse(context, Limit::Daily(scope), &rule, Some(wait), text)
         })
@@ -220,8 +222,9 @@ impl Limits {
         context: &CallContext,
         text: impl FnOnce(&str) -> String,
     ) -> CallError {
-        let rule = want.scope.rule(&want.pattern, &format!("{} at once", want.visit.limit));
-        let text = text(&rule);
+        let at_once = format!("{} at once", want.visit.limit);
+        let rule = want.scope.rule(&want.pattern, &at_once);
+        let text = text(&want.scope.told(context.caller(), &want.pattern, &at_once));
         let limit = Limit::Concurrency(want.scope);
         self.refusals.refuse(context, limit, &rule, Some(SHORTLY), text)
     }

@@ -149,9 +149,9 @@ impl Limits {
         let key = self.keys.of(scope.name(), key);
         let taken = self.buckets.take(key, rate, self.now(), settings.keys);
         taken.map_err(|wait| {
-            let rule = scope.rule(pattern, &rate.to_string());
-            let again = spoken(wait);
-            let text = format!("the limit `{rule}` is reached; try again in {again}");
+            let (rule, again) = (scope.rule(pattern, &rate.to_string()), spoken(wait));
+            let told = scope.told(context.caller(), pattern, &rate.to_string());
+            let text = format!("the limit `{told}` is reached; try again in {again}");
             self.refusals.refuse(context, Limit::Rate(scope), &rule, Some(wait), text)
         })
     }
@@ -228,8 +228,8 @@ mod tests {
             ("ann", "none", "there is no tool"),
             ("ann", "world", "ok"),
             // What another limit says of when to come back stays.
-            ("ann", "world", "the limit `tool world 1/d` is reached"),
-            ("ann", "world", "the limit `tool world 1/d` is reached"),
+            ("ann", "world", "the limit `tool 1/d` is reached"),
+            ("ann", "world", "the limit `tool 1/d` is reached"),
             ("ann", "none", "the limit `refused 2/min` is reached"),
         ];
         for (who, tool, expected) in cases {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use gantry_gateway::filter::PolicyDecision;
-use gantry_gateway::{CallContext, CallError, ErrorKind};
+use gantry_gateway::{CallContext, CallError, Caller, ErrorKind};
 
 /// A limit, as the metrics call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,16 @@ impl Scope {
         match self {
             Self::Overall => format!("overall {limit}"),
             _ => format!("{} {pattern} {limit}", self.name()),
+        }
+    }
+
+    /// What a caller is told of it. The pattern is a part of the configuration, which only the local
+    /// user can read anyway.
+    pub(super) fn told(self, caller: &Caller, pattern: &str, limit: &str) -> String {
+        match self {
+            Self::Overall => self.rule(pattern, limit),
+            _ if caller.is_local() => self.rule(pattern, limit),
+            _ => format!("{} {limit}", self.name()),
         }
     }
 }
