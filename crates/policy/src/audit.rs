@@ -232,14 +232,15 @@ impl std::fmt::Debug for Audit {
     }
 }
 
-/// Who is accountable for what is done over administration.
-const PRINCIPAL: &str = "administrator";
+/// Who is accountable for what an administrator does.
+pub const ADMINISTRATOR: &str = "administrator";
 
 impl Audit {
-    /// Records that an administrator did something with a call. In strict mode this ends when the
+    /// Records that someone did something with a call over administration. In strict mode this ends when the
     /// record is durable, and fails if it cannot be.
     pub async fn administration(
         &self,
+        principal: &str,
         method: &str,
         call: &str,
         tool: &str,
@@ -252,7 +253,7 @@ impl Audit {
             .value("at", &timestamp::write(SystemTime::now()))
             .value("call", call)
             .value("phase", "ended")
-            .value("principal", PRINCIPAL)
+            .value("principal", principal)
             .value("method", method)
             .value("tool", tool)
             .value("outcome", "ok")

@@ -22,7 +22,7 @@ pub mod trust;
 
 pub use crate::approvals::Approvals;
 pub use crate::audit::{
-    AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLogError, AuditMode, AuditPosition,
+    ADMINISTRATOR,     AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLogError, AuditMode, AuditPosition,
     AuditSettings, AuditSink, AuditedArguments, ObservedAuditRecord, Redaction, WhenFull,
 };
 pub use crate::breaker::{BreakerSettings, BreakerState, Breakers};

@@ -66,6 +66,47 @@ async fn an_administrator_sees_the_real_arguments_on_demand() {
     assert_eq!(code, 0, "{said}");
 }
 
+/// Who may answer a call may look at it, on record under their own name; nobody else may.
+#[tokio::test]
+async fn an_approver_sees_the_real_arguments_of_what_they_may_answer() {
+    let fixture = ApprovalFixture::open_with_tokens("reveal", json!({})).await;
+    let ci = fixture.make_token("ci", "caller").await;
+    let ann = fixture.make_token("ann", "approver").await;
+    let real = json!({"path": "a", "token": "hunter2-hunter2"});
+    for (owner, by_ann) in [(&ci, 200), (&ann, 404)] {
+        let secret = call(TOOL, real.clone()).by(owner);
+        let looks = async {
+            let id = fixture.pending().await["id"].as_str().expect("a name").to_owned();
+            let path = format!("/api/approvals/{id}?reveal=1");
+            for (token, status) in [(&ann, by_ann), (&ci, 401)] {
+                let (got, shown) = fixture.admin_as(token, "GET", &path, &Value::Null).await;
+                assert_eq!(got, status, "{shown}");
+                assert_eq!(shown["arguments"] == real, status == 200, "{shown}");
+            }
+            assert_eq!(fixture.gantry(&["deny", &id]).await.0, 0);
+            id
+        };
+        let (_, id) = fixture.during(&secret, looks).await;
+        // The denial is recorded after any look.
+        let recorded = async {
+            loop {
+                let (code, record) = fixture.gantry(&["audit", "export"]).await;
+                assert_eq!(code, 0, "{record}");
+                let lines = record.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+                let is_about = |it: &Value| it["call"].as_str().is_some_and(|call| call.ends_with(&id));
+                let about: Vec<Value> = lines.filter(is_about).collect();
+                if about.iter().any(|it| it["method"] == "gantry/approval") {
+                    break about;
+                }
+            }
+        };
+        let about = soon("the answer on record", recorded).await;
+        let looked = about.iter().filter(|it| it["method"] == "approvals/reveal");
+        let looked: Vec<&Value> = looked.map(|it| &it["principal"]).collect();
+        assert_eq!(looked, if by_ann == 200 { vec!["ann"] } else { vec![] }, "{about:?}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_that_cannot_be_seen_reaches_a_person() {
     let fixture = ApprovalFixture::open("unseen", json!({})).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gantry::policy_set::PolicySet;
 use gantry_gateway::contract::ErrorType;
-use gantry_policy::Tokens;
+use gantry_policy::{ADMINISTRATOR, Tokens};
 use gantry_policy::approvals::{Answer as Word, AnswerError, Authority, Grant, Past, Pending};
 use gantry_policy::pins::Line;
 use gantry_protocol::json::ObjectWriter;
@@ -60,7 +60,7 @@ impl Page {
         match self {
             Self::List => list(policies),
             Self::Show(id) => show(policies, id, |_| true),
-            Self::Reveal(id) => reveal(policies, id).await,
+            Self::Reveal(id) => reveal(policies, id, ADMINISTRATOR, |_| true).await,
             Self::Answer(id, body) => {
                 let by = |body: &RawJson| {
                     let named = body.get("by").and_then(|it| it.to_text());
@@ -75,16 +75,17 @@ impl Page {
 
     /// The answer to an approver, who sees what they may answer and ends what they have granted.
     async fn answer_approver(self, policies: &PolicySet, name: Arc<str>) -> Answer {
-        let (by, approver) = (format!("`{name}`"), Authority::Approver(name));
+        let (by, approver) = (format!("`{name}`"), Authority::Approver(name.clone()));
         match self {
             Self::List => list_for(policies, &approver, &by),
             Self::Show(id) => {
                 show(policies, id, |it| policies.trust().approvals().may_answer(&approver, it))
             }
-            Self::Reveal(_) => {
-                let text = "only the administrator is shown the arguments that are masked";
-                let told = (text, "ask the administrator for `gantry approve ID --show`");
-                refuse(StatusCode::FORBIDDEN, ErrorType::PermissionError, told)
+            // Who decides must see what it is about.
+            Self::Reveal(id) => {
+                let approvals = policies.trust().approvals();
+                let sees = |it: &Pending| approvals.may_answer(&approver, it);
+                reveal(policies, id, &name, sees).await
             }
             Self::Answer(id, body) => say(policies, &id, &body, approver, |_| by).await,
             Self::End(id) => match is_given_by(policies, &id, &by) {
@@ -207,14 +208,21 @@ async fn say(
     }
 }
 
-/// A call that waits with the arguments that its tool will get. Who sees them is an administrator, and
-/// nothing is shown unless that is on record.
-async fn reveal(policies: &PolicySet, id: String) -> Answer {
-    let Some((pending, arguments)) = policies.trust().approvals().reveal(&id) else {
+/// A call that waits with the arguments that its tool will get. Nothing is shown unless it is on record
+/// who looked.
+async fn reveal(
+    policies: &PolicySet,
+    id: String,
+    principal: &str,
+    sees: impl Fn(&Pending) -> bool,
+) -> Answer {
+    let found = policies.trust().approvals().reveal(&id).filter(|(pending, _)| sees(pending));
+    let Some((pending, arguments)) = found else {
         return refused(&AnswerError::Unknown(id));
     };
     tracing::info!(id, tool = pending.tool, "the arguments of a pending approval are shown");
-    let recorded = policies.audit().administration("approvals/reveal", &id, &pending.tool).await;
+    let audit = policies.audit();
+    let recorded = audit.administration(principal, "approvals/reveal", &id, &pending.tool).await;
     if let Err(error) = recorded {
         let text = format!("nothing is shown, because that cannot be recorded: {error}");
         let told = (&*text, "see to the audit log, whose mode is strict");
