@@ -55,9 +55,10 @@ fn to_text(report: &Report) -> String {
         false => format!("{segments} volumes with {lines} lines: not as they were written"),
     };
     let mut notes: Vec<String> = report.removals.iter().map(ToString::to_string).collect();
-    if !report.is_anchored && segments > 0 {
-        notes
-            .push("the store does not know how far the log was: a cut end is not found".to_owned());
+    if !report.is_anchored {
+        // Without a log too: somebody may have removed both.
+        let lost = if segments > 0 { "a cut end" } else { "a log that was removed" };
+        notes.push(format!("the store does not know how far the log was: {lost} is not found"));
     }
     let sum = notes.iter().map(|note| one_line(note)).chain([sum]).collect::<Vec<_>>().join("\n");
     let table = table.to_text(style);
