@@ -192,6 +192,18 @@ async fn the_command_line_shows_the_users_token_to_the_users_gateway() {
         let printed = finish(gantry(&bench).args(["call", "echo", "text=hi", "--url", &url])).await;
         assert_eq!(printed.trim(), "hi", "{url}");
     }
+    // Somebody else may listen on the other address of `localhost`, and most programs look there first.
+    if let Ok(impostor) = std::net::TcpListener::bind(("::1", gateway.address.port())) {
+        let heard = std::thread::spawn(move || {
+            impostor.set_nonblocking(true).expect("a socket");
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            impostor.accept().is_ok()
+        });
+        let url = format!("http://localhost:{}/mcp", gateway.address.port());
+        let printed = finish(gantry(&bench).args(["call", "echo", "text=hi", "--url", &url])).await;
+        assert_eq!(printed.trim(), "hi", "{url}");
+        assert!(!heard.join().expect("no panic"), "the token may have gone to an impostor");
+    }
     let url = format!("http://{}/mcp", gateway.address);
     let stranger = Bench::new("callers-stranger");
     let (code, said) = refused(&stranger, &["call", "echo", "text=hi", "--url", &url]).await;

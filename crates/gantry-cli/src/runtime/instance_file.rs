@@ -42,9 +42,10 @@ impl Drop for Door {
     }
 }
 
-/// Whether a gateway of this state directory listens there.
-pub(crate) fn is_ours(url: &Uri) -> Result<bool, Exit> {
-    let Some(host) = url.host() else { return Ok(false) };
+/// Where a gateway of this state directory listens under that address; none if none does. What is sent to
+/// it must go to this address: `localhost` has two, and somebody else may listen on the other one.
+pub(crate) fn ours(url: &Uri) -> Result<Option<SocketAddr>, Exit> {
+    let Some(host) = url.host() else { return Ok(None) };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let named = match host {
         "localhost" => vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)],
@@ -52,7 +53,8 @@ pub(crate) fn is_ours(url: &Uri) -> Result<bool, Exit> {
     };
     let port = url.port_u16().unwrap_or(80);
     let ours = addresses()?;
-    Ok(named.into_iter().any(|ip| ours.contains(&SocketAddr::new(ip, port))))
+    let mut named = named.into_iter().map(|ip| SocketAddr::new(ip, port));
+    Ok(named.find(|address| ours.contains(address)))
 }
 
 fn addresses() -> Result<Vec<SocketAddr>, Exit> {

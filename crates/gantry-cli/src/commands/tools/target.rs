@@ -1,8 +1,12 @@
 //! The tools of this process, of the servers of the configuration, or of one server that is named.
 
+use std::net::SocketAddr;
+
 use gantry::{Problem, RawJson, Server, Tools, UpstreamConfig, UpstreamSettings, Upstreams};
 use gantry_client::{Endpoint, HttpKind, Secret, Target};
 use gantry_providers::suggestion::nearest;
+use http::Uri;
+use http::uri::Authority;
 
 use crate::admin_client::{AdminClient, Session, page_in};
 use crate::args::{GatewayTarget, ToolSource};
@@ -56,6 +60,14 @@ async fn connect(servers: &Upstreams, config: Config) {
     }
 }
 
+/// The same URL with the address in the place of its host.
+fn at(url: Uri, address: SocketAddr) -> Result<Uri, Exit> {
+    let mut parts = url.into_parts();
+    let authority = Authority::try_from(address.to_string());
+    parts.authority = Some(authority.map_err(|error| Exit::bug(error.to_string()))?);
+    Uri::from_parts(parts).map_err(|error| Exit::bug(error.to_string()))
+}
+
 /// One server, under the names that it gives itself.
 async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
     let wrong = |text: String| Exit::new(Code::Usage, text).hint("write `http://…` or `ws://…`");
@@ -70,9 +82,10 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
     }
     let is_said = |(name, _): &(String, Secret)| name.eq_ignore_ascii_case("authorization");
     if !endpoint.headers.iter().any(is_said)
-        && instance_file::is_ours(&endpoint.url)?
+        && let Some(ours) = instance_file::ours(&endpoint.url)?
         && let Some(token) = state_dir::find_client_token()?
     {
+        endpoint.url = at(endpoint.url, ours)?;
         let value = Secret::new(format!("Bearer {}", token.expose()));
         endpoint.headers.push(("Authorization".to_owned(), value));
     }
