@@ -111,10 +111,10 @@ impl VisibilityFilter for Rules {
     }
 }
 
-/// What may be seen may be completed: it tells nothing but what was listed.
+/// What may be seen may be completed, and of a template only one of which everything may be read.
 fn complete<'a>(set: &RuleSet, call: &Resolved, context: &CallContext) -> Decision<'a> {
     let caller = &*call.call.caller;
-    if set.shows(caller, &set.caller(caller), &call.target) {
+    if set.completes(caller, &set.caller(caller), &call.target) {
         return Decision::GRANTED;
     }
     context.note_decision(PolicyDecision { allowed: false, policy: POLICY, rule: "unseen".into() });

@@ -220,8 +220,23 @@ impl RuleSet {
 
     /// Whether someone can have leave to use a thing, so that it is worth showing.
     pub(super) fn shows(&self, caller: &Caller, who: &CallerFacts, target: &Target) -> bool {
+        self.sees(caller, who, target, Fit::Partly)
+    }
+
+    /// Whether someone may hear how the variables of a thing go on. The values name addresses, so that
+    /// all which a template covers must be readable.
+    pub(super) fn completes(&self, caller: &Caller, who: &CallerFacts, target: &Target) -> bool {
+        let least = match target {
+            Target::Template(..) => Fit::Whole,
+            Target::Tool(_) | Target::Resource(_) | Target::Prompt(_) => Fit::Partly,
+        };
+        self.sees(caller, who, target, least)
+    }
+
+    /// `least` is how much of a thing must be allowed.
+    fn sees(&self, caller: &Caller, who: &CallerFacts, target: &Target, least: Fit) -> bool {
         let rule_target = RuleTarget::of(target);
-        let is_outside = |scope| self.scope(scope).fits(&rule_target) == Fit::None;
+        let is_outside = |scope| self.scope(scope).fits(&rule_target) < least;
         if caller.scope.as_ref().is_some_and(is_outside) {
             return false;
         }
@@ -238,8 +253,9 @@ impl RuleSet {
             };
             match (fit, compiled.rule.effect) {
                 (Fit::Whole, RuleEffect::Deny) => return false,
-                (Fit::Whole | Fit::Partly, RuleEffect::Allow | RuleEffect::Approve) => return true,
-                (Fit::Partly, RuleEffect::Deny) | (Fit::None, _) => {}
+                (Fit::Partly, RuleEffect::Deny) if least == Fit::Whole => return false,
+                (fit, RuleEffect::Allow | RuleEffect::Approve) if fit >= least => return true,
+                (Fit::Whole | Fit::Partly | Fit::None, _) => {}
             }
         }
         self.default_allows

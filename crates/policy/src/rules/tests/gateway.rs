@@ -228,6 +228,31 @@ async fn every_caller_has_lists_of_its_own() {
     }
 }
 
+/// The values that a server completes name addresses.
+#[tokio::test]
+async fn a_template_is_completed_if_everything_that_it_covers_may_be_read() {
+    let about = |effect, uri: &str| Rule {
+        what: What { resources: texts(&[uri]), ..What::default() },
+        ..Rule::new("some", effect)
+    };
+    let cases = [
+        (vec![], true, true, true),
+        (vec![about(Deny, "file:///private/*")], true, true, false),
+        (vec![about(Deny, "x:*")], true, true, true),
+        (vec![about(RuleEffect::Allow, "file:///public/*")], false, true, false),
+        (vec![about(RuleEffect::Allow, "file:///*")], false, true, true),
+    ];
+    for (number, (rules, default, is_listed, is_completed)) in cases.into_iter().enumerate() {
+        let gateway = open(&Rules::new(set(rules, default)), &Record::default());
+        let bob = caller("bob");
+        let listed = run(&gateway, &bob, Method::ResourceTemplatesList, "{}").await;
+        assert_eq!(names(listed, ListKind::Templates).len() == 1, is_listed, "case {number}");
+        let params = r#"{"ref":{"type":"ref/resource","uri":"file:///{+path}"}}"#;
+        let completed = run(&gateway, &bob, Method::Complete, params).await;
+        assert_eq!(completed.is_ok(), is_completed, "case {number}: {completed:?}");
+    }
+}
+
 /// What a caller is told of a call: kind, text and data.
 fn told(outcome: Outcome) -> (String, String, Option<String>) {
     let error = outcome.expect_err("it cannot be used");
