@@ -11,6 +11,7 @@ use gantry_protocol::capability::{TASKS, with_tasks};
 use gantry_protocol::meta::key;
 use gantry_protocol::trace::{TRACEPARENT, TRACESTATE};
 use gantry_protocol::{Method, RawJson, RpcError, Trace, code};
+use gantry_transport::{LARGE, offload};
 use tokio::task::yield_now;
 
 use self::request_handler::{CallRequestHandler, with_server_names};
@@ -64,7 +65,7 @@ impl UpstreamCall {
                     server.stale_hint.notify_one();
                 }
                 let is_stateless = client.known().is_some_and(|it| it.revision.is_stateless());
-                Err(self.failed(is_stateless).error(error))
+                Err(self.told(is_stateless, error).await)
             }
         };
         if let Some(required) = handler.missing().filter(|_| is_failure(&outcome)) {
@@ -77,17 +78,22 @@ impl UpstreamCall {
                     Method::ToolsCall => result.with_content(),
                     _ => result,
                 };
-                let result = match result.is_error() {
-                    true => server.redaction.json(result.into_raw()).into(),
-                    false => result,
-                };
-                Ok(match &self.aliases {
-                    Some(aliases) => {
-                        let result = result.into_raw();
-                        Reply::result(aliases.outward_result(&self.request.method, result))
+                let is_error = result.is_error();
+                if !is_error && self.aliases.is_none() {
+                    return Ok(Reply::Result(result));
+                }
+                let (server, aliases) = (server.clone(), self.aliases.clone());
+                let (method, result) = (self.request.method.clone(), result.into_raw());
+                let size = result.bytes().len();
+                // Both look at all of it.
+                let work = move || {
+                    let result = if is_error { server.redaction.json(result) } else { result };
+                    match aliases {
+                        Some(aliases) => aliases.outward_result(&method, result),
+                        None => result,
                     }
-                    None => Reply::Result(result),
-                })
+                };
+                Ok(Reply::result(offload(size, work).await))
             }
             reply => Ok(reply),
         }
@@ -151,12 +157,32 @@ impl UpstreamCall {
             && matches!(*code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND)
     }
 
-    fn failed(&self, is_stateless: bool) -> Failed<'_> {
-        let (server, redaction) = (self.server.name(), &self.server.redaction);
-        let aliases = self.aliases.as_deref();
-        let (method, is_repeatable) = (&self.request.method, self.request.is_repeatable);
-        Failed { server, method, aliases, is_stateless, is_repeatable, redaction }
+    /// What the call is told of a failure. An error may be as large as a result, and is searched for
+    /// secrets.
+    async fn told(&self, is_stateless: bool, error: ClientError) -> CallError {
+        let (upstream, aliases) = (self.server.clone(), self.aliases.clone());
+        let (method, is_repeatable) = (self.request.method.clone(), self.request.is_repeatable);
+        let tell = move |error: ClientError| {
+            let (server, redaction) = (upstream.name(), &upstream.redaction);
+            let (method, aliases) = (&method, aliases.as_deref());
+            Failed { server, method, aliases, is_stateless, is_repeatable, redaction }.error(error)
+        };
+        match size(&error) {
+            few if few <= LARGE => tell(error),
+            many => Box::pin(offload(many, move || tell(error))).await,
+        }
     }
+}
+
+/// Bytes of what a server said of a failure.
+fn size(error: &ClientError) -> usize {
+    let said = match error {
+        ClientError::Answered(error) => Some(error),
+        ClientError::Http(http) => http.error.as_ref(),
+        _ => None,
+    };
+    let data = said.and_then(|it| it.data.as_ref()).map_or(0, |it| it.bytes().len());
+    said.map_or(0, |it| it.message.len()) + data
 }
 
 /// The request to the server, with its own words for what the call is for.

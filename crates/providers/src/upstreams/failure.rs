@@ -37,7 +37,7 @@ impl Failed<'_> {
     /// The server answered with an error.
     fn answered(&self, error: RpcError) -> CallError {
         let Self { server, redaction, .. } = self;
-        let (code, text) = (error.code, redaction.text(&error.message).into_owned());
+        let (code, text) = (error.code, redaction.text(cut(&error.message)).into_owned());
         let data = error.data.map(|data| redaction.json(data));
         let required = || data.as_ref()?.get("requiredCapabilities").filter(RawJson::is_object);
         let is_read = *self.method == Method::ResourcesRead;
@@ -100,7 +100,7 @@ impl Failed<'_> {
     fn limited(&self, http: HttpError) -> CallError {
         let Self { server, redaction, .. } = self;
         let (said, data) = match http.error {
-            Some(error) => (format!(": {}", redaction.text(&error.message)), error.data),
+            Some(error) => (format!(": {}", redaction.text(cut(&error.message))), error.data),
             None => (String::new(), None),
         };
         let data = data.map(|data| redaction.json(data));
@@ -173,6 +173,15 @@ impl Failed<'_> {
         };
         CallError::new(kind, text)
     }
+}
+
+/// Bytes of a server's message that are passed on. It is for people and models, and searched for
+/// secrets word by word.
+const MESSAGE: usize = 64 * 1024;
+
+/// The beginning of a message that is too long.
+fn cut(message: &str) -> &str {
+    &message[..message.floor_char_boundary(MESSAGE)]
 }
 
 fn seconds(time: Duration) -> String {

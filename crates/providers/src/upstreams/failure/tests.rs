@@ -39,6 +39,15 @@ fn refused(status: u16, retry_after: Option<u32>) -> ClientError {
     }))
 }
 
+/// Of a message that is far too long the beginning is searched for secrets and passed on.
+#[test]
+fn long_messages_are_cut() {
+    let message = "é".repeat(1024 * 1024);
+    let error = ClientError::Answered(RpcError { code: 7, message, data: None });
+    let told = told(&Method::ToolsCall, error);
+    assert_eq!(told.public, "é".repeat(32 * 1024));
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
