@@ -22,8 +22,9 @@ pub mod trust;
 
 pub use crate::approvals::Approvals;
 pub use crate::audit::{
-    ADMINISTRATOR,     AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLogError, AuditMode, AuditPosition,
-    AuditSettings, AuditSink, AuditedArguments, ObservedAuditRecord, Redaction, WhenFull,
+    ADMINISTRATOR, AnchorFlusher, Audit, AuditAnchor, AuditAnchors, AuditLogError, AuditMode,
+    AuditPosition, AuditSettings, AuditSink, AuditedArguments, ObservedAuditRecord, Redaction,
+    WhenFull,
 };
 pub use crate::breaker::{BreakerSettings, BreakerState, Breakers};
 pub use crate::clock::{Clock, ClockFlusher};

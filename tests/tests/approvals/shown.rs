@@ -93,7 +93,8 @@ async fn an_approver_sees_the_real_arguments_of_what_they_may_answer() {
                 let (code, record) = fixture.gantry(&["audit", "export"]).await;
                 assert_eq!(code, 0, "{record}");
                 let lines = record.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-                let is_about = |it: &Value| it["call"].as_str().is_some_and(|call| call.ends_with(&id));
+                let is_about =
+                    |it: &Value| it["call"].as_str().is_some_and(|call| call.ends_with(&id));
                 let about: Vec<Value> = lines.filter(is_about).collect();
                 if about.iter().any(|it| it["method"] == "gantry/approval") {
                     break about;

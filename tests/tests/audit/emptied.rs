@@ -69,5 +69,8 @@ async fn a_log_that_is_shorter_than_it_was_is_found() {
     assert_eq!(run.code, Some(0), "who removed it says so: {run:?}");
     // Nobody can tell it from a log that was never begun, and that is said.
     let run = audit(&bench, &["verify"]).await;
-    assert!(run.code == Some(0) && run.out.contains("a log that was removed is not found"), "{run:?}");
+    assert!(
+        run.code == Some(0) && run.out.contains("a log that was removed is not found"),
+        "{run:?}"
+    );
 }

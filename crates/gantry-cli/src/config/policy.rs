@@ -105,7 +105,8 @@ pub(crate) fn read_pins(reader: &Reader<'_>, value: &RawJson) -> Result<PinSetti
             let sorts = "\"hidden\", \"flag\" or \"hold\"";
             let own = reader.value(value, "own", "true or false", RawJson::read)?;
             let most = reader.value(value, "most", "a number of pins", RawJson::read)?;
-            let most_bytes = reader.value(value, "mostBytes", "a number of bytes", RawJson::read)?;
+            let most_bytes =
+                reader.value(value, "mostBytes", "a number of bytes", RawJson::read)?;
             Ok(PinSettings {
                 mode: reader.value(value, "mode", MODES, mode)?.unwrap_or(usual.mode),
                 suspicious: reader

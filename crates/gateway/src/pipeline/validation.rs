@@ -249,7 +249,8 @@ mod tests {
             running.push((tokio::spawn(run), end));
             tokio::task::yield_now().await;
         }
-        let refused = threads.run(&"me".into(), "t", || Ok(())).await.expect_err("no place is left");
+        let refused =
+            threads.run(&"me".into(), "t", || Ok(())).await.expect_err("no place is left");
         assert!(refused.public.contains("2 large values"), "{}", refused.public);
         begins.recv().expect("the first runs");
         assert!(begins.try_recv().is_err(), "the second waits");
@@ -296,7 +297,10 @@ mod tests {
         begins.recv().expect("it runs");
         running.abort();
         let _ = running.await;
-        assert!(threads.run(&"me".into(), "t", || Ok(())).await.is_err(), "the thread is still busy");
+        assert!(
+            threads.run(&"me".into(), "t", || Ok(())).await.is_err(),
+            "the thread is still busy"
+        );
         end.send(()).expect("it runs");
         let _place = threads.places.acquire().await.expect("a place when it has ended");
     }

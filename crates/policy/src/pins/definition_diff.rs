@@ -111,7 +111,8 @@ pub(super) fn compare(key: &Key, before: &RawJson, now: &RawJson) -> Vec<Definit
 
 /// Whether an input has another default. None and `null` are the same to those who run without it.
 fn is_other_default(change: &DefinitionChange) -> bool {
-    let is_same = ["from none to null:", "from null to none:"].iter().any(|it| change.text.contains(it));
+    let is_same =
+        ["from none to null:", "from null to none:"].iter().any(|it| change.text.contains(it));
     change.place.starts_with("inputSchema")
         && change.text.starts_with("the default of ")
         && !is_same

@@ -146,7 +146,8 @@ impl HeldDefinition {
             }
             Reason::TooMany => {
                 "is held back, for its server has as many pins as it may (`pins.most`, \
-                 `pins.mostBytes`)".to_owned()
+                 `pins.mostBytes`)"
+                    .to_owned()
             }
         };
         format!(

@@ -30,7 +30,10 @@ fn the_schema_is_that_of_what_is_read() {
         (json!({"standby": {"totl": 1}}), false),
         (json!({"standby": 1}), false),
         (json!({"pins": "locked"}), true),
-        (json!({"pins": {"mode": "off", "suspicious": "flag", "own": true, "most": 5, "mostBytes": 5}}), true),
+        (
+            json!({"pins": {"mode": "off", "suspicious": "flag", "own": true, "most": 5, "mostBytes": 5}}),
+            true,
+        ),
         (json!({"pins": "of"}), false),
         (json!({"pins": {"mod": "off"}}), false),
         (json!({"audit": "strict"}), true),

@@ -73,12 +73,16 @@ async fn what_clients_see_and_call() {
             false,
         ),
         (
-            with(json!({"inputSchema": schema(json!({"n": {"type": "integer", "default": null}}))})),
+            with(
+                json!({"inputSchema": schema(json!({"n": {"type": "integer", "default": null}}))}),
+            ),
             "compatible",
             true,
         ),
         (
-            with(json!({"inputSchema": schema(json!({"n": {"type": "integer"}, "m": {"default": 1}}))})),
+            with(
+                json!({"inputSchema": schema(json!({"n": {"type": "integer"}, "m": {"default": 1}}))}),
+            ),
             "compatible",
             true,
         ),
@@ -240,7 +244,8 @@ async fn what_is_configured_here_stays() {
 /// A server runs with the defaults that it offers now, also where clients see an earlier definition.
 #[tokio::test]
 async fn rules_judge_the_defaults_that_a_server_runs_with() {
-    let schema = |properties: Value| json!({"inputSchema": {"type": "object", "properties": properties}});
+    let schema =
+        |properties: Value| json!({"inputSchema": {"type": "object", "properties": properties}});
     let bench = Bench::compatible();
     bench.offer(&[with(schema(json!({"n": {"default": 1}})))]);
     bench.offer(&[with(schema(json!({"n": {"default": 1}, "force": {"default": true}})))]);

@@ -239,8 +239,8 @@ async fn a_template_is_completed_if_everything_that_it_covers_may_be_read() {
         (vec![], true, true, true),
         (vec![about(Deny, "file:///private/*")], true, true, false),
         (vec![about(Deny, "x:*")], true, true, true),
-        (vec![about(RuleEffect::Allow, "file:///public/*")], false, true, false),
-        (vec![about(RuleEffect::Allow, "file:///*")], false, true, true),
+        (vec![about(Allow, "file:///public/*")], false, true, false),
+        (vec![about(Allow, "file:///*")], false, true, true),
     ];
     for (number, (rules, default, is_listed, is_completed)) in cases.into_iter().enumerate() {
         let gateway = open(&Rules::new(set(rules, default)), &Record::default());
