@@ -90,6 +90,8 @@ pub(crate) struct HttpState {
     mailboxes: Mailboxes,
     slots: Arc<Slots>,
     pub(crate) budget: Arc<ReceiveBudget>,
+    /// What is being sent.
+    pub(crate) sending: Arc<ReceiveBudget>,
     refusals: Arc<RefusalLog>,
     tasks: TaskTracker,
     address: SocketAddr,
@@ -110,6 +112,7 @@ impl HttpServer {
         let http_state = HttpState {
             slots: Arc::new(Slots::new(&server_state.settings, descriptors::limit())),
             budget: Arc::new(ReceiveBudget::new(&server_state.settings)),
+            sending: Arc::new(ReceiveBudget::of_answers(&server_state.settings)),
             refusals: Arc::new(RefusalLog::new(&server_state.settings)),
             mailboxes: Mailboxes::default(),
             tasks: TaskTracker::new(),

@@ -131,6 +131,12 @@ pub struct Settings {
     pub body_rate: usize,
     /// How long a client may leave what it is sent unread before its connection ends.
     pub unread: Duration,
+    /// Bytes a second at which it must read what waits for it after that; zero for no minimum.
+    pub read_rate: usize,
+    /// Bytes of large answers that wait to be read, of all clients together.
+    pub sending: usize,
+    /// The same for one principal.
+    pub sending_of_principal: usize,
     /// How long calls under way may take to end when their client has no more to say.
     pub linger: Duration,
     /// How long calls under way may take to end when the server stops.
@@ -202,6 +208,9 @@ impl Default for Settings {
             rate_grace: Duration::from_secs(10),
             head_rate: 64,
             body_rate: 1024,
+            read_rate: 4096,
+            sending: 512 * 1024 * 1024,
+            sending_of_principal: 256 * 1024 * 1024,
             unread: Duration::from_secs(15),
             linger: Duration::from_secs(2),
             drain: Duration::from_secs(10),

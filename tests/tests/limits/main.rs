@@ -73,6 +73,9 @@ fn every_setting_of_the_doors_has_a_test() {
         head_rate: _,
         body_rate: _,
         unread: _,
+        read_rate: _,
+        sending: _,
+        sending_of_principal: _,
         linger: _,
         drain: _,
         json_content: _,
@@ -82,7 +85,7 @@ fn every_setting_of_the_doors_has_a_test() {
         refusals_logged: _,
         key: _,
     } = ServerSettings::default();
-    let tests: [(&str, fn()); 57] = [
+    let tests: [(&str, fn()); 60] = [
         ("eras", doors::eras),
         ("handshake_revision", doors::handshake_revision),
         ("message", doors::message),
@@ -137,6 +140,10 @@ fn every_setting_of_the_doors_has_a_test() {
         ("head_rate", http::head_rate),
         ("body_rate", http::body_rate),
         ("unread", doors::unread),
+        // `server/src/http/write_timeout.rs` and `answer.rs`
+        ("read_rate", INSIDE),
+        ("sending", INSIDE),
+        ("sending_of_principal", INSIDE),
         ("linger", doors::linger),
         ("drain", doors::drain),
         ("json_content", doors::json_content),

@@ -10,7 +10,7 @@ use gantry_server::Settings;
 use crate::config::ConfigError;
 use crate::config::read::Reader;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 16] = [
     "connections",
     "connectionsPerPeer",
     "connectionsUnauthenticated",
@@ -23,6 +23,9 @@ const KEYS: [&str; 13] = [
     "rateGrace",
     "headRate",
     "bodyRate",
+    "readRate",
+    "sending",
+    "sendingPerCaller",
     "refusalsLogged",
 ];
 
@@ -43,6 +46,9 @@ pub struct HttpLimits {
     pub rate_grace: Option<Duration>,
     pub head_rate: Option<usize>,
     pub body_rate: Option<usize>,
+    pub read_rate: Option<usize>,
+    pub sending: Option<usize>,
+    pub sending_per_caller: Option<usize>,
     pub refusals_logged: Option<u32>,
 }
 
@@ -64,6 +70,9 @@ impl HttpLimits {
         set(&mut settings.rate_grace, self.rate_grace);
         set(&mut settings.head_rate, self.head_rate);
         set(&mut settings.body_rate, self.body_rate);
+        set(&mut settings.read_rate, self.read_rate);
+        set(&mut settings.sending, self.sending);
+        set(&mut settings.sending_of_principal, self.sending_per_caller);
         set(&mut settings.refusals_logged, self.refusals_logged);
     }
 
@@ -83,6 +92,9 @@ impl HttpLimits {
             .value_some("rateGrace", milliseconds(self.rate_grace))
             .value_some("headRate", self.head_rate)
             .value_some("bodyRate", self.body_rate)
+            .value_some("readRate", self.read_rate)
+            .value_some("sending", self.sending)
+            .value_some("sendingPerCaller", self.sending_per_caller)
             .value_some("refusalsLogged", self.refusals_logged)
             .finish()
     }
@@ -114,6 +126,9 @@ pub(crate) fn read(reader: &Reader<'_>, value: &RawJson) -> Result<HttpLimits, C
         rate_grace: time("rateGrace")?,
         head_rate: number("headRate")?,
         body_rate: number("bodyRate")?,
+        read_rate: number("readRate")?,
+        sending: bytes("sending")?,
+        sending_per_caller: bytes("sendingPerCaller")?,
         refusals_logged: reader.value(value, "refusalsLogged", "a number", RawJson::read)?,
     })
 }
@@ -209,7 +224,7 @@ mod tests {
         let mut settings = Settings::default();
         read.apply(&mut settings);
         let debug = format!("{settings:?}");
-        assert_eq!(debug.matches(": 7,").count(), 10, "{debug}");
+        assert_eq!(debug.matches(": 7,").count(), 13, "{debug}");
         assert_eq!(debug.matches(": 7s,").count(), 3, "{debug}");
         assert_eq!(parse("{}").expect("nothing is said"), HttpLimits::default());
     }

@@ -1,5 +1,7 @@
 //! What a request is answered with: the few kinds of answer there are.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gantry_protocol::{RpcError, jsonrpc};
 use http::header::{
@@ -8,6 +10,8 @@ use http::header::{
 use http::{HeaderValue, Response, StatusCode};
 
 use super::body::Body;
+use super::budget::ReceiveBudget;
+use super::send::COPIED;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -33,6 +37,23 @@ impl Answer {
     /// Says something more.
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
+        self
+    }
+
+    /// The same answer, counted for as long as it is being sent. A client that does not read would
+    /// otherwise keep as much of it in memory as it has connections.
+    pub(super) fn charged(mut self, sending: &Arc<ReceiveBudget>, principal: &Arc<str>) -> Self {
+        let Body::Pieces(pieces) = &mut self.body else { return self };
+        let Some(largest) = pieces.iter_mut().max_by_key(|piece| piece.len()) else { return self };
+        if largest.len() <= COPIED {
+            return self;
+        }
+        let mut charge = sending.body(principal);
+        if !charge.cover(largest.len()) {
+            let told = "too many bytes wait to be read by clients; read faster, or try again later\n";
+            return text(StatusCode::SERVICE_UNAVAILABLE, told);
+        }
+        *largest = charge.hold(std::mem::take(largest));
         self
     }
 
@@ -96,6 +117,27 @@ pub(crate) fn not_allowed(allowed: &'static str) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
+
+    #[test]
+    fn large_answers_are_counted_until_they_are_sent() {
+        let settings = Settings {
+            sending: 150_000,
+            sending_of_principal: 100_000,
+            ..Settings::default()
+        };
+        let (sending, ada) = (Arc::new(ReceiveBudget::of_answers(&settings)), "ada".into());
+        let answer = |size| json(StatusCode::OK, Bytes::from(vec![b'1'; size]));
+        let first = answer(60_000).charged(&sending, &ada);
+        let refused = answer(60_000).charged(&sending, &ada);
+        assert_eq!((first.status, refused.status.as_u16()), (StatusCode::OK, 503));
+        assert_eq!(answer(COPIED).charged(&sending, &ada).status, StatusCode::OK, "it is small");
+        let other = answer(90_000).charged(&sending, &"bob".into());
+        assert_eq!(other.status, StatusCode::OK);
+        assert_eq!(answer(20_000).charged(&sending, &ada).status.as_u16(), 503, "all have a limit");
+        drop((first, other));
+        assert_eq!(answer(60_000).charged(&sending, &ada).status, StatusCode::OK);
+    }
 
     #[test]
     fn what_the_door_says_others_do_not() {

@@ -45,6 +45,16 @@ impl ReceiveBudget {
         }
     }
 
+    /// The budget of answers that are on their way: a client that does not read keeps one in memory.
+    pub(super) fn of_answers(settings: &Settings) -> Self {
+        Self {
+            bodies: settings.sending,
+            bodies_of_principal: settings.sending_of_principal,
+            heads: 0,
+            used: Mutex::default(),
+        }
+    }
+
     /// For a head.
     pub(super) fn head(self: &Arc<Self>) -> Charge {
         Charge { budget: self.clone(), principal: None, bytes: 0 }

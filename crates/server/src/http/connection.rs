@@ -68,7 +68,8 @@ pub(super) async fn serve(http_state: Arc<HttpState>, stream: impl Into<Stream>,
     // Where it came in: who listens everywhere is reached under many addresses.
     let stream = stream.into();
     let local = stream.local_addr().unwrap_or(http_state.address);
-    let stream = WriteTimeout::new(stream, http_state.server_state.settings.unread);
+    let settings = &http_state.server_state.settings;
+    let stream = WriteTimeout::new(stream, settings.unread, settings.read_rate);
     let (inbox, outgoing) = (BytesMut::new(), Vec::new());
     let mut connection =
         Connection { http_state, stream, inbox, outgoing, lasts: true, unread: false, slot };

@@ -143,7 +143,9 @@ impl HttpState {
             Destination::Caller(identity) => tokio::select! {
                 // Most requests are answered when first looked at.
                 biased;
-                answer = self.serve_caller(&identity, silence, head, body) => answer,
+                answer = self.serve_caller(&identity, silence, head, body) => {
+                    answer.charged(&self.sending, &identity.principal)
+                }
                 // What is dropped here is given up: a call that waits must not outlive its token.
                 () = identity.over() => auth::ended(head),
             },

@@ -16,7 +16,7 @@ use super::date;
 use super::head::Head;
 
 /// A body up to this size is copied to where its head is written, so that both are one piece.
-const COPIED: usize = 16 * 1024;
+pub(super) const COPIED: usize = 16 * 1024;
 /// Events that are ready are written together, up to about this many bytes.
 const TOGETHER: usize = 64 * 1024;
 /// Bytes of memory that a connection keeps for its next answer.
