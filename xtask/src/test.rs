@@ -2,6 +2,7 @@
 //! counts the steps.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::failure::{Failure, Outcome};
 use crate::steps::Steps;
@@ -37,7 +38,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "fuzz",
         when: When::Slow,
-        run: |root| fuzz::run(root, &words(&["--seconds", FUZZ_SECONDS])),
+        run: fuzz,
     },
     Step { name: "bench", when: When::Slow, run: |root| bench::run(root, &words(&["--quick"])) },
     // Last, when nothing else is built: each of its tests measures what others feel.
@@ -76,6 +77,22 @@ fn choose(arguments: &[String]) -> Outcome<Vec<&'static Step>> {
         named || (names.is_empty() && is_due)
     };
     Ok(STEPS.iter().filter(is_chosen).collect())
+}
+
+/// Generated streams that the framing test reads in this step, other ones in each run.
+const FRAMING_STREAMS: &str = "20000";
+
+/// The fuzz targets, and the differential test of the framing with streams that it never saw.
+fn fuzz(root: &Path) -> Outcome {
+    fuzz::run(root, &words(&["--seconds", FUZZ_SECONDS]))?;
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seed = format!("{}{:09}", time.as_secs(), time.subsec_nanos());
+    println!("GANTRY_FRAMING_SEED={seed} GANTRY_FRAMING_CASES={FRAMING_STREAMS}");
+    let mut cargo = process::cargo(root);
+    cargo.args(["test", "--quiet", "-p", "gantry-tests", "--test", "http", "--"]);
+    cargo.arg("framing::generated");
+    cargo.envs([("GANTRY_FRAMING_SEED", &*seed), ("GANTRY_FRAMING_CASES", FRAMING_STREAMS)]);
+    process::run(&mut cargo)
 }
 
 /// All tests but those in documentation, by nextest where it is installed.

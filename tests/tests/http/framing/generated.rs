@@ -1,5 +1,6 @@
 //! Streams put together from parts that mean something to one reader or the other, and then
-//! damaged. The same ones each time; `GANTRY_FRAMING_CASES` asks for more of them.
+//! damaged. The same ones each time; `GANTRY_FRAMING_CASES` asks for more of them, and
+//! `GANTRY_FRAMING_SEED`, a number, for others.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -157,7 +158,11 @@ fn both_understand_the_same_of_what_nobody_wrote() {
     let cases = std::env::var("GANTRY_FRAMING_CASES").ok().and_then(|it| it.parse().ok());
     let config =
         Config { cases: cases.unwrap_or(CASES), failure_persistence: None, ..Config::default() };
-    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let seed = std::env::var("GANTRY_FRAMING_SEED").ok().and_then(|it| it.parse::<u64>().ok());
+    let random = match seed {
+        Some(seed) => TestRng::from_seed(RngAlgorithm::ChaCha, &seed.to_le_bytes().repeat(4)),
+        None => TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    };
     let runtime = Runtime::new().expect("a runtime");
     let gantry = runtime.block_on(Gantry::open());
     let mut runner = TestRunner::new_with_rng(config, random);
