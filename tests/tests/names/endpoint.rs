@@ -1,8 +1,11 @@
 //! The endpoints through which one tool of one server can be called.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gantry_tests::request::{Request, call, initialize, message, request, text};
+use gantry_tests::test_server::soon;
+use gantry_tests::transport::ClientTransport;
 use gantry_tests::upstream_fixture::{UpstreamFixture, said};
 use serde_json::{Value, json};
 
@@ -40,13 +43,15 @@ pub(crate) enum Endpoint {
     Batch,
     /// A batch at `/mcp/db`.
     BatchAlone,
+    /// HTTP+SSE.
+    Sse,
     /// Standard input and output.
     Stdio,
 }
 
 impl Endpoint {
     /// All of them.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Main,
         Self::MainCanonical,
         Self::AloneShown,
@@ -57,6 +62,7 @@ impl Endpoint {
         Self::ContractOfServer,
         Self::Batch,
         Self::BatchAlone,
+        Self::Sse,
         Self::Stdio,
     ];
 
@@ -138,6 +144,7 @@ impl Endpoint {
             }
             Self::Batch => in_batch(&ask(batch(CANONICAL, args)).await),
             Self::BatchAlone => in_batch(&ask(batch(OWN, args).to("/mcp/db")).await),
+            Self::Sse => said(&over_sse(address, args).await),
             Self::Stdio => said(&over_stdio(fixture, call(SHOWN, args)).await),
         }
     }
@@ -161,6 +168,31 @@ async fn over_stdio(fixture: &mut UpstreamFixture, request: Request) -> Value {
     let id = LAST_ID.fetch_add(1, Ordering::Relaxed);
     let line = fixture.line(&request.set("/id", json!(id)).body()).await;
     serde_json::from_str(&line).expect("JSON")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is written in place")]
+async fn over_sse(address: SocketAddr, args: Value) -> Value {
+    let mut transport = ClientTransport::sse(address).await;
+    let greeting = json!({"protocolVersion": "2024-11-05", "capabilities": {},
+        "clientInfo": {"name": "sse", "version": "0"}});
+    let params = json!({"name": SHOWN, "arguments": args});
+    for (id, method, params) in [(0, "initialize", greeting), (1, "tools/call", params)] {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        transport.send(request.to_string()).await;
+        let answer = async {
+            loop {
+                let heard = transport.receive().await.expect("the stream goes on");
+                if heard["id"] == id && heard.get("method").is_none() {
+                    break heard;
+                }
+            }
+        };
+        let answer = soon("an answer", answer).await;
+        if method == "tools/call" {
+            return answer;
+        }
+    }
+    Value::Null
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is written in place")]

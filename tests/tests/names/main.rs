@@ -47,7 +47,7 @@ struct Policy {
     passing: usize,
 }
 
-const POLICIES: [Policy; 6] = [
+const POLICIES: [Policy; 7] = [
     Policy {
         name: "destructive",
         config: |it| json!({"policy": {"destructive": [it], "approvals": {"wait": 50}}}),
@@ -70,6 +70,16 @@ const POLICIES: [Policy; 6] = [
         name: "approve rule",
         config: |it| rule("approve", it),
         refusal: "nobody has approved it",
+        passing: 0,
+    },
+    Policy {
+        name: "condition",
+        config: |it| {
+            let rule = json!({"name": "r", "effect": "deny", "what": {"tools": [it]},
+                "when": format!("tool == \"{CANONICAL}\"")});
+            json!({"policy": {"rules": [rule], "approvals": {"wait": 50}}})
+        },
+        refusal: "may not be called",
         passing: 0,
     },
     Policy {
