@@ -35,11 +35,7 @@ const STEPS: &[Step] = &[
     Step { name: "build", when: When::Always, run: build::dist },
     Step { name: "conformance", when: When::Slow, run: |root| conformance::run(root, &[]) },
     Step { name: "clients", when: When::Slow, run: |root| clients::run(root, &[]) },
-    Step {
-        name: "fuzz",
-        when: When::Slow,
-        run: fuzz,
-    },
+    Step { name: "fuzz", when: When::Slow, run: fuzz },
     Step { name: "bench", when: When::Slow, run: |root| bench::run(root, &words(&["--quick"])) },
     // Last, when nothing else is built: each of its tests measures what others feel.
     Step { name: "adversarial", when: When::Slow, run: adversarial },

@@ -50,7 +50,8 @@ impl Answer {
         }
         let mut charge = sending.body(principal);
         if !charge.cover(largest.len()) {
-            let told = "too many bytes wait to be read by clients; read faster, or try again later\n";
+            let told =
+                "too many bytes wait to be read by clients; read faster, or try again later\n";
             return text(StatusCode::SERVICE_UNAVAILABLE, told);
         }
         *largest = charge.hold(std::mem::take(largest));
@@ -121,11 +122,8 @@ mod tests {
 
     #[test]
     fn large_answers_are_counted_until_they_are_sent() {
-        let settings = Settings {
-            sending: 150_000,
-            sending_of_principal: 100_000,
-            ..Settings::default()
-        };
+        let settings =
+            Settings { sending: 150_000, sending_of_principal: 100_000, ..Settings::default() };
         let (sending, ada) = (Arc::new(ReceiveBudget::of_answers(&settings)), "ada".into());
         let answer = |size| json(StatusCode::OK, Bytes::from(vec![b'1'; size]));
         let first = answer(60_000).charged(&sending, &ada);
