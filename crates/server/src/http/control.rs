@@ -39,6 +39,7 @@ impl ControlServer {
         let http_state = HttpState {
             slots: Arc::new(Slots::of_one_peer(server_state.settings.control_connections)),
             budget: Arc::new(ReceiveBudget::new(&server_state.settings)),
+            sending: Arc::new(ReceiveBudget::of_answers(&server_state.settings)),
             refusals: Arc::new(RefusalLog::new(&server_state.settings)),
             mailboxes: Mailboxes::default(),
             tasks: TaskTracker::new(),

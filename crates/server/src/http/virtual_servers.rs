@@ -32,6 +32,7 @@ impl HttpState {
             mailboxes: Mailboxes::default(),
             slots: self.slots.clone(),
             budget: self.budget.clone(),
+            sending: self.sending.clone(),
             refusals: self.refusals.clone(),
             tasks: self.tasks.clone(),
             address: self.address,
