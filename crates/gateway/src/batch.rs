@@ -157,10 +157,11 @@ impl Batch {
         let whole = self.call.clone();
         async move {
             // A result may be large, and each reference into it is a search from its beginning.
-            let (method, params, head) = match offload(prepared.size(), move || prepared.fill()).await {
-                Ok(filled) => filled,
-                Err(error) => return (index, BatchOutcome::not_started(&error)),
-            };
+            let (method, params, head) =
+                match offload(prepared.size(), move || prepared.fill()).await {
+                    Ok(filled) => filled,
+                    Err(error) => return (index, BatchOutcome::not_started(&error)),
+                };
             let mut call = Call::with_head(method, params, head, whole.caller.clone());
             call.log_level = whole.log_level;
             call.trace = whole.trace.clone();
