@@ -1,4 +1,4 @@
-//! What is asked of a server, and what it answers, in the newest form.
+//! Requests to a server and its responses, in the newest form.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use gantry_protocol::{Level, Method, ParamsHead, RawJson, ResultObject, Trace};
 pub struct Request {
     /// What is wanted.
     pub method: Method,
-    /// Its parameters. Keys of `_meta` that belong to one hop are made anew.
+    /// Its params. Hop-by-hop keys of `_meta` are written again.
     pub params: RawJson,
     /// The members of these that matter on the way, where they are known already.
     pub head: Option<ParamsHead>,
@@ -23,20 +23,19 @@ pub struct Request {
     pub wants_progress: bool,
     /// The least severe log message wanted; none for no messages.
     pub log_level: Option<Level>,
-    /// Whether it may be made again when nobody knows what became of it: it only reads, or a second
-    /// time changes nothing more.
+    /// Whether it may be repeated when its outcome is unknown: it only reads, or is idempotent.
     pub is_repeatable: bool,
     /// Arguments that are repeated in HTTP headers.
     pub headers: Arc<[HeaderParam]>,
-    /// Answers and state for a server without handshake that asked for input before.
+    /// Input responses and request state for a modern server that required input before.
     pub input: InputRequired,
     /// How a server of 2025-11-25 is told that this may become a task.
     pub task: Option<TaskRequest>,
     /// The trace that a server on the web is told of in headers too.
     pub trace: Option<Arc<Trace>>,
-    /// How long it may hear nothing; as the settings say if none is given.
+    /// Idle timeout; that of the settings if none is given.
     pub silence: Option<Duration>,
-    /// How long it may take in all; as the settings say if none is given.
+    /// Total timeout; that of the settings if none is given.
     pub at_most: Option<Duration>,
 }
 
@@ -47,8 +46,8 @@ pub struct TaskRequest {
     pub ttl: Option<Duration>,
 }
 
-/// Of an answer: questions by key, and the server's state. Of a request: answers by key, and the
-/// same state.
+/// In a response: input requests by key, and the server's request state. In a request: input
+/// responses by key, and the same state.
 #[derive(Debug, Clone, Default)]
 pub struct InputRequired {
     /// Questions, or answers, by key.
@@ -60,9 +59,9 @@ pub struct InputRequired {
 /// What a server answers.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// The result. One that does not say that it is complete is of a server with handshake.
+    /// The result. One without `resultType` is of a legacy server.
     Complete(ResultObject),
-    /// It needs answers first (servers without handshake).
+    /// It requires input first (modern servers).
     InputRequired(InputRequired),
     /// It works on; the result is that of creating a task in the form of the tasks extension.
     Task(RawJson),

@@ -1,4 +1,4 @@
-//! Every limit and habit of a client, with its default.
+//! Settings of a client: timeouts, limits, backoff and retries, each with its default.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::backoff::Backoff;
 /// Which era of the protocol to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Era {
-    /// Whichever the server knows; the newer one if it knows both.
+    /// Probe the server; the modern era if it supports both.
     #[default]
     Auto,
-    /// Without handshake.
+    /// Revisions from 2026-07-28: every request is self-contained.
     Modern,
-    /// With handshake.
+    /// Revisions up to 2025-11-25, which open with `initialize`.
     Legacy,
 }
 
@@ -53,8 +53,9 @@ impl Default for ListLimits {
     }
 }
 
-/// How much a server may say that answers no request of ours: notifications, questions, log lines
-/// and what is no message. Beyond it, it is read no faster than this, so that it has to wait.
+/// Flood limits: how much a server may send that answers no request (notifications, server
+/// requests, log lines, invalid messages). Beyond them, it is read no faster, so that it has to
+/// wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FloodLimits {
     /// Messages in a second. A long one counts for each 4 KiB of it.
@@ -78,7 +79,7 @@ impl Default for FloodLimits {
     }
 }
 
-/// How requests are made again that failed for a reason that may pass.
+/// Retries of requests that failed transiently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrySettings {
     /// How often a request is made at most; one for never again.
@@ -118,30 +119,30 @@ pub struct Settings {
     pub batch: usize,
     /// Messages that may wait to be sent, and events of one call that may wait to be heard.
     pub queue: usize,
-    /// Requests under way at once on one connection.
+    /// Requests in flight at once on one connection.
     pub in_flight: usize,
     /// What a server may list.
     pub lists: ListLimits,
     /// What a server may say that answers no request.
     pub flood: FloodLimits,
-    /// How long it may take to be connected and greeted.
+    /// Timeout for connecting and negotiating.
     pub connect_within: Duration,
-    /// How long a program may leave the question for its era unanswered before it is taken for one
-    /// that opens with a handshake.
+    /// How long a program may leave the probe unanswered before it is taken for a legacy server.
     pub probe_within: Duration,
-    /// How long a request may hear nothing. Progress begins it anew; an open question stops it.
+    /// Idle timeout of a request. Progress restarts it, and it is paused while an input request is
+    /// open.
     pub silence: Duration,
-    /// How long a request may take in all, questions left out.
+    /// Total timeout of a request, without the time that input requests are open.
     pub at_most: Duration,
-    /// The waits between tries to connect.
+    /// The backoff between attempts to connect.
     pub backoff: Backoff,
-    /// How requests are made again that failed for a reason that may pass.
+    /// Retries of requests that failed transiently.
     pub retry: RetrySettings,
     /// When to connect.
     pub start: Start,
-    /// How long a connection that nobody uses is kept; for ever if none is given.
+    /// Idle timeout of a connection; none to keep it open.
     pub idle: Option<Duration>,
-    /// How long one connection is used before it is replaced; for ever if none is given.
+    /// Maximum lifetime of a connection; none to keep it.
     pub lifetime: Option<Duration>,
     /// Bytes kept of what a program writes to standard error.
     pub log: usize,

@@ -132,7 +132,7 @@ impl ResponseStream {
                     inner.flood.ready().await;
                     match messages.next().await.transpose().map_err(|error| inner.seen(error))? {
                         Some(StreamItem::Message(text)) => {
-                            self.decoding = Some(decode(inner, text))
+                            self.decoding = Some(decode(inner, text));
                         }
                         Some(StreamItem::HangUp(retry)) => {
                             return Ok(Some(ResponseEvent::HangUp(retry)));

@@ -37,7 +37,7 @@ pub(crate) struct StreamableHttp(Arc<Shared>);
 struct Shared {
     http: Http,
     target: Uri,
-    /// What requests carry that stand alone.
+    /// The headers of self-contained requests.
     bare: Arc<HeaderMap>,
     negotiated: Mutex<Negotiated>,
     limit: usize,
@@ -70,7 +70,7 @@ pub(crate) enum Posted {
         /// The session that the server began.
         session: Option<String>,
     },
-    /// The server has nothing to say to it.
+    /// Accepted, without a response.
     Accepted,
     /// Any other status. 401 and 403 are errors already.
     Refused {
@@ -103,8 +103,7 @@ impl StreamableHttp {
         })))
     }
 
-    /// From now on every request carries these. Requests of a revision without handshake bring
-    /// their own.
+    /// Sets the headers of all further requests. Those of a modern revision bring their own.
     pub(crate) fn negotiated(&self, revision: Revision, session: Option<String>) {
         let mut headers = HeaderMap::clone(&self.0.bare);
         if revision >= Revision::V2025_06_18 && !revision.is_stateless() {
