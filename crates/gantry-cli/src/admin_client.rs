@@ -69,6 +69,16 @@ impl GatewayTarget {
 #[derive(Debug)]
 pub(crate) struct AdminClient(Route);
 
+/// One of the running gateways that may be meant.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) client: AdminClient,
+    /// What `--instance` takes; none for one that was named by its URL.
+    pub(crate) instance: Option<String>,
+    /// Which it is, for people.
+    pub(crate) description: String,
+}
+
 /// The way to it.
 #[derive(Debug)]
 enum Route {
@@ -87,14 +97,33 @@ impl AdminClient {
         if let Some(url) = &reach.url {
             return Ok(Self(Route::Network(Remote::new(url, reach)?)));
         }
-        let found = instances::choose(reach, kind).await?;
-        Ok(Self(Route::Control { id: found.id, socket: found.socket }))
+        Ok(Self::of(instances::choose(reach, kind).await?))
+    }
+
+    fn of(found: instances::Found) -> Self {
+        Self(Route::Control { id: found.id, socket: found.socket })
+    }
+
+    /// Every gateway that may have what an id alone names: the one that is named, or all of this
+    /// user's. Never none.
+    pub(crate) async fn find_all(reach: &GatewayTarget) -> Result<Vec<Candidate>, Exit> {
+        if reach.is_named() {
+            let client = Self::find(reach).await?;
+            let description = client.place();
+            return Ok(vec![Candidate { client, instance: reach.instance.clone(), description }]);
+        }
+        let candidate = |found: instances::Found| Candidate {
+            description: found.describe(),
+            instance: Some(found.id.clone()),
+            client: Self::of(found),
+        };
+        Ok(instances::candidates(reach).await?.into_iter().map(candidate).collect())
     }
 
     /// The gateway that is meant, if it is running. Says which one it is.
     pub(crate) async fn find_any(reach: &GatewayTarget) -> Result<Option<Self>, Exit> {
         let found = instances::find(reach).await?;
-        Ok(found.map(|found| Self(Route::Control { id: found.id, socket: found.socket })))
+        Ok(found.map(Self::of))
     }
 
     /// Asks for a page of administration.
@@ -201,16 +230,17 @@ impl AdminClient {
     }
 }
 
-/// Says which running gateways do not read a file that was written just now.
-pub(crate) async fn warn_of_unread(file: &Path) {
+/// Says which running gateways do not read a file that was written just now. Gives one that does.
+pub(crate) async fn warn_of_unread(file: &Path) -> Option<AdminClient> {
     // What was asked for is done; a gateway that cannot be asked is told of where it matters.
     let readers = instances::readers(file).await.unwrap_or_default();
-    let is_read = readers.iter().any(|(_, reads)| *reads);
+    let reader = readers.iter().find(|(_, reads)| *reads).map(|(gateway, _)| gateway);
     for (gateway, _) in readers.iter().filter(|(_, reads)| !reads) {
-        let file = file.display();
-        let kind = if is_read { "note" } else { "warning" };
+        let (gateway, file) = (gateway.describe(), file.display());
+        let kind = if reader.is_some() { "note" } else { "warning" };
         render::say(&format!("{kind}: the running gateway {gateway} does not read {file}"));
     }
+    reader.cloned().map(AdminClient::of)
 }
 
 /// The page of a server, or one below it.

@@ -1,5 +1,6 @@
 //! Several gateways of one user, and gateways on standard input.
 
+use gantry_tests::temp_folder::Bench;
 use gantry_tests::test_server::soon;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ async fn one_of_several_is_chosen() {
         assert_eq!(run.code, Some(code), "{words:?}: {run:?}");
         assert!(expected.iter().all(|it| run.err.contains(it)), "{words:?}: {run:?}");
     }
-    for words in [&["status"][..], &["approve"], &["deny", "x"], &["logs", "x"], &["trust"]] {
+    for words in [&["status"][..], &["logs", "x"], &["trust"], &["restart", "x"]] {
         // A configuration that is neither's decides nothing.
         let run = gantry(&bench, words, &[("GANTRY_CONFIG", "/none.json")]).await;
         assert_eq!(run.code, Some(2), "{words:?}: {run:?}");
@@ -40,6 +41,68 @@ async fn one_of_several_is_chosen() {
     let run = gantry(&bench, &["status", "--instance", &second], &[]).await;
     assert_eq!(run.code, Some(6), "{run:?}");
     assert_eq!(gantry(&bench, &["status"], &[]).await.code, Some(0));
+}
+
+/// The id of the call that waits at a gateway.
+async fn waiting_at(bench: &Bench, gateway: &Gateway) -> String {
+    let instance = gateway.pid().to_string();
+    let waits = async {
+        loop {
+            let run = gantry(bench, &["approve", "--json", "--instance", &instance], &[]).await;
+            let all: Value = serde_json::from_str(&run.out).expect("JSON");
+            if let Some(id) = all["pending"][0]["id"].as_str() {
+                return id.to_owned();
+            }
+        }
+    };
+    soon("a call that waits", waits).await
+}
+
+/// Each client may have started a gateway of its own with the same configuration, or with another.
+#[tokio::test]
+async fn an_approval_is_found_among_several_gateways() {
+    for config in ["gantry.json", "other.json"] {
+        let bench = bench(&format!("among-{config}"));
+        let first = Gateway::start(&bench, &["--config", "gantry.json"], &[]).await;
+        let mut second = Gateway::start(&bench, &["--config", config, "--stdio"], &[]).await;
+        for (word, expected) in [("approve", false), ("deny", true)] {
+            let call = json!({"name": TOOL, "arguments": {"path": word}});
+            second.send("tools/call", &call).await;
+            let id = waiting_at(&bench, &second).await;
+            let pid = second.pid().to_string();
+
+            let listed = gantry(&bench, &["approve"], &[]).await;
+            assert!(listed.code == Some(0) && listed.out.contains(&id), "{listed:?}");
+            assert!(listed.err.contains(&format!("at the gateway {pid} ")), "{listed:?}");
+            let listed = gantry(&bench, &["approve", "--json"], &[]).await;
+            let listed: Value = serde_json::from_str(&listed.out).expect("JSON");
+            let pending = &listed["pending"][0];
+            assert_eq!((&pending["id"], &pending["instance"]), (&json!(id), &json!(pid)));
+            let shown = gantry(&bench, &["approve", &id, "--show"], &[]).await;
+            assert!(shown.code == Some(0) && shown.out.contains(&id), "{shown:?}");
+
+            let elsewhere = first.pid().to_string();
+            let run = gantry(&bench, &[word, &id, "--instance", &elsewhere], &[]).await;
+            assert_eq!(run.code, Some(4), "it waits at another: {run:?}");
+            let run = gantry(&bench, &[word, &id], &[]).await;
+            assert_eq!(run.code, Some(0), "{run:?}");
+            assert!(run.err.contains(&format!("asking the gateway {pid} ")), "{run:?}");
+            let answer = second.receive().await;
+            let is_error = answer["result"]["isError"].as_bool().unwrap_or_default();
+            assert_eq!(is_error, expected, "{word}: {answer}");
+            let again = gantry(&bench, &[word, &id], &[]).await;
+            assert!(again.code == Some(1) && again.err.contains("waits no longer"), "{again:?}");
+        }
+        for words in [&["approve", "nothing"][..], &["deny", "nothing"]] {
+            let run = gantry(&bench, words, &[]).await;
+            assert!(run.code == Some(4) && run.err.contains("`nothing`"), "{words:?}: {run:?}");
+        }
+        // What has no such id needs a choice between gateways of one configuration.
+        let code = if config == "gantry.json" { 2 } else { 0 };
+        let run = gantry(&bench, &["tools", "pin"], &[]).await;
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert_eq!(run.err.contains(&format!("--instance {}", first.pid())), code == 2, "{run:?}");
+    }
 }
 
 #[tokio::test]

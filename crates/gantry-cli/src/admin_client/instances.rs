@@ -64,6 +64,27 @@ pub(crate) async fn find(reach: &GatewayTarget) -> Result<Option<Found>, Exit> {
     }
 }
 
+/// All gateways that may have what was named by an id alone: an id is in one of them only, whichever
+/// configuration was found here. When others run, those that are asked are told.
+pub(crate) async fn candidates(reach: &GatewayTarget) -> Result<Vec<Found>, Exit> {
+    let all = discover(None).await?;
+    let own = real(&state_dir::directory()?);
+    let mut candidates = all.clone();
+    candidates.retain(|it| real(&it.about.state) == own);
+    if let Some(file) = &reach.config {
+        let file = real(file);
+        candidates.retain(|it| it.reads(&file));
+    }
+    match candidates.as_slice() {
+        [] => return Err(none(reach, &all)),
+        [one] if all.len() > 1 => {
+            render::say(&format!("asking the gateway {}", one.describe()));
+        }
+        _ => {}
+    }
+    Ok(candidates)
+}
+
 /// What a search came to.
 enum Selected {
     One {
@@ -132,11 +153,11 @@ fn list(all: &[Found]) -> String {
 }
 
 /// Running gateways with the state directory of this user, of which each reads that file or not.
-pub(crate) async fn readers(file: &Path) -> Result<Vec<(String, bool)>, Exit> {
+pub(crate) async fn readers(file: &Path) -> Result<Vec<(Found, bool)>, Exit> {
     let own = real(&state_dir::directory()?);
     let all = discover(None).await?.into_iter().filter(|it| real(&it.about.state) == own);
     let file = real(file);
-    Ok(all.map(|it| (it.describe(), it.reads(&file))).collect())
+    Ok(all.map(|it| (it.clone(), it.reads(&file))).collect())
 }
 
 impl Found {
@@ -153,7 +174,7 @@ impl Found {
         }
     }
 
-    fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let Instance { state, config, listen, stdio, .. } = &self.about;
         let listen = listen.as_ref().map(|address| format!("http://{address}"));
         let stdio = stdio.then(|| "standard input".to_owned());

@@ -9,7 +9,7 @@ use gantry_protocol::redact::HIDDEN;
 use http::Method;
 use serde::Deserialize;
 
-use crate::admin_client::{AdminClient, GatewayTarget, page_in};
+use crate::admin_client::{AdminClient, Candidate, GatewayTarget, page_in};
 use crate::commands::call;
 use crate::exit::{Code, Exit};
 use crate::render::{self, Style, one_line};
@@ -93,24 +93,52 @@ struct Definitions {
 }
 
 pub(crate) async fn approve(options: &ApproveOptions) -> Result<(), Exit> {
-    let running = AdminClient::find(&options.reach).await?;
-    let Some(id) = &options.id else { return look(&running, options.json).await };
+    let gateways = AdminClient::find_all(&options.reach).await?;
+    let Some(id) = &options.id else { return look(&gateways, options.json).await };
     if options.show {
-        return show(&running, id, options.json).await;
+        return show(&gateways, id, options.json).await;
     }
     let scope = scope(options)?;
     let body = answer("approve").raw_some("scope", scope.as_ref()).finish();
-    say(&running, id, &body, options.json).await
+    say(&gateways, id, &body, options.json).await
 }
 
 pub(crate) async fn deny(options: &DenyOptions) -> Result<(), Exit> {
-    let running = AdminClient::find(&options.reach).await?;
-    say(&running, &options.id, &answer("deny").finish(), options.json).await
+    let gateways = AdminClient::find_all(&options.reach).await?;
+    say(&gateways, &options.id, &answer("deny").finish(), options.json).await
+}
+
+/// Asks about a call at the gateway where it waits. Each client may have started a gateway of its
+/// own, and the advice to approve a call names the id alone. Ids are random, so one gateway at most
+/// knows it, and asking the others changes nothing.
+async fn ask_owner(
+    gateways: &[Candidate],
+    ask: impl AsyncFn(&AdminClient) -> Result<RawJson, Exit>,
+) -> Result<RawJson, Exit> {
+    let mut failure = None;
+    for Candidate { client, description, .. } in gateways {
+        match ask(client).await {
+            // One that has ended meanwhile, or hangs, must not hide the one that knows the call.
+            Err(exit) if is_elsewhere(exit.code) => failure = failure.or(Some(exit)),
+            answered => {
+                if gateways.len() > 1 {
+                    render::say(&format!("asking the gateway {description}"));
+                }
+                return answered;
+            }
+        }
+    }
+    Err(failure.unwrap_or_else(|| Exit::bug("no gateway was asked".to_owned())))
+}
+
+fn is_elsewhere(code: Code) -> bool {
+    matches!(code, Code::NotFound | Code::Unreachable | Code::Timeout)
 }
 
 /// Shows one call that waits, with its real arguments. The gateway records that.
-async fn show(running: &AdminClient, id: &str, json: bool) -> Result<(), Exit> {
-    let shown = running.get(&page_in(&format!("{PAGE}/"), id, "?reveal=1")).await?;
+async fn show(gateways: &[Candidate], id: &str, json: bool) -> Result<(), Exit> {
+    let page = page_in(&format!("{PAGE}/"), id, "?reveal=1");
+    let shown = ask_owner(gateways, async |gateway| gateway.get(&page).await).await?;
     if json {
         return render::print(&render::pretty(&shown));
     }
@@ -123,46 +151,83 @@ fn not_understood(error: serde_json::Error) -> Exit {
     Exit::bug(format!("the gateway's answer is not understood: {error}"))
 }
 
-/// Lists the calls that wait; a person at a terminal is asked about each.
-async fn look(running: &AdminClient, json: bool) -> Result<(), Exit> {
-    let all = running.get(PAGE).await?;
-    if json {
-        return render::print(&render::pretty(&all));
+/// Lists the calls that wait at each gateway; a person at a terminal is asked about each.
+async fn look(gateways: &[Candidate], json: bool) -> Result<(), Exit> {
+    let mut pages = Vec::new();
+    for gateway in gateways {
+        pages.push((gateway, gateway.client.get(PAGE).await?));
     }
-    let pending = all.get("pending").unwrap_or(RawJson::NULL);
-    let waiting: Vec<Waiting> = pending.try_read().map_err(not_understood)?;
-    if waiting.is_empty() {
+    if json {
+        return render::print(&render::pretty(&together(&pages)));
+    }
+    let mut is_empty = true;
+    for (gateway, page) in &pages {
+        let pending = page.get("pending").unwrap_or(RawJson::NULL);
+        let waiting: Vec<Waiting> = pending.try_read().map_err(not_understood)?;
+        let definitions = page.get("definitions").and_then(|it| it.read::<Vec<Definitions>>());
+        let definitions = definitions.unwrap_or_default();
+        is_empty &= waiting.is_empty();
+        if gateways.len() > 1 && !(waiting.is_empty() && definitions.is_empty()) {
+            render::say(&format!("at the gateway {}:", gateway.description));
+        }
+        for line in &definitions {
+            render::say(&one_line(&line.text));
+        }
+        for one in &waiting {
+            present(gateway, one).await?;
+        }
+    }
+    if is_empty {
         render::say("no call waits for an approval");
     }
-    let definitions = all.get("definitions").and_then(|it| it.read::<Vec<Definitions>>());
-    for line in definitions.iter().flatten() {
-        render::say(&one_line(&line.text));
+    Ok(())
+}
+
+/// What several gateways say, as one page in which each thing names its gateway.
+fn together(pages: &[(&Candidate, RawJson)]) -> RawJson {
+    if let [(_, only)] = pages {
+        return only.clone();
     }
-    let is_asked = stdin().is_terminal() && render::is_watched();
-    for one in &waiting {
-        render::print(&one.describe(Style::of_stdout()))?;
-        if one.arguments.contains(HIDDEN) {
-            render::say(&format!("  `gantry approve {} --show` shows what is left out", one.id));
-        }
-        if is_asked {
-            render::say("Approve it? y: once, a: always for this tool, anything else: no");
-            let said = match call::said().await.as_deref() {
-                Some("y" | "yes") => answer("approve").finish(),
-                Some("a" | "always") => answer("approve").value("scope", ALWAYS).finish(),
-                _ => answer("deny").finish(),
-            };
-            if let Err(exit) = say(running, &one.id, &said, false).await {
-                render::failure(&exit);
-            }
-        }
+    let members = |member: &str| {
+        let of_one = |(gateway, page): &(&Candidate, RawJson)| -> Vec<RawJson> {
+            let instance = gateway.instance.as_deref().map(RawJson::string);
+            let all = page.get(member).unwrap_or(RawJson::NULL);
+            let marked = |it: RawJson| it.edit().set_some("instance", instance.clone()).apply();
+            all.elements().map(marked).collect()
+        };
+        pages.iter().flat_map(of_one).collect::<Vec<_>>()
+    };
+    let names = ["pending", "past", "grants", "definitions"];
+    names.iter().fold(ObjectWriter::new(), |it, name| it.array(name, &members(name))).finish()
+}
+
+/// Shows a call that waits, and asks a person at a terminal about it.
+async fn present(gateway: &Candidate, one: &Waiting) -> Result<(), Exit> {
+    render::print(&one.describe(Style::of_stdout()))?;
+    if one.arguments.contains(HIDDEN) {
+        render::say(&format!("  `gantry approve {} --show` shows what is left out", one.id));
+    }
+    if !(stdin().is_terminal() && render::is_watched()) {
+        return Ok(());
+    }
+    render::say("Approve it? y: once, a: always for this tool, anything else: no");
+    let said = match call::said().await.as_deref() {
+        Some("y" | "yes") => answer("approve").finish(),
+        Some("a" | "always") => answer("approve").value("scope", ALWAYS).finish(),
+        _ => answer("deny").finish(),
+    };
+    if let Err(exit) = say(std::slice::from_ref(gateway), &one.id, &said, false).await {
+        render::failure(&exit);
     }
     Ok(())
 }
 
 /// Sends an answer, and tells what came of it.
-async fn say(running: &AdminClient, id: &str, body: &RawJson, json: bool) -> Result<(), Exit> {
+async fn say(gateways: &[Candidate], id: &str, body: &RawJson, json: bool) -> Result<(), Exit> {
+    let page = page_in(&format!("{PAGE}/"), id, "");
     let answered =
-        running.send(Method::POST, &page_in(&format!("{PAGE}/"), id, ""), Some(body)).await?;
+        ask_owner(gateways, async |gateway| gateway.send(Method::POST, &page, Some(body)).await);
+    let answered = answered.await?;
     if json {
         return render::print(&render::pretty(&answered));
     }

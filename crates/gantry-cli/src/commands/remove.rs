@@ -28,7 +28,7 @@ pub(crate) async fn run(options: &RemoveOptions) -> Result<(), Exit> {
     }
     editor.save()?;
     render::say(&format!("removed `{}` from {}", options.name, editor.file.display()));
-    admin_client::warn_of_unread(&editor.file).await;
+    drop(admin_client::warn_of_unread(&editor.file).await);
     Ok(())
 }
 
