@@ -4,8 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use gantry_tests::temp_folder::{Bench, command, program};
+use gantry_tests::temp_folder::{Bench, command, program, root};
 use gantry_tests::test_server::soon;
+use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Run, gantry};
 
@@ -64,6 +65,41 @@ async fn a_server_that_is_added_anywhere_is_there_at_once() {
         let tools = scene.elsewhere(&["tools"]).await;
         assert!(!tools.out.contains("word_count"), "the examples have gone: {tools:?}");
     }
+}
+
+#[tokio::test]
+async fn adding_says_what_the_server_may_do() {
+    let scene = Scene::new("marks");
+    let hint = "`gantry trust grant server:s`";
+    let unknown = scene.run(&["add", "s", "--", "sleep", "1000"]).await;
+    assert!(unknown.err.contains("destructive") && unknown.err.contains(hint), "{unknown:?}");
+    let tool = |name: &str, annotations: Value| json!({"name": name, "inputSchema": {"type": "object"}, "annotations": annotations});
+    let tools = json!([
+        tool("wipes", json!({"destructiveHint": true})),
+        tool("reads", json!({"readOnlyHint": true})),
+        tool("plain", json!({"readOnlyHint": false})),
+    ]);
+    scene.bench.write("offered.json", &tools.to_string());
+    scene.bench.write("harmless.json", &json!([tools[1]]).to_string());
+    let server = root().join("tests/tests/pins/changing.py").display().to_string();
+    let file = |name: &str| scene.bench.folder.join(name).display().to_string();
+    let _gateway = scene.start(&[]).await;
+    let add = async |name: &str, offered: &str| {
+        let words = ["add", "--force", name, "--", "python3", &server, &file(offered)];
+        let added = scene.run(&words).await;
+        assert_eq!(added.code, Some(0), "{added:?}");
+        added.err
+    };
+    let said = add("s", "offered.json").await;
+    let expected = "the server `s` has 3 tools, 1 destructive (each call waits for approval), 1 \
+                    without annotations (each call runs without asking); `gantry trust grant \
+                    server:s` lets all of them run";
+    assert!(said.contains(expected), "{said}");
+    let said = add("harmless", "harmless.json").await;
+    assert!(!said.contains("trust grant"), "{said}");
+    let block = json!({"mcpServers": {"more": {"command": "python3", "args": [server, file("offered.json")]}}});
+    let added = scene.run(&["add-json", &block.to_string()]).await;
+    assert!(added.err.contains("the server `more` has 3 tools, 1 destructive"), "{added:?}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! `gantry add` and `gantry add-json`: more servers in the configuration.
 
+pub(crate) mod marks;
 pub(crate) mod parse;
 
 use std::path::Path;
@@ -140,11 +141,13 @@ async fn add(
              `gantry secret adopt` moves a secret to where secrets are kept"
         ));
     }
-    admin_client::warn_of_unread(&editor.file).await;
+    let gateway = admin_client::warn_of_unread(&editor.file).await;
     for (name, _, entry) in &written {
         let shown = render::pretty(&scan::masked(entry));
         render::print(&format!("{}: {shown}", RawJson::string(name).as_str()))?;
     }
+    let names: Vec<&str> = written.iter().map(|(name, ..)| name.as_str()).collect();
+    marks::tell(gateway.as_ref(), &names).await;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use clap::{Args, ValueHint};
 use gantry::{ObjectWriter, RawJson};
 
 use crate::admin_client;
+use crate::commands::add;
 use crate::commands::import::clients::{CLIENTS, Client};
 use crate::commands::import::read::Found;
 use crate::config::editor::{ConfigEditor, ConfigTarget};
@@ -64,7 +65,10 @@ pub(crate) async fn run(options: &ImportOptions) -> Result<(), Exit> {
     let done = if options.dry_run { "would take" } else { "took" };
     render::say(&format!("{done} {count} {noun} into {}", editor.file.display()));
     if count > 0 && !options.dry_run {
-        admin_client::warn_of_unread(&editor.file).await;
+        let gateway = admin_client::warn_of_unread(&editor.file).await;
+        let taken = outcomes.iter().filter(|it| it.taken.is_ok());
+        let names: Vec<&str> = taken.map(|it| it.name.as_str()).collect();
+        add::marks::tell(gateway.as_ref(), &names).await;
     }
     Ok(())
 }
