@@ -209,7 +209,8 @@ pub(crate) fn words(outcome: &Outcome) -> String {
 }
 
 /// Counts calls that reach it.
-struct Maker(Arc<AtomicUsize>);
+#[derive(Default)]
+pub(crate) struct Maker(Arc<AtomicUsize>);
 
 impl Provider for Maker {
     fn name(&self) -> &str {

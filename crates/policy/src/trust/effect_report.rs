@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gantry_gateway::filter::PublishHook;
-use gantry_gateway::{Effect, Origin, Snapshot, Target};
+use gantry_gateway::{Effect, Origin, Snapshot, Target, ToolEntry};
 
 use super::Trust;
 use super::decide::{Outcome, decide};
@@ -96,18 +96,24 @@ impl PublishHook for Trust {
     fn publish_hook(&self, next: &mut Snapshot) {
         let mut told = self.0.told.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = |origin: &Origin| (origin.server.clone(), origin.identity.clone());
-        let origins: HashSet<_> =
-            next.tools().filter_map(|tool| tool.origin.as_deref()).map(key).collect();
-        for (server, identity) in origins {
-            if told.contains(&(server.clone(), identity.clone())) {
-                continue;
-            }
-            let marks = self.marks_of(next, |it| it.server == server && it.identity == identity);
-            let text = marks.get(&server).and_then(|marks| marks.text(&server));
-            if let Some(text) = text {
+        let origins = next.tools().filter_map(|tool| tool.origin.as_deref()).map(key);
+        let new: HashSet<_> = origins.filter(|key| !told.contains(key)).collect();
+        if new.is_empty() {
+            return;
+        }
+        let marks = self.marks_of(next, |origin| new.contains(&key(origin)));
+        for (server, identity) in new {
+            if let Some(text) = marks.get(&server).and_then(|marks| marks.text(&server)) {
                 tracing::info!("{text}");
                 told.insert((server, identity));
             }
+        }
+    }
+
+    fn publish_tools_hook(&self, next: &mut Snapshot, changed: &[Arc<ToolEntry>]) {
+        // Registering a tool of our own must not cost a look at all others.
+        if changed.iter().any(|tool| tool.origin.is_some()) {
+            self.publish_hook(next);
         }
     }
 }

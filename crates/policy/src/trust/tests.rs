@@ -3,9 +3,13 @@
 mod table;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gantry_gateway::{Gateway, Listing, Origin, ServerInfo, ToolEntry, ToolVersions};
+use gantry_protocol::RawJson;
 
 use super::*;
-use crate::test_gateway::{TestGateway, TestPolicies, listing};
+use crate::test_gateway::{Maker, TestGateway, TestPolicies, listing};
 
 #[tokio::test(start_paused = true)]
 async fn the_most_specific_decision_counts_and_survives() {
@@ -133,18 +137,18 @@ async fn the_configuration_says_what_tools_do_and_what_is_asked() {
 }
 
 /// The same tools, whose server writes the members of each definition in another order.
-fn reordered(listing: gantry_gateway::Listing) -> gantry_gateway::Listing {
-    let tool = |tool: Arc<gantry_gateway::ToolEntry>| {
+fn reordered(listing: Listing) -> Listing {
+    let tool = |tool: Arc<ToolEntry>| {
         let mut members: Vec<_> = tool.definition.members().collect();
         members.reverse();
         let writer = gantry_protocol::json::ObjectWriter::new();
         let written = members.iter().fold(writer, |out, it| out.raw(&it.key(), &it.value()));
-        let mut entry = gantry_gateway::ToolEntry::new(written.finish()).unwrap();
+        let mut entry = ToolEntry::new(written.finish()).unwrap();
         entry.origin = tool.origin.clone();
         Arc::new(entry)
     };
     let tools = listing.tools.into_iter().map(tool).collect();
-    gantry_gateway::Listing { tools, ..gantry_gateway::Listing::default() }
+    Listing { tools, ..Listing::default() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,11 +189,47 @@ async fn distrust_stays_with_the_server_and_its_name() {
     }
     // A tool of another server that has none of these names is another tool.
     let mut other = tool.shown_as("reads_here", None).unwrap();
-    let origin = gantry_gateway::Origin { server: "near".into(), identity: "x".into() };
+    let origin = Origin { server: "near".into(), identity: "x".into() };
     let definition = tool.definition.clone();
     other.own =
         Arc::new(gantry_gateway::UpstreamDefinition { name: "reads_here".to_owned(), definition });
     other.origin = Some(Arc::new(origin));
     let other = Target::Tool(Arc::new(other));
     assert_eq!(test_gateway.trust.inputs(&other, false).level(), Level::Verified);
+}
+
+/// Registering a tool of our own costs the same however many tools servers have.
+#[tokio::test(start_paused = true)]
+async fn a_tool_of_our_own_costs_no_look_at_the_others() {
+    let entry = |name: &str, server: Option<&str>| {
+        let text = format!(
+            r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{{"readOnlyHint":true}}}}"#
+        );
+        let mut tool = ToolEntry::new(RawJson::parse(text, Default::default()).unwrap()).unwrap();
+        let origin = |it: &str| Arc::new(Origin { server: it.into(), identity: it.into() });
+        tool.origin = server.map(origin);
+        Arc::new(tool)
+    };
+    for count in [1, 1000] {
+        let approvals = TestGateway::open(TestPolicies::default()).await.trust.approvals().clone();
+        let looks = Arc::new(AtomicUsize::new(0));
+        let counted = looks.clone();
+        let in_order: InOrder = Arc::new(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            true
+        });
+        let trust = Trust::open(TrustSettings::default(), approvals, in_order).await.unwrap();
+        let builder = Gateway::builder(ServerInfo::new("marks", "1"));
+        let gateway = builder.publish_hook(trust.clone()).build();
+        // A server about which there is nothing to say, so that it is never noted as reported.
+        let tools = (0..count).map(|number| entry(&format!("far_{number}"), Some("far"))).collect();
+        gateway.attach(Arc::new(Maker::default())).publish(Listing { tools, ..Listing::default() });
+        let own = gateway.attach(Arc::new(Maker::default()));
+        let at_first = looks.swap(0, Ordering::SeqCst);
+        assert!((count..=2 * count).contains(&at_first), "{at_first} looks at {count} tools");
+        let listed = Some(entry("own", None));
+        own.replace(&ToolVersions { name: "own".to_owned(), listed, older: Vec::new() });
+        assert!(gateway.catalog().snapshot().tool("own").is_some());
+        assert_eq!(looks.load(Ordering::SeqCst), 0, "among {count} tools");
+    }
 }
