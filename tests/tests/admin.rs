@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use gantry_tests::http::Outgoing;
+use gantry_tests::request::list;
 use gantry_tests::temp_folder::{command, program};
 use gantry_tests::test_server::soon;
 use gantry_tests::tool_fixture::{Folder, ToolFixture, description};
@@ -164,6 +165,7 @@ async fn what_cannot_be_registered_says_why() {
         let (found, answer) = admin.register(&manifest).await;
         assert_eq!(found, status, "{answer}");
         assert!(message(&answer).contains(words), "{answer}");
+        assert_eq!(answer["error"]["error_type"], "RegistrationError", "{answer}");
     }
     let cases =
         [("PUT", "/api/tools", 405), ("POST", "/api/tools/a.b", 405), ("GET", "/api/x", 404)];
@@ -221,4 +223,6 @@ async fn an_entry_without_version_is_registered_with_a_warning() {
     }
     let listed = admin.tool_fixture.ask("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"][0]["annotations"]["destructiveHint"], false, "{listed}");
+    let listed = list().ask(admin.tool_fixture.address).await;
+    assert_eq!(listed["result"]["ttlMs"], 1000, "clients keep it as long as `cache_ttl`: {listed}");
 }

@@ -108,3 +108,21 @@ fn only_what_changed_is_read_again() {
     assert!(folders.scan());
     assert_eq!(names(&folders), ["x.b", "x.own"]);
 }
+
+/// A file that is the same is read again after the time that its tools say, and after no other.
+#[test]
+fn a_file_is_read_again_when_its_tools_say() {
+    for (cache_ttl, is_read_again) in [(json!(0), true), (json!(1000), false), (json!(null), false)]
+    {
+        let manifest =
+            json!({"name": "x.a", "command": "sh", "metadata": {"cache_ttl": cache_ttl}});
+        let folder = Folder::new().with("a.tool.json", json_with(&manifest));
+        let file = folder.0.join("a.tool.json");
+        let mut folders = Folders::new(vec![folder.0.clone()]);
+        folders.look();
+        let (first, manifest) = (folders.read[&file].read, folders.latest().manifests[0].clone());
+        assert!(!folders.look(), "{cache_ttl}: it says the same");
+        assert_eq!(folders.read[&file].read > first, is_read_again, "{cache_ttl}");
+        assert!(Arc::ptr_eq(&folders.latest().manifests[0], &manifest), "{cache_ttl}");
+    }
+}
