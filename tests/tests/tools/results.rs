@@ -116,7 +116,13 @@ async fn a_printed_tool_result_is_one_whatever_else_it_says() {
                 json!({"status": "failure", "error": {"error_type": "ToolExecutionError"}}),
             )
         },
-        // An object that merely has a status of its own is data.
+        case(
+            r#"{"status":"no_change_needed","request_id":"r1"}"#,
+            number(),
+            200,
+            json!({"status": "no_change_needed", "data": null, "request_id": "r1"}),
+        ),
+        // An object that merely has a status of its own is data, where that fits the schema.
         case(
             r#"{"status":"success","n":1}"#,
             number(),

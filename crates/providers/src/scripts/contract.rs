@@ -165,6 +165,14 @@ impl PrintedValue<'_> {
             }
             None => {}
         }
+        // An object with a `status` and keys of its own is data where that fits the output schema;
+        // where it does not, a result without data is meant, whose further keys are kept.
+        if self.schema.is_some()
+            && !self.fits(&value)
+            && let Ok(result) = ToolResult::from_json(&value)
+        {
+            return Ok(result.to_call_result());
+        }
         if value.get(CONTENT).is_some_and(|content| is_blocks(&content)) {
             return self.content(value);
         }
