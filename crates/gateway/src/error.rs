@@ -35,10 +35,11 @@ pub enum ErrorKind {
     Timeout,
     /// The client gave up.
     Cancelled,
-    /// Policy says no.
+    /// Policy says no to the request.
     Refused,
-    /// A tool is not run because it is not trusted or not approved. A model should read why, and
-    /// what to do, so that this is a result of the tool.
+    /// What the caller may know of is not run: a rule or the scope of its token denies it, or it is
+    /// not trusted or not approved. A model should read why, and what to do, so that this is a
+    /// result of the tool.
     Blocked,
     /// The answers came for a call that is no longer waiting for them.
     InputLost,

@@ -165,15 +165,16 @@ fn refusal(ruling: &RuleDecision<'_>, caller: &Caller, target: &Target) -> CallE
     policy_refusal(caller, name, text)
 }
 
-/// The refusal of a call for something that the caller sees.
+/// The refusal of a call for something that the caller sees. A refused tool call becomes a tool result,
+/// so that a model can read why: agents raise an error of the protocol instead of showing it.
 fn policy_refusal(caller: &Caller, name: &str, why: String) -> CallError {
     if caller.is_local() {
-        return CallError::new(ErrorKind::Refused, why);
+        return CallError::new(ErrorKind::Blocked, why);
     }
     let text = format!(
         "`{name}` is denied by a policy of this gateway; ask its administrator if you need it"
     );
-    CallError::new(ErrorKind::Refused, text).with_private(why)
+    CallError::new(ErrorKind::Blocked, text).with_private(why)
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ async fn no_other_door_leads_around_a_rule() {
     assert_eq!(names(&alone, "tools", "name"), ["answers", "well"]);
     for tool in ["odd", "who"] {
         let answer = call(tool, json!({})).to("/mcp/s").ask(fixture.address).await;
-        let text = answer["error"]["message"].as_str().unwrap_or_default();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(text.contains("rule `hide`"), "{tool}: {answer}");
     }
     let calls = json!([{"id": "a", "name": "s_well"}, {"id": "b", "name": "s_who"}]);
@@ -233,6 +233,11 @@ async fn conditions_look_at_arguments() {
             }
         }
     }
+    // Agents raise errors of the protocol, and show results to their model.
+    let denied = call("s_well", json!({"loud": 4})).ask(fixture.address).await;
+    let result = &denied["result"];
+    assert_eq!((&result["isError"], &denied["error"]), (&json!(true), &Value::Null), "{denied}");
+    assert_eq!(result["_meta"]["gantry/error"]["error_type"], "PermissionError", "{denied}");
     // A condition that cannot be answered is told once, a shadow rule each time.
     let log = fixture.log();
     assert_eq!(log.matches("cannot be answered").count(), 2, "{log}");
