@@ -1,6 +1,7 @@
 //! The approval of one call: it is covered by a grant, was approved before, or waits for an answer. The wait
 //! is bounded: a call that nobody answers in time is told so and may be repeated.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use gantry_gateway::filter::{OnEnd, Permit, PolicyDecision, Verdict as Leave};
@@ -11,7 +12,7 @@ use gantry_gateway::{
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Level, RawJson};
 use tokio::sync::watch;
-use tokio::time::{Duration, Instant, sleep_until, timeout_at};
+use tokio::time::{Duration, Instant, sleep, sleep_until, timeout_at};
 
 use super::approval_request::Asking;
 use super::pending::{Past, Pending, Verdict};
@@ -151,16 +152,22 @@ impl Approvals {
         let begun = self.begin(asking, need).await;
         let begun = begun.inspect_err(|_| note(context, false, "too many"));
         let Begun { shown, until, mut verdict } = begun?;
+        let mut reports = Reports::new(&shown, context, self.is_client_only());
         let asked = async {
             let is_able = context.caller().capabilities.elicitation_form;
             if is_able && self.is_elicited(&shown) {
-                match self.elicit(&shown, context).await {
+                // The form may stay open for minutes, and a client that hears nothing gives up.
+                let elicited = tokio::select! {
+                    elicited = self.elicit(&shown, context) => elicited,
+                    never = reports.send_each_interval() => match never {},
+                };
+                match elicited {
                     Elicited::Failed => {}
                     elicited => return elicited,
                 }
             }
             if !self.is_client_only() {
-                wait_elsewhere(&shown, context, deadline).await;
+                reports.wait_elsewhere(deadline).await;
             }
             Elicited::Dismissed
         };
@@ -303,23 +310,43 @@ async fn decided(verdict: &mut watch::Receiver<Option<Past>>) -> Past {
     }
 }
 
-/// Waits for an answer from elsewhere until the deadline, and tells the client why its call takes
-/// so long, if it wants to know. The model does not hear of it.
-async fn wait_elsewhere(shown: &Pending, context: &CallContext, deadline: Instant) {
-    let Pending { id, tool, .. } = shown;
-    let text = format!("`{tool}` waits for an approval: `gantry approve {id}`");
-    let data = RawJson::string(&text);
-    // A client that reads nothing must not make it wait longer.
-    let _ = timeout_at(deadline, context.log(Level::Notice, Some("gantry"), &data)).await;
-    let mut progress = Progress { progress: 0.0, total: None, message: Some(text) };
-    loop {
-        context.progress(&progress);
-        progress.progress += PROGRESS_STEP;
-        let now = Instant::now();
-        if now >= deadline {
-            return;
+/// Tells the client why its call takes so long, if it wants to know. The model does not hear of it.
+struct Reports<'a> {
+    context: &'a CallContext,
+    text: String,
+    progress: Progress,
+}
+
+impl<'a> Reports<'a> {
+    fn new(shown: &Pending, context: &'a CallContext, is_client_only: bool) -> Self {
+        let Pending { id, tool, .. } = shown;
+        let text = match is_client_only {
+            true => format!("`{tool}` waits for an approval by the user of this client"),
+            false => format!("`{tool}` waits for an approval: `gantry approve {id}`"),
+        };
+        let progress = Progress { progress: 0.0, total: None, message: Some(text.clone()) };
+        Self { context, text, progress }
+    }
+
+    /// Waits for an answer from elsewhere until the deadline.
+    async fn wait_elsewhere(&mut self, deadline: Instant) {
+        let data = RawJson::string(&self.text);
+        // A client that reads nothing must not make it wait longer.
+        let _ = timeout_at(deadline, self.context.log(Level::Notice, Some("gantry"), &data)).await;
+        self.send();
+        let _ = timeout_at(deadline, self.send_each_interval()).await;
+    }
+
+    async fn send_each_interval(&mut self) -> Infallible {
+        loop {
+            sleep(PROGRESS_INTERVAL).await;
+            self.send();
         }
-        sleep_until(deadline.min(now + PROGRESS_INTERVAL)).await;
+    }
+
+    fn send(&mut self) {
+        self.context.progress(&self.progress);
+        self.progress.progress += PROGRESS_STEP;
     }
 }
 

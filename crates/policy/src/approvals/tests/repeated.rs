@@ -186,6 +186,38 @@ async fn a_client_that_wants_progress_hears_what_its_call_waits_for() {
     }
 }
 
+/// A person may need longer than a client waits in silence.
+#[tokio::test(start_paused = true)]
+async fn a_client_whose_form_is_open_hears_progress() {
+    for client_only in [false, true] {
+        let test_gateway = TestGateway::open(TestPolicies::default()).await;
+        if client_only {
+            test_gateway.trust.approvals().set_client_only();
+        }
+        let mut wanted = call("destroys", ARGUMENTS, able("local"));
+        wanted.wants_progress = true;
+        let mut running = test_gateway.start(wanted);
+        let before = tokio::time::Instant::now();
+        let (mut form, mut heard) = (None, Vec::new());
+        while heard.len() < 4 {
+            match running.next_event().await {
+                CallEvent::InputRequests(mut requests) => form = Some(requests.remove(0)),
+                CallEvent::Notification(CallNotification::Progress(params)) => heard.push(params),
+                step => panic!("{step:?}"),
+            }
+        }
+        assert_eq!(before.elapsed(), Duration::from_secs(20));
+        let id = test_gateway.trust.approvals().pending().remove(0).id;
+        for params in &heard {
+            let command = params.as_str().contains(&format!("`gantry approve {id}`"));
+            assert!(params.as_str().contains("`destroys` waits") && command != client_only);
+        }
+        let answer = r#"{"action":"accept","content":{"decision":"allow once"}}"#;
+        form.expect("a form").answer.send(Ok(RawJson::from_static(answer))).expect("it waits");
+        assert_eq!(ended(&mut running).await, "run");
+    }
+}
+
 /// A rule that names approvers counts for what was approved before there was one.
 #[tokio::test(start_paused = true)]
 async fn an_approval_does_not_outlive_a_change_of_approvers() {
