@@ -121,6 +121,23 @@ async fn a_gateway_with_another_state_is_not_meant() {
     assert_eq!(run.code, Some(0), "{run:?}");
 }
 
+/// Clients start gateways with other variables than those of the user's shell.
+#[tokio::test]
+async fn a_gateway_of_another_environment_is_listed() {
+    let bench = bench("environment");
+    let text = |path: &str| bench.folder.join(path).display().to_string();
+    let (home, state) = (text("home"), text("home/.local/state"));
+    std::fs::create_dir_all(&state).expect("a folder");
+    let gateway =
+        Gateway::start(&bench, &["--stdio"], &[("HOME", &home), ("XDG_STATE_HOME", &state)]).await;
+    let id = gateway.pid().to_string();
+    let variables = [("HOME", &*home), ("XDG_STATE_HOME", &*text("elsewhere"))];
+    let run = gantry(&bench, &["status"], &variables).await;
+    assert!(run.code == Some(6) && run.err.contains(&format!("--instance {id}")), "{run:?}");
+    let run = gantry(&bench, &["status", "--instance", &id], &variables).await;
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
 #[tokio::test]
 async fn a_call_over_standard_input_is_approved() {
     for (word, expected) in [("approve", false), ("deny", true)] {

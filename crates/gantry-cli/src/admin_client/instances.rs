@@ -187,7 +187,7 @@ impl Found {
 
 /// All running gateways of this user, or the one with this id. What was left behind is removed.
 async fn discover(id: Option<&str>) -> Result<Vec<Found>, Exit> {
-    let directories = control_socket::directories()?;
+    let directories = control_socket::searched()?;
     let sockets = directories.iter().flat_map(|directory| control_socket::sockets(directory));
     let wanted = sockets.filter(|(name, _)| id.is_none_or(|id| id == name));
     let asked = wanted.map(async |(name, socket)| {

@@ -145,13 +145,39 @@ pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The directories that may hold control sockets of this user, the preferred one first. The last is
-/// short, for when the paths of the others are longer than a socket address may be.
+/// The directories that may hold the control socket of this process, the preferred one first. The last
+/// is short, for when the paths of the others are longer than a socket address may be.
 pub(crate) fn directories() -> Result<Vec<PathBuf>, Exit> {
-    let runtime = tool_sources::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let state = state_dir::directory()?;
+    Ok(own(&tool_sources::variable, &state, user()))
+}
+
+/// The directories in which gateways of this user may have their sockets. Those that were started in
+/// another environment may have them elsewhere than this process would: a cron job has no
+/// `XDG_RUNTIME_DIR`, and some clients pass on `HOME` and `PATH` alone.
+pub(crate) fn searched() -> Result<Vec<PathBuf>, Exit> {
+    let state = state_dir::directory()?;
+    Ok(all(&tool_sources::variable, &state, user()))
+}
+
+fn own(variable: &dyn Fn(&str) -> Option<String>, state: &Path, user: u32) -> Vec<PathBuf> {
+    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
     let runtime = runtime.filter(|it| it.is_absolute()).map(|it| it.join("gantry"));
-    let short = Path::new("/tmp").join(format!("gantry-{}", user()));
-    Ok(runtime.into_iter().chain([state_dir::directory()?.join("run"), short]).collect())
+    let short = Path::new("/tmp").join(format!("gantry-{user}"));
+    runtime.into_iter().chain([state.join("run"), short]).collect()
+}
+
+fn all(variable: &dyn Fn(&str) -> Option<String>, state: &Path, user: u32) -> Vec<PathBuf> {
+    let runtime = Path::new("/run/user").join(user.to_string()).join("gantry");
+    let only_home = |name: &str| variable(name).filter(|_| name == "HOME");
+    let default_state = crate::config::state_folder(&only_home).map(|it| it.join("run"));
+    let mut all = own(variable, state, user);
+    for other in [runtime].into_iter().chain(default_state) {
+        if !all.contains(&other) {
+            all.push(other);
+        }
+    }
+    all
 }
 
 /// The path of the socket with this id.
@@ -198,4 +224,52 @@ fn is_private(about: &Metadata) -> bool {
 
 fn is_own_socket(about: &Metadata) -> bool {
     about.file_type().is_socket() && about.uid() == user()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gateways_of_other_environments_are_looked_for() {
+        let short = "/tmp/gantry-7";
+        let cases: [(&[(&str, &str)], &str, &[&str]); 4] = [
+            (
+                &[("HOME", "/h")],
+                "/h/.local/state/gantry",
+                &["/h/.local/state/gantry/run", short, "/run/user/7/gantry"],
+            ),
+            (
+                &[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/run/user/7")],
+                "/h/.local/state/gantry",
+                &["/run/user/7/gantry", "/h/.local/state/gantry/run", short],
+            ),
+            (
+                &[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r"), ("XDG_STATE_HOME", "/s")],
+                "/s/gantry",
+                &[
+                    "/r/gantry",
+                    "/s/gantry/run",
+                    short,
+                    "/run/user/7/gantry",
+                    "/h/.local/state/gantry/run",
+                ],
+            ),
+            (
+                &[("XDG_RUNTIME_DIR", "r"), ("XDG_STATE_HOME", "/s")],
+                "/s/gantry",
+                &["/s/gantry/run", short, "/run/user/7/gantry"],
+            ),
+        ];
+        for (variables, state, expected) in cases {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(it, _)| *it == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            let found = all(&variable, Path::new(state), 7);
+            assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>());
+            let own = own(&variable, Path::new(state), 7);
+            assert!(found.starts_with(&own) && own.last().is_some_and(|it| *it == *short));
+        }
+    }
 }
