@@ -4,6 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use gantry_protocol::{Level, Method, ParamsHead, RawJson, Trace};
 
@@ -30,8 +31,9 @@ pub struct Call {
     pub trace: Option<Arc<Trace>>,
     /// Whether the client takes input requests with the reply and comes back with the responses.
     pub takes_input_requests: bool,
-    /// Whether the listener has already waited for its target to be listed.
-    pub has_waited: bool,
+    /// How long the listener has waited for its target to be listed, which counts against the
+    /// deadline; none if it has not looked.
+    pub waited: Option<Duration>,
     /// Whether the client wants a task of a tool that does not run as one for it.
     pub wants_task: bool,
 }
@@ -75,7 +77,7 @@ impl Call {
             input: Input::default(),
             trace: None,
             takes_input_requests: false,
-            has_waited: false,
+            waited: None,
             wants_task: false,
         }
     }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use gantry_protocol::Method;
 use gantry_transport::{LARGE, offload};
+use tokio::time::Instant;
 
 use self::call_record::CallRecord;
 use self::provider_call::call_provider;
@@ -159,12 +160,17 @@ impl Pipeline {
         }
         let caller = call.caller.clone();
         let sees = |target: &Target| policies.may_know(&caller, target);
-        let max_wait = if call.has_waited { Duration::ZERO } else { policies.deadline.usual };
+        // All waits for a server that is starting keep to one deadline together: clients give up
+        // after a time of their own.
+        let (came, at_listener) = (Instant::now(), call.waited.unwrap_or_default());
+        let max_wait = if call.waited.is_some() { Duration::ZERO } else { policies.deadline.usual };
         let mut resolved = self.catalog.resolve_within(call, sees, max_wait).await?;
         if resolved.target.is_cached() {
             record.set_target(&resolved.target);
-            resolved = Box::pin(self.relisted(resolved)).await?;
+            let left = policies.deadline.left_after(at_listener + came.elapsed());
+            resolved = Box::pin(self.relisted(resolved, left)).await?;
         }
+        let waited = at_listener + came.elapsed();
         let size = resolved.size();
         let resolved = match size > LARGE {
             true => Box::pin(offload(size, move || fill_defaults(resolved))).await,
@@ -193,7 +199,7 @@ impl Pipeline {
         }
         let usual = resolved.provider.timeout(&target).unwrap_or(policies.deadline.usual);
         let served = pin!(call_provider(resolved, context, policies.rounds));
-        let reply = Deadline { usual, ..policies.deadline }.run(context, served).await?;
+        let reply = Deadline { usual, ..policies.deadline }.run(context, waited, served).await?;
         check_result(&policies.checks, &caller.principal, &target, reply).await
     }
 
@@ -213,20 +219,19 @@ impl Pipeline {
 
     /// The call with the definition that its server lists now: a cached one is neither judged nor
     /// called. For a caller who may not know of it no server is asked, nor started.
-    async fn relisted(&self, resolved: Resolved) -> Result<Resolved, CallError> {
+    async fn relisted(&self, resolved: Resolved, within: Duration) -> Result<Resolved, CallError> {
         let caller = resolved.call.caller.clone();
         let sees = |target: &Target| self.policies.may_know(&caller, target);
         if !sees(&resolved.target) {
             return Ok(resolved);
         }
-        let within = self.policies.deadline.usual;
         let listing = resolved.provider.relisted(&resolved.target);
         tokio::time::timeout(within, listing).await.map_err(|_| {
             let (name, server) = (resolved.target.name(), resolved.target.origin());
             let server = server.map_or_else(|| resolved.provider.name(), |origin| &origin.server);
             let text = format!(
-                "`{name}` was not called: the server `{server}` did not list it again within \
-                 {within:?}; `gantry status {server}` shows its state"
+                "`{name}` was not called: the server `{server}` did not list it again in time; \
+                 `gantry status {server}` shows its state"
             );
             CallError::new(ErrorKind::Timeout, text)
         })??;

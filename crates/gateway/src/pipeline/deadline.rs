@@ -23,20 +23,31 @@ pub(crate) struct Deadline {
 /// The deadline is paused while an input request is open, so it is checked only this often.
 const PAUSED: Duration = Duration::from_secs(1);
 
+/// However long a call has waited for its server to start, it may run for so long.
+const LEAST: Duration = Duration::from_secs(5);
+
 impl Deadline {
-    /// Runs the call, and drops it when its time is up.
+    /// What is left for a call that has waited for so long.
+    pub(crate) fn left_after(self, waited: Duration) -> Duration {
+        self.usual.saturating_sub(waited).max(LEAST.min(self.usual))
+    }
+
+    /// Runs the call, and drops it when its time is up. What it has waited for its server before
+    /// counts too.
     pub(crate) async fn run(
         self,
         context: &CallContext,
+        waited: Duration,
         mut call: Pin<&mut impl Future<Output = Outcome>>,
     ) -> Outcome {
         let started = Instant::now();
-        let mut left = self.usual;
+        let mut left = self.left_after(waited);
+        let waited = self.usual - left;
         loop {
             if let Ok(outcome) = timeout(left, call.as_mut()).await {
                 return outcome;
             }
-            let worked = started.elapsed().saturating_sub(context.waited());
+            let worked = waited + started.elapsed().saturating_sub(context.waited());
             let limit = self.limit(context);
             left = limit.saturating_sub(worked);
             if context.is_asking() {

@@ -1,5 +1,6 @@
 //! The order of the stages, and what each does to a call that fails in it.
 
+mod late;
 mod probe;
 mod statistics;
 mod traces;

@@ -1,5 +1,7 @@
 //! A request as it arrived, with what everyone needs of it found once.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use gantry_protocol::jsonrpc::{Batch, Incoming, Malformed, Notification, Response, decode};
 use gantry_protocol::meta::RequestMeta;
@@ -40,6 +42,8 @@ pub(crate) struct ParsedRequest {
     pub(crate) params: RawJson,
     pub(crate) head: ParamsHead,
     pub(crate) meta: RequestMeta,
+    /// How long it has waited for what it names to be listed.
+    pub(crate) waited: Duration,
 }
 
 impl ParsedRequest {
@@ -48,7 +52,7 @@ impl ParsedRequest {
         let params = params.unwrap_or(RawJson::EMPTY_OBJECT);
         let head = ParamsHead::read(&params);
         let meta = RequestMeta::read(head.meta.as_ref());
-        Self { id, method, params, head, meta }
+        Self { id, method, params, head, meta, waited: Duration::ZERO }
     }
 
     /// The same with the trace that the headers name, unless the request names one itself.

@@ -85,7 +85,7 @@ impl Session {
 
     /// Serves what concerns the session itself, and lifts everything else.
     pub(crate) fn handle(&self, server_state: &ServerState, parsed: ParsedRequest) -> Handled {
-        let ParsedRequest { id, method, params: given, head, meta } = parsed;
+        let ParsedRequest { id, method, params: given, head, meta, waited } = parsed;
         let answer = |result: Result<(), RpcError>| match result {
             Ok(()) => Handled::Answered(jsonrpc::result(&id, &RawJson::EMPTY_OBJECT)),
             Err(error) => Handled::Answered(jsonrpc::error(&id, &error)),
@@ -97,7 +97,7 @@ impl Session {
                 Ok(true) => answer(Ok(())),
                 Ok(false) => self.lift(
                     server_state,
-                    ParsedRequest { id, method, params: given, head, meta },
+                    ParsedRequest { id, method, params: given, head, meta, waited },
                     None,
                 ),
                 Err(error) => answer(Err(error)),
@@ -111,7 +111,7 @@ impl Session {
             {
                 self.lift(
                     server_state,
-                    ParsedRequest { id, method, params: given, head, meta },
+                    ParsedRequest { id, method, params: given, head, meta, waited },
                     None,
                 )
             }
@@ -122,7 +122,11 @@ impl Session {
                 // What was found before still holds unless lifting changed something.
                 let unchanged = params.bytes().as_ptr() == given.bytes().as_ptr();
                 let head = if unchanged { head } else { ParamsHead::read(&params) };
-                self.lift(server_state, ParsedRequest { id, method, params, head, meta }, task)
+                self.lift(
+                    server_state,
+                    ParsedRequest { id, method, params, head, meta, waited },
+                    task,
+                )
             }
             unknown => answer(Err(RpcError::method_not_found(unknown.as_str()))),
         }
@@ -217,7 +221,7 @@ impl Session {
         parsed: ParsedRequest,
         task: Option<RawJson>,
     ) -> Handled {
-        let ParsedRequest { id, method, params, head, meta } = parsed;
+        let ParsedRequest { id, method, params, head, meta, .. } = parsed;
         let (token, caller) = (meta.progress_token, self.caller.clone());
         let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
         call.wants_progress = token.is_some();

@@ -1,6 +1,7 @@
 //! Requests that stand alone: checked against their own headers and `_meta`, run, answered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use gantry_gateway::{
@@ -55,7 +56,7 @@ pub(crate) fn prepare(
     let id = &parsed.id;
     let checked = checks::check(server_state, client_identity, &parsed, headers);
     let (caller, log_level) = checked.map_err(|refusal| refusal.of(id))?;
-    let ParsedRequest { id, method, params, head, meta } = parsed;
+    let ParsedRequest { id, method, params, head, meta, waited } = parsed;
     let json_content = server_state.settings.json_content || caller.capabilities.json_content;
     let (token, trace) = (meta.progress_token, meta.trace.map(Arc::new));
     let request_context =
@@ -75,7 +76,9 @@ pub(crate) fn prepare(
             server_state,
             request_context,
             head,
-            (log_level, headers.is_some()),
+            log_level,
+            // Over HTTP, where the headers are checked against the definition.
+            headers.is_some().then_some(waited),
             trace,
         )),
     }
@@ -106,7 +109,8 @@ impl StatelessCall {
         server_state: &Arc<ServerState>,
         request_context: RequestContext,
         head: ParamsHead,
-        (log_level, has_waited): (Option<Level>, bool),
+        log_level: Option<Level>,
+        waited: Option<Duration>,
         trace: Option<Arc<Trace>>,
     ) -> Prepared {
         let (method, params) = (request_context.method.clone(), request_context.params.clone());
@@ -117,7 +121,7 @@ impl StatelessCall {
         call.log_level = log_level;
         call.trace = trace;
         call.takes_input_requests = true;
-        call.has_waited = has_waited;
+        call.waited = waited;
         let mut live = Box::new(Self {
             server_state: server_state.clone(),
             request_context,

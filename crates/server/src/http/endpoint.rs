@@ -8,6 +8,7 @@ use gantry_gateway::Call;
 use gantry_protocol::jsonrpc;
 use gantry_protocol::{Id, Message, Method, RpcError};
 use http::StatusCode;
+use tokio::time::Instant;
 
 use super::accept::Accept;
 use super::answer::Answer;
@@ -72,9 +73,11 @@ async fn post(
         }
     };
     let dispatched = match receive(text, http_state.server_state.settings.message).await {
-        Ok(Received::Request(request)) => {
+        Ok(Received::Request(mut request)) => {
             if let Some(listed) = awaited(http_state, authed, &request) {
+                let came = Instant::now();
                 listed.await;
+                request.waited = came.elapsed();
             }
             dispatch(http_state, authed, accept, *request)
         }
