@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use gantry_protocol::{Level, Method, ParamsHead, RawJson, Trace};
+use tokio::time::Instant;
 
 use crate::caller::Caller;
 
@@ -34,6 +35,9 @@ pub struct Call {
     /// How long the listener has waited for its target to be listed, which counts against the
     /// deadline; none if it has not looked.
     pub waited: Option<Duration>,
+    /// When the session that the call belongs to first listed something: its first lists wait for
+    /// servers that are being started, however late the client came.
+    pub listing_since: Option<Instant>,
     /// Whether the client wants a task of a tool that does not run as one for it.
     pub wants_task: bool,
 }
@@ -78,6 +82,7 @@ impl Call {
             trace: None,
             takes_input_requests: false,
             waited: None,
+            listing_since: None,
             wants_task: false,
         }
     }

@@ -207,7 +207,7 @@ impl Pipeline {
     /// all there, what is there may not be kept for long.
     async fn list(&self, kind: ListKind, call: &Call) -> Outcome {
         if call.params.get("cursor").is_none() {
-            Box::pin(self.catalog.wait_until_complete()).await;
+            Box::pin(self.catalog.wait_until_complete(call.listing_since)).await;
         }
         let views = self.policies.views(&call.caller);
         let page = self.catalog.list(kind, &call.params, &views)?;

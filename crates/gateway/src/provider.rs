@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gantry_protocol::{RawJson, ResultObject};
+use tokio::time::Instant;
 
 use crate::call::Call;
 use crate::catalog::Page;
@@ -44,9 +45,10 @@ pub trait Provider: Send + Sync + 'static {
         Completeness::Complete
     }
 
-    /// Waits until its lists are as complete as a client that lists should wait for; none if they
-    /// are now. Must end in due time, whether they are or not.
-    fn listed(&self) -> Option<BoxFuture<'static, ()>> {
+    /// Waits until its lists are as complete as a client that lists should wait for, whose session,
+    /// if it has one, first listed something then; none if they are now. Must end in due time,
+    /// whether they are or not.
+    fn listed(&self, _since: Option<Instant>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 

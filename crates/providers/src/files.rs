@@ -286,7 +286,7 @@ impl Provider for Files {
         if self.is_scanned() { Completeness::Complete } else { Completeness::Starting }
     }
 
-    fn listed(&self) -> Option<BoxFuture<'static, ()>> {
+    fn listed(&self, _: Option<Instant>) -> Option<BoxFuture<'static, ()>> {
         if self.is_scanned() {
             return None;
         }

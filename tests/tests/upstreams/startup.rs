@@ -131,6 +131,32 @@ async fn what_is_asked_first_waits_for_a_server_that_is_starting() {
     }
 }
 
+/// Each client's first lists wait, also when servers have been waited for by others.
+#[tokio::test]
+async fn a_client_that_connects_late_waits_too() {
+    let signal = Signal::new("late");
+    let servers = json!({"slow": signal.entry("bytes")});
+    let settings = json!({"startupWait": "6s"});
+    let mut fixture = UpstreamFixture::open_with("late", settings, servers).await;
+    let early = list().ask(fixture.address).await.to_string();
+    assert!(!early.contains("slow_odd"), "{early}");
+    let revision = "2025-11-25";
+    fixture.line(&initialize(revision).body()).await;
+    let ask = numbered(1, "tools/list", &json!({}), revision);
+    fixture.tell(&ask.to_string()).await;
+    let opened = initialize(revision).send(fixture.address).await;
+    let session = opened.header("mcp-session-id").expect("a session").to_owned();
+    let (post, address) = (message(ask).of(&session), fixture.address);
+    let (posted, ()) = tokio::join!(post.ask(address), async { signal.give() });
+    assert!(posted.to_string().contains("slow_odd"), "HTTP: {posted}");
+    let mut heard = fixture.hear().await;
+    while heard["id"] != 1 {
+        heard = fixture.hear().await;
+    }
+    assert!(heard.to_string().contains("slow_odd"), "stdio: {heard}");
+    fixture.close().await;
+}
+
 #[tokio::test]
 async fn what_comes_after_the_wait_is_told() {
     let signal = Signal::new("later");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::{join_all, select_all};
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::{Method, ParamsHead, RawJson};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Catalog;
 use super::name_index::Listed;
@@ -276,9 +276,10 @@ impl Catalog {
         self.providers().iter().map(|it| it.completeness()).max().unwrap_or_default()
     }
 
-    /// Waits until the lists are as complete as a client that lists should wait for.
-    pub(crate) async fn wait_until_complete(&self) {
-        let waits: Vec<_> = self.providers().iter().filter_map(|it| it.listed()).collect();
+    /// Waits until the lists are as complete as a client that lists should wait for, whose session
+    /// first listed something then.
+    pub(crate) async fn wait_until_complete(&self, since: Option<Instant>) {
+        let waits: Vec<_> = self.providers().iter().filter_map(|it| it.listed(since)).collect();
         join_all(waits).await;
     }
 

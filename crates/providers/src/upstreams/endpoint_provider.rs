@@ -14,6 +14,7 @@ use gantry_gateway::{
     Recipients, Resolved, Target, TaskSupport,
 };
 use gantry_protocol::{Method, RawJson};
+use tokio::time::Instant;
 
 use super::call::{self, UpstreamCall};
 use super::canonical_names::CanonicalNames;
@@ -211,8 +212,8 @@ impl Provider for EndpointProvider {
             .map_or(Completeness::Complete, |registry| registry.completeness(self.name.as_deref()))
     }
 
-    fn listed(&self) -> Option<BoxFuture<'static, ()>> {
-        self.registry.upgrade()?.listed(self.name.as_deref())
+    fn listed(&self, since: Option<Instant>) -> Option<BoxFuture<'static, ()>> {
+        self.registry.upgrade()?.listed(self.name.as_deref(), since)
     }
 
     fn next_listing(&self, call: &Call) -> Option<BoxFuture<'static, ()>> {

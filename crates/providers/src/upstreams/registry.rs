@@ -324,14 +324,17 @@ impl Drop for SupervisedUpstream {
 
 impl UpstreamRegistry {
     /// Waits until the servers of an endpoint have listed what they have, or have been waited for long
-    /// enough; none if they have.
+    /// enough since they were configured and since the client's session first listed something: many
+    /// clients list once, and none is delayed twice. None if they have listed it.
     pub(super) fn listed(
         self: &Arc<Self>,
         virtual_server: Option<&str>,
+        since: Option<Instant>,
     ) -> Option<BoxFuture<'static, ()>> {
-        let awaited = |registry: &Self, virtual_server: Option<&str>| {
+        let awaited = move |registry: &Self, virtual_server: Option<&str>| {
             let wait = registry.settings.startup_wait;
-            registry.servers_of(virtual_server).iter().filter_map(|it| it.awaited_until(wait)).max()
+            let servers = registry.servers_of(virtual_server);
+            servers.iter().filter_map(|it| it.awaited_until(wait, since)).max()
         };
         let mut changes = self.changes.subscribe();
         let mut until = awaited(self, virtual_server)?;
@@ -372,7 +375,7 @@ impl UpstreamRegistry {
             .is_some_and(|it| is_of(it, server, virtual_server))
         {
             true => (!server.is_settled()).then(|| Instant::now() + FOREVER),
-            false => server.awaited_until(wait),
+            false => server.awaited_until(wait, None),
         };
         let until = self.servers_of(virtual_server).iter().filter_map(until).max()?;
         Some(Box::pin(async move {

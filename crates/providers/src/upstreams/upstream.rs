@@ -292,11 +292,15 @@ impl Upstream {
         }
     }
 
-    /// Until when a list waits for what it is about to list: so long after it was configured, and
-    /// once only. None if there is nothing to wait for.
-    pub(super) fn awaited_until(&self, startup_wait: Duration) -> Option<Instant> {
-        let until = self.began.checked_add(startup_wait);
-        let until = until.unwrap_or_else(|| self.began + FOREVER);
+    /// Until when a list waits for what it is about to list: so long after it was configured, or
+    /// after that moment if it is later. None if there is nothing to wait for.
+    pub(super) fn awaited_until(
+        &self,
+        startup_wait: Duration,
+        since: Option<Instant>,
+    ) -> Option<Instant> {
+        let since = since.map_or(self.began, |since| since.max(self.began));
+        let until = since.checked_add(startup_wait).unwrap_or_else(|| since + FOREVER);
         let is_awaited = self.completeness() == Completeness::Starting && until > Instant::now();
         is_awaited.then_some(until)
     }

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use foldhash::HashMap;
 use futures_util::FutureExt;
@@ -15,6 +15,7 @@ use gantry_protocol::{
     jsonrpc,
 };
 use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::parsed::ParsedRequest;
@@ -44,6 +45,8 @@ pub(crate) struct Session {
     last_question: AtomicU64,
     /// Told when a question is put.
     asked: Notify,
+    /// When its client first listed something.
+    first_list: OnceLock<Instant>,
     /// Says that the session is over.
     pub(crate) ended: CancellationToken,
 }
@@ -79,6 +82,7 @@ impl Session {
             state: Mutex::default(),
             last_question: AtomicU64::new(0),
             asked: Notify::new(),
+            first_list: OnceLock::new(),
             ended,
         }
     }
@@ -226,6 +230,9 @@ impl Session {
         let mut call = Call::with_head(method.clone(), params.clone(), head, caller.clone());
         call.wants_progress = token.is_some();
         call.trace = meta.trace.map(Arc::new);
+        if is_list(&method) {
+            call.listing_since = Some(*self.first_list.get_or_init(Instant::now));
+        }
         // A client that never set a level still wants to see what matters.
         call.log_level = Some(self.state().level.unwrap_or(Level::Info));
         let json_content = server_state.settings.json_content || caller.capabilities.json_content;
@@ -323,6 +330,16 @@ pub(crate) async fn listen_for(
             return;
         }
     }
+}
+
+fn is_list(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+    )
 }
 
 fn uri(params: &RawJson) -> Result<String, RpcError> {

@@ -55,9 +55,20 @@ impl Bench {
 
 /// After how many seconds a call ends, and how.
 async fn ends(gateway: &Arc<Gateway>, method: &str, params: serde_json::Value) -> (u64, Outcome) {
+    ends_for(gateway, method, params, None).await
+}
+
+/// The same of a client whose session first listed something then.
+async fn ends_for(
+    gateway: &Arc<Gateway>,
+    method: &str,
+    params: serde_json::Value,
+    listing_since: Option<Instant>,
+) -> (u64, Outcome) {
     let started = Instant::now();
     let caller = Arc::new(Caller::new("someone"));
-    let call = Call::new(Method::parse(method), raw(&params.to_string()), caller);
+    let mut call = Call::new(Method::parse(method), raw(&params.to_string()), caller);
+    call.listing_since = listing_since;
     let mut running = gateway.start(call);
     loop {
         if let CallEvent::Done(outcome) = running.next_event().await {
@@ -86,6 +97,29 @@ async fn a_list_waits_once_and_for_those_it_shows() {
             assert_eq!(list(&bench.gateway).await, 0, "{method}: nobody waits twice");
         }
     }
+}
+
+/// Each client waits for what is being started when it lists first, however late it comes.
+#[tokio::test(start_paused = true)]
+async fn the_first_lists_of_a_session_wait_whenever_it_begins() {
+    let bench = Bench::new(5).await;
+    sleep_until(Instant::now() + Duration::from_secs(6)).await;
+    let list = async |method, since| ends_for(&bench.gateway, method, json!({}), since).await.0;
+    assert_eq!(list("tools/list", None).await, 0, "nobody knows whether it is the first");
+    let since = Some(Instant::now());
+    let together = join_all(["tools/list", "prompts/list"].map(|method| list(method, since)));
+    assert_eq!(together.await, [5, 5]);
+    for method in ["tools/list", "resources/list"] {
+        assert_eq!(list(method, since).await, 0, "{method}: it does not wait twice");
+    }
+    let off = bench.virtual_server("off");
+    let first = ends_for(&off, "tools/list", json!({}), Some(Instant::now())).await.0;
+    assert_eq!(first, 0, "it is disabled");
+}
+
+#[test]
+fn lists_wait_for_five_seconds_by_default() {
+    assert_eq!(UpstreamSettings::default().startup_wait, Duration::from_secs(5));
 }
 
 #[tokio::test(start_paused = true)]
