@@ -57,7 +57,7 @@ async fn in_strict_mode_calls_are_refused_until_there_is_room() {
     }
     assert_eq!(tally(&fixture.bench).len(), made, "none of them was made");
     assert!(
-        log(&fixture.bench).contains("audit record cannot be written"),
+        log(&fixture.bench).contains("audit log cannot be written"),
         "{}",
         log(&fixture.bench)
     );
@@ -81,7 +81,7 @@ async fn in_strict_mode_calls_are_refused_until_there_is_room() {
 async fn in_batched_mode_calls_go_on_and_what_is_lost_is_told() {
     let mut fixture = open("batched", "batched").await;
     let mut number = 0;
-    while !log(&fixture.bench).contains("audit record cannot be written") {
+    while !log(&fixture.bench).contains("audit log cannot be written") {
         number += 1;
         assert!(number < 100_000, "the disk is never full");
         let answer = fixture.call("count", number).await;

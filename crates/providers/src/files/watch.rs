@@ -93,7 +93,7 @@ impl Watch {
     pub(super) fn open(changes: &Arc<Changes>) -> Self {
         let changes = changes.clone();
         let watcher = notify::recommended_watcher(move |event| changes.add(event));
-        let watcher = watcher.inspect_err(|error| warn(error)).ok();
+        let watcher = watcher.inspect_err(warn).ok();
         Self { is_incomplete: watcher.is_none(), watcher, folders: HashSet::new() }
     }
 

@@ -83,7 +83,7 @@ impl EndpointProvider {
             let uri = aliases.map_or(uri.into(), |aliases| aliases.outward(uri));
             match recipients {
                 Some(recipients) => {
-                    publisher.resource_updated_for(&uri, metadata, recipients.clone())
+                    publisher.resource_updated_for(&uri, metadata, recipients.clone());
                 }
                 None => publisher.resource_updated(&uri, metadata),
             }

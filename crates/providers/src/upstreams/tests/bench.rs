@@ -216,7 +216,7 @@ impl Bench {
                 match running.next_event().await {
                     CallEvent::Done(outcome) => return outcome,
                     CallEvent::Notification(CallNotification::Progress(params)) => {
-                        notifications.push(params.to_string())
+                        notifications.push(params.to_string());
                     }
                     CallEvent::Notification(_) => {}
                     CallEvent::InputRequests(input_requests) => {
