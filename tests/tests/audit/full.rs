@@ -56,11 +56,7 @@ async fn in_strict_mode_calls_are_refused_until_there_is_room() {
         assert!(error(&answer).contains("the call was refused"), "{answer}");
     }
     assert_eq!(tally(&fixture.bench).len(), made, "none of them was made");
-    assert!(
-        log(&fixture.bench).contains("audit log cannot be written"),
-        "{}",
-        log(&fixture.bench)
-    );
+    assert!(log(&fixture.bench).contains("audit log cannot be written"), "{}", log(&fixture.bench));
     leave_room(&fixture, None);
     let answer = fixture.call("count", 1_000_000).await;
     assert_eq!(error(&answer), "", "there is room again");
